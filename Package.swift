@@ -1,0 +1,67 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every Swift target is compiled with: Swift 6 mode, and no warning passes.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// For targets that have no business with pointers: an unsafe construct must be marked to compile.
+let memorySafe = strict + [.strictMemorySafety()]
+
+let package = Package(
+  name: "callgate",
+  products: [.executable(name: "callgate", targets: ["callgate"])],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+  ],
+  targets: [
+    // C libraries and shims.
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(name: "CLinux"),
+
+    // Each target imports only targets above it.
+    .target(name: "HTTP", swiftSettings: memorySafe),
+    .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
+    .target(name: "JSON", swiftSettings: memorySafe),
+    .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
+    .target(name: "Gate", swiftSettings: memorySafe),
+    .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: strict),
+    .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
+    .target(
+      name: "Talkdesk", dependencies: ["HTTP", "Platform", "JSON", "JOSE"], swiftSettings: memorySafe),
+    .target(
+      name: "Gateway",
+      dependencies: [
+        "HTTP", "Platform", "JSON", "JOSE", "Gate", "HTTPServer", "Upstream", "Talkdesk",
+        .product(name: "Yams", package: "Yams"),
+      ],
+      swiftSettings: memorySafe),
+    .target(
+      name: "Sandbox", dependencies: ["HTTP", "Platform", "JSON", "JOSE", "HTTPServer"],
+      swiftSettings: memorySafe),
+    .executableTarget(
+      name: "callgate",
+      dependencies: [
+        "Gateway", "Sandbox", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: memorySafe),
+
+    // Tests.
+    .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: strict),
+    .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strict),
+    .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
+    .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON"], swiftSettings: strict),
+    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
+    .testTarget(name: "UpstreamTests", dependencies: ["Upstream", "HTTP", "HTTPServer", "Platform"], swiftSettings: strict),
+    .testTarget(name: "TalkdeskTests", dependencies: ["Talkdesk", "HTTP", "Platform", "JSON", "JOSE"], swiftSettings: strict),
+    .testTarget(name: "GatewayTests", dependencies: ["Gateway", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk"], swiftSettings: strict),
+    .testTarget(name: "SandboxTests", dependencies: ["Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Upstream"], swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,14 @@
+/// A request method (RFC 9110 §9). Methods are case-sensitive; those this project has no use for are `other`.
+public enum Method: String, Hashable, Sendable {
+  case get = "GET"
+  case head = "HEAD"
+  case post = "POST"
+  case put = "PUT"
+  case delete = "DELETE"
+  case options = "OPTIONS"
+  case trace = "TRACE"
+  case connect = "CONNECT"
+  case patch = "PATCH"
+  /// Any other well-formed token.
+  case other = "OTHER"
+}

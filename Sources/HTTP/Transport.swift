@@ -1,0 +1,100 @@
+/// A request this process sends to somebody else.
+public struct OutboundRequest: Sendable {
+  /// Whether a pooled connection may carry the request.
+  ///
+  /// A client library may silently repeat a request whose pooled connection dies unanswered, so a request that must
+  /// arrive at most once takes `never`.
+  public enum ConnectionReuse: Sendable { case allowed, never }
+
+  /// The method: `get`, `head` or `post`.
+  public var method: Method
+  /// The absolute URL, `https` or, to loopback only, `http`.
+  public var url: String
+  /// Fields to send; `Host` and `Content-Length` follow from the rest.
+  public var fields: Fields
+  /// Content to send.
+  public var content: [UInt8]
+  /// The whole time allowed: waiting for a slot, name resolution, connecting, TLS, sending and reading.
+  public var timeout: Duration
+  /// How many bytes of response content are taken before the transfer is given up.
+  public var maximumContentLength: Int
+  /// Whether a pooled connection may be used.
+  public var reuse: ConnectionReuse
+
+  /// Makes a request.
+  public init(
+    method: Method, url: String, fields: Fields = [:], content: [UInt8] = [], timeout: Duration,
+    maximumContentLength: Int = 256 * 1024, reuse: ConnectionReuse = .allowed
+  ) {
+    self.method = method
+    self.url = url
+    self.fields = fields
+    self.content = content
+    self.timeout = timeout
+    self.maximumContentLength = maximumContentLength
+    self.reuse = reuse
+  }
+}
+
+/// What somebody else answered.
+public struct InboundResponse: Sendable {
+  /// The status code, 200–599.
+  public var status: Int
+  /// The fields of the final response.
+  public var fields: Fields
+  /// The whole content.
+  public var content: [UInt8]
+
+  /// Makes a response.
+  public init(status: Int, fields: Fields, content: [UInt8]) {
+    self.status = status
+    self.fields = fields
+    self.content = content
+  }
+}
+
+/// Why no complete response was had.
+public struct TransportError: Error, Sendable {
+  /// What went wrong.
+  public enum Reason: String, Sendable {
+    /// The URL is malformed or its scheme is not allowed.
+    case invalidURL
+    /// The name did not resolve.
+    case nameResolution
+    /// No connection, or a proxy refused to make one.
+    case connect
+    /// The TLS handshake failed, certificate verification included.
+    case tls
+    /// The deadline passed.
+    case timedOut
+    /// The connection ended or broke before the response was whole.
+    case connectionLost
+    /// What came was not HTTP.
+    case malformedResponse
+    /// The response's content exceeded `maximumContentLength`.
+    case responseTooLarge
+    /// The task was cancelled or the transport is shut down.
+    case cancelled
+  }
+
+  /// What went wrong.
+  public var reason: Reason
+  /// Whether any byte of the request may have reached the other side. False only when that is certain.
+  public var sent: Bool
+  /// The failing layer's own words, for operators' logs; holds no secret and no URL query.
+  public var detail: String
+
+  /// Makes an error.
+  public init(_ reason: Reason, sent: Bool, detail: String) {
+    self.reason = reason
+    self.sent = sent
+    self.detail = detail
+  }
+}
+
+/// Sends requests to other servers. The one seam to the network: everything above it runs against any implementation.
+public protocol HTTPTransport: Sendable {
+  /// Sends a request once and returns the whole response, whatever its status. Redirects are not followed.
+  /// Cancelling the task gives the transfer up.
+  func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse
+}

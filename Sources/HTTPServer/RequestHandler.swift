@@ -1,0 +1,34 @@
+public import HTTP
+
+/// Where requests end up.
+///
+/// Both functions are called on the loop that owns the connection and must not block it: `handle` either answers
+/// before it returns or defers the answer and goes on elsewhere.
+public protocol RequestHandler: Sendable {
+  /// Answers a complete, well-formed request, now or later.
+  func handle(_ request: borrowing Request, _ exchange: inout Exchange)
+  /// The answer to bytes that never became a request, or to a request the server cannot take. The server closes the
+  /// connection after it.
+  func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response
+}
+
+/// Why a request is refused before any handler sees it.
+public enum RequestFailure: Sendable {
+  /// Not HTTP/1.x as RFC 9112 writes it: 400.
+  case malformed
+  /// The head was not whole within `headerTimeout`, or the request within `requestTimeout`: 408.
+  case timedOut
+  /// More content than `contentBytes`: 413.
+  case contentTooLarge
+  /// A request target that cannot fit `headerBytes`: 414.
+  case targetTooLong
+  /// More field lines or bytes than the limits allow: 431.
+  case fieldsTooLarge
+  /// More connections than `connections`: 503.
+  case overloaded
+}
+
+/// Placeholder of the exchange until the server stands.
+public struct Exchange: ~Copyable {}
+/// Placeholder of the request id until the server stands.
+public struct RequestID: Sendable {}

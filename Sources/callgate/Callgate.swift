@@ -1,0 +1,8 @@
+import ArgumentParser
+
+/// The command line of the gateway.
+@main
+struct Callgate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.", version: "0.1.0")
+}

@@ -13,7 +13,9 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
     return Self(nanoseconds: overflow ? .max : sum)
   }
   /// The span between two points.
-  @inlinable public static func - (a: Self, b: Self) -> Duration { .nanoseconds(a.nanoseconds - b.nanoseconds) }
+  @inlinable public static func - (a: Self, b: Self) -> Duration {
+    .nanoseconds(a.nanoseconds - b.nanoseconds)
+  }
 }
 
 extension Duration {

@@ -1,0 +1,130 @@
+// The one way to stdout: many writers append lines, one thread writes them, and nobody ever waits for it.
+
+internal import Dispatch
+internal import Platform
+internal import Synchronization
+
+/// Takes lines from any thread and writes them to a descriptor, in order per lane, a moment later.
+///
+/// A reader that stops reading must not stop token vending (a full pipe blocks `write`), so appending never blocks and
+/// never waits: lines beyond `capacity` are dropped and counted, and the count is itself written once the
+/// reader is back. Lines of one lane keep their order.
+public final class LogSink: Sendable {
+  /// Lines waiting in one lane.
+  private struct Lane: Sendable {
+    var bytes: [UInt8] = []
+    var lines = 0
+  }
+
+  /// How many bytes may wait in one lane before further lines are dropped.
+  public static let laneCapacity = 1024 * 1024
+  /// A lane this full is written at once rather than after `delay`.
+  private static let eager = 64 * 1024
+  /// How long the first line of a batch waits for others.
+  private static let delay = DispatchTimeInterval.milliseconds(20)
+
+  private let lanes: [LaneBox]
+  private let dropped = Atomic<Int>(0)
+  private let waiting = Atomic<Bool>(false)
+  private let stopping = Atomic<Bool>(false)
+  private let work = DispatchSemaphore(value: 0)
+  private let full = DispatchSemaphore(value: 0)
+  private let finished = DispatchSemaphore(value: 0)
+  private let write: @Sendable ([UInt8]) -> Bool
+
+  private final class LaneBox: Sendable {
+    let lane = Mutex(Lane())
+  }
+
+  /// Makes a sink and starts its thread.
+  /// - Parameters:
+  ///   - lanes: How many writers append side by side, one lane each.
+  ///   - write: Writes all bytes, blocking as long as it takes; false when they could not be written.
+  public init(lanes: Int, write: @escaping @Sendable ([UInt8]) -> Bool) {
+    precondition(lanes > 0)
+    self.lanes = (0..<lanes).map { _ in LaneBox() }
+    self.write = write
+    // A serial queue of its own, so that a blocked write holds up one thread and nothing else.
+    DispatchQueue(label: "callgate.log").async { self.run() }
+  }
+
+  /// How many lines were dropped because nobody read them.
+  public var droppedLines: Int { dropped.load(ordering: .relaxed) }
+
+  /// Appends one line, which must end in a newline. Returns at once.
+  public func append(_ line: [UInt8], lane index: Int) {
+    append(lane: index) { $0.append(contentsOf: line) }
+  }
+
+  /// Appends what `body` writes: one whole line that ends in a newline. Returns at once.
+  @inline(__always)
+  func append(lane index: Int, _ body: (inout [UInt8]) -> Void) {
+    var isFull = false
+    let accepted = lanes[index % lanes.count].lane.withLock { lane in
+      guard lane.bytes.count < Self.laneCapacity else { return false }
+      let before = lane.bytes.count
+      body(&lane.bytes)
+      lane.lines += 1
+      isFull = before < Self.eager && lane.bytes.count >= Self.eager
+      return true
+    }
+    guard accepted else {
+      dropped.wrappingAdd(1, ordering: .relaxed)
+      return
+    }
+    if !waiting.load(ordering: .relaxed), !waiting.exchange(true, ordering: .acquiringAndReleasing) {
+      work.signal()
+    }
+    if isFull { full.signal() }
+  }
+
+  /// Writes what is waiting and ends the thread. Returns false when that took longer than `timeout`.
+  public func close(within timeout: Duration) -> Bool {
+    stopping.store(true, ordering: .sequentiallyConsistent)
+    work.signal()
+    full.signal()
+    let nanoseconds = Int(clamping: timeout.nanosecondsClamped)
+    return finished.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success
+  }
+
+  private func run() {
+    var reported = 0
+    var spares = lanes.map { _ in [UInt8]() }
+    while true {
+      work.wait()
+      if !stopping.load(ordering: .sequentiallyConsistent) {
+        _ = full.wait(timeout: .now() + Self.delay)
+      }
+      waiting.store(false, ordering: .sequentiallyConsistent)
+      drain(&spares)
+      let lost = dropped.load(ordering: .relaxed)
+      if lost > reported, write(Self.lossLine(lost - reported)) { reported = lost }
+      if stopping.load(ordering: .sequentiallyConsistent) {
+        drain(&spares)
+        break
+      }
+    }
+    finished.signal()
+  }
+
+  /// Writes what waits in every lane, giving each lane the emptied storage of its last batch.
+  private func drain(_ spares: inout [[UInt8]]) {
+    for index in lanes.indices {
+      var batch = Lane(bytes: spares[index])
+      spares[index] = []
+      lanes[index].lane.withLock { swap(&$0, &batch) }
+      if !batch.bytes.isEmpty, !write(batch.bytes) {
+        dropped.wrappingAdd(batch.lines, ordering: .relaxed)
+      }
+      // The memory of an ordinary batch is kept for the next one; that of a flood is given back.
+      batch.bytes.removeAll(keepingCapacity: batch.bytes.count <= Self.eager * 4)
+      spares[index] = batch.bytes
+    }
+  }
+
+  private static func lossLine(_ count: Int) -> [UInt8] {
+    Array(
+      #"{"log":"log","level":"warning","message":"log lines were lost because nobody read them","lost":\#(count)}"#
+        .utf8) + [0x0A]
+  }
+}

@@ -1,0 +1,163 @@
+// Every refusal and failure the outside sees: one code each, one status per code, one body shape (RFC 9457).
+
+public import HTTP
+internal import HTTPServer
+internal import JSON
+
+/// Why a request got something other than what it asked for, as a problem document.
+public struct Problem: Error, Sendable {
+  /// What clients decide on. The raw value is the wire's word.
+  public enum Code: String, CaseIterable, Sendable {
+    case malformedRequest = "malformed_request"
+    case invalidJSON = "invalid_json"
+    case unauthenticated
+    case invalidToken = "invalid_token"
+    case closed
+    case denied
+    case numberNotAllowed = "number_not_allowed"
+    case stopped
+    case notFound = "not_found"
+    case unknownApp = "unknown_app"
+    case methodNotAllowed = "method_not_allowed"
+    case requestTimeout = "request_timeout"
+    case duplicate
+    case inProgress = "in_progress"
+    case contentTooLarge = "content_too_large"
+    case targetTooLong = "target_too_long"
+    case unsupportedMediaType = "unsupported_media_type"
+    case invalidRequest = "invalid_request"
+    case idempotencyMismatch = "idempotency_mismatch"
+    case rateLimited = "rate_limited"
+    case quotaExhausted = "quota_exhausted"
+    case upstreamRateLimited = "upstream_rate_limited"
+    case fieldsTooLarge = "fields_too_large"
+    case `internal`
+    case upstreamRefused = "upstream_refused"
+    case upstreamFailed = "upstream_failed"
+    case upstreamUnavailable = "upstream_unavailable"
+    case storeUnavailable = "store_unavailable"
+    case overloaded
+    case upstreamTimeout = "upstream_timeout"
+    case outcomeUnknown = "outcome_unknown"
+  }
+
+  /// One thing wrong with one member of a request.
+  public struct FieldProblem: Hashable, Sendable {
+    /// The member's name or path, as in `context.fields[2].value`.
+    public var name: String
+    /// What is wrong and what to do.
+    public var description: String
+  }
+
+  /// What clients decide on.
+  public var code: Code
+  /// What happened and what the caller can do, in a sentence. Never holds a secret, a token or upstream's words.
+  public var detail: String
+  /// What is wrong with which member.
+  public var fields: [FieldProblem] = []
+  /// The rule that refused.
+  public var rule: String?
+  /// After how many seconds a repetition makes sense.
+  public var retryAfter: Int?
+  /// When the gate opens next, RFC 3339.
+  public var nextOpen: String?
+  /// The id of the callback this is about.
+  public var id: String?
+  /// Further fields of the response: `WWW-Authenticate`, `Allow`.
+  public var responseFields: Fields = [:]
+
+  /// Makes a problem.
+  public init(_ code: Code, _ detail: String, retryAfter: Int? = nil) {
+    self.code = code
+    self.detail = detail
+    self.retryAfter = retryAfter
+  }
+
+  /// The problem as a response. `instance` is the request's id.
+  func response(requestID: RequestID) -> Response {
+    var document: JSONObject = [
+      "type": .string("urn:callgate:problem:\(code.rawValue)"),
+      "title": .string(code.title),
+      "status": .number(JSONNumber(Int64(code.status.code))),
+      "detail": .string(detail),
+      "instance": .string(requestID.description),
+      "code": .string(code.rawValue),
+      "message": .string(code.title),
+    ]
+    if !fields.isEmpty {
+      document["fields"] = .array(
+        fields.map { .object(["name": .string($0.name), "description": .string($0.description)]) })
+    }
+    if let rule { document["rule"] = .string(rule) }
+    if let retryAfter { document["retry_after"] = .number(JSONNumber(Int64(retryAfter))) }
+    if let nextOpen { document["next_open"] = .string(nextOpen) }
+    if let id { document["id"] = .string(id) }
+
+    var head: Fields = ["Content-Type": "application/problem+json", "Cache-Control": "no-store"]
+    if let retryAfter { head.append("Retry-After", String(retryAfter)) }
+    for line in responseFields.lines { head.append(line.name, line.value) }
+    return Response(status: code.status, fields: head, content: JSONValue.object(document).serialized())
+  }
+}
+
+extension Problem.Code {
+  /// The status each code answers with.
+  var status: Status {
+    switch self {
+    case .malformedRequest, .invalidJSON: .badRequest
+    case .unauthenticated, .invalidToken: .unauthorized
+    case .closed, .denied, .numberNotAllowed, .stopped: .forbidden
+    case .notFound, .unknownApp: .notFound
+    case .methodNotAllowed: .methodNotAllowed
+    case .requestTimeout: .requestTimeout
+    case .duplicate, .inProgress: .conflict
+    case .contentTooLarge: .contentTooLarge
+    case .targetTooLong: .uriTooLong
+    case .unsupportedMediaType: .unsupportedMediaType
+    case .invalidRequest, .idempotencyMismatch: .unprocessableContent
+    case .rateLimited, .quotaExhausted, .upstreamRateLimited: .tooManyRequests
+    case .fieldsTooLarge: .requestHeaderFieldsTooLarge
+    case .internal: .internalServerError
+    case .upstreamRefused, .upstreamFailed: .badGateway
+    case .upstreamUnavailable, .storeUnavailable, .overloaded: .serviceUnavailable
+    case .upstreamTimeout, .outcomeUnknown: .gatewayTimeout
+    }
+  }
+
+  /// The same short text for every occurrence (RFC 9457 §3.1.3).
+  var title: String {
+    switch self {
+    case .malformedRequest: "The request is not well-formed HTTP/1.1"
+    case .invalidJSON: "The content is not valid JSON"
+    case .unauthenticated: "Credentials are missing or wrong"
+    case .invalidToken: "The bearer token is not valid"
+    case .closed: "Closed at this time"
+    case .denied: "Not allowed"
+    case .numberNotAllowed: "This phone number cannot be called"
+    case .stopped: "Stopped by the operator"
+    case .notFound: "Nothing is here"
+    case .unknownApp: "There is no such app"
+    case .methodNotAllowed: "This method is not supported here"
+    case .requestTimeout: "The request did not arrive in time"
+    case .duplicate: "The same callback was requested a moment ago"
+    case .inProgress: "The first request with this key is still running"
+    case .contentTooLarge: "The content is too large"
+    case .targetTooLong: "The request target is too long"
+    case .unsupportedMediaType: "The content type is not supported"
+    case .invalidRequest: "The request is not valid"
+    case .idempotencyMismatch: "This key was used with another request"
+    case .rateLimited: "Too many requests"
+    case .quotaExhausted: "The quota is used up"
+    case .upstreamRateLimited: "Talkdesk limits requests at the moment"
+    case .fieldsTooLarge: "The header fields are too large"
+    case .internal: "Something went wrong here"
+    case .upstreamRefused: "Talkdesk refused this server"
+    case .upstreamFailed: "Talkdesk answered with a failure"
+    case .upstreamUnavailable: "Talkdesk cannot be reached"
+    case .storeUnavailable: "The store cannot be reached"
+    case .overloaded: "Too busy at the moment"
+    case .upstreamTimeout: "Talkdesk did not answer in time"
+    case .outcomeUnknown: "Whether the call was requested is not known"
+    }
+  }
+}

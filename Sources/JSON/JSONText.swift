@@ -1,0 +1,121 @@
+/// Writes JSON: the shortest form, members in their order, so that equal values built alike give equal bytes.
+
+extension JSONValue {
+  /// The value as UTF-8 without white space.
+  public func serialized() -> [UInt8] {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return bytes
+  }
+
+  /// Appends what `serialized()` returns.
+  public func append(to bytes: inout [UInt8]) {
+    switch self {
+    case .null: bytes += "null".utf8
+    case .bool(let value): bytes += (value ? "true" : "false").utf8
+    case .number(let number): bytes += number.text.utf8
+    case .string(let text): JSONText.append(text, to: &bytes)
+    case .object(let object): object.append(to: &bytes)
+    case .array(let elements):
+      bytes.append(UInt8(ascii: "["))
+      for (index, element) in elements.enumerated() {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        element.append(to: &bytes)
+      }
+      bytes.append(UInt8(ascii: "]"))
+    }
+  }
+}
+
+extension JSONObject {
+  /// The object as UTF-8 without white space.
+  public func serialized() -> [UInt8] {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return bytes
+  }
+
+  /// Appends what `serialized()` returns.
+  public func append(to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "{"))
+    for (index, member) in members.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      JSONText.append(member.name, to: &bytes)
+      bytes.append(UInt8(ascii: ":"))
+      member.value.append(to: &bytes)
+    }
+    bytes.append(UInt8(ascii: "}"))
+  }
+}
+
+/// Strings in their JSON form, for writers that assemble a line without making a `JSONValue` first.
+///
+/// Escaped are the quotation mark, the backslash, every control character (C0, DELETE and C1, which terminals obey)
+/// and U+2028 and U+2029, which end a line for some readers of logs and scripts. Everything else stands as itself.
+public enum JSONText {
+  /// Appends a string with its quotation marks.
+  public static func append(_ string: String, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    let start = bytes.count
+    var needsEscape = false
+    for byte in string.utf8 {
+      needsEscape = needsEscape || byte < 0x20 || byte == 0x22 || byte == 0x5C || byte >= 0x7F
+      bytes.append(byte)
+    }
+    if needsEscape {
+      // Rare: the copy just made is taken back and written anew.
+      let raw = Array(bytes[start...])
+      bytes.removeSubrange(start...)
+      appendEscaped(raw, to: &bytes)
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Appends bytes as a string with its quotation marks. Each byte that is not part of well-formed UTF-8 becomes
+  /// U+FFFD, so that the text stays valid whatever arrived.
+  public static func append(_ text: some Collection<UInt8>, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    appendEscaped(Array(text), to: &bytes)
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func appendEscaped(_ raw: [UInt8], to bytes: inout [UInt8]) {
+    var index = 0
+    while index < raw.count {
+      let byte = raw[index]
+      switch byte {
+      case UInt8(ascii: "\""): bytes += [UInt8(ascii: "\\"), UInt8(ascii: "\"")]
+      case UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), UInt8(ascii: "\\")]
+      case 0x08: bytes += "\\b".utf8
+      case 0x09: bytes += "\\t".utf8
+      case 0x0A: bytes += "\\n".utf8
+      case 0x0C: bytes += "\\f".utf8
+      case 0x0D: bytes += "\\r".utf8
+      case 0x00..<0x20, 0x7F: appendEscape(UInt16(byte), to: &bytes)
+      case 0x20..<0x7F: bytes.append(byte)
+      default:
+        guard let length = UTF8Sequence.length(in: raw, at: index) else {
+          bytes += [0xEF, 0xBF, 0xBD]
+          break
+        }
+        if byte == 0xC2, raw[index + 1] < 0xA0 {
+          appendEscape(UInt16(raw[index + 1]), to: &bytes)
+        } else if byte == 0xE2, raw[index + 1] == 0x80, raw[index + 2] == 0xA8 || raw[index + 2] == 0xA9 {
+          appendEscape(0x2000 | UInt16(raw[index + 2] - 0x80), to: &bytes)
+        } else {
+          bytes += raw[index..<index + length]
+        }
+        index += length - 1
+      }
+      index += 1
+    }
+  }
+
+  private static func appendEscape(_ unit: UInt16, to bytes: inout [UInt8]) {
+    bytes += "\\u".utf8
+    for shift in [12, 8, 4, 0] as [UInt16] {
+      let digit = UInt8(unit >> shift & 0xF)
+      bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+    }
+  }
+}

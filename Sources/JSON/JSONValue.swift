@@ -1,0 +1,116 @@
+/// One JSON value (RFC 8259 §3): what a parsed text holds and what the writer takes.
+///
+/// Strings compare by their UTF-8 bytes, as every other JSON implementation does, and not by Swift's canonical
+/// equivalence, where a composed and a decomposed `é` are the same: a gate that reads two different texts as
+/// equal could be told one thing while the next server reads another. Objects compare without regard to order.
+public enum JSONValue: Sendable {
+  case null
+  case bool(Bool)
+  case number(JSONNumber)
+  case string(String)
+  case array([JSONValue])
+  case object(JSONObject)
+}
+
+// MARK: - Reading
+
+extension JSONValue {
+  /// The member of that name if this is an object that has it; nil for every other value.
+  public subscript(_ name: String) -> JSONValue? { object?[name] }
+
+  /// The text if this is a string.
+  public var string: String? { if case .string(let text) = self { text } else { nil } }
+
+  /// The number if this is one.
+  public var number: JSONNumber? { if case .number(let number) = self { number } else { nil } }
+
+  /// The integer if this is a number written without fraction and exponent that fits 64 bits.
+  public var int: Int64? { number?.int64 }
+
+  /// The number as the nearest double if this is a number.
+  public var double: Double? { number?.double }
+
+  /// The truth value if this is one.
+  public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+
+  /// The elements if this is an array.
+  public var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
+
+  /// The members if this is an object.
+  public var object: JSONObject? { if case .object(let object) = self { object } else { nil } }
+
+  /// Whether this is `null`.
+  public var isNull: Bool { if case .null = self { true } else { false } }
+
+  /// What kind of value this is, with its article, for messages: `a string`, `an object`, `null`.
+  public var kindName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a boolean"
+    case .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+}
+
+// MARK: - Comparing
+
+extension JSONValue: Hashable {
+  public static func == (a: JSONValue, b: JSONValue) -> Bool {
+    switch (a, b) {
+    case (.null, .null): true
+    case (.bool(let a), .bool(let b)): a == b
+    case (.number(let a), .number(let b)): a == b
+    case (.string(let a), .string(let b)): a.hasSameBytes(as: b)
+    case (.array(let a), .array(let b)): a == b
+    case (.object(let a), .object(let b)): a == b
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .number(let number): hasher.combine(number)
+    case .string(let text): text.hashBytes(into: &hasher)
+    case .array(let elements): hasher.combine(elements)
+    case .object(let object): hasher.combine(object)
+    }
+  }
+}
+
+extension String {
+  /// Whether both are the same sequence of UTF-8 bytes.
+  func hasSameBytes(as other: String) -> Bool {
+    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+  }
+
+  /// Feeds the UTF-8 bytes, so that the hash agrees with `hasSameBytes`.
+  func hashBytes(into hasher: inout Hasher) {
+    for byte in utf8 { hasher.combine(byte) }
+    hasher.combine(0xFF as UInt8)
+  }
+}
+
+// MARK: - Literals
+
+extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(stringLiteral value: String) { self = .string(value) }
+  public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
+  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+
+  public init(floatLiteral value: Double) {
+    guard let number = JSONNumber(value) else { preconditionFailure("JSON has no such number: \(value)") }
+    self = .number(number)
+  }
+
+  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(JSONObject(literal: elements))
+  }
+}

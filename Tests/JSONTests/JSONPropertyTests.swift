@@ -1,0 +1,80 @@
+import JSON
+import Testing
+
+/// SplitMix64: the same numbers on every run, so that a failure can be repeated.
+struct SeededNumbers: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+@Suite struct JSONPropertyTests {
+  private func text(_ numbers: inout SeededNumbers) -> String {
+    let alphabet = Array("a\"\\\n\u{0}\u{7F}é\u{2028}😀{\u{85} ")
+    let count = Int.random(in: 0..<12, using: &numbers)
+    return String((0..<count).map { _ in alphabet.randomElement(using: &numbers)! })
+  }
+
+  private func value(_ numbers: inout SeededNumbers, depth: Int) -> JSONValue {
+    switch Int.random(in: 0..<(depth > 0 ? 8 : 6), using: &numbers) {
+    case 0: return .null
+    case 1: return .bool(Bool.random(using: &numbers))
+    case 2: return .number(JSONNumber(Int64.random(in: .min ... .max, using: &numbers)))
+    case 3: return JSONNumber(Double(bitPattern: numbers.next())).map { .number($0) } ?? .null
+    case 4, 5: return .string(text(&numbers))
+    case 6:
+      let count = Int.random(in: 0..<5, using: &numbers)
+      return .array((0..<count).map { _ in value(&numbers, depth: depth - 1) })
+    default:
+      var object = JSONObject()
+      for _ in 0..<Int.random(in: 0..<12, using: &numbers) {
+        object.append(text(&numbers), value(&numbers, depth: depth - 1))
+      }
+      return .object(object)
+    }
+  }
+
+  @Test func `what is written reads back as the same value and the same bytes`() throws {
+    var numbers = SeededNumbers(state: 1)
+    for _ in 0..<2000 {
+      let original = value(&numbers, depth: 5)
+      let bytes = original.serialized()
+      let back = try JSONValue(parsing: bytes)
+      #expect(back == original)
+      #expect(back.serialized() == bytes)
+    }
+  }
+
+  @Test func `mutated texts either fail or survive another round`() throws {
+    var numbers = SeededNumbers(state: 2)
+    var refused = 0
+    for _ in 0..<20_000 {
+      var bytes = value(&numbers, depth: 4).serialized()
+      for _ in 0..<Int.random(in: 1..<4, using: &numbers) where !bytes.isEmpty {
+        let index = Int.random(in: 0..<bytes.count, using: &numbers)
+        switch Int.random(in: 0..<4, using: &numbers) {
+        case 0: bytes[index] = UInt8.random(in: 0...255, using: &numbers)
+        case 1: bytes.remove(at: index)
+        case 2: bytes.insert(Array(#"{}[],:"\u0e-.t"#.utf8).randomElement(using: &numbers)!, at: index)
+        default: bytes.removeSubrange(index...)
+        }
+      }
+      let value: JSONValue
+      do {
+        value = try JSONValue(parsing: bytes)
+      } catch {
+        refused += 1
+        #expect((0...bytes.count).contains(error.offset))
+        continue
+      }
+      #expect(try JSONValue(parsing: value.serialized()) == value)
+    }
+    #expect(refused > 5_000)
+  }
+}

@@ -1,0 +1,99 @@
+/// Base64 as RFC 4648 §4 has it, for keys and HTTP Basic credentials.
+public enum Base64 {
+  /// The text with padding.
+  public static func encode(_ bytes: [UInt8]) -> String {
+    Base64Codec.encode(bytes, alphabet: Base64Codec.standardAlphabet, padding: true)
+  }
+
+  /// The bytes of a text, nil if it is not Base64 with correct padding and zero trailing bits. White space is refused.
+  public static func decode(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
+    Base64Codec.decode(text, values: Base64Codec.standardValues, padding: true)
+  }
+
+  /// The bytes of a text, nil if it is not Base64.
+  public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+}
+
+/// Base64 with the URL-safe alphabet and without padding, as JOSE uses it (RFC 7515 §2).
+public enum Base64URL {
+  /// The text without padding.
+  public static func encode(_ bytes: [UInt8]) -> String {
+    Base64Codec.encode(bytes, alphabet: Base64Codec.urlAlphabet, padding: false)
+  }
+
+  /// The bytes of a text, nil if it has padding, white space, a foreign character or non-zero trailing bits: each
+  /// byte string has exactly one text, so no two different tokens are the same one.
+  public static func decode(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
+    Base64Codec.decode(text, values: Base64Codec.urlValues, padding: false)
+  }
+
+  /// The bytes of a text, nil if it is not Base64url.
+  public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+}
+
+/// The two alphabets and the one algorithm.
+enum Base64Codec {
+  static let standardAlphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  static let urlAlphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+  static let standardValues = values(of: standardAlphabet)
+  static let urlValues = values(of: urlAlphabet)
+
+  /// What stands in a table for a byte that is not in the alphabet.
+  private static let none: UInt8 = 0xFF
+
+  private static func values(of alphabet: [UInt8]) -> [UInt8] {
+    var values = [UInt8](repeating: none, count: 256)
+    for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+    return values
+  }
+
+  static func encode(_ bytes: [UInt8], alphabet: [UInt8], padding: Bool) -> String {
+    var text: [UInt8] = []
+    text.reserveCapacity((bytes.count + 2) / 3 * 4)
+    var index = 0
+    while index + 2 < bytes.count {
+      let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+      for shift in [18, 12, 6, 0] as [UInt32] { text.append(alphabet[Int(group >> shift & 63)]) }
+      index += 3
+    }
+    if bytes.count - index == 1 {
+      text.append(alphabet[Int(bytes[index] >> 2)])
+      text.append(alphabet[Int(bytes[index] << 4 & 63)])
+      if padding { text += "==".utf8 }
+    } else if bytes.count - index == 2 {
+      let group = UInt32(bytes[index]) << 8 | UInt32(bytes[index + 1])
+      text.append(alphabet[Int(group >> 10)])
+      text.append(alphabet[Int(group >> 4 & 63)])
+      text.append(alphabet[Int(group << 2 & 63)])
+      if padding { text += "=".utf8 }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  static func decode(_ text: some BidirectionalCollection<UInt8>, values: [UInt8], padding: Bool) -> [UInt8]?
+  {
+    var text = text[...]
+    if padding {
+      guard text.count % 4 == 0 else { return nil }
+      for _ in 0..<2 where text.last == UInt8(ascii: "=") { text = text.dropLast() }
+    }
+    guard text.count % 4 != 1 else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count / 4 * 3 + 2)
+    var pending: UInt32 = 0
+    var bits: UInt32 = 0
+    for character in text {
+      let value = values[Int(character)]
+      guard value != none else { return nil }
+      pending = pending << 6 | UInt32(value)
+      bits += 6
+      if bits >= 8 {
+        bits -= 8
+        bytes.append(UInt8(truncatingIfNeeded: pending >> bits))
+      }
+    }
+    // Bits beyond the last byte must be zero, or several texts would stand for the same bytes.
+    guard pending & (1 << bits - 1) == 0 else { return nil }
+    return bytes
+  }
+}

@@ -1,0 +1,82 @@
+public import JSON
+
+/// Public keys as JSON (RFC 7517, RFC 7518 §6, RFC 8037 §2).
+
+extension PublicKey {
+  /// The key of a JWK of type EC, RSA or OKP. Private members (`d`, `p`, …) are not looked at.
+  ///
+  /// - Throws: `KeyError.invalidJWK` with what is missing or malformed, or what the numbers are not.
+  public convenience init(jwk: JSONValue) throws(KeyError) {
+    guard let type = jwk["kty"]?.string else { throw .invalidJWK(reason: "kty is missing") }
+    switch type {
+    case "EC":
+      let kind: KeyKind
+      switch jwk["crv"]?.string {
+      case "P-256": kind = .p256
+      case "P-384": kind = .p384
+      case "P-521": kind = .p521
+      default: throw .invalidJWK(reason: "crv is not P-256, P-384 or P-521")
+      }
+      // RFC 7518 §6.2.1.2: the full length of a coordinate, leading zeros included.
+      let x = try Self.bytes("x", of: jwk)
+      let y = try Self.bytes("y", of: jwk)
+      guard x.count == kind.coordinateBytes, y.count == kind.coordinateBytes,
+        let der = SubjectPublicKeyInfo.ec(kind, x: x, y: y)
+      else { throw .invalidJWK(reason: "x or y has not the length of the curve") }
+      try self.init(subjectPublicKeyInfo: der)
+    case "RSA":
+      let n = try Self.bytes("n", of: jwk)
+      let e = try Self.bytes("e", of: jwk)
+      // RFC 7518 §6.3.1: the minimum number of octets; an even or single exponent signs nothing.
+      guard n.first != 0, let first = e.first, first != 0 else {
+        throw .invalidJWK(reason: "n or e begins with a zero byte")
+      }
+      guard e.count <= 8, let last = e.last, last & 1 == 1, e != [1] else {
+        throw .invalidJWK(reason: "e is not an odd number of 3 to 64 bits")
+      }
+      guard n.count <= 1024 else { throw .tooLarge(bits: 8 * n.count) }
+      try self.init(subjectPublicKeyInfo: SubjectPublicKeyInfo.rsa(modulus: n, exponent: e))
+    case "OKP":
+      guard jwk["crv"]?.string == "Ed25519" else { throw .invalidJWK(reason: "crv is not Ed25519") }
+      let x = try Self.bytes("x", of: jwk)
+      guard x.count == 32 else { throw .invalidJWK(reason: "x has not 32 bytes") }
+      try self.init(subjectPublicKeyInfo: SubjectPublicKeyInfo.ed25519(x))
+    default:
+      throw .invalidJWK(reason: "kty is not EC, RSA or OKP")
+    }
+  }
+
+  private static func bytes(_ name: String, of jwk: JSONValue) throws(KeyError) -> [UInt8] {
+    guard let text = jwk[name]?.string else { throw .invalidJWK(reason: "\(name) is missing") }
+    guard let bytes = Base64URL.decode(text), !bytes.isEmpty else {
+      throw .invalidJWK(reason: "\(name) is not Base64url")
+    }
+    return bytes
+  }
+
+  /// The public JWK with the required members alone, in the order RFC 7638 §3.2 sorts them.
+  public func jwk() -> JSONObject {
+    let bits = Array(SubjectPublicKeyInfo.keyBits(of: subjectPublicKeyInfo) ?? [])
+    switch kind {
+    case .p256, .p384, .p521:
+      let size = kind.coordinateBytes ?? 0
+      precondition(bits.count == 1 + 2 * size && bits[0] == 0x04, "an uncompressed point")
+      return [
+        "crv": .string(kind.description), "kty": "EC", "x": .string(Base64URL.encode(Array(bits[1...size]))),
+        "y": .string(Base64URL.encode(Array(bits[(1 + size)...]))),
+      ]
+    case .ed25519: return ["crv": "Ed25519", "kty": "OKP", "x": .string(Base64URL.encode(bits))]
+    case .rsa, .symmetric:
+      var outer = DERReader(bits)
+      var inner = DERReader(outer.element(DER.sequence) ?? [])
+      let modulus = Array(inner.magnitude() ?? [])
+      let exponent = Array(inner.magnitude() ?? [])
+      return [
+        "e": .string(Base64URL.encode(exponent)), "kty": "RSA", "n": .string(Base64URL.encode(modulus)),
+      ]
+    }
+  }
+
+  /// The SHA-256 thumbprint of RFC 7638 as Base64url: a `kid` that both sides can compute.
+  public var thumbprint: String { Base64URL.encode(SHA256.digest(jwk().serialized())) }
+}

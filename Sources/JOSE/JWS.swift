@@ -1,0 +1,131 @@
+public import JSON
+
+/// JSON Web Signature in compact form (RFC 7515 §3.1, §7.1).
+public enum JWS {
+  /// The longest token looked at.
+  public static let maximumBytes = 8192
+
+  /// Makes a token. `alg` is written by the signer and need not be in the header; another value there is a bug.
+  ///
+  /// - Throws: `OpenSSLError` when signing fails.
+  public static func sign(
+    header: JSONObject, payload: [UInt8], with signer: Signer
+  ) throws(OpenSSLError) -> String {
+    let input = signingInput(header: header, algorithm: signer.algorithm.rawValue, payload: payload)
+    return input + "." + Base64URL.encode(try signer.sign(Array(input.utf8)))
+  }
+
+  /// Makes a token with a shared secret.
+  public static func sign(header: JSONObject, payload: [UInt8], with key: SymmetricKey) -> String {
+    let input = signingInput(header: header, algorithm: key.algorithm.rawValue, payload: payload)
+    return input + "." + Base64URL.encode(key.code(Array(input.utf8)))
+  }
+
+  private static func signingInput(header: JSONObject, algorithm: String, payload: [UInt8]) -> String {
+    precondition(
+      header["alg"] == nil || header["alg"] == .string(algorithm), "the header names another algorithm")
+    var full: JSONObject = ["alg": .string(algorithm)]
+    for (name, value) in header.members { full.append(name, value) }
+    return Base64URL.encode(full.serialized()) + "." + Base64URL.encode(payload)
+  }
+
+  /// A token taken apart. Nothing in it is believed until `verify` has said yes.
+  public struct Compact: Sendable {
+    /// The protected header. Keys it may carry (`jwk`, `jku`, `x5c`, `x5u`) are never looked at.
+    public let header: JSONObject
+    /// The content that is signed.
+    public let payload: [UInt8]
+    /// The signature's bytes.
+    public let signature: [UInt8]
+    /// The header's `alg`: what the sender says, to be compared with what is expected.
+    public let algorithmName: String
+    private let signingInput: [UInt8]
+
+    /// Takes a token apart: three non-padded Base64url parts, a header that is an object with unique names and an
+    /// `alg` other than `none`, no `crit` (no extension is understood here) and no `b64` other than true.
+    public init(parsing token: [UInt8], maximumBytes: Int = JWS.maximumBytes) throws(JWSError) {
+      guard token.count <= maximumBytes else { throw .tooLong }
+      let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+      guard parts.count == 3 else { throw .notThreeParts }
+      guard let headerBytes = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+        let signature = Base64URL.decode(parts[2])
+      else { throw .notBase64URL }
+      header = try Self.header(headerBytes)
+      guard let name = header["alg"]?.string else { throw .invalidHeader(.noAlgorithm) }
+      guard name.lowercased() != "none" else { throw .unsecured }
+      guard header["crit"] == nil else { throw .criticalExtension }
+      guard header["b64"] == nil || header["b64"] == true else { throw .criticalExtension }
+      guard header["kid"] == nil || header["kid"]?.string != nil else {
+        throw .invalidHeader(.keyIDNotString)
+      }
+      algorithmName = name
+      self.payload = payload
+      self.signature = signature
+      signingInput = Array(token[..<(parts[2].startIndex - 1)])
+    }
+
+    private static func header(_ bytes: [UInt8]) throws(JWSError) -> JSONObject {
+      let value: JSONValue
+      do {
+        value = try JSONValue(
+          parsing: bytes, limits: JSONLimits(bytes: JWS.maximumBytes, depth: 8, members: 64))
+      } catch {
+        throw .invalidHeader(.notJSON(error))
+      }
+      guard let object = value.object else { throw .invalidHeader(.notObject) }
+      return object
+    }
+
+    /// The header's `kid`, which only ever chooses among keys that were configured.
+    public var keyID: String? { header["kid"]?.string }
+
+    /// Whether the token says it was signed with this algorithm, the key fits it and the signature is right. The
+    /// algorithm comes from the key's configuration, never from the token.
+    public func verify(with key: PublicKey, algorithm: SignatureAlgorithm) -> Bool {
+      algorithmName == algorithm.rawValue
+        && key.verify(signature: signature, of: signingInput, algorithm: algorithm)
+    }
+
+    /// Whether the token says it was made with this secret's algorithm and its code is right.
+    public func verify(with key: SymmetricKey) -> Bool {
+      algorithmName == key.algorithm.rawValue
+        && constantTimeEqual(digest: key.code(signingInput), digest: signature)
+    }
+  }
+}
+
+/// Why a text is no token that could be verified.
+public enum JWSError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Longer than the limit.
+  case tooLong
+  /// Not three parts with dots between them.
+  case notThreeParts
+  /// A part is not strict Base64url.
+  case notBase64URL
+  /// The header is not what it must be.
+  case invalidHeader(HeaderProblem)
+  /// `alg` is `none`.
+  case unsecured
+  /// The header demands an extension (`crit`, `b64`), and none is understood.
+  case criticalExtension
+
+  /// What is wrong with a header.
+  public enum HeaderProblem: Hashable, Sendable {
+    case notJSON(JSONError)
+    case notObject, noAlgorithm, keyIDNotString
+  }
+
+  public var description: String {
+    switch self {
+    case .tooLong: "the token is too long"
+    case .notThreeParts: "a token has three parts with dots between them"
+    case .notBase64URL: "a part of the token is not Base64url without padding"
+    case .invalidHeader(.notJSON(let error)): "the token's header is not JSON: \(error)"
+    case .invalidHeader(.notObject): "the token's header is not an object"
+    case .invalidHeader(.noAlgorithm): "the token's header has no alg"
+    case .invalidHeader(.keyIDNotString): "the token's kid is not a string"
+    case .unsecured: "the token is not signed"
+    case .criticalExtension: "the token demands an extension that is not understood"
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/// Turns what people paste into the DER of a key: PEM with any key label, with `\n` escapes or squeezed onto one line,
+/// bare Base64 with or without line breaks, Base64 of a whole PEM, or DER itself. No prompt, no file, no decoder.
+enum KeyText {
+  /// The longest text looked at; an RSA-8192 key as Base64 of a PEM has about 9 kB.
+  static let maximumBytes = 65_536
+
+  /// Whether a private or a public key is wanted; labels and refusals depend on it.
+  enum Half { case privateKey, publicKey }
+
+  /// The DER and its shape.
+  ///
+  /// - Throws: what was seen instead.
+  static func der(of text: [UInt8], _ half: Half) throws(KeyError) -> (der: [UInt8], shape: DERShape) {
+    guard text.count <= maximumBytes else { throw .tooLong }
+    var der = isBinary(text) ? text : try decoded(text, half, mayNest: true)
+    do throws(KeyError) {
+      let (shape, trailing) = DERShape.of(der)
+      let refusal = half == .privateKey ? shape.refusalAsPrivateKey : shape.refusalAsPublicKey
+      if let refusal { throw refusal }
+      guard shape != .unknown else { throw .notDER(bytes: der.count) }
+      guard trailing == 0 else { throw .trailingData(bytes: trailing) }
+      return (der, shape)
+    } catch {
+      wipe(&der)
+      throw error
+    }
+  }
+
+  /// Whether the bytes cannot be text: then they are taken as DER.
+  private static func isBinary(_ bytes: [UInt8]) -> Bool {
+    bytes.contains { $0 >= 0x7F || ($0 < 0x20 && !isSpace($0)) }
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+  private static func decoded(_ text: [UInt8], _ half: Half, mayNest: Bool) throws(KeyError) -> [UInt8] {
+    var plain = unescaped(text)
+    defer { wipe(&plain) }
+    guard let first = plain.first else { throw .empty }
+    if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { throw .json }
+    if find("-----BEGIN", in: plain, from: 0) != nil { return try pemBody(plain, half) }
+    guard var bytes = lenientBase64(plain) else { throw .notBase64 }
+    guard mayNest, find("-----BEGIN", in: bytes, from: 0) != nil else { return bytes }
+    defer { wipe(&bytes) }
+    return try decoded(bytes, half, mayNest: false)
+  }
+
+  /// The text without the marks that files and variables leave around and in it: surrounding white space and quotes,
+  /// and the two characters `\n` (or `\r`) where a line should break.
+  private static func unescaped(_ text: [UInt8]) -> [UInt8] {
+    var plain: [UInt8] = []
+    plain.reserveCapacity(text.count)
+    var index = 0
+    while index < text.count {
+      if text[index] == UInt8(ascii: "\\"), index + 1 < text.count,
+        text[index + 1] == UInt8(ascii: "n") || text[index + 1] == UInt8(ascii: "r")
+      {
+        plain.append(0x0A)
+        index += 2
+      } else {
+        plain.append(text[index])
+        index += 1
+      }
+    }
+    trim(&plain)
+    for quote in [UInt8(ascii: "\""), UInt8(ascii: "'")]
+    where plain.count >= 2 && plain.first == quote && plain.last == quote {
+      plain.removeFirst()
+      plain.removeLast()
+      trim(&plain)
+    }
+    return plain
+  }
+
+  private static func trim(_ text: inout [UInt8]) {
+    while let last = text.last, isSpace(last) { text.removeLast() }
+    text.removeFirst(text.prefix(while: isSpace).count)
+  }
+
+  // MARK: - PEM (RFC 7468)
+
+  private static func pemBody(_ text: [UInt8], _ half: Half) throws(KeyError) -> [UInt8] {
+    var position = 0
+    var body: [UInt8]?
+    while position < text.count {
+      guard text[position...].starts(with: "-----BEGIN".utf8) else {
+        body.map {
+          var body = $0
+          wipe(&body)
+        }
+        throw .textAroundPEM
+      }
+      let labelStart = position + 10
+      guard let labelEnd = find("-----", in: text, from: labelStart) else { throw .unterminatedPEM }
+      let label = compact(text[labelStart..<labelEnd])
+      guard let end = find("-----END", in: text, from: labelEnd + 5),
+        let close = find("-----", in: text, from: end + 8),
+        compact(text[end + 8..<close]) == label
+      else { throw .unterminatedPEM }
+      // `openssl ecparam -genkey` writes the curve in a block of its own before the key.
+      if label != "ECPARAMETERS" {
+        guard body == nil else { throw .severalBlocks }
+        try check(label, half)
+        body = try pemContent(text[labelEnd + 5..<end])
+      }
+      position = close + 5
+      while position < text.count, isSpace(text[position]) { position += 1 }
+    }
+    guard let body else { throw .unknownLabel }
+    return body
+  }
+
+  /// The label without spaces, which a variable may have lost.
+  private static func compact(_ label: ArraySlice<UInt8>) -> String {
+    String(decoding: label.filter { !isSpace($0) }, as: UTF8.self)
+  }
+
+  private static func check(_ label: String, _ half: Half) throws(KeyError) {
+    switch label {
+    // The labels are mixed up so often that the body alone decides which of these it is.
+    case "PRIVATEKEY", "ECPRIVATEKEY", "RSAPRIVATEKEY":
+      if half == .publicKey { throw .privateKey }
+    case "PUBLICKEY", "RSAPUBLICKEY":
+      if half == .privateKey { throw .publicKey }
+    case "ENCRYPTEDPRIVATEKEY": throw half == .privateKey ? .encrypted : .privateKey
+    case "OPENSSHPRIVATEKEY": throw .openSSH
+    case "CERTIFICATE", "X509CERTIFICATE", "TRUSTEDCERTIFICATE": throw .certificate
+    case "CERTIFICATEREQUEST", "NEWCERTIFICATEREQUEST": throw .certificateRequest
+    default: throw .unknownLabel
+    }
+  }
+
+  private static func pemContent(_ body: ArraySlice<UInt8>) throws(KeyError) -> [UInt8] {
+    // RFC 1421's header lines appear in one place today: a key under a passphrase.
+    if find("ENCRYPTED", in: Array(body), from: 0) != nil, body.contains(UInt8(ascii: ":")) {
+      throw .encrypted
+    }
+    guard let bytes = lenientBase64(Array(body)) else { throw .notBase64 }
+    return bytes
+  }
+
+  /// Base64 in either alphabet, white space anywhere, padding present or lost.
+  private static func lenientBase64(_ text: [UInt8]) -> [UInt8]? {
+    var characters = text.filter { !isSpace($0) }
+    defer { wipe(&characters) }
+    for _ in 0..<2 where characters.last == UInt8(ascii: "=") { characters.removeLast() }
+    for index in characters.indices {
+      if characters[index] == UInt8(ascii: "+") { characters[index] = UInt8(ascii: "-") }
+      if characters[index] == UInt8(ascii: "/") { characters[index] = UInt8(ascii: "_") }
+    }
+    return characters.isEmpty ? nil : Base64URL.decode(characters)
+  }
+
+  private static func find(_ pattern: String, in text: [UInt8], from start: Int) -> Int? {
+    let pattern = Array(pattern.utf8)
+    guard text.count >= start + pattern.count else { return nil }
+    return (start...text.count - pattern.count).first {
+      text[$0] == pattern[0] && text[$0...].starts(with: pattern)
+    }
+  }
+}

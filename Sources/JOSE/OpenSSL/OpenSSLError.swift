@@ -1,0 +1,28 @@
+internal import COpenSSL
+
+/// A call of OpenSSL that failed, with everything it left in this thread's error queue. For operators, never for callers.
+public struct OpenSSLError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The function that failed.
+  public let operation: String
+  /// OpenSSL's own words, oldest first: `error:0A000086:SSL routines::certificate verify failed`.
+  public let entries: [String]
+
+  /// Drains the error queue of this thread (`ERR_get_error`, `ERR_error_string_n`). Call it right after the failure;
+  /// the queue must have been cleared before the operation, or older entries are taken for this one's.
+  init(operation: String) {
+    self.operation = operation
+    var entries: [String] = []
+    while case let code = ERR_get_error(), code != 0 {
+      let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+        ERR_error_string_n(code, buffer.baseAddress, buffer.count)
+        return String(cString: buffer.baseAddress!)
+      }
+      entries.append(text)
+    }
+    self.entries = entries
+  }
+
+  public var description: String {
+    entries.isEmpty ? "\(operation) failed" : "\(operation): \(entries.joined(separator: "; "))"
+  }
+}

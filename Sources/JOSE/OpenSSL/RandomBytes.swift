@@ -1,0 +1,17 @@
+internal import COpenSSL
+
+/// Bytes nobody can guess, from OpenSSL's generator (`RAND_bytes`), which is safe on every thread.
+public enum RandomBytes {
+  /// That many bytes.
+  ///
+  /// - Throws: `OpenSSLError` when the generator has no entropy. There is no fallback: a guessable `jti` or key is
+  ///   worse than none.
+  public static func make(_ count: Int) throws(OpenSSLError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    ERR_clear_error()
+    guard bytes.withUnsafeMutableBufferPointer({ RAND_bytes($0.baseAddress, Int32(count)) }) == 1 else {
+      throw OpenSSLError(operation: "RAND_bytes")
+    }
+    return bytes
+  }
+}

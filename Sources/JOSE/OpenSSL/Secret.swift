@@ -1,0 +1,66 @@
+internal import COpenSSL
+
+/// Bytes that must not be seen: prints as `<redacted>`, shows nothing to `dump`, and is overwritten when the last
+/// owner lets go (`OPENSSL_cleanse`, which the optimiser may not remove).
+///
+/// `@unchecked Sendable`: the buffer is filled in `init` and only read from then on.
+public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  private let buffer: UnsafeMutableRawBufferPointer
+
+  /// A copy of the bytes. The original is the caller's to wipe.
+  public init(_ bytes: [UInt8]) {
+    buffer = .allocate(byteCount: bytes.count, alignment: 1)
+    bytes.withUnsafeBytes { buffer.copyMemory(from: $0) }
+  }
+
+  /// A copy of the text's UTF-8.
+  public convenience init(_ text: String) { self.init(Array(text.utf8)) }
+
+  /// A copy of the bytes, which are overwritten where they stood unless someone else holds them too.
+  public convenience init(wiping bytes: inout [UInt8]) {
+    self.init(bytes)
+    wipe(&bytes)
+    bytes = []
+  }
+
+  deinit {
+    OPENSSL_cleanse(buffer.baseAddress, buffer.count)
+    buffer.deallocate()
+  }
+
+  /// How many bytes.
+  public var count: Int { buffer.count }
+
+  /// Lends the bytes for the length of the call.
+  public func withBytes<Result, Failure: Error>(
+    _ body: (Span<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    defer { withExtendedLifetime(self) {} }
+    return try body(Span(_unsafeBytes: UnsafeRawBufferPointer(buffer)))
+  }
+
+  /// A copy that nobody wipes: for the moment a secret leaves the process on purpose.
+  public func exposedBytes() -> [UInt8] { withRawBytes { Array($0) } }
+
+  /// A copy as text that nobody wipes: for the moment a secret leaves the process on purpose.
+  public func exposedString() -> String { withRawBytes { String(decoding: $0, as: UTF8.self) } }
+
+  /// Whether the bytes are these, in time that depends on neither content.
+  public func isEqual(to bytes: [UInt8]) -> Bool { constantTimeEqual(exposedBytes(), bytes) }
+
+  func withRawBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    defer { withExtendedLifetime(self) {} }
+    return body(UnsafeRawBufferPointer(buffer))
+  }
+
+  public var description: String { "<redacted>" }
+  public var debugDescription: String { "<redacted>" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Overwrites an array in place. Works only while nobody shares it; a shared one is copied first by the language.
+func wipe(_ bytes: inout [UInt8]) {
+  bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
+}

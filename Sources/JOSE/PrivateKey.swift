@@ -1,0 +1,71 @@
+/// A private key of P-256, P-384, P-521, RSA (2048 to 8192 bits) or Ed25519. Prints as `<redacted>`.
+public final class PrivateKey: Sendable {
+  let key: PKey
+  /// The public half.
+  public let publicKey: PublicKey
+
+  /// Reads exactly one private key: PEM under any private label (line breaks may be `\n` escapes or spaces), bare
+  /// Base64 of PKCS#8, SEC1 or PKCS#1, Base64 of a PEM, or raw DER. The numbers are checked against each other.
+  ///
+  /// - Throws: what the text is instead, and what to do. Never asks for a passphrase.
+  public convenience init(_ text: [UInt8]) throws(KeyError) {
+    var (der, _) = try KeyText.der(of: text, .privateKey)
+    defer { wipe(&der) }
+    try self.init(key: PKey(privateDER: der))
+  }
+
+  /// Reads a private key from a string; see `init(_:)` over bytes.
+  public convenience init(_ text: String) throws(KeyError) { try self.init(Array(text.utf8)) }
+
+  private init(key: PKey) throws(KeyError) {
+    self.key = key
+    publicKey = try PublicKey(subjectPublicKeyInfo: key.subjectPublicKeyInfo())
+  }
+
+  /// A new key for an algorithm: the curve it names, or RSA with 3072 bits (NIST SP 800-57: good beyond 2030).
+  public static func generate(for algorithm: SignatureAlgorithm) throws(KeyError) -> PrivateKey {
+    let kind: KeyKind =
+      switch algorithm {
+      case .ES256: .p256
+      case .ES384: .p384
+      case .ES512: .p521
+      case .EdDSA: .ed25519
+      case .PS256, .PS384, .PS512, .RS256, .RS384, .RS512: .rsa(bits: 3072)
+      }
+    return try PrivateKey(key: PKey(generating: kind))
+  }
+
+  /// What the key is.
+  public var kind: KeyKind { key.kind }
+
+  /// Whether the key can sign with the algorithm.
+  public func fits(_ algorithm: SignatureAlgorithm) -> Bool { kind.algorithms.contains(algorithm) }
+
+  /// The key as unencrypted PKCS#8 DER (RFC 5208).
+  public func pkcs8DER() throws(KeyError) -> Secret { try key.pkcs8() }
+
+  /// The key as unencrypted PKCS#8 PEM, with a final newline.
+  public func pem() throws(KeyError) -> Secret {
+    var der = try key.pkcs8().exposedBytes()
+    defer { wipe(&der) }
+    return Secret(PEM.text(label: "PRIVATE KEY", der: der))
+  }
+}
+
+extension PrivateKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  public var description: String { "<redacted>" }
+  public var debugDescription: String { "<redacted>" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The textual form of RFC 7468.
+enum PEM {
+  static func text(label: String, der: [UInt8]) -> String {
+    let body = Array(Base64.encode(der).utf8)
+    var text = "-----BEGIN \(label)-----\n"
+    for start in stride(from: 0, to: body.count, by: 64) {
+      text += String(decoding: body[start..<min(start + 64, body.count)], as: UTF8.self) + "\n"
+    }
+    return text + "-----END \(label)-----\n"
+  }
+}

@@ -1,0 +1,76 @@
+/// The asymmetric signature algorithms of RFC 7518 §3.1 and RFC 8037 §3.1. Neither `none` nor a MAC is among them:
+/// what verifies with a public key can never be talked into treating that key as a shared secret.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+// The cases are the registered names, letter for letter.
+public enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
+  case ES256, ES384, ES512
+  case PS256, PS384, PS512
+  case RS256, RS384, RS512
+  case EdDSA
+
+  /// How the algorithm signs.
+  enum Scheme { case ecdsa, rsaPSS, rsaPKCS1, edDSA }
+
+  var scheme: Scheme {
+    switch self {
+    case .ES256, .ES384, .ES512: .ecdsa
+    case .PS256, .PS384, .PS512: .rsaPSS
+    case .RS256, .RS384, .RS512: .rsaPKCS1
+    case .EdDSA: .edDSA
+    }
+  }
+
+  /// The digest the message is reduced to first; nil where the scheme takes the message itself.
+  var digest: DigestAlgorithm? {
+    switch self {
+    case .ES256, .PS256, .RS256: .sha256
+    case .ES384, .PS384, .RS384: .sha384
+    case .ES512, .PS512, .RS512: .sha512
+    case .EdDSA: nil
+    }
+  }
+}
+
+/// What a key is.
+public enum KeyKind: Hashable, Sendable, CustomStringConvertible {
+  case p256, p384, p521
+  case ed25519
+  /// RSA with the length of its modulus in bits.
+  case rsa(bits: Int)
+  /// A shared secret with its length in bits.
+  case symmetric(bits: Int)
+
+  /// `P-256`, `RSA-2048`, `Ed25519`.
+  public var description: String {
+    switch self {
+    case .p256: "P-256"
+    case .p384: "P-384"
+    case .p521: "P-521"
+    case .ed25519: "Ed25519"
+    case .rsa(let bits): "RSA-\(bits)"
+    case .symmetric(let bits): "symmetric-\(bits)"
+    }
+  }
+
+  /// The algorithms such a key can sign with, the recommended first. A shared secret has none.
+  public var algorithms: [SignatureAlgorithm] {
+    switch self {
+    case .p256: [.ES256]
+    case .p384: [.ES384]
+    case .p521: [.ES512]
+    case .ed25519: [.EdDSA]
+    case .rsa: [.PS256, .PS384, .PS512, .RS256, .RS384, .RS512]
+    case .symmetric: []
+    }
+  }
+
+  /// Bytes of a coordinate and of each half of a signature; nil for what is no elliptic curve of ECDSA.
+  var coordinateBytes: Int? {
+    switch self {
+    case .p256: 32
+    case .p384: 48
+    case .p521: 66
+    default: nil
+    }
+  }
+}

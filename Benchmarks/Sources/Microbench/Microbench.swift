@@ -1,0 +1,28 @@
+// The benchmark program: `microbench NAME SECONDS` measures one family, or `all` but signing, and prints one
+// line of JSON per figure for Benchmarks/bench.py.
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@main
+struct Microbench {
+  static func main() throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 3, let seconds = Double(arguments[2]), seconds > 0, seconds <= 60,
+      let chosen = families[arguments[1]]
+    else {
+      print("usage: microbench \(families.keys.sorted().joined(separator: "|")) SECONDS")
+      exit(64)
+    }
+    for family in chosen {
+      for figure in try family(seconds) { print(figure.json) }
+    }
+  }
+
+  private typealias Family = @Sendable (Double) throws -> [Figure]
+  private static let families: [String: [Family]] = [
+    "json": [JSONFigures.measure],
+    "all": [JSONFigures.measure],
+  ]
+}

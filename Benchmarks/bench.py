@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Measures Callgate beside nginx and OpenSSL on this machine. Run it through script/bench; docs/benchmarks.md explains it."""
+
+import argparse
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from harness import client, herd, machine, memory, micro, report, startup, throughput  # noqa: E402
+from harness.errors import Unmeasured  # noqa: E402
+from harness.progress import say  # noqa: E402
+from harness.report import Row  # noqa: E402
+from harness.stand import Stand  # noqa: E402
+
+NAMES = ("throughput", "startup", "idle", "growth", "herd", "signing", "micro")
+NEED_A_STAND = {"throughput", "startup", "idle", "growth", "herd"}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured."""
+
+    pairs: int
+    seconds: float
+    starts: int
+    connections: int
+    small: int
+    large: int
+    herds: int
+    signing_pairs: int
+    signing_seconds: int
+
+
+FULL = Scale(9, 8, 21, 5000, 100_000, 1_000_000, 5, 5, 3)
+QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 3, 1)
+
+
+class Parser(argparse.ArgumentParser):
+    """Ends with sysexits' EX_USAGE, as the product's own commands do."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(64, f"{self.prog}: {message}\n")
+
+
+def arguments() -> argparse.Namespace:
+    parser = Parser(prog="script/bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="about a minute instead of five; rougher figures")
+    parser.add_argument("--pairs", type=int, metavar="N", help="pairs of runs under load (9)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="seconds per run under load (8)")
+    parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("--markdown", action="store_true", help="print the table of docs/benchmarks.md")
+    parser.add_argument("--control", action="store_true", help="nginx against nginx: how far equals seem to differ")
+    parser.add_argument("--server", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--microbench", type=Path, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if (chosen.pairs or 1) < 1 or not 0 < (chosen.seconds or 1) <= 600:
+        parser.error("--pairs is at least 1, --seconds at most 600")
+    return chosen
+
+
+def scale(chosen: argparse.Namespace) -> Scale:
+    base = QUICK if chosen.quick else FULL
+    values = {**vars(base)}
+    values.update({name: getattr(chosen, name) for name in ("pairs", "seconds") if getattr(chosen, name)})
+    return Scale(**values)
+
+
+def measurements(
+    stand: Callable[[], Stand], size: Scale, descriptors: int, microbench: Path | None
+) -> dict[str, Callable[[], list[Row]]]:
+    return {
+        "throughput": lambda: throughput.measure(stand(), size.pairs, size.seconds),
+        "startup": lambda: startup.measure(stand(), size.starts),
+        "idle": lambda: memory.measure_idle(stand(), size.connections, descriptors),
+        "growth": lambda: memory.measure_growth(stand(), size.small, size.large),
+        "herd": lambda: herd.measure(stand(), size.herds),
+        "signing": lambda: micro.measure_signing(microbench, size.signing_pairs, size.signing_seconds),
+        "micro": lambda: micro.measure_parsers(microbench, size.signing_seconds),
+    }
+
+
+def run(chosen: argparse.Namespace, scratch: Path) -> tuple[list[Row], list[str]]:
+    """Every chosen measurement: the rows that could be taken and the reasons for those that could not."""
+    made: list[Stand] = []
+
+    def stand() -> Stand:
+        if not made:
+            made.append(Stand(scratch, None if chosen.control else chosen.server))
+        return made[0]
+
+    rows: list[Row] = []
+    reasons: list[str] = []
+    table = measurements(stand, scale(chosen), client.raise_descriptor_limit(), chosen.microbench)
+    names = chosen.only or (NAMES[:4] if chosen.control else NAMES)
+    for name in (name for name in NAMES if name in names):
+        say(f"{name} …")
+        try:
+            rows += table[name]()
+        except (Unmeasured, OSError) as error:
+            reasons.append(f"{name} could not be measured: {error}")
+            say(reasons[-1])
+    return rows, reasons
+
+
+def stop_on_signal(number: int, _: object) -> None:
+    """Leaves through every `with` and `finally`, which end the servers and remove the scratch folder."""
+    raise SystemExit(128 + number)
+
+
+def main() -> int:
+    chosen = arguments()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop_on_signal)
+    warning = machine.unrest()
+    if warning:
+        say(warning)
+    scratch = Path(tempfile.mkdtemp(prefix="callgate-bench."))
+    try:
+        rows, reasons = run(chosen, scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(machine.describe(), end="\n\n")
+    if rows:
+        print(report.markdown(rows) if chosen.markdown else report.text(rows))
+    if reasons:
+        say(f"{len(reasons)} of the measurements could not be taken")
+    return 1 if reasons else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,1 @@
+"""The parts of script/bench: servers, load, measurements and the report."""

@@ -1,0 +1,66 @@
+"""In-process figures from Benchmarks' own Swift program, one core each, signing beside OpenSSL's own measurement."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from harness.errors import Unmeasured
+from harness.progress import say
+from harness.report import Pairs, Row
+from harness.stand import in_turns
+
+SIGNING_TARGET = 0.8
+
+
+def measure_signing(microbench: Path | None, pairs: int, seconds: int) -> list[Row]:
+    """ES256 client assertions per second of processor time, in turns with `openssl speed`."""
+    rates: tuple[list[float], list[float]] = ([], [])
+    runners = (lambda: _ours(microbench, "assertion", seconds)[0]["rate"], lambda: _openssl(seconds))
+    for number in range(pairs):
+        for index in in_turns(number):
+            rates[index].append(runners[index]())
+        say(f"signing {number + 1}/{pairs}: {rates[0][-1]:,.0f} : {rates[1][-1]:,.0f} per second")
+    both = Pairs(*rates)
+    row = both.row("ES256 client assertions (peer: openssl speed)", ",.0f", "/s", "ratio ≥ 0.8")
+    return [Row(*row.cells()[:5], met=both.ratio() >= SIGNING_TARGET)]
+
+
+def measure_parsers(microbench: Path | None, seconds: int) -> list[Row]:
+    """What the pure parts cost: no peer, so these are for comparing one version with the next."""
+    return [
+        Row(figure["label"], f"{figure['value']:,.{figure['decimals']}f} {figure['unit']}")
+        for figure in _ours(microbench, "all", seconds)
+    ]
+
+
+def _ours(microbench: Path | None, name: str, seconds: int) -> list[dict]:  # type: ignore[type-arg]
+    if microbench is None:
+        raise Unmeasured("the Swift benchmark program was not built")
+    output = _on_one_core([str(microbench), name, str(seconds)], seconds)
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def _openssl(seconds: int) -> float:
+    output = _on_one_core(["openssl", "speed", "-mr", "-seconds", str(seconds), "ecdsap256"], seconds)
+    found = re.search(r"^\+F4:\d+:256:([0-9.]+):", output, re.M)
+    if not found:
+        raise Unmeasured(f"openssl speed printed no figure: {output[-300:]}")
+    return float(found.group(1))
+
+
+def _on_one_core(command: list[str], seconds: int) -> str:
+    core = max(os.sched_getaffinity(0))
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=30 + 30 * seconds,
+            check=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Unmeasured(f"{command[0]} failed: {error}") from error
+    return done.stdout

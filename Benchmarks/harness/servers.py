@@ -1,0 +1,126 @@
+"""The server under test and its peer, each as a process of ours with its lines going to a file in the scratch folder."""
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from harness import client, process
+from harness.errors import Unmeasured
+
+START_LIMIT = 15.0
+TARGET = "/access"
+
+
+class Server:
+    """One server process. A subclass says how to start it; `with` starts it and ends it."""
+
+    name = "server"
+
+    def __init__(self, scratch: Path, port: int = 0) -> None:
+        self.scratch = scratch
+        self.port = port
+        self.lines = scratch / f"{self.name}.lines"
+        self.errors = scratch / f"{self.name}.errors"
+        self.child: subprocess.Popen[bytes] | None = None
+
+    def command(self) -> list[str]:
+        raise NotImplementedError
+
+    def environment(self) -> dict[str, str]:
+        return {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8"}
+
+    def spawn(self) -> float:
+        """Starts the process and returns the moment just before; does not wait for it to listen."""
+        with open(self.lines, "ab") as lines, open(self.errors, "ab") as errors:
+            command, environment = self.command(), self.environment()
+            before = time.monotonic()
+            self.child = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=lines, stderr=errors, env=environment, cwd=self.scratch
+            )
+        return before
+
+    def await_port(self) -> None:
+        """Waits until `port` is known and answers. Overridden where the server picks its own port."""
+
+    def start(self) -> None:
+        self.lines.unlink(missing_ok=True)
+        self.spawn()
+        self.await_port()
+        if client.first_answer(self.port, TARGET, time.monotonic() + START_LIMIT) is None:
+            raise Unmeasured(f"{self.name} gave no answer within {START_LIMIT:g} s: {self.complaint()}")
+
+    def stop(self) -> None:
+        if self.child is not None:
+            process.stop(self.child)
+            self.child = None
+
+    @property
+    def pid(self) -> int:
+        if self.child is None or self.child.poll() is not None:
+            raise Unmeasured(f"{self.name} has ended: {self.complaint()}")
+        return self.child.pid
+
+    def complaint(self) -> str:
+        """The last words on stderr."""
+        return self.errors.read_text(errors="replace")[-500:].strip() if self.errors.exists() else ""
+
+    def take_lines(self) -> int:
+        """How many lines the server has written since the last call; empties the file, which is opened for append."""
+        count = 0
+        with open(self.lines, "rb") as lines:
+            while chunk := lines.read(1 << 20):
+                count += chunk.count(b"\n")
+        os.truncate(self.lines, 0)
+        return count
+
+    def last_line(self, within: float = 2.0) -> bytes:
+        """The last line written, once there is one: what an answered request leaves behind."""
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            whole = self.lines.read_bytes()
+            if whole.endswith(b"\n"):
+                return whole.splitlines()[-1]
+            time.sleep(0.02)
+        raise Unmeasured(f"{self.name} wrote no line for a request within {within:g} s")
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class Callgate(Server):
+    """`callgate serve --sandbox`: the release build, its audit lines on stdout, its state in memory."""
+
+    name = "callgate"
+
+    def __init__(self, scratch: Path, binary: Path, port: int = 0) -> None:
+        super().__init__(scratch, port)
+        self.binary = binary
+        self.wanted_port = port
+
+    def command(self) -> list[str]:
+        return [str(self.binary), "serve", "--sandbox", "--port", str(self.wanted_port)]
+
+    def await_port(self) -> None:
+        deadline = time.monotonic() + START_LIMIT
+        while time.monotonic() < deadline:
+            said = re.search(rb"^callgate: listening on http://[^\n]*:(\d+)\n", self.lines.read_bytes(), re.M)
+            if said:
+                self.port = int(said.group(1))
+                return
+            _ = self.pid  # Raises when the process has ended.
+            time.sleep(0.002)
+        raise Unmeasured(f"{self.name} did not say where it listens: {self.complaint()}")

@@ -1,0 +1,107 @@
+public import JOSE
+
+extension Configuration {
+  /// The public listener.
+  public struct Listen: Sendable {
+    /// An IPv4 or IPv6 address, as text, without brackets.
+    public internal(set) var host: String
+    /// The port, 0–65535; 0 lets the system pick.
+    public internal(set) var port: UInt16
+    /// Certificate and key, if the server speaks TLS itself.
+    public internal(set) var tls: TLS?
+    /// Peers whose `X-Forwarded-For` is believed.
+    public internal(set) var trustedProxies: [IPNetwork]
+    /// How many entries of `X-Forwarded-For`, from the right, trusted proxies wrote; 0 ignores the field.
+    public internal(set) var forwardedHops: Int
+    /// Whether another process may hold the same port.
+    public internal(set) var sharePort: Bool
+  }
+
+  /// The listener's identity.
+  public struct TLS: Sendable {
+    /// The path of the certificate chain.
+    public let certificateFile: String
+    /// The path of the private key.
+    public let keyFile: String
+    /// The chain as PEM, leaf first.
+    public let certificateChain: [UInt8]
+    /// The key as written in its file.
+    public let key: Secret
+  }
+
+  /// What operators use.
+  public struct Admin: Sendable {
+    /// The operators' own listener, if there is one.
+    public internal(set) var listener: Listener?
+    /// The Bearer token: demanded on the public port (without one nothing is served there), and on the operators'
+    /// own listener unless that is on loopback.
+    public internal(set) var token: Secret?
+
+    /// An address to listen on.
+    public struct Listener: Sendable, Hashable {
+      /// An IP address as text, without brackets.
+      public let host: String
+      /// The port; 0 lets the system pick.
+      public let port: UInt16
+      /// Whether the address is reachable from this machine only.
+      public let isLoopback: Bool
+    }
+  }
+
+  /// Logging.
+  public struct Log: Sendable, Hashable {
+    /// The least severe line that is written.
+    public internal(set) var level: Level
+    /// How lines other than audit lines look.
+    public internal(set) var format: Format
+
+    /// Severity, most talkative first.
+    public enum Level: String, Sendable, CaseIterable, Comparable {
+      case debug, info, warning, error
+
+      public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
+
+      private var rank: Int {
+        switch self {
+        case .debug: 0
+        case .info: 1
+        case .warning: 2
+        case .error: 3
+        }
+      }
+    }
+
+    /// The form of a log line.
+    public enum Format: String, Sendable, CaseIterable { case json, text }
+  }
+
+  /// What one client, and all together, may take.
+  public struct Limits: Sendable, Hashable {
+    /// Connections at once.
+    public internal(set) var connections: Int
+    /// Bytes of a request's line and fields.
+    public internal(set) var headerBytes: Int
+    /// Bytes of a request's content.
+    public internal(set) var contentBytes: Int
+    /// From a request's first byte to the end of its fields.
+    public internal(set) var headerTimeout: Duration
+    /// From a request's first byte to its last.
+    public internal(set) var requestTimeout: Duration
+    /// Between two requests on one connection.
+    public internal(set) var idleTimeout: Duration
+    /// From SIGTERM to the end of accepting connections.
+    public internal(set) var drainDelay: Duration
+    /// From the end of accepting to the end of the process.
+    public internal(set) var drainTimeout: Duration
+  }
+
+  /// Where state is kept.
+  public enum Store: Sendable {
+    /// In this process; gone with it.
+    case memory
+    /// In a file.
+    case sqlite(path: String)
+    /// In a database that several instances share; the URL may hold a password.
+    case postgres(url: Secret)
+  }
+}

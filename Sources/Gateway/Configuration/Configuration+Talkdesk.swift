@@ -1,0 +1,116 @@
+public import JOSE
+
+extension Configuration {
+  /// The account at Talkdesk.
+  public struct TalkdeskAccount: Sendable {
+    /// The region the account lives in.
+    public internal(set) var region: Region
+    /// What tokens are asked for, unless an app says otherwise; scope tokens separated by one space.
+    public internal(set) var scope: String
+    /// Where and as whom to ask. Nil only where the purpose needs no credential; the sandbox puts its emulator here.
+    public var upstream: Upstream?
+  }
+
+  /// Where Talkdesk answers, and who we are there.
+  public struct Upstream: Sendable {
+    /// The token endpoint, complete.
+    public let tokenURL: String
+    /// The base of the API: `/calls/callback` is appended. No slash at the end.
+    public let apiURL: String
+    /// The `aud` of client assertions.
+    public let audience: String
+    /// The OAuth client.
+    public let clientID: String
+    /// How the client proves itself.
+    public let authentication: ClientAuthentication
+
+    /// Makes one; the caller answers for its validity.
+    public init(
+      tokenURL: String, apiURL: String, audience: String? = nil, clientID: String,
+      authentication: ClientAuthentication
+    ) {
+      self.tokenURL = tokenURL
+      self.apiURL = apiURL
+      self.audience = audience ?? tokenURL
+      self.clientID = clientID
+      self.authentication = authentication
+    }
+  }
+
+  /// The two ways an OAuth client proves itself to Talkdesk ID.
+  public enum ClientAuthentication: Sendable {
+    /// A signed JWT (RFC 7523). `next` is tried first while a rotation is under way.
+    case key(SigningKey, next: SigningKey?)
+    /// HTTP Basic with a client secret.
+    case secret(Secret)
+  }
+
+  /// A private key with the name Talkdesk knows it by.
+  public struct SigningKey: Sendable {
+    /// The `kid`.
+    public let id: String
+    /// The `alg`; the key fits it.
+    public let algorithm: SignatureAlgorithm
+    /// The key.
+    public let key: PrivateKey
+
+    /// Makes one; the caller answers for the fit.
+    public init(id: String, algorithm: SignatureAlgorithm, key: PrivateKey) {
+      self.id = id
+      self.algorithm = algorithm
+      self.key = key
+    }
+  }
+
+  /// Where Talkdesk keeps an account, and the hosts that follow from it.
+  public enum Region: String, Sendable, CaseIterable {
+    case us, eu, ca, au
+
+    /// The token endpoint of an account here.
+    public func tokenURL(account: String) -> String {
+      switch self {
+      case .us: "https://\(account).talkdeskid.com/oauth/token"
+      case .eu: "https://\(account).talkdeskid.eu/oauth/token"
+      case .ca: "https://\(account).talkdeskidca.com/oauth/token"
+      case .au: "https://\(account).talkdeskid.au/oauth/token"
+      }
+    }
+
+    /// The base URL of the API here. Sources disagree about Australia's, hence `talkdesk.api_url`.
+    public var apiURL: String {
+      switch self {
+      case .us: "https://api.talkdeskapp.com"
+      case .eu: "https://api.talkdeskapp.eu"
+      case .ca: "https://api.talkdeskappca.com"
+      case .au: "https://api.talkdeskapp.au"
+      }
+    }
+  }
+
+  /// How tokens are kept and vended.
+  public struct Tokens: Sendable, Hashable {
+    /// One token for all (true), or a fresh one for each request.
+    public internal(set) var share: Bool
+    /// A shared token with less life left is not vended.
+    public internal(set) var minimumRemaining: Duration
+    /// The whole of an exchange, retries included.
+    public internal(set) var deadline: Duration
+  }
+
+  /// How callbacks are made.
+  public struct Callbacks: Sendable, Hashable {
+    /// The account's numbers for requests without an app that has its own: the first is the default, all are
+    /// allowed. E.164.
+    public internal(set) var talkdeskPhoneNumbers: [String]
+    /// The span in which the same caller and number is a duplicate; zero turns that off.
+    public internal(set) var dedupeWindow: Duration
+    /// How long an `Idempotency-Key` is remembered.
+    public internal(set) var keyRetention: Duration
+    /// How long a callback's record is kept.
+    public internal(set) var retention: Duration
+    /// The whole request from its last byte: queue, token, both POSTs.
+    public internal(set) var timeout: Duration
+    /// Callbacks under way at once.
+    public internal(set) var concurrency: Int
+  }
+}

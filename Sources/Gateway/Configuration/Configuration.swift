@@ -1,0 +1,96 @@
+/// Everything an operator decides, read and proved valid: no field of a `Configuration` needs checking again.
+///
+/// Only ``ConfigurationLoader`` makes one, from defaults, the YAML file, the environment and flags, in that order.
+public struct Configuration: Sendable {
+  /// What it was loaded for; decides which parts had to be there.
+  public let purpose: ConfigurationPurpose
+  /// Where the server listens, and whom it believes about addresses.
+  public internal(set) var listen: Listen
+  /// The listener of operators, and the token that opens `/metrics` and `/admin` on the public port.
+  public internal(set) var admin: Admin
+  /// What is logged, and how.
+  public internal(set) var log: Log
+  /// The Talkdesk account.
+  public var talkdesk: TalkdeskAccount
+  /// How Talkdesk's tokens are kept and vended.
+  public internal(set) var tokens: Tokens
+  /// Who may ask, in the order written; ids are unique.
+  public internal(set) var callers: [Caller]
+  /// Whether a request without credentials is served, as the caller `anonymous`.
+  public internal(set) var allowAnonymous: Bool
+  /// The apps, in the order written. Without an `apps` section: the one app of Talkdesk's own samples.
+  public internal(set) var apps: [App]
+  /// How callbacks are made.
+  public internal(set) var callbacks: Callbacks
+  /// The origins whose pages may call from a browser, in the very form of the `Origin` field.
+  public internal(set) var allowedOrigins: [String]
+  /// Where state is kept.
+  public internal(set) var store: Store
+  /// What one client, and all together, may take.
+  public internal(set) var limits: Limits
+  /// What of this the running version would ignore although somebody relies on it. A server must not start while
+  /// this holds anything.
+  public internal(set) var unenforced: [UnenforcedSetting]
+  /// Every setting that holds something, with its value as it may be shown and where it came from.
+  public internal(set) var origins: [SettingOrigin]
+  /// The paths read while loading: what to watch for a reload.
+  public internal(set) var files: [String]
+}
+
+/// Why a configuration is loaded: what must be there, and which secrets are opened.
+public enum ConfigurationPurpose: String, Sendable, CaseIterable {
+  /// Running the server.
+  case serve
+  /// Running the server against the emulator.
+  case sandbox
+  /// Validating what `serve` would run with.
+  case check
+  /// Fetching a token from Talkdesk, to print or to diagnose.
+  case token
+  /// Deciding requests without a server.
+  case explain
+  /// Bringing the store up to date.
+  case migrate
+
+  /// Whether Talkdesk's credential must be there. Where not, its files are not opened either.
+  public var needsCredential: Bool {
+    switch self {
+    case .serve, .check, .token: true
+    case .sandbox, .explain, .migrate: false
+    }
+  }
+
+  /// Whether somebody must be allowed to call.
+  public var needsCaller: Bool {
+    switch self {
+    case .serve, .check: true
+    case .sandbox, .token, .explain, .migrate: false
+    }
+  }
+
+  /// Whether the files by which callers and listeners prove themselves are opened.
+  var opensListenerSecrets: Bool {
+    switch self {
+    case .serve, .sandbox, .check: true
+    case .token, .explain, .migrate: false
+    }
+  }
+}
+
+/// One setting that holds something.
+public struct SettingOrigin: Sendable, Hashable {
+  /// The setting's name: its YAML path, or its variable if the file has no such key.
+  public let name: String
+  /// Its value, or `<redacted>`.
+  public let value: String
+  /// Where it was said.
+  public let place: ConfigurationPlace
+}
+
+/// A setting this version reads and checks but does not act on.
+public struct UnenforcedSetting: Sendable, Hashable {
+  /// Where it was said.
+  public let place: ConfigurationPlace
+  /// The setting's name.
+  public let name: String
+}

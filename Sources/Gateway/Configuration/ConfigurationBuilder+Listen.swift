@@ -1,0 +1,176 @@
+internal import JOSE
+
+extension ConfigurationBuilder {
+  /// `listen`, with `HOST`, `PORT` and the sandbox's own rules.
+  mutating func listen() -> Configuration.Listen {
+    let proxies = list(Settings.trustedProxies)
+    if let place = place(of: Settings.trustedProxies), !proxies.isEmpty {
+      needs(.trustedProxies, place, Settings.trustedProxies.setting.name)
+    }
+    let hops = stated(Settings.forwardedHops)
+    if let hops, hops > 0, partial.entries[Settings.trustedProxies.setting] == nil,
+      let place = place(of: Settings.forwardedHops)
+    {
+      problems.add(
+        place, Settings.forwardedHops.setting.name,
+        Refusal(
+          "without trusted proxies there is nobody whose X-Forwarded-For could be believed",
+          "set CALLGATE_TRUSTED_PROXIES (listen.trusted_proxies) to the proxies' address blocks"))
+    }
+    let isShared = value(Settings.sharePort)
+    if isShared, let place = place(of: Settings.sharePort) {
+      needs(.sharedPort, place, Settings.sharePort.setting.name)
+    }
+    return Configuration.Listen(
+      host: host(), port: value(Settings.port), tls: tls(), trustedProxies: proxies,
+      forwardedHops: hops ?? (proxies.isEmpty ? 0 : 1), sharePort: isShared)
+  }
+
+  private mutating func host() -> String {
+    guard let address = stated(Settings.host) else {
+      return purpose == .sandbox ? "127.0.0.1" : value(Settings.host).host
+    }
+    if purpose == .sandbox, !address.isLoopback, let place = place(of: Settings.host), !place.isFlag {
+      problems.add(
+        place, Settings.host.setting.name,
+        Refusal(
+          "the sandbox lets everybody in and listens beyond this machine only on request",
+          "use 127.0.0.1, or say --host \(address.host)"))
+    }
+    return address.host
+  }
+
+  private mutating func tls() -> Configuration.TLS? {
+    let certificate = stated(Settings.certificateFile)
+    let key = stated(Settings.tlsKeyFile)
+    guard certificate != nil || key != nil else { return nil }
+    let (present, missing) =
+      certificate == nil
+      ? (Settings.tlsKeyFile, Settings.certificateFile) : (Settings.certificateFile, Settings.tlsKeyFile)
+    guard let place = place(of: present) else { return nil }
+    needs(.tls, place, "listen.tls")
+    guard let certificate, let key, let keyPlace = self.place(of: Settings.tlsKeyFile) else {
+      problems.add(
+        place, present.setting.name,
+        Refusal("\(missing.setting.name) is missing beside it", "give certificate and key, or neither"))
+      return nil
+    }
+    guard purpose.opensListenerSecrets else { return nil }
+    let chain = file(
+      certificate, at: place, name: present.setting.name, limit: Self.maximumDocumentBytes)
+    let keyBytes = secretBytes(key, at: keyPlace, name: Settings.tlsKeyFile.setting.name)
+    guard let chain, let keyBytes else { return nil }
+    if !contains(chain.bytes, "-----BEGIN CERTIFICATE-----") {
+      problems.add(
+        place, present.setting.name,
+        Refusal(
+          "names a file without a certificate", "give the chain as PEM, the server's own certificate first"))
+    }
+    do {
+      _ = try PrivateKey(keyBytes)
+    } catch {
+      problems.add(keyPlace, Settings.tlsKeyFile.setting.name, Refusal("\(error)", ""))
+    }
+    return Configuration.TLS(
+      certificateFile: certificate, keyFile: key, certificateChain: chain.bytes, key: Secret(keyBytes))
+  }
+
+  private func contains(_ bytes: [UInt8], _ text: String) -> Bool {
+    bytes.firstRange(of: Array(text.utf8)) != nil
+  }
+
+  /// `admin`: the operators' listener and token.
+  mutating func admin(beside listen: Configuration.Listen) -> Configuration.Admin {
+    let token = adminToken()
+    let statedPlace = place(of: Settings.adminHost) ?? place(of: Settings.adminPort)
+    let address = value(Settings.adminHost)
+    let port = value(Settings.adminPort)
+    guard let statedPlace else { return Configuration.Admin(listener: nil, token: token) }
+    needs(.adminListener, statedPlace, "admin")
+    if !address.isLoopback, partial.entries[Settings.adminToken.setting] == nil {
+      problems.add(
+        statedPlace, Settings.adminHost.setting.name,
+        Refusal(
+          "opens /metrics and /admin beyond this machine without a token",
+          "use 127.0.0.1, or set CALLGATE_ADMIN_TOKEN (admin.token_file)"))
+    }
+    if port != 0, port == listen.port, overlaps(address.host, listen.host) {
+      problems.add(
+        place(of: Settings.adminPort) ?? statedPlace, Settings.adminPort.setting.name,
+        Refusal("\(port) is the port of the public listener too", "choose another port"))
+    }
+    let listener = Configuration.Admin.Listener(
+      host: address.host, port: port, isLoopback: address.isLoopback)
+    return Configuration.Admin(listener: listener, token: token)
+  }
+
+  private func overlaps(_ a: String, _ b: String) -> Bool {
+    a == b || ["0.0.0.0", "::"].contains(a) || ["0.0.0.0", "::"].contains(b)
+  }
+
+  private mutating func adminToken() -> Secret? {
+    guard purpose.opensListenerSecrets, let (bytes, place) = secret(Settings.adminToken) else { return nil }
+    let name = Settings.adminToken.setting.name
+    needs(.adminToken, place, name)
+    guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      problems.add(
+        place, name,
+        Refusal(
+          "holds spaces or characters a Bearer token cannot have", "make one with: openssl rand -hex 32"))
+      return nil
+    }
+    if bytes.count < 16 {
+      problems.note(place, "is shorter than 16 characters; make one with: openssl rand -hex 32")
+    }
+    return Secret(bytes)
+  }
+
+  /// `log`.
+  mutating func log() -> Configuration.Log {
+    Configuration.Log(
+      level: value(Settings.logLevel),
+      format: stated(Settings.logFormat) ?? (sources.writesToTerminal ? .text : .json))
+  }
+
+  /// `limits`.
+  mutating func limits() -> Configuration.Limits {
+    let limits = Configuration.Limits(
+      connections: value(Settings.connections), headerBytes: value(Settings.headerBytes),
+      contentBytes: value(Settings.contentBytes), headerTimeout: value(Settings.headerTimeout),
+      requestTimeout: value(Settings.requestTimeout), idleTimeout: value(Settings.idleTimeout),
+      drainDelay: value(Settings.drainDelay), drainTimeout: value(Settings.drainTimeout))
+    if limits.headerTimeout > limits.requestTimeout,
+      let place = place(of: Settings.headerTimeout) ?? place(of: Settings.requestTimeout)
+    {
+      problems.add(
+        place, Settings.headerTimeout.setting.name,
+        Refusal(
+          "\(DurationText.text(of: limits.headerTimeout)) is longer than limits.request_timeout, "
+            + DurationText.text(of: limits.requestTimeout),
+          "the fields are a part of the request: choose a header_timeout no longer than request_timeout"))
+    }
+    return limits
+  }
+
+  /// `store`, with `DATABASE_URL` and `CALLGATE_STATE`.
+  mutating func store() -> Configuration.Store {
+    let database = stated(Settings.databaseURL)
+    let state = stated(Settings.state)
+    let url = stated(Settings.storeURL)
+    if database != nil, let place = place(of: Settings.state) {
+      problems.note(place, "not used, because DATABASE_URL is set")
+    }
+    let named: (Configuration.Store, ConfigurationPlace?)? =
+      database.map { ($0, place(of: Settings.databaseURL)) } ?? state.map { ($0, place(of: Settings.state)) }
+      ?? url.map { ($0, place(of: Settings.storeURL)) }
+    guard let (store, place) = named else {
+      return purpose == .sandbox ? .memory : value(Settings.state)
+    }
+    switch (store, place) {
+    case (.sqlite, let place?): needs(.sqlite, place, "store")
+    case (.postgres, let place?): needs(.postgres, place, "store")
+    default: break
+    }
+    return store
+  }
+}

@@ -1,0 +1,193 @@
+internal import JOSE
+
+extension ConfigurationBuilder {
+  /// `talkdesk`.
+  mutating func talkdesk() -> Configuration.TalkdeskAccount {
+    let region = value(Settings.region)
+    let scope = value(Settings.scope)
+    let account = stated(Settings.account)
+    let tokenURL = stated(Settings.tokenURL)
+    let apiURL = stated(Settings.apiURL)
+    let audience = stated(Settings.audience)
+    let clientID = stated(Settings.clientID)
+    let keyID = stated(Settings.keyID)
+    let algorithm = value(Settings.keyAlgorithm)
+    let nextKeyID = stated(Settings.nextKeyID)
+    let nextAlgorithm = stated(Settings.nextKeyAlgorithm)
+    guard purpose.needsCredential else {
+      return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
+    }
+
+    if !isStated(Settings.account), !isStated(Settings.tokenURL) {
+      missing(Settings.account, "set it to your Talkdesk account's name: acme for acme.talkdeskid.com")
+    }
+    if !isStated(Settings.clientID) {
+      missing(Settings.clientID, "set it to the id of your Talkdesk OAuth client")
+    }
+    let authentication = authentication(
+      keyID: keyID, algorithm: algorithm, nextKeyID: nextKeyID, nextAlgorithm: nextAlgorithm)
+    guard let url = tokenURL ?? account.map(region.tokenURL), let clientID, let authentication else {
+      return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
+    }
+    let upstream = Configuration.Upstream(
+      tokenURL: url, apiURL: apiURL ?? region.apiURL, audience: audience, clientID: clientID,
+      authentication: authentication)
+    return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: upstream)
+  }
+
+  private func isStated<Value>(_ typed: TypedSetting<Value>) -> Bool { partial.entries[typed.setting] != nil }
+
+  private mutating func missing<Value>(_ typed: TypedSetting<Value>, _ remedy: String) {
+    let name = typed.setting.variable ?? typed.setting.name
+    let isEmpty = partial.emptyVariables.contains(name)
+    problems.add(.setting(name), nil, Refusal(isEmpty ? "missing (set but empty)" : "missing", remedy))
+  }
+
+  private mutating func authentication(
+    keyID: String?, algorithm: SignatureAlgorithm, nextKeyID: String?, nextAlgorithm: SignatureAlgorithm?
+  ) -> Configuration.ClientAuthentication? {
+    let keyPlace = place(of: Settings.privateKey)
+    let secretPlace = place(of: Settings.clientSecret)
+    if let keyPlace, let secretPlace {
+      problems.add(
+        secretPlace, Settings.clientSecret.setting.name,
+        Refusal(
+          "a private key is set too (\(keyPlace))", "keep the one Talkdesk gave you, and remove the other"))
+    }
+    if secretPlace == nil, keyPlace == nil {
+      missing(
+        Settings.privateKey,
+        "set it, or TD_PRIVATE_KEY_FILE, to the key Talkdesk gave you; with a client secret set TD_CLIENT_SECRET instead"
+      )
+    }
+    if keyPlace != nil || secretPlace == nil, !isStated(Settings.keyID) {
+      missing(Settings.keyID, "set it to the id Talkdesk gave the key")
+    }
+    if let secretPlace {
+      let secret = clientSecret()
+      if keyPlace != nil { return nil }
+      if let place = place(of: Settings.nextKey) ?? place(of: Settings.nextKeyID) {
+        problems.add(
+          place, "talkdesk.next_key",
+          Refusal(
+            "there is no key to rotate from: a client secret is set (\(secretPlace))", "remove one of the two"
+          ))
+      }
+      return secret.map(Configuration.ClientAuthentication.secret)
+    }
+    let next = nextKey(id: nextKeyID, algorithm: nextAlgorithm ?? algorithm, current: keyID)
+    guard
+      let key = signingKey(
+        Settings.privateKey, id: keyID, algorithm: algorithm, algorithmSetting: Settings.keyAlgorithm)
+    else { return nil }
+    return .key(key, next: next)
+  }
+
+  private mutating func clientSecret() -> Secret? {
+    guard let (bytes, place) = secret(Settings.clientSecret) else { return nil }
+    guard bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+      problems.add(
+        place, Settings.clientSecret.setting.name,
+        Refusal("holds characters a client secret cannot have", "copy it again, without line breaks"))
+      return nil
+    }
+    return Secret(bytes)
+  }
+
+  private mutating func nextKey(
+    id: String?, algorithm: SignatureAlgorithm, current: String?
+  ) -> Configuration.SigningKey? {
+    let keyPlace = place(of: Settings.nextKey)
+    let idPlace = place(of: Settings.nextKeyID)
+    guard let place = keyPlace ?? idPlace ?? self.place(of: Settings.nextKeyAlgorithm) else { return nil }
+    needs(.nextKey, place, "talkdesk.next_key")
+    guard keyPlace != nil, let idPlace else {
+      problems.add(
+        place, "talkdesk.next_key",
+        Refusal(
+          "has no \(keyPlace == nil ? "private_key_file" : "key_id")", "give key_id and private_key_file"))
+      return nil
+    }
+    if let id, id == current {
+      problems.add(
+        idPlace, Settings.nextKeyID.setting.name,
+        Refusal("is the id of the current key", "give the id Talkdesk gave the new key"))
+    }
+    let algorithmSetting =
+      isStated(Settings.nextKeyAlgorithm) ? Settings.nextKeyAlgorithm : Settings.keyAlgorithm
+    return signingKey(Settings.nextKey, id: id, algorithm: algorithm, algorithmSetting: algorithmSetting)
+  }
+
+  private mutating func signingKey(
+    _ setting: TypedSetting<String>, id: String?, algorithm: SignatureAlgorithm,
+    algorithmSetting: TypedSetting<SignatureAlgorithm>
+  ) -> Configuration.SigningKey? {
+    guard let (bytes, place) = secret(setting) else { return nil }
+    let key: PrivateKey
+    do {
+      key = try PrivateKey(bytes)
+    } catch {
+      problems.add(place, setting.setting.name, refusal(of: error, for: bytes))
+      return nil
+    }
+    guard key.fits(algorithm) else {
+      let fitting = Settings.talkdeskAlgorithms.filter(key.fits).map(\.rawValue)
+      let remedy =
+        fitting.isEmpty
+        ? "use an EC key on P-256, P-384 or P-521, or an RSA key of 2048 bits or more"
+        : "use \(fitting.joined(separator: " or ")), or the key that belongs to \(algorithm.rawValue)"
+      let stated = self.place(of: algorithmSetting)
+      problems.add(
+        stated ?? .setting(algorithmSetting.setting.variable ?? algorithmSetting.setting.name),
+        algorithmSetting.setting.name,
+        Refusal(
+          "\(algorithm.rawValue)\(stated == nil ? ", the default," : "") does not fit the key, which is \(key.kind)",
+          remedy))
+      return nil
+    }
+    return id.map { Configuration.SigningKey(id: $0, algorithm: algorithm, key: key) }
+  }
+
+  /// A key's own error, with the remedy for a path written where the key belongs.
+  private func refusal(of error: KeyError, for bytes: [UInt8]) -> Refusal {
+    let looksLikePath =
+      bytes.count < 256
+      && (bytes.starts(with: "/".utf8) || bytes.starts(with: "./".utf8) || bytes.starts(with: "~/".utf8)
+        || bytes.suffix(4).elementsEqual(".pem".utf8) || bytes.suffix(4).elementsEqual(".key".utf8))
+    return looksLikePath
+      ? Refusal("holds a path, not a key", "set TD_PRIVATE_KEY_FILE to the path instead")
+      : Refusal("\(error)", "")
+  }
+
+  /// `tokens`.
+  mutating func tokens() -> Configuration.Tokens {
+    Configuration.Tokens(
+      share: value(Settings.share), minimumRemaining: value(Settings.minimumRemaining),
+      deadline: value(Settings.tokenDeadline))
+  }
+
+  /// `callbacks`, with `TD_PHONE_NUMBER` as the first number.
+  mutating func callbacks() -> Configuration.Callbacks {
+    let listed = list(Settings.phoneNumbers)
+    let first = stated(Settings.phoneNumber)
+    if let place = partial.entries.first(where: { $0.key.path?.hasPrefix("callbacks.") == true })?.value.place
+      ?? place(of: Settings.phoneNumber)
+    {
+      needs(.callbacks, place, "callbacks")
+    }
+    return Configuration.Callbacks(
+      talkdeskPhoneNumbers: first.map { number in [number] + listed.filter { $0 != number } } ?? listed,
+      dedupeWindow: value(Settings.dedupeWindow), keyRetention: value(Settings.keyRetention),
+      retention: value(Settings.retention), timeout: value(Settings.callbackTimeout),
+      concurrency: value(Settings.concurrency))
+  }
+
+  /// `cors.origins`.
+  mutating func allowedOrigins() -> [String] {
+    let origins = list(Settings.origins)
+    if !origins.isEmpty, let place = place(of: Settings.origins) {
+      needs(.crossOrigin, place, "cors.origins")
+    }
+    return origins
+  }
+}

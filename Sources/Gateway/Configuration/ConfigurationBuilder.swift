@@ -1,0 +1,151 @@
+internal import JOSE
+
+/// Turns the merge of all sources into a ``Configuration``, gathering every problem on the way.
+///
+/// Each reader returns something usable even where it recorded a problem, so that the rest is judged too; what was
+/// made is thrown away as soon as there is one.
+struct ConfigurationBuilder {
+  let partial: PartialConfiguration
+  let purpose: ConfigurationPurpose
+  let sources: ConfigurationSources
+  var problems: ProblemList
+  var unenforced: [UnenforcedSetting] = []
+  var files: [String] = []
+
+  /// The largest secret taken from a file, in bytes.
+  static let maximumSecretBytes = 64 * 1024
+  /// The largest certificate chain or JWK set, in bytes.
+  static let maximumDocumentBytes = 1 << 20
+
+  /// Where a setting was said, if it was.
+  func place<Value>(of typed: TypedSetting<Value>) -> ConfigurationPlace? {
+    partial.entries[typed.setting]?.place
+  }
+
+  /// A setting's value, or nil where nothing is said or what is said is refused.
+  mutating func stated<Value>(_ typed: TypedSetting<Value>) -> Value? {
+    guard let entry = partial.entries[typed.setting] else { return nil }
+    let text: String
+    switch entry.content {
+    case .text(let said): text = said
+    case .content(let path):
+      guard let bytes = secretBytes(path, at: entry.place, name: typed.setting.name) else { return nil }
+      guard let decoded = String(validating: bytes, as: UTF8.self) else {
+        problems.add(
+          entry.place, typed.setting.name, Refusal("names a file that is not text", "check the file"))
+        return nil
+      }
+      text = decoded
+    case .list: return nil
+    }
+    do {
+      return try typed.read(text)
+    } catch {
+      problems.add(entry.place, typed.setting.name, error)
+      return nil
+    }
+  }
+
+  /// A setting's value, or its default.
+  mutating func value<Value>(_ typed: TypedSetting<Value>) -> Value {
+    if let stated = stated(typed) { return stated }
+    guard let standard = typed.setting.standard else {
+      preconditionFailure("\(typed.setting.name) has no default")
+    }
+    do {
+      return try typed.read(standard)
+    } catch {
+      preconditionFailure("the default of \(typed.setting.name): \(error.message)")
+    }
+  }
+
+  /// A list's values, or none. An item said twice is a problem.
+  mutating func list<Value: Hashable>(_ typed: TypedSetting<Value>) -> [Value] {
+    guard let entry = partial.entries[typed.setting], case .list(let items) = entry.content else { return [] }
+    var values: [Value] = []
+    for item in items {
+      do {
+        let value = try typed.read(item.text)
+        if values.contains(value) {
+          problems.add(item.place, typed.setting.name, Refusal("holds an item twice", "keep one of them"))
+        } else {
+          values.append(value)
+        }
+      } catch {
+        problems.add(item.place, typed.setting.name, error)
+      }
+    }
+    return values
+  }
+
+  /// A secret's bytes and where they were said; nil where nothing is said or its file cannot be read.
+  mutating func secret(_ typed: TypedSetting<String>) -> (bytes: [UInt8], place: ConfigurationPlace)? {
+    guard let entry = partial.entries[typed.setting] else { return nil }
+    switch entry.content {
+    case .text(let text): return (Array(text.utf8), entry.place)
+    case .content(let path):
+      return secretBytes(path, at: entry.place, name: typed.setting.name).map { ($0, entry.place) }
+    case .list: return nil
+    }
+  }
+
+  /// What a secret's file holds, without a final newline. A file others can read is noted.
+  mutating func secretBytes(_ path: String, at place: ConfigurationPlace, name: String) -> [UInt8]? {
+    guard !path.utf8.contains(0x0A), !path.contains("-----BEGIN") else {
+      problems.add(
+        place, name,
+        Refusal("holds a key, not the path of a file", "name a file here, or set the variable without _FILE"))
+      return nil
+    }
+    guard var content = file(path, at: place, name: name, limit: Self.maximumSecretBytes) else { return nil }
+    if content.mode & 0o077 != 0 {
+      problems.note(
+        place, "\(quoted(path)) can be read by others (mode \(Self.octal(content.mode))); chmod 600 it")
+    }
+    if content.bytes.last == 0x0A { content.bytes.removeLast() }
+    if content.bytes.last == 0x0D { content.bytes.removeLast() }
+    guard !content.bytes.isEmpty else {
+      problems.add(
+        place, name, Refusal("names \(Self.shown(path)), which is empty", "put the secret into the file"))
+      return nil
+    }
+    return content.bytes
+  }
+
+  /// A file's content, remembered among those to watch.
+  mutating func file(
+    _ path: String, at place: ConfigurationPlace, name: String, limit: Int
+  ) -> ConfigurationFiles.Content? {
+    if !files.contains(path) { files.append(path) }
+    do {
+      return try sources.files.read(path, limit)
+    } catch {
+      let remedy =
+        switch error {
+        case .missing:
+          path.hasPrefix("/") ? "check the path" : "check the path; it is relative to the working directory"
+        case .directory: "name a file in it"
+        case .tooLarge: "name another file"
+        case .system: "make the file readable for the user the server runs as"
+        }
+      problems.add(place, name, Refusal("cannot read \(Self.shown(path)): \(error)", remedy))
+      return nil
+    }
+  }
+
+  /// Records that the running version would ignore something somebody relies on.
+  mutating func needs(_ feature: ServerFeature, _ place: ConfigurationPlace, _ name: String) {
+    guard !ServerFeature.built.contains(feature) else { return }
+    unenforced.append(UnenforcedSetting(place: place, name: name))
+  }
+
+  /// A path as shown: not where it is long enough to be a key pasted into the wrong variable.
+  private static func shown(_ path: String) -> String {
+    path.utf8.count <= 128 ? quoted(path) : "the file it names"
+  }
+
+  private static func octal(_ mode: UInt32) -> String {
+    let digits = String(mode & 0o777, radix: 8)
+    return "0" + String(repeating: "0", count: 3 - digits.count) + digits
+  }
+}

@@ -1,0 +1,72 @@
+internal import Glibc
+
+/// How files are read while configuring.
+public struct ConfigurationFiles: Sendable {
+  /// What a file holds.
+  public struct Content: Sendable {
+    /// Its bytes.
+    public var bytes: [UInt8]
+    /// Its permission bits, as in `chmod`.
+    public var mode: UInt32
+
+    /// Gathers a file's content.
+    public init(bytes: [UInt8], mode: UInt32 = 0o600) {
+      self.bytes = bytes
+      self.mode = mode
+    }
+  }
+
+  /// Why a file was not read.
+  public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// There is none.
+    case missing
+    /// It is a directory.
+    case directory
+    /// It holds more bytes than its purpose allows.
+    case tooLarge(limit: Int)
+    /// The system said no; its own words.
+    case system(String)
+
+    public var description: String {
+      switch self {
+      case .missing: "there is no such file"
+      case .directory: "it is a directory"
+      case .tooLarge(let limit): "it is larger than \(limit) bytes"
+      case .system(let words): words
+      }
+    }
+  }
+
+  /// Reads a whole file of at most so many bytes.
+  public var read: @Sendable (_ path: String, _ limit: Int) throws(Failure) -> Content
+
+  /// Reads by any function: tests pass a dictionary.
+  public init(read: @escaping @Sendable (_ path: String, _ limit: Int) throws(Failure) -> Content) {
+    self.read = read
+  }
+
+  /// The file system.
+  public static let system = ConfigurationFiles { path, limit throws(Failure) in
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure(errno) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { throw failure(errno) }
+    guard status.st_mode & S_IFMT != S_IFDIR else { throw .directory }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+    while true {
+      let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw failure(errno) }
+      if count == 0 { break }
+      bytes += buffer[..<count]
+      guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
+    }
+    return Content(bytes: bytes, mode: status.st_mode & 0o7777)
+  }
+
+  private static func failure(_ code: Int32) -> Failure {
+    code == ENOENT ? .missing : .system(unsafe String(cString: strerror(code)))
+  }
+}

@@ -1,0 +1,128 @@
+/// Loads the configuration: defaults, then the YAML file, then the environment, then flags, each going before the
+/// one ahead of it. Opens files only through what it is given, and no network.
+public enum ConfigurationLoader {
+  /// Reads, merges and validates everything.
+  ///
+  /// - Throws: every problem there is, at once.
+  public static func load(
+    _ sources: ConfigurationSources, for purpose: ConfigurationPurpose
+  ) throws(ConfigurationErrors) -> LoadedConfiguration {
+    var problems = ProblemList()
+    let environment = PartialConfiguration(environment: sources.environment, into: &problems)
+    let flags = PartialConfiguration(flags: sources.flags)
+    let said = environment.overridden(by: flags)
+
+    var finder = ConfigurationBuilder(partial: said, purpose: purpose, sources: sources, problems: problems)
+    let file = finder.file()
+    let merged = (file ?? PartialConfiguration()).overridden(by: said)
+    var builder = ConfigurationBuilder(
+      partial: merged, purpose: purpose, sources: sources, problems: finder.problems, files: finder.files)
+    return try builder.build()
+  }
+}
+
+extension ConfigurationBuilder {
+  /// Finds, opens and reads the YAML file, if one is named.
+  mutating func file() -> PartialConfiguration? {
+    let path = partial.entries[Settings.config.setting]
+    let text = partial.entries[Settings.configText.setting]
+    let bytes: [UInt8]
+    let name: String
+    switch (path?.content, text?.content) {
+    case (.text(let path)?, let text):
+      guard let place = self.place(of: Settings.config) else { return nil }
+      if text != nil, place.isFlag {
+        problems.note(.variable("CALLGATE_CONFIG_TEXT"), "not used, because --config is given")
+      } else if text != nil {
+        problems.add(place, nil, Refusal("is set, and so is CALLGATE_CONFIG_TEXT", "keep one of the two"))
+      }
+      guard
+        let content = file(
+          path, at: place, name: Settings.config.setting.name, limit: YAMLReader.maximumBytes)
+      else { return nil }
+      (bytes, name) = (content.bytes, path)
+    case (_, .text(let yaml)?):
+      (bytes, name) = (Array(yaml.utf8), "CALLGATE_CONFIG_TEXT")
+    default:
+      return nil
+    }
+    return YAMLReader.read(bytes, name: name, into: &problems).map { root in
+      PartialConfiguration(file: root, into: &problems)
+    }
+  }
+
+  /// Builds the configuration, or throws every problem.
+  mutating func build() throws(ConfigurationErrors) -> LoadedConfiguration {
+    judgePlatform()
+    let listen = listen()
+    let admin = admin(beside: listen)
+    let callers = callers()
+    let allowAnonymous = allowAnonymous(beside: callers)
+    let apps = apps(callers: callers, allowAnonymous: allowAnonymous)
+    if let rules = partial.sections["rules"] { RulesSection.read(rules, into: &problems) }
+    let store = store()
+    noteLostState(store)
+    let configuration = Configuration(
+      purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(), tokens: tokens(),
+      callers: callers, allowAnonymous: allowAnonymous, apps: apps, callbacks: callbacks(),
+      allowedOrigins: allowedOrigins(), store: store, limits: limits(), unenforced: unenforced,
+      origins: origins(), files: files)
+    guard problems.isEmpty else {
+      throw ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
+    }
+    return LoadedConfiguration(configuration: configuration, notices: problems.notices)
+  }
+
+  /// Heroku sets `DYNO`: an open sandbox has no business there.
+  private mutating func judgePlatform() {
+    if purpose == .sandbox, sources.environment["DYNO"] != nil {
+      problems.add(
+        .flag("--sandbox"), nil,
+        Refusal(
+          "lets everybody in, and DYNO says this is Heroku",
+          "set Talkdesk's credential and leave --sandbox out"))
+    }
+  }
+
+  /// A dyno's disk lasts no longer than the dyno.
+  private mutating func noteLostState(_ store: Configuration.Store) {
+    guard sources.environment["DYNO"] != nil, purpose == .serve || purpose == .check else { return }
+    if case .postgres = store { return }
+    problems.note(
+      .variable("DATABASE_URL"),
+      "not set, and this dyno's disk is wiped at every restart: allowances used, callbacks and idempotency keys are "
+        + "forgotten then; heroku addons:create heroku-postgresql keeps them")
+  }
+
+  /// Everything that was said, as it may be shown.
+  private func origins() -> [SettingOrigin] {
+    var origins = Settings.scalars.compactMap { setting -> SettingOrigin? in
+      guard let entry = partial.entries[setting] else { return nil }
+      return SettingOrigin(name: setting.name, value: Self.shown(entry, of: setting), place: entry.place)
+    }
+    for name in PartialConfiguration.ownSections {
+      guard let node = partial.sections[name] else { continue }
+      let count =
+        switch node.content {
+        case .list(let items): items.count
+        case .mapping(let members): members.count
+        case .text: 0
+        }
+      origins.append(SettingOrigin(name: name, value: "\(count) listed", place: node.place))
+    }
+    return origins
+  }
+
+  private static func shown(_ entry: PartialConfiguration.Entry, of setting: Setting) -> String {
+    func one(_ text: String) -> String {
+      if setting.isRedacted { return "<redacted>" }
+      guard setting.holdsPhoneNumber else { return quoted(text) }
+      return text.prefix(1) + String(repeating: "*", count: max(0, text.count - 3)) + text.suffix(2)
+    }
+    switch entry.content {
+    case .text(let text): return one(text)
+    case .list(let items): return "[" + items.map { one($0.text) }.joined(separator: ", ") + "]"
+    case .content(let path): return setting.form == .secret ? "<redacted> from \(quoted(path))" : "<redacted>"
+    }
+  }
+}

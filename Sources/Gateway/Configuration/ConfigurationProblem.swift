@@ -1,0 +1,73 @@
+/// One thing wrong with a configuration: where, what, and what to do. Its text never holds a secret.
+public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
+  /// Where it stands.
+  public let place: ConfigurationPlace
+  /// The setting concerned, if the place does not name it already.
+  public let subject: String?
+  /// What is wrong.
+  public let message: String
+  /// What mends it.
+  public let remedy: String
+
+  /// `place: setting: what is wrong — what to do`, on one line.
+  public var description: String {
+    let start = subject.map { "\(place): \($0): " } ?? "\(place): "
+    return start + message + (remedy.isEmpty ? "" : " — \(remedy)")
+  }
+}
+
+/// Something an operator should know that stops nothing. Its text never holds a secret.
+public struct ConfigurationNotice: Sendable, Hashable, CustomStringConvertible {
+  /// Where it stands.
+  public let place: ConfigurationPlace
+  /// What to know.
+  public let message: String
+
+  /// `place: message`, on one line.
+  public var description: String { "\(place): \(message)" }
+}
+
+/// All that is wrong with a configuration, at once.
+public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
+  /// The problems, never empty: flags first, then variables by name, then the file from top to bottom.
+  public let problems: [ConfigurationProblem]
+  /// What was noticed besides.
+  public let notices: [ConfigurationNotice]
+
+  /// One line per problem.
+  public var description: String { problems.map(\.description).joined(separator: "\n") }
+
+  /// Whether every problem stands on the command line (exit 64) and none elsewhere (78).
+  public var isMisuse: Bool { problems.allSatisfy(\.place.isFlag) }
+}
+
+/// Why a text is not what its setting needs: the reader's half of a problem.
+struct Refusal: Error, Hashable {
+  let message: String
+  let remedy: String
+
+  init(_ message: String, _ remedy: String) {
+    self.message = message
+    self.remedy = remedy
+  }
+}
+
+/// A value as problems show it: quoted, on one line, and cut where it grows long.
+func quoted(_ text: some StringProtocol) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars.prefix(64) {
+    switch scalar {
+    case "\n": result += "\\n"
+    case "\r": result += "\\r"
+    case "\t": result += "\\t"
+    case "\"", "\\": result += "\\\(scalar)"
+    case _
+    where scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format
+      || scalar.properties.generalCategory == .lineSeparator
+      || scalar.properties.generalCategory == .paragraphSeparator:
+      result += "\\u{\(String(scalar.value, radix: 16))}"
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + (text.unicodeScalars.count > 64 ? "…\"" : "\"")
+}

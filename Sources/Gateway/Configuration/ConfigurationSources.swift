@@ -1,0 +1,47 @@
+/// Where a configuration comes from. Everything outside the process is passed in, so that loading is a pure function.
+public struct ConfigurationSources: Sendable {
+  /// The command line.
+  public var flags: ConfigurationFlags
+  /// The environment.
+  public var environment: [String: String]
+  /// How files are read.
+  public var files: ConfigurationFiles
+  /// Whether standard output is a terminal: logs are then `text` unless something says otherwise.
+  public var writesToTerminal: Bool
+
+  /// Gathers the sources.
+  public init(
+    flags: ConfigurationFlags = ConfigurationFlags(), environment: [String: String] = [:],
+    files: ConfigurationFiles, writesToTerminal: Bool = false
+  ) {
+    self.flags = flags
+    self.environment = environment
+    self.files = files
+    self.writesToTerminal = writesToTerminal
+  }
+}
+
+/// What the command line may say, as typed.
+public struct ConfigurationFlags: Sendable {
+  /// `--config FILE`
+  public var config: String?
+  /// `--host H`
+  public var host: String?
+  /// `--port N`
+  public var port: String?
+
+  /// Gathers the flags; the presence of `--sandbox` is the purpose.
+  public init(config: String? = nil, host: String? = nil, port: String? = nil) {
+    self.config = config
+    self.host = host
+    self.port = port
+  }
+}
+
+/// What loading a valid configuration gives.
+public struct LoadedConfiguration: Sendable {
+  /// The configuration.
+  public let configuration: Configuration
+  /// What an operator should know; write each to the log once.
+  public let notices: [ConfigurationNotice]
+}

@@ -1,0 +1,85 @@
+extension PartialConfiguration {
+  /// The older name of `DEFAULT_USERNAME`, from Talkdesk's own deploy button.
+  static let usernameAlias = "DEFAULT_USER"
+
+  /// What the environment says. Empty variables count as unset; unknown ones of ours are noted.
+  init(environment: [String: String], into problems: inout ProblemList) {
+    for setting in Settings.scalars {
+      guard let variable = setting.variable else { continue }
+      let value = take(variable, from: environment)
+      let path = setting.fileVariable.flatMap { take($0, from: environment) }
+      if let value, let fileVariable = setting.fileVariable, path != nil {
+        problems.add(
+          .variable(variable), nil,
+          Refusal("is set, and so is \(fileVariable)", "keep one of the two"))
+        entries[setting] = Self.entry(setting, value, variable)
+      } else if let value {
+        entries[setting] = Self.entry(setting, value, variable)
+      } else if let path, let fileVariable = setting.fileVariable {
+        entries[setting] = Entry(content: .content(ofFile: path), place: .variable(fileVariable))
+      }
+    }
+    takeAlias(from: environment, into: &problems)
+    if !emptyVariables.isEmpty {
+      let names = emptyVariables.sorted()
+      problems.note(
+        .variable(names.joined(separator: ", ")),
+        "set but empty; an empty variable counts as unset")
+    }
+    Self.noteUnknown(environment, into: &problems)
+  }
+
+  private static func entry(_ setting: Setting, _ value: String, _ variable: String) -> Entry {
+    guard setting.form == .list else { return Entry(content: .text(value), place: .variable(variable)) }
+    let items = value.split(separator: ",", omittingEmptySubsequences: false).map { item in
+      PlacedText(text: trimmed(item), place: .variable(variable))
+    }
+    return Entry(content: .list(items), place: .variable(variable))
+  }
+
+  /// Spaces after a comma are a habit, not a part of the item.
+  private static func trimmed(_ item: Substring) -> String {
+    let start = item.drop { $0 == " " }
+    return String(start.reversed().drop { $0 == " " }.reversed())
+  }
+
+  private mutating func take(_ name: String, from environment: [String: String]) -> String? {
+    guard let value = environment[name] else { return nil }
+    if value.isEmpty { emptyVariables.insert(name) }
+    return value.isEmpty ? nil : value
+  }
+
+  private mutating func takeAlias(from environment: [String: String], into problems: inout ProblemList) {
+    guard let value = take(Self.usernameAlias, from: environment) else { return }
+    let setting = Settings.username.setting
+    if entries[setting] != nil {
+      problems.note(.variable(Self.usernameAlias), "not used, because DEFAULT_USERNAME is set")
+    } else {
+      entries[setting] = Entry(content: .text(value), place: .variable(Self.usernameAlias))
+      problems.note(.variable(Self.usernameAlias), "taken as DEFAULT_USERNAME; use that name")
+    }
+  }
+
+  private static func noteUnknown(_ environment: [String: String], into problems: inout ProblemList) {
+    let settings = Settings.scalars
+    let known = Set(settings.compactMap(\.variable) + settings.compactMap(\.fileVariable))
+    for name in environment.keys.sorted()
+    where (name.hasPrefix("TD_") || name.hasPrefix("CALLGATE_")) && !known.contains(name)
+      && !isServiceLink(name)
+    {
+      let base = name.hasSuffix("_FILE") ? String(name.dropLast("_FILE".count)) : name
+      if known.contains(base), base != name {
+        problems.note(.variable(name), "unknown and not used: \(base) is no secret, set it itself")
+      } else if let meant = Spelling.nearest(to: name, among: known.sorted()) {
+        problems.note(.variable(name), "unknown and not used — did you mean \(meant)?")
+      } else {
+        problems.note(.variable(name), "unknown and not used")
+      }
+    }
+  }
+
+  /// Kubernetes puts these into every container beside a Service named `callgate`.
+  private static func isServiceLink(_ name: String) -> Bool {
+    name == "CALLGATE_PORT" || name.hasPrefix("CALLGATE_PORT_") || name.hasPrefix("CALLGATE_SERVICE_")
+  }
+}

@@ -1,0 +1,109 @@
+extension PartialConfiguration {
+  /// The sections that are not a tree of settings.
+  static let ownSections = ["callers", "apps", "rules"]
+
+  /// What a YAML file says. Unknown keys are problems.
+  init(file root: ConfigurationNode, into problems: inout ProblemList) {
+    guard case .mapping(let members) = root.content else {
+      problems.add(
+        root.place, nil,
+        Refusal("is \(root.kind), not a mapping", "write sections such as listen: and talkdesk:"))
+      return
+    }
+    read(members, below: "", into: &problems)
+  }
+
+  private static let byPath: [String: Setting] = Dictionary(
+    Settings.scalars.compactMap { setting in setting.path.map { ($0, setting) } },
+    uniquingKeysWith: { first, _ in first })
+
+  private mutating func read(
+    _ members: [ConfigurationNode.Member], below prefix: String, into problems: inout ProblemList
+  ) {
+    for member in members {
+      let path = prefix + member.name
+      if let setting = Self.byPath[path] {
+        entries[setting] = Self.entry(setting, member, path, into: &problems)
+      } else if prefix.isEmpty, Self.ownSections.contains(path) {
+        guard !member.value.isNothing else {
+          Self.refuseNothing(member, path, into: &problems)
+          continue
+        }
+        sections[path] = member.value
+      } else if Self.byPath.keys.contains(where: { $0.hasPrefix(path + ".") }) {
+        guard case .mapping(let inner) = member.value.content else {
+          guard !member.value.isNothing else {
+            Self.refuseNothing(member, path, into: &problems)
+            continue
+          }
+          problems.add(
+            member.value.place, path,
+            Refusal("is \(member.value.kind), not a section", "write its keys below it, or { KEY: VALUE }"))
+          continue
+        }
+        read(inner, below: path + ".", into: &problems)
+      } else {
+        problems.add(member.place, path, Self.unknown(member.name, below: prefix))
+      }
+    }
+  }
+
+  private static func refuseNothing(
+    _ member: ConfigurationNode.Member, _ path: String, into problems: inout ProblemList
+  ) {
+    problems.add(member.place, path, Refusal("has nothing in it", "fill it in, or remove the line"))
+  }
+
+  private static func entry(
+    _ setting: Setting, _ member: ConfigurationNode.Member, _ path: String, into problems: inout ProblemList
+  ) -> Entry? {
+    let node = member.value
+    guard !node.isNothing else {
+      refuseNothing(member, path, into: &problems)
+      return nil
+    }
+    switch (setting.form, node.content) {
+    case (.text, .text(let text, _)), (.file, .text(let text, _)):
+      return Entry(content: .text(text), place: node.place)
+    case (.secret, .text(let path, _)):
+      return Entry(content: .content(ofFile: path), place: node.place)
+    case (.list, .list(let items)):
+      var texts: [PlacedText] = []
+      for item in items {
+        guard case .text(let text, _) = item.content, !item.isNothing else {
+          problems.add(item.place, path, Refusal("holds \(item.kind) as an item", "write a list of texts"))
+          continue
+        }
+        texts.append(PlacedText(text: text, place: item.place))
+      }
+      return Entry(content: .list(texts), place: node.place)
+    case (.list, _):
+      problems.add(
+        node.place, path, Refusal("is \(node.kind), not a list", "write it as [\(setting.example)]"))
+    case (_, _):
+      problems.add(node.place, path, Refusal("is \(node.kind), not a single value", "write one value"))
+    }
+    return nil
+  }
+
+  /// The problem of a key nobody knows, with what it may have meant.
+  private static func unknown(_ name: String, below prefix: String) -> Refusal {
+    let paths = byPath.keys.sorted()
+    let siblings = Set(
+      paths.filter { $0.hasPrefix(prefix) }.map { path in
+        String(path.dropFirst(prefix.count).prefix { $0 != "." })
+      } + (prefix.isEmpty ? ownSections : []))
+    if siblings.contains(name + "_file") {
+      return Refusal(
+        "unknown key", "secrets are not written here: did you mean \(name)_file, the path of a file?")
+    }
+    if let meant = Spelling.nearest(to: name, among: siblings.sorted()) {
+      return Refusal("unknown key", "did you mean \(meant)?")
+    }
+    // Right key, wrong section.
+    if let elsewhere = paths.first(where: { $0.hasSuffix("." + name) }) {
+      return Refusal("unknown key here", "did you mean \(elsewhere)?")
+    }
+    return Refusal("unknown key", "use one of \(siblings.sorted().joined(separator: ", "))")
+  }
+}

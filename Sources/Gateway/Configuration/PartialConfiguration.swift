@@ -1,0 +1,49 @@
+/// What one source says, unjudged: the same shape for the file, the environment and the flags, so that merging is
+/// taking the later one's word.
+struct PartialConfiguration: Sendable {
+  /// A text and where it stands.
+  struct PlacedText: Sendable {
+    let text: String
+    let place: ConfigurationPlace
+  }
+
+  /// What a source says about one setting.
+  struct Entry: Sendable {
+    enum Content: Sendable {
+      case text(String)
+      case list([PlacedText])
+      /// The value is what the file at this path holds.
+      case content(ofFile: String)
+    }
+
+    let content: Content
+    let place: ConfigurationPlace
+  }
+
+  /// What is said about settings with a value of their own.
+  var entries: [Setting: Entry] = [:]
+  /// The sections with a shape of their own: `callers`, `apps`, `rules`.
+  var sections: [String: ConfigurationNode] = [:]
+  /// Variables that are set but empty, which count as unset.
+  var emptyVariables: Set<String> = []
+
+  /// Takes over everything a later source says.
+  func overridden(by later: PartialConfiguration) -> PartialConfiguration {
+    PartialConfiguration(
+      entries: entries.merging(later.entries) { $1 }, sections: sections.merging(later.sections) { $1 },
+      emptyVariables: emptyVariables.union(later.emptyVariables))
+  }
+}
+
+extension PartialConfiguration {
+  /// What the command line says.
+  init(flags: ConfigurationFlags) {
+    for (setting, text) in [
+      (Settings.config.setting, flags.config), (Settings.host.setting, flags.host),
+      (Settings.port.setting, flags.port),
+    ] {
+      guard let text, let flag = setting.flag else { continue }
+      entries[setting] = Entry(content: .text(text), place: .flag(flag))
+    }
+  }
+}

@@ -1,0 +1,212 @@
+internal import JOSE
+
+/// How texts become values. A text is taken whole or refused with a remedy; nothing is trimmed, guessed or rounded.
+
+/// Whole numbers in decimal digits.
+enum Digits {
+  /// Reads digits only (no sign, which `Int(_:)` would take), within a range.
+  static func read(_ text: some StringProtocol, in range: ClosedRange<Int>) -> Int? {
+    guard (1...12).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let number = Int(text), range.contains(number)
+    else { return nil }
+    return number
+  }
+}
+
+/// A count or a size.
+enum NumberText {
+  static func reader(
+    _ range: ClosedRange<Int>, of noun: String
+  ) -> @Sendable (String) throws(Refusal) -> Int {
+    { text throws(Refusal) in
+      guard let number = Digits.read(text, in: range) else {
+        throw Refusal(
+          "\(quoted(text)) is not \(noun) from \(range.lowerBound) to \(range.upperBound)",
+          "write a whole number in digits")
+      }
+      return number
+    }
+  }
+}
+
+/// A span of time: digits and one unit.
+enum DurationText {
+  private static let units: [(name: String, milliseconds: Int64)] = [
+    ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+  ]
+
+  static func reader(_ range: ClosedRange<Duration>) -> @Sendable (String) throws(Refusal) -> Duration {
+    { text throws(Refusal) in
+      guard let span = parse(text) else {
+        let digitsAlone = Digits.read(text, in: 0...Int.max) != nil
+        throw Refusal(
+          digitsAlone ? "\(quoted(text)) has no unit" : "\(quoted(text)) is not a duration",
+          digitsAlone
+            ? "write \(text)s for seconds (units: ms, s, m, h, d)" : "write it as 500ms, 10s, 1m, 1h or 30d")
+      }
+      guard range.contains(span) else {
+        throw Refusal(
+          "\(quoted(text)) is out of range",
+          "choose from \(DurationText.text(of: range.lowerBound)) to \(DurationText.text(of: range.upperBound))"
+        )
+      }
+      return span
+    }
+  }
+
+  /// The span a text says, or nil.
+  static func parse(_ text: String) -> Duration? {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    guard let unit = units.first(where: { $0.name == text[digits.endIndex...] }),
+      let count = Digits.read(digits, in: 0...99_999_999_999)
+    else { return nil }
+    return .milliseconds(Int64(count) * unit.milliseconds)
+  }
+
+  /// The shortest way to write a span of whole milliseconds.
+  static func text(of span: Duration) -> String {
+    let milliseconds = span.components.seconds * 1_000 + span.components.attoseconds / 1_000_000_000_000_000
+    if milliseconds == 0 { return "0s" }
+    for unit in units.reversed() where milliseconds.isMultiple(of: unit.milliseconds) {
+      return "\(milliseconds / unit.milliseconds)\(unit.name)"
+    }
+    return "\(milliseconds)ms"
+  }
+}
+
+/// Yes or no.
+enum BooleanText {
+  static let read: @Sendable (String) throws(Refusal) -> Bool = { text throws(Refusal) in
+    switch text {
+    case "true": return true
+    case "false": return false
+    default: throw Refusal("\(quoted(text)) is neither true nor false", "write true or false")
+    }
+  }
+}
+
+/// One of a few words.
+enum ChoiceText {
+  static func reader<Choice: RawRepresentable<String> & Sendable>(
+    _ noun: String, of choices: [Choice]
+  ) -> @Sendable (String) throws(Refusal) -> Choice {
+    let names = choices.map(\.rawValue)
+    return { text throws(Refusal) in
+      guard names.contains(text), let choice = Choice(rawValue: text) else {
+        throw Refusal("unknown \(noun) \(quoted(text))", "use one of \(names.joined(separator: ", "))")
+      }
+      return choice
+    }
+  }
+
+  static func reader<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
+    _ noun: String, _ type: Choice.Type
+  ) -> @Sendable (String) throws(Refusal) -> Choice {
+    reader(noun, of: Array(Choice.allCases))
+  }
+}
+
+/// A SHA-256 digest in lower-case hex. The refused text is never shown: it may be the secret itself.
+enum DigestText {
+  static let read: @Sendable (String) throws(Refusal) -> SecretDigest = { text throws(Refusal) in
+    guard text.utf8.count == 64, text == text.lowercased(), let bytes = Hex.decode(text) else {
+      throw Refusal(
+        "is not a SHA-256 digest of 64 lower-case hexadecimal digits",
+        "make one with: printf %s 'THE SECRET' | sha256sum")
+    }
+    return SecretDigest(bytes: bytes)
+  }
+}
+
+/// A telephone number in E.164. The refused text is not shown: numbers stay out of logs.
+enum PhoneNumberText {
+  static let read: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    let digits = text.utf8.dropFirst()
+    guard text.utf8.first == 0x2B, (7...15).contains(digits.count), let first = digits.first,
+      (0x31...0x39).contains(first), digits.allSatisfy({ (0x30...0x39).contains($0) })
+    else {
+      throw Refusal(
+        "is not a telephone number in E.164",
+        "write + and the country code, then the number, digits only, at most 15: \"+18500000000\"")
+    }
+    return text
+  }
+}
+
+/// Names and credentials that travel in protocols.
+enum NameText {
+  /// One or more printable ASCII characters without spaces, at most 255: client and key ids, audiences, issuers.
+  static func visible(_ noun: String) -> @Sendable (String) throws(Refusal) -> String {
+    { text throws(Refusal) in
+      guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        throw Refusal(
+          "is not \(noun): 1 to 255 printable ASCII characters without spaces",
+          "copy it again, without quotes, spaces or line breaks around it")
+      }
+      return text
+    }
+  }
+
+  /// Ids of callers and apps: safe in a path, a log line and a metric's label.
+  static func identifier(_ noun: String) -> @Sendable (String) throws(Refusal) -> String {
+    { text throws(Refusal) in
+      let isSafe = text.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+        default: false
+        }
+      }
+      guard isSafe, (1...64).contains(text.utf8.count), text.utf8.first != 0x2E else {
+        throw Refusal(
+          "\(quoted(text)) is not \(noun)",
+          "use 1 to 64 letters, digits, \"-\", \"_\" or \".\", not starting with \".\"")
+      }
+      return text
+    }
+  }
+
+  /// A Talkdesk account: the first label of its own host name.
+  static let account: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    let isLabel = text.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x61...0x7A, 0x2D: true
+      default: false
+      }
+    }
+    guard isLabel, (1...63).contains(text.utf8.count), text.utf8.first != 0x2D, text.utf8.last != 0x2D else {
+      throw Refusal(
+        "\(quoted(text)) is not an account name",
+        "write only the first part of the account's address, in lower case: acme for acme.talkdeskid.com")
+    }
+    return text
+  }
+
+  /// OAuth scope: scope tokens (RFC 6749 §3.3) separated by single spaces.
+  static let scope: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    let tokens = text.utf8.split(separator: 0x20, omittingEmptySubsequences: false)
+    let isScope = tokens.allSatisfy { token in
+      !token.isEmpty && token.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+    }
+    guard isScope, text.utf8.count <= 1024 else {
+      throw Refusal(
+        "\(quoted(text)) is not a scope",
+        "write scope tokens separated by single spaces: callback:write visual-sessions:execute")
+    }
+    return text
+  }
+
+  /// The name of a member of a JWT.
+  static let claim: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+      throw Refusal(
+        "\(quoted(text)) is not the name of a claim", "write the claim's name as it stands in the token")
+    }
+    return text
+  }
+
+  /// A path of a file; what is there is found out by opening it.
+  static let path: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    guard !text.isEmpty, !text.utf8.contains(0) else { throw Refusal("is not a path", "name a file") }
+    return text
+  }
+}

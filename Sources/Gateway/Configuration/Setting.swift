@@ -1,0 +1,80 @@
+/// One thing an operator can set: its name in every source, what it means, and what holds without it.
+///
+/// The one declaration behind the reader, `callgate check`, the tables in README.md and docs/configuration.md, and
+/// `app.json`.
+public struct Setting: Sendable, Hashable {
+  /// How its value is written.
+  public enum Form: String, Sendable, Hashable {
+    /// A single text.
+    case text
+    /// A YAML list; a variable separates by commas.
+    case list
+    /// A secret: the variable holds it, the variable with `_FILE` and the YAML key name a file that holds it.
+    case secret
+    /// A file whose content is read: variable and YAML key name it.
+    case file
+  }
+
+  /// The key path in the YAML file, with `[]` for list items and `*` for names of the operator's own; nil where the
+  /// file cannot say it.
+  public let path: String?
+  /// The environment variable, if there is one.
+  public let variable: String?
+  /// The flag, if there is one.
+  public let flag: String?
+  /// How its value is written.
+  public let form: Form
+  /// Whether its value may be a secret although its form is text: a URL with a password.
+  public let holdsSecret: Bool
+  /// Whether its value is a telephone number, which is shown masked.
+  public let holdsPhoneNumber: Bool
+  /// The value without it, as one would write it; nil where there is none.
+  public let standard: String?
+  /// The default as a sentence, where it depends on something.
+  public let standardNote: String?
+  /// A value, for the documents. Never a real secret.
+  public let example: String
+  /// What it means, in one sentence or two.
+  public let meaning: String
+
+  /// Declares a setting.
+  init(
+    _ path: String?, variable: String? = nil, flag: String? = nil, _ form: Form = .text,
+    holdsSecret: Bool = false,
+    holdsPhoneNumber: Bool = false, default standard: String? = nil, note: String? = nil, example: String,
+    _ meaning: String
+  ) {
+    self.path = path
+    self.variable = variable
+    self.flag = flag
+    self.form = form
+    self.holdsSecret = holdsSecret
+    self.holdsPhoneNumber = holdsPhoneNumber
+    self.standard = standard
+    self.standardNote = note
+    self.example = example
+    self.meaning = meaning
+  }
+
+  /// The name by which problems and summaries call it: the YAML path, or else the variable.
+  public var name: String { path ?? variable ?? flag ?? "" }
+  /// Whether its value is never shown.
+  public var isRedacted: Bool { form == .secret || holdsSecret }
+  /// The variable that names a file holding the value, for secrets.
+  public var fileVariable: String? {
+    // The YAML itself has a path variable already.
+    guard let variable, isRedacted, variable != "CALLGATE_CONFIG_TEXT" else { return nil }
+    return variable + "_FILE"
+  }
+}
+
+/// A setting together with how its text becomes a value.
+struct TypedSetting<Value: Sendable>: Sendable {
+  let setting: Setting
+  let read: @Sendable (String) throws(Refusal) -> Value
+
+  init(_ setting: Setting, _ read: @escaping @Sendable (String) throws(Refusal) -> Value) {
+    self.setting = setting
+    self.read = read
+  }
+}

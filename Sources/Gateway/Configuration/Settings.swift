@@ -1,0 +1,342 @@
+internal import JOSE
+
+/// Every setting there is. The order is that of the documents.
+enum Settings {
+  // Where the configuration itself is.
+
+  static let config = TypedSetting(
+    Setting(
+      nil, variable: "CALLGATE_CONFIG", flag: "--config", example: "/etc/callgate/config.yaml",
+      "Path of the YAML file."), NameText.path)
+  static let configText = TypedSetting(
+    Setting(
+      nil, variable: "CALLGATE_CONFIG_TEXT", holdsSecret: true, example: "apps: { shop: {} }",
+      "The YAML itself, for platforms that have variables only. Never together with `CALLGATE_CONFIG`."), any)
+
+  // listen
+
+  static let host = TypedSetting(
+    Setting(
+      "listen.host", variable: "HOST", flag: "--host", default: "0.0.0.0",
+      note: "`0.0.0.0`; `127.0.0.1` with `--sandbox`", example: "127.0.0.1",
+      "The IP address to listen on."), ListenAddress.read)
+  static let port = TypedSetting(
+    Setting(
+      "listen.port", variable: "PORT", flag: "--port", default: "8080", example: "8080",
+      "The port to listen on, 0–65535; 0 picks a free one."), port(from: 0))
+  static let certificateFile = TypedSetting(
+    Setting(
+      "listen.tls.certificate_file", .file, example: "/etc/callgate/tls.pem",
+      "Certificate chain (PEM, leaf first) of a TLS listener; with it the server speaks `https` only."),
+    NameText.path)
+  static let tlsKeyFile = TypedSetting(
+    Setting(
+      "listen.tls.key_file", .file, example: "/etc/callgate/tls.key", "Private key (PEM) of that certificate."
+    ),
+    NameText.path)
+  static let trustedProxies = TypedSetting(
+    Setting(
+      "listen.trusted_proxies", variable: "CALLGATE_TRUSTED_PROXIES", .list, example: "10.0.0.0/8",
+      "Address blocks of the proxies whose `X-Forwarded-For` is believed."), IPNetwork.parse)
+  static let forwardedHops = TypedSetting(
+    Setting(
+      "listen.forwarded_hops", variable: "CALLGATE_FORWARDED_HOPS",
+      note: "`1` with trusted proxies, else `0`",
+      example: "1",
+      "How many entries of `X-Forwarded-For`, counted from the right, those proxies wrote."),
+    NumberText.reader(0...16, of: "a count"))
+  static let sharePort = TypedSetting(
+    Setting(
+      "listen.share_port", default: "false", example: "true",
+      "Whether another process may listen on the same port; otherwise a taken port is refused."),
+    BooleanText.read)
+
+  // admin
+
+  static let adminHost = TypedSetting(
+    Setting(
+      "admin.host", default: "127.0.0.1", example: "127.0.0.1",
+      "Address of the operators' own listener for `/metrics` and `/admin`, which exists if this or `admin.port` is "
+        + "set. Beyond loopback it needs a token."), ListenAddress.read)
+  static let adminPort = TypedSetting(
+    Setting(
+      "admin.port", default: "9091", example: "9091", "Port of the operators' own listener, 0–65535."),
+    port(from: 0))
+  static let adminToken = TypedSetting(
+    Setting(
+      "admin.token_file", variable: "CALLGATE_ADMIN_TOKEN", .secret, example: "/run/secrets/admin-token",
+      "Opens `/metrics` and `/admin/*` on the public port to requests that carry it as a Bearer token."), any)
+
+  // log
+
+  static let logLevel = TypedSetting(
+    Setting(
+      "log.level", variable: "CALLGATE_LOG_LEVEL", default: "info", example: "debug",
+      "The least severe line that is logged: `debug`, `info`, `warning` or `error`."),
+    ChoiceText.reader("log level", Configuration.Log.Level.self))
+  static let logFormat = TypedSetting(
+    Setting(
+      "log.format", variable: "CALLGATE_LOG_FORMAT", note: "`json`; `text` on a terminal", example: "json",
+      "How log lines look: `json` or `text`. Audit lines are always JSON."),
+    ChoiceText.reader("log format", Configuration.Log.Format.self))
+
+  // talkdesk
+
+  static let account = TypedSetting(
+    Setting(
+      "talkdesk.account", variable: "TD_ACCOUNT_NAME", example: "acme",
+      "The Talkdesk account: `acme` in `acme.talkdeskid.com`."), NameText.account)
+  static let region = TypedSetting(
+    Setting(
+      "talkdesk.region", variable: "TD_REGION", default: "us", example: "eu",
+      "The account's region: `us`, `eu`, `ca` or `au`."),
+    ChoiceText.reader("region", Configuration.Region.self))
+  static let clientID = TypedSetting(
+    Setting(
+      "talkdesk.client_id", variable: "TD_CLIENT_ID", example: "6f3c5a0e8b1d4c7e",
+      "The OAuth client's id."), NameText.visible("a client id"))
+  static let keyID = TypedSetting(
+    Setting(
+      "talkdesk.key_id", variable: "TD_KEY_ID", example: "0d6b7c1f",
+      "The id Talkdesk gave the key."), NameText.visible("a key id"))
+  static let keyAlgorithm = TypedSetting(
+    Setting(
+      "talkdesk.key_algorithm", variable: "TD_KEY_ALGORITHM", default: "ES256", example: "ES256",
+      "The algorithm given with the key: `ES256`, `ES384`, `ES512`, `PS256`, `PS384`, `PS512` or `RS256`. It must fit "
+        + "the key."), algorithm)
+  static let privateKey = TypedSetting(
+    Setting(
+      "talkdesk.private_key_file", variable: "TD_PRIVATE_KEY", .secret, example: "/run/secrets/talkdesk.pem",
+      "The private key: PEM (PKCS#8 or SEC1; `\\n` escapes are understood) or bare Base64 of either."), any)
+  static let clientSecret = TypedSetting(
+    Setting(
+      "talkdesk.client_secret_file", variable: "TD_CLIENT_SECRET", .secret,
+      example: "/run/secrets/talkdesk-client-secret", "The client's secret, instead of a key (never both)."),
+    any)
+  static let scope = TypedSetting(
+    Setting(
+      "talkdesk.scope", variable: "TD_SCOPE", default: "callback:write", example: "callback:write",
+      "What tokens are asked for, unless an app says otherwise."), NameText.scope)
+  static let tokenURL = TypedSetting(
+    Setting(
+      "talkdesk.token_url", variable: "TD_TOKEN_URL", note: "follows from account and region",
+      example: "https://acme.talkdeskid.com/oauth/token", "The token endpoint, complete."), URLText.complete)
+  static let apiURL = TypedSetting(
+    Setting(
+      "talkdesk.api_url", variable: "TD_API_URL", note: "follows from the region",
+      example: "https://api.talkdeskapp.com", "The base of Talkdesk's API; `/calls/callback` is appended."),
+    URLText.base)
+  static let audience = TypedSetting(
+    Setting(
+      "talkdesk.audience", variable: "TD_AUDIENCE", note: "the token URL",
+      example: "https://acme.talkdeskid.com/oauth/token", "The `aud` of client assertions."),
+    NameText.visible("an audience"))
+  static let nextKeyID = TypedSetting(
+    Setting(
+      "talkdesk.next_key.key_id", example: "5be0cd19",
+      "The id of the key to rotate to: it is tried first, and on `invalid_client` the current key serves."),
+    NameText.visible("a key id"))
+  static let nextKeyAlgorithm = TypedSetting(
+    Setting(
+      "talkdesk.next_key.key_algorithm", note: "`talkdesk.key_algorithm`", example: "ES256",
+      "The algorithm of the key to rotate to."), algorithm)
+  static let nextKey = TypedSetting(
+    Setting(
+      "talkdesk.next_key.private_key_file", .secret, example: "/run/secrets/talkdesk-next.pem",
+      "The private key to rotate to."), any)
+
+  // tokens
+
+  static let share = TypedSetting(
+    Setting(
+      "tokens.share", default: "true", example: "false",
+      "Whether one token per scope serves all, or every request gets its own."), BooleanText.read)
+  static let minimumRemaining = TypedSetting(
+    Setting(
+      "tokens.min_remaining", default: "120s", example: "120s",
+      "A shared token with less life left (or less than half its life, where that is shorter) is not vended."),
+    DurationText.reader(.zero ... .seconds(3600)))
+  static let tokenDeadline = TypedSetting(
+    Setting(
+      "tokens.deadline", default: "10s", example: "10s",
+      "The time a token exchange may take, retries included."),
+    DurationText.reader(.milliseconds(100) ... .seconds(60)))
+
+  // callers
+
+  static let username = TypedSetting(
+    Setting(
+      nil, variable: "DEFAULT_USERNAME", example: "app-user",
+      "User name of one HTTP Basic caller, whose id is `default`. `DEFAULT_USER` is taken as an alias."),
+    CallerText.username)
+  static let password = TypedSetting(
+    Setting(
+      nil, variable: "DEFAULT_PASSWORD", .secret, example: "/run/secrets/app-password",
+      "Password of that caller."), any)
+  static let allowAnonymous = TypedSetting(
+    Setting(
+      "allow_anonymous", variable: "CALLGATE_ALLOW_ANONYMOUS", default: "false",
+      note: "`false`; `true` with `--sandbox`", example: "true",
+      "Whether requests without credentials are served, as the caller `anonymous`. With no caller configured, the "
+        + "server starts only if this is written down as `true`."), BooleanText.read)
+
+  // callbacks
+
+  static let phoneNumber = TypedSetting(
+    Setting(
+      nil, variable: "TD_PHONE_NUMBER", holdsPhoneNumber: true, example: "+18500000000",
+      "The default `talkdesk_phone_number` of callbacks; as the first of `callbacks.talkdesk_phone_numbers`."),
+    PhoneNumberText.read)
+  static let phoneNumbers = TypedSetting(
+    Setting(
+      "callbacks.talkdesk_phone_numbers", .list, holdsPhoneNumber: true, example: "\"+18500000000\"",
+      "The account's numbers callbacks may use, in E.164: the first is the default, the others are allowed."),
+    PhoneNumberText.read)
+  static let dedupeWindow = TypedSetting(
+    Setting(
+      "callbacks.dedupe_window", default: "60s", example: "60s",
+      "The span in which a second callback of one caller to one number is a duplicate; `0s` turns that off."),
+    DurationText.reader(.zero ... .seconds(30 * 86_400)))
+  static let keyRetention = TypedSetting(
+    Setting(
+      "callbacks.key_retention", default: "24h", example: "24h",
+      "How long an `Idempotency-Key` is remembered."),
+    DurationText.reader(.milliseconds(100) ... .seconds(365 * 86_400)))
+  static let retention = TypedSetting(
+    Setting(
+      "callbacks.retention", default: "30d", example: "30d", "How long a callback's record is kept."),
+    DurationText.reader(.milliseconds(100) ... .seconds(3650 * 86_400)))
+  static let callbackTimeout = TypedSetting(
+    Setting(
+      "callbacks.timeout", default: "20s", example: "20s",
+      "The time a callback may take from the request's last byte: queue, token and both calls to Talkdesk."),
+    DurationText.reader(.milliseconds(100) ... .seconds(120)))
+  static let concurrency = TypedSetting(
+    Setting(
+      "callbacks.concurrency", default: "32", example: "32", "How many callbacks are under way at once."),
+    NumberText.reader(1...10_000, of: "a count"))
+
+  // cors
+
+  static let origins = TypedSetting(
+    Setting(
+      "cors.origins", .list, example: "\"https://shop.example\"",
+      "The origins whose pages may call from a browser."), URLText.origin)
+
+  // store
+
+  static let databaseURL = TypedSetting(
+    Setting(
+      nil, variable: "DATABASE_URL", holdsSecret: true, example: "postgres://user:password@host/name",
+      "A PostgreSQL database as the store several instances share. Goes before `CALLGATE_STATE`."),
+    StoreText.postgres)
+  static let state = TypedSetting(
+    Setting(
+      nil, variable: "CALLGATE_STATE", default: "callgate.sqlite3",
+      note: "`callgate.sqlite3`; `memory` with `--sandbox`", example: "/data/callgate.sqlite3",
+      "The SQLite file that keeps state, or `memory`."), StoreText.state)
+  static let storeURL = TypedSetting(
+    Setting(
+      "store.url", holdsSecret: true, note: "`sqlite:callgate.sqlite3`; `memory` with `--sandbox`",
+      example: "sqlite:callgate.sqlite3",
+      "Where state is kept: `sqlite:PATH`, `memory` or `postgres://…`. `DATABASE_URL` and `CALLGATE_STATE` go before "
+        + "it."), StoreText.read)
+
+  // limits
+
+  static let connections = TypedSetting(
+    Setting("limits.connections", default: "20000", example: "20000", "Connections at once."),
+    NumberText.reader(1...1_000_000, of: "a count"))
+  static let headerBytes = TypedSetting(
+    Setting(
+      "limits.header_bytes", default: "16384", example: "16384", "Bytes of a request's line and fields."),
+    NumberText.reader(1_024...1_048_576, of: "a number of bytes"))
+  static let contentBytes = TypedSetting(
+    Setting("limits.content_bytes", default: "65536", example: "65536", "Bytes of a request's content."),
+    NumberText.reader(1_024...16_777_216, of: "a number of bytes"))
+  static let headerTimeout = TypedSetting(
+    Setting(
+      "limits.header_timeout", default: "10s", example: "10s",
+      "The time to receive a request's line and fields."),
+    DurationText.reader(.milliseconds(10) ... .seconds(300)))
+  static let requestTimeout = TypedSetting(
+    Setting(
+      "limits.request_timeout", default: "30s", example: "30s", "The time to receive the whole request."),
+    DurationText.reader(.milliseconds(10) ... .seconds(600)))
+  static let idleTimeout = TypedSetting(
+    Setting(
+      "limits.idle_timeout", default: "95s", example: "95s",
+      "How long a connection may wait for its next request. Longer than the 90 s of Heroku's router, so that it "
+        + "closes first."), DurationText.reader(.milliseconds(10) ... .seconds(3600)))
+  static let drainDelay = TypedSetting(
+    Setting(
+      "limits.drain_delay", variable: "CALLGATE_DRAIN_DELAY", default: "0s", example: "5s",
+      "How long requests are still taken after SIGTERM, while `/readyz` already says 503."),
+    DurationText.reader(.zero ... .seconds(300)))
+  static let drainTimeout = TypedSetting(
+    Setting(
+      "limits.drain_timeout", default: "25s", example: "25s",
+      "How long running requests may take to finish when the server stops."),
+    DurationText.reader(.zero ... .seconds(600)))
+
+  /// The settings with a value of their own, in the order of the documents.
+  static let scalars: [Setting] = [
+    config.setting, configText.setting,
+    host.setting, port.setting, certificateFile.setting, tlsKeyFile.setting, trustedProxies.setting,
+    forwardedHops.setting, sharePort.setting,
+    account.setting, region.setting, clientID.setting, keyID.setting, privateKey.setting,
+    keyAlgorithm.setting,
+    clientSecret.setting, scope.setting, tokenURL.setting, apiURL.setting, audience.setting,
+    nextKeyID.setting, nextKeyAlgorithm.setting, nextKey.setting, phoneNumber.setting,
+    username.setting, password.setting, allowAnonymous.setting,
+    databaseURL.setting, state.setting, storeURL.setting,
+    adminHost.setting, adminPort.setting, adminToken.setting,
+    logLevel.setting, logFormat.setting,
+    share.setting, minimumRemaining.setting, tokenDeadline.setting,
+    phoneNumbers.setting, dedupeWindow.setting, keyRetention.setting, retention.setting,
+    callbackTimeout.setting,
+    concurrency.setting,
+    origins.setting,
+    connections.setting, headerBytes.setting, contentBytes.setting, headerTimeout.setting,
+    requestTimeout.setting,
+    idleTimeout.setting, drainDelay.setting, drainTimeout.setting,
+  ]
+
+  // What variables have in common.
+
+  /// A text judged elsewhere.
+  private static let any: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in text }
+
+  private static func port(from lowest: Int) -> @Sendable (String) throws(Refusal) -> UInt16 {
+    let number = NumberText.reader(lowest...65535, of: "a port")
+    return { text throws(Refusal) in UInt16(try number(text)) }
+  }
+
+  private static let algorithm: @Sendable (String) throws(Refusal) -> SignatureAlgorithm = ChoiceText.reader(
+    "algorithm", of: talkdeskAlgorithms)
+
+  /// The algorithms Talkdesk takes, and RS256.
+  static let talkdeskAlgorithms: [SignatureAlgorithm] = [
+    .ES256, .ES384, .ES512, .PS256, .PS384, .PS512, .RS256,
+  ]
+}
+
+extension IPNetwork {
+  /// Reads a block, as a setting's reader.
+  static let parse: @Sendable (String) throws(Refusal) -> IPNetwork = { text throws(Refusal) in try read(text)
+  }
+}
+
+/// The names of HTTP Basic callers.
+enum CallerText {
+  static let username: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    guard !text.utf8.contains(0x3A) else {
+      throw Refusal(
+        "\(quoted(text)) holds a colon, which ends the user name in HTTP Basic", "leave the colon out")
+    }
+    guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+      throw Refusal("\(quoted(text)) is not a user name", "use 1 to 255 bytes without control characters")
+    }
+    return text
+  }
+}

@@ -1,0 +1,47 @@
+internal import JOSE
+
+/// Where state is kept, as text. A refused text is not shown: it may hold a password.
+enum StoreText {
+  /// `CALLGATE_STATE`: a path, or `memory`.
+  static let state: @Sendable (String) throws(Refusal) -> Configuration.Store = { text throws(Refusal) in
+    if text == "memory" { return .memory }
+    guard !hasScheme(text) else {
+      throw Refusal(
+        "is a URL, not the path of a file", "write a path or memory; a PostgreSQL URL goes into DATABASE_URL")
+    }
+    return .sqlite(path: try path(text))
+  }
+
+  /// `DATABASE_URL`.
+  static let postgres: @Sendable (String) throws(Refusal) -> Configuration.Store = { text throws(Refusal) in
+    let scheme = text.prefix { $0 != ":" }
+    guard ["postgres", "postgresql"].contains(scheme), text.dropFirst(scheme.count).hasPrefix("://"),
+      text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), text.utf8.count <= 2048
+    else {
+      throw Refusal(
+        "is not a PostgreSQL URL", "write it as postgres://USER:PASSWORD@HOST/NAME, or unset it for SQLite")
+    }
+    return .postgres(url: Secret(Array(text.utf8)))
+  }
+
+  /// `store.url`.
+  static let read: @Sendable (String) throws(Refusal) -> Configuration.Store = { text throws(Refusal) in
+    if text == "memory" { return .memory }
+    if text.hasPrefix("sqlite:") { return .sqlite(path: try path(String(text.dropFirst("sqlite:".count)))) }
+    guard text.hasPrefix("postgres") else {
+      throw Refusal("names no store", "write sqlite:PATH, memory or postgres://USER:PASSWORD@HOST/NAME")
+    }
+    return try postgres(text)
+  }
+
+  private static func path(_ text: String) throws(Refusal) -> String {
+    guard !text.isEmpty, !text.utf8.contains(0), !text.hasSuffix("/") else {
+      throw Refusal("names no file", "write the path of a file, such as callgate.sqlite3")
+    }
+    return text
+  }
+
+  private static func hasScheme(_ text: String) -> Bool {
+    text.firstRange(of: "://") != nil || text.hasPrefix("sqlite:")
+  }
+}

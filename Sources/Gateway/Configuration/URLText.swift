@@ -1,0 +1,120 @@
+/// URLs this server calls or compares: `https`, or `http` to this machine alone. No user, no fragment.
+///
+/// A refused URL is not shown: it may carry a password.
+enum URLText {
+  /// The parts that matter here.
+  struct Parts {
+    var scheme: String
+    var host: String
+    var port: Int?
+    /// From the first slash or question mark to the end.
+    var rest: String
+  }
+
+  /// A complete URL, query allowed.
+  static let complete: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    _ = try read(text)
+    return text
+  }
+
+  /// A URL that a path is appended to: no query; a slash at the end is dropped.
+  static let base: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    let parts = try read(text)
+    guard !parts.rest.contains("?") else {
+      throw Refusal("has a query, and a path is appended to it", "write the URL up to the question mark")
+    }
+    var result = text
+    while result.hasSuffix("/") { result.removeLast() }
+    return result
+  }
+
+  /// An origin in the very form browsers send (RFC 6454 §6.1).
+  static let origin: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    guard text != "*" else {
+      throw Refusal("\"*\" would let every site's pages call", "list each origin: https://shop.example")
+    }
+    let parts = try read(text)
+    let implied = parts.scheme == "https" ? 443 : 80
+    let port = parts.port.flatMap { $0 == implied ? nil : ":\($0)" } ?? ""
+    let form = "\(parts.scheme)://\(parts.host.lowercased())\(port)"
+    guard text == form else {
+      throw Refusal(
+        "is not an origin as browsers send it", "write scheme, host and port only: \(quoted(form))")
+    }
+    return text
+  }
+
+  /// Takes a URL apart, or says what is wrong with it.
+  static func read(_ text: String) throws(Refusal) -> Parts {
+    let remedy = "write it as https://HOST/PATH"
+    guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+      !text.utf8.contains(where: { #""<>\^`{|}"#.utf8.contains($0) })
+    else {
+      throw Refusal("is not a URL: it has spaces, characters to be percent-encoded, or is too long", remedy)
+    }
+    guard let colon = text.firstRange(of: "://") else { throw Refusal("is not a complete URL", remedy) }
+    let scheme = text[..<colon.lowerBound].lowercased()
+    guard scheme == "https" || scheme == "http" else { throw Refusal("is neither https nor http", remedy) }
+    let afterScheme = text[colon.upperBound...]
+    let end = afterScheme.firstIndex { "/?#".contains($0) } ?? afterScheme.endIndex
+    let authority = afterScheme[..<end]
+    let rest = String(afterScheme[end...])
+    guard !authority.contains("@") else {
+      throw Refusal("holds a user name or password", "leave out everything up to the @")
+    }
+    guard !rest.contains("#") else { throw Refusal("has a fragment", "leave out everything from the # on") }
+    guard let (host, port) = hostAndPort(authority) else {
+      throw Refusal("has no valid host and port", remedy)
+    }
+    guard scheme == "https" || isThisMachine(host) else {
+      throw Refusal(
+        "is plain http to another machine", "use https; http is taken for a loopback address only")
+    }
+    return Parts(scheme: scheme, host: host, port: port, rest: rest)
+  }
+
+  private static func hostAndPort(_ authority: Substring) -> (host: String, port: Int?)? {
+    var host = authority
+    var port: Int?
+    let afterBrackets = authority.lastIndex(of: "]") ?? authority.startIndex
+    if let colon = authority[afterBrackets...].lastIndex(of: ":") {
+      guard let number = Digits.read(authority[authority.index(after: colon)...], in: 1...65535) else {
+        return nil
+      }
+      port = number
+      host = authority[..<colon]
+    }
+    if host.hasPrefix("[") {
+      guard host.hasSuffix("]"), let bytes = IPAddressText.bytes(of: String(host.dropFirst().dropLast())),
+        bytes.count == 16
+      else { return nil }
+      return (String(host), port)
+    }
+    return isName(host) ? (String(host), port) : nil
+  }
+
+  /// Letters, digits and hyphens in labels (RFC 1123 §2.1). A last label of digits alone makes it an IPv4 address,
+  /// which must then be a proper one: `0x7f.1` and `2130706433` are nobody's honest spelling.
+  private static func isName(_ host: Substring) -> Bool {
+    let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+    guard (1...253).contains(host.utf8.count), let last = labels.last else { return false }
+    let isValid = labels.allSatisfy { label in
+      (1...63).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
+        && label.utf8.allSatisfy { byte in
+          switch byte {
+          case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+          default: false
+          }
+        }
+    }
+    guard isValid else { return false }
+    let looksNumeric = last.utf8.first.map { (0x30...0x39).contains($0) } ?? false
+    return !looksNumeric || IPAddressText.bytes(of: String(host)) != nil
+  }
+
+  private static func isThisMachine(_ host: String) -> Bool {
+    if host.lowercased() == "localhost" { return true }
+    let inner = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    return IPAddressText.bytes(of: inner).map(IPAddressText.isLoopback) ?? false
+  }
+}

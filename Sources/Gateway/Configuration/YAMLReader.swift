@@ -1,0 +1,179 @@
+internal import Yams
+
+/// Reads YAML into ``ConfigurationNode``s, refusing what would surprise: several documents, duplicate keys, anchors,
+/// aliases, merge keys and tags.
+enum YAMLReader {
+  /// The largest file taken, in bytes.
+  static let maximumBytes = 1 << 20
+  /// The deepest nesting taken.
+  static let maximumDepth = 32
+
+  /// Reads a whole file. Nil is an empty one. Problems are appended, and then nil is returned too.
+  static func read(_ bytes: [UInt8], name: String, into problems: inout ProblemList) -> ConfigurationNode? {
+    guard bytes.count <= maximumBytes else {
+      problems.add(
+        .file(name, line: 1, column: 1), nil,
+        Refusal("is larger than \(maximumBytes) bytes", "this is no configuration; name another file"))
+      return nil
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      let offset = firstInvalidByte(bytes)
+      let line = bytes[..<offset].count { $0 == 0x0A } + 1
+      let column = offset - (bytes[..<offset].lastIndex(of: 0x0A) ?? -1)
+      problems.add(
+        .file(name, line: line, column: column), nil, Refusal("is not UTF-8", "save the file as UTF-8"))
+      return nil
+    }
+    do {
+      // The parser holds the anchors: it must live until the walk is over.
+      let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
+      guard let root = try parser.singleRoot() else { return nil }
+      return withExtendedLifetime(parser) {
+        var walk = Walk(name: name)
+        let node = walk.node(root, depth: 0)
+        problems.add(contentsOf: walk.problems)
+        return walk.problems.isEmpty && !node.isNothing ? node : nil
+      }
+    } catch let error as YamlError {
+      let (place, refusal) = describe(error, name: name)
+      problems.add(place, nil, refusal)
+    } catch {
+      // Yams throws nothing else; its words hold none of the file's.
+      problems.add(
+        .file(name, line: 1, column: 1), nil, Refusal("cannot be read as YAML", "check its syntax"))
+    }
+    return nil
+  }
+
+  private static func firstInvalidByte(_ bytes: [UInt8]) -> Int {
+    var low = 0
+    var decoder = UTF8()
+    var iterator = bytes.makeIterator()
+    while true {
+      switch decoder.decode(&iterator) {
+      case .scalarValue(let scalar): low += UTF8.width(scalar)
+      case .emptyInput, .error: return min(low, max(bytes.count - 1, 0))
+      }
+    }
+  }
+
+  /// A parser's error in our form. Only its fixed words are taken over: the snippet it offers may show a secret.
+  private static func describe(_ error: YamlError, name: String) -> (ConfigurationPlace, Refusal) {
+    func place(_ mark: Mark) -> ConfigurationPlace { .file(name, line: mark.line, column: mark.column) }
+    switch error {
+    case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _):
+      let about = context.map { ", \($0.text) that began in line \($0.mark.line)" } ?? ""
+      return (
+        place(mark),
+        Refusal(
+          "YAML: \(problem)\(about)", "check indentation, brackets and quotes here and on the line before")
+      )
+    case .composer(_, "found undefined alias", let mark, _):
+      return (place(mark), Walk.anchorRefusal)
+    case .composer(_, "but found another document", let mark, _):
+      return (place(mark), Refusal("a second document starts here", "keep one document per file"))
+    case .composer(_, let problem, let mark, _):
+      return (place(mark), Refusal("YAML: \(problem)", "check the syntax here"))
+    case .duplicatedKeysInMapping(let names, let context):
+      let list = names.map { quoted($0) }.joined(separator: ", ")
+      return (
+        place(context.mark), Refusal("\(list) is written more than once in one mapping", "keep one of them")
+      )
+    case .reader(let problem, let offset, _, let yaml):
+      let before = yaml.prefix(offset ?? 0)
+      let line = before.utf8.count { $0 == 0x0A } + 1
+      return (
+        .file(name, line: line, column: 1),
+        Refusal("YAML: \(problem)", "remove the character; only printable text belongs here")
+      )
+    case .memory:
+      return (.file(name, line: 1, column: 1), Refusal("YAML: nested too deeply", "flatten it"))
+    default:
+      return (.file(name, line: 1, column: 1), Refusal("cannot be read as YAML", "check its syntax"))
+    }
+  }
+
+  /// The walk over what Yams composed.
+  private struct Walk {
+    static let anchorRefusal = Refusal(
+      "anchors and aliases (& and *) are not read here", "write the value out")
+
+    let name: String
+    var problems: [ConfigurationProblem] = []
+
+    mutating func node(_ node: Node, depth: Int) -> ConfigurationNode {
+      let place = place(node.mark)
+      guard depth <= maximumDepth else {
+        return refused(place, Refusal("is nested deeper than \(maximumDepth) levels", "flatten it"))
+      }
+      // Not going below an anchor also keeps nested aliases from multiplying.
+      guard node.anchor == nil else { return refused(place, Self.anchorRefusal) }
+      switch node {
+      case .scalar(let scalar):
+        guard isPlain(scalar.tag, .str) else { return refusedTag(place) }
+        return ConfigurationNode(place: place, content: .text(scalar.string, isPlain: scalar.style == .plain))
+      case .sequence(let sequence):
+        guard isPlain(sequence.tag, .seq) else { return refusedTag(place) }
+        var items: [ConfigurationNode] = []
+        for item in sequence { items.append(self.node(item, depth: depth + 1)) }
+        return ConfigurationNode(place: place, content: .list(items))
+      case .mapping(let mapping):
+        guard isPlain(mapping.tag, .map) else { return refusedTag(place) }
+        var members: [ConfigurationNode.Member] = []
+        for (key, value) in mapping { member(key, value, depth: depth, into: &members) }
+        return ConfigurationNode(place: place, content: .mapping(members))
+      case .alias:
+        return refused(place, Self.anchorRefusal)
+      }
+    }
+
+    private mutating func member(
+      _ key: Node, _ value: Node, depth: Int, into members: inout [ConfigurationNode.Member]
+    ) {
+      let keyPlace = place(key.mark)
+      guard key.anchor == nil else {
+        _ = refused(keyPlace, Self.anchorRefusal)
+        return
+      }
+      guard case .scalar(let scalar) = key else {
+        _ = refused(keyPlace, Refusal("a key must be a plain text", "write KEY: VALUE"))
+        return
+      }
+      guard isPlain(scalar.tag, .str) else {
+        _ = refusedTag(keyPlace)
+        return
+      }
+      guard scalar.string != "<<" else {
+        _ = refused(keyPlace, Refusal("merge keys (<<) are not read here", "write the members out"))
+        return
+      }
+      guard !members.contains(where: { $0.name == scalar.string }) else {
+        _ = refused(
+          keyPlace,
+          Refusal("\(quoted(scalar.string)) is written more than once in one mapping", "keep one of them"))
+        return
+      }
+      let content = node(value, depth: depth + 1)
+      members.append(ConfigurationNode.Member(name: scalar.string, place: keyPlace, value: content))
+    }
+
+    /// Untagged, or tagged as what it is anyway.
+    private func isPlain(_ tag: Tag, _ expected: Tag.Name) -> Bool {
+      tag == Tag(.implicit) || tag == Tag(.nonSpecific) || tag == Tag(expected)
+    }
+
+    private func place(_ mark: Mark?) -> ConfigurationPlace {
+      .file(name, line: mark?.line ?? 1, column: mark?.column ?? 1)
+    }
+
+    private mutating func refusedTag(_ place: ConfigurationPlace) -> ConfigurationNode {
+      refused(place, Refusal("tags (!) are not read here", "write the value alone"))
+    }
+
+    private mutating func refused(_ place: ConfigurationPlace, _ refusal: Refusal) -> ConfigurationNode {
+      problems.append(
+        ConfigurationProblem(place: place, subject: nil, message: refusal.message, remedy: refusal.remedy))
+      return ConfigurationNode(place: place, content: .text("", isPlain: true))
+    }
+  }
+}

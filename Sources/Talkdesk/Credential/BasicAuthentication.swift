@@ -1,0 +1,14 @@
+internal import JOSE
+
+/// HTTP Basic as OAuth clients use it: id and secret are form-encoded first (RFC 6749 §2.3.1), then joined by a colon
+/// and written in Base64 (RFC 7617 §2).
+enum BasicAuthentication {
+  /// The value of `Authorization`.
+  static func value(clientID: String, secret: Secret) -> String {
+    var pair: [UInt8] = []
+    FormContent.encode(clientID.utf8, to: &pair)
+    pair.append(0x3A)
+    FormContent.encode(secret.exposedBytes(), to: &pair)
+    return "Basic \(Base64.encode(pair))"
+  }
+}

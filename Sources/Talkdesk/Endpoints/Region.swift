@@ -1,0 +1,38 @@
+/// A region of Talkdesk: which hosts issue tokens and which carry the API.
+///
+/// Source: Talkdesk's reference pages "cc-jwt" (US, EU, CA) and "refresh-token-basic" (AU), and "how to guarantee your
+/// app works in all regions" for the API hosts.
+public enum Region: String, CaseIterable, Hashable, Sendable {
+  /// United States.
+  case us
+  /// European Union.
+  case eu
+  /// Canada.
+  case ca
+  /// Australia. Its API host is not stated by Talkdesk; see `apiHostIsConfirmed`.
+  case au
+
+  /// The domain of Talkdesk ID: an account's token host is `{account}.{idDomain}`.
+  public var idDomain: String {
+    switch self {
+    case .us: "talkdeskid.com"
+    case .eu: "talkdeskid.eu"
+    case .ca: "talkdeskidca.com"
+    case .au: "talkdeskid.au"
+    }
+  }
+
+  /// The base of the API, without a slash at the end.
+  public var apiBase: String {
+    switch self {
+    case .us: "https://api.talkdeskapp.com"
+    case .eu: "https://api.talkdeskapp.eu"
+    case .ca: "https://api.talkdeskappca.com"
+    // By the pattern of the others; `api.mytalkdesk.au` is seen as well, so an operator there states it.
+    case .au: "https://api.talkdeskapp.au"
+    }
+  }
+
+  /// Whether Talkdesk's own pages name the API host. Where they do not, a wise operator sets the API base by hand.
+  public var apiHostIsConfirmed: Bool { self != .au }
+}

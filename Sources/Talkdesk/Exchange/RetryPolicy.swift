@@ -1,0 +1,47 @@
+internal import HTTP
+
+/// When an exchange that failed is tried again at once, within its deadline.
+///
+/// Asking for a token twice is harmless: the assertion is new each time and an unused token simply expires.
+public struct RetryPolicy: Hashable, Sendable {
+  /// How many times a failed request is repeated.
+  public var limit = 2
+  /// The shortest wait before a repetition.
+  public var shortestDelay = Duration.milliseconds(200)
+  /// The longest wait before the last repetition; before the one ahead of it, half of that.
+  public var longestDelay = Duration.seconds(2)
+
+  /// Two repetitions after 0.2–1 s and 0.2–2 s.
+  public init() {}
+
+  /// No repetition.
+  public static var never: Self {
+    var policy = Self()
+    policy.limit = 0
+    return policy
+  }
+
+  /// Whether the same request may do better in a moment: the other side was not reached, broke off or answered 5xx, and
+  /// said nothing about when to come back.
+  func isPassing(_ error: TokenExchangeError) -> Bool {
+    switch error {
+    case .unavailable(_, let retryAfter): retryAfter == nil
+    case .transport(let error):
+      switch error.reason {
+      case .nameResolution, .connect, .connectionLost: true
+      case .invalidURL, .tls, .timedOut, .malformedResponse, .responseTooLarge, .cancelled: false
+      }
+    case .refused, .rateLimited, .unusableReply, .timedOut, .signingFailed: false
+    }
+  }
+
+  /// The wait before a repetition: full jitter between the shortest delay and a ceiling that doubles.
+  ///
+  /// - Parameters:
+  ///   - repetition: 1 for the first.
+  ///   - unit: a random number in 0..<1.
+  func delay(before repetition: Int, unit: Double) -> Duration {
+    let ceiling = longestDelay / (1 << max(0, limit - repetition))
+    return shortestDelay + max(.zero, ceiling - shortestDelay) * unit
+  }
+}

@@ -1,0 +1,188 @@
+public import HTTP
+internal import JOSE
+public import Platform
+
+/// Talkdesk ID, the authorisation server: gives an access token for a client credential (RFC 6749 §4.4).
+public struct TalkdeskID: Sendable {
+  /// How much of a reply is read. A token is about 0.6 kB.
+  static let longestReply = 64 * 1024
+  /// A repetition with less than this left of the deadline could only time out.
+  static let shortestAttempt = Duration.milliseconds(250)
+
+  /// Where tokens are had, and for which audience assertions are made.
+  public let endpoints: TalkdeskEndpoints
+  /// In the order in which they are tried: the next key before the current one.
+  public let credentials: [ClientCredential]
+  /// What repeats at once.
+  public let retry: RetryPolicy
+  private let transport: any HTTPTransport
+  private let time: any TimeSource
+  private let jitter: @Sendable () -> Double
+
+  /// Makes a client.
+  ///
+  /// - Parameters:
+  ///   - endpoints: the account's endpoints.
+  ///   - credentials: at least one; the later serve where the earlier are refused as invalid.
+  ///   - transport: carries the requests.
+  ///   - time: the clocks.
+  ///   - retry: what is repeated within one exchange.
+  ///   - jitter: random numbers in 0..<1.
+  public init(
+    endpoints: TalkdeskEndpoints, credentials: [ClientCredential], transport: any HTTPTransport,
+    time: any TimeSource, retry: RetryPolicy = RetryPolicy(),
+    jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+  ) {
+    precondition(!credentials.isEmpty, "a client has a credential")
+    self.endpoints = endpoints
+    self.credentials = credentials
+    self.transport = transport
+    self.time = time
+    self.retry = retry
+    self.jitter = jitter
+  }
+
+  /// Gets a token: tries each credential in turn until one is not refused as invalid, and repeats what failed in
+  /// passing, all before the deadline.
+  ///
+  /// - Parameters:
+  ///   - scope: exactly what is asked for, words separated by spaces.
+  ///   - deadline: when all of it must be over.
+  ///   - observe: is told of every single request.
+  public func exchange(
+    scope: String, deadline: MonotonicTime, observe: @Sendable (TokenRequestReport) -> Void = { _ in }
+  ) async throws(TokenExchangeError) -> AccessToken {
+    var credential = 0
+    var repetitions = 0
+    var attempt = 1
+    while true {
+      do {
+        return try await request(
+          scope: scope, credential: credentials[credential], attempt: attempt, deadline: deadline,
+          observe: observe)
+      } catch {
+        attempt += 1
+        if error.speaksAgainstTheCredential, credential + 1 < credentials.count {
+          credential += 1
+          continue
+        }
+        guard repetitions < retry.limit, retry.isPassing(error) else { throw error }
+        repetitions += 1
+        let resumption = time.now + retry.delay(before: repetitions, unit: jitter())
+        guard resumption + Self.shortestAttempt < deadline else { throw error }
+        do {
+          try await time.sleep(until: resumption)
+        } catch {
+          throw .transport(TransportError(.cancelled, sent: false, detail: "cancelled between attempts"))
+        }
+      }
+    }
+  }
+
+  /// Sends one request and tells of it.
+  private func request(
+    scope: String, credential: ClientCredential, attempt: Int, deadline: MonotonicTime,
+    observe: @Sendable (TokenRequestReport) -> Void
+  ) async throws(TokenExchangeError) -> AccessToken {
+    let start = time.now
+    guard start < deadline else { throw .timedOut(sent: false) }
+    var report = TokenRequestReport(
+      scope: scope, credential: credential.name, attempt: attempt, startedAt: start, duration: .zero,
+      outcome: .failure(.timedOut(sent: false)))
+    do {
+      let message = try message(scope: scope, credential: credential, timeout: deadline - start)
+      let reply = try await send(message)
+      let now = time.unixTime
+      report.status = reply.status
+      report.platformTID = UpstreamText.traceID(reply.fields["platform-tid"])
+      report.clockSkew = reply.fields["Date"].flatMap(HTTPDate.parse)
+        .map { .seconds($0.seconds - now.seconds) }
+      if reply.status >= 400 { report.errorDescription = TokenReply.refusal(reply.content).description }
+      let token = try Self.token(
+        in: reply, scope: scope, clientID: credential.clientID, sent: start, now: now)
+      report.duration = time.now - start
+      report.outcome = .success(.init(sha256: token.sha256, scope: token.scope, lifetime: token.lifetime))
+      observe(report)
+      return token
+    } catch {
+      report.duration = time.now - start
+      report.outcome = .failure(error)
+      observe(report)
+      throw error
+    }
+  }
+
+  private func send(_ message: OutboundRequest) async throws(TokenExchangeError) -> InboundResponse {
+    do {
+      return try await transport.send(message)
+    } catch {
+      switch error.reason {
+      case .timedOut: throw .timedOut(sent: error.sent)
+      case .malformedResponse: throw .unusableReply(.malformed)
+      case .responseTooLarge: throw .unusableReply(.tooLarge)
+      case .invalidURL, .nameResolution, .connect, .tls, .connectionLost, .cancelled: throw .transport(error)
+      }
+    }
+  }
+
+  /// The request (RFC 6749 §4.4.2, RFC 7523 §2.2). Parameters stand in the content only: a URL gets logged on its way.
+  private func message(
+    scope: String, credential: ClientCredential, timeout: Duration
+  ) throws(TokenExchangeError) -> OutboundRequest {
+    var fields: Fields = [
+      "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded",
+    ]
+    var form = FormContent()
+    form.append("grant_type", "client_credentials")
+    form.append("scope", scope)
+    switch credential {
+    case .signedJWT(let clientID, let keyID, let signer):
+      form.append("client_id", clientID)
+      form.append("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+      form.append(
+        "client_assertion", try assertion(clientID: clientID, keyID: keyID, signer: signer))
+    case .secret(let clientID, let secret):
+      fields["Authorization"] = BasicAuthentication.value(clientID: clientID, secret: secret)
+    }
+    return OutboundRequest(
+      method: .post, url: endpoints.tokenURL, fields: fields, content: form.bytes, timeout: timeout,
+      maximumContentLength: Self.longestReply)
+  }
+
+  private func assertion(
+    clientID: String, keyID: String, signer: Signer
+  ) throws(TokenExchangeError) -> String {
+    do {
+      return try ClientAssertion.make(
+        clientID: clientID, keyID: keyID, signer: signer, audience: endpoints.audience,
+        issuedAt: time.unixTime)
+    } catch {
+      throw .signingFailed("\(error)")
+    }
+  }
+
+  /// Decides by the status alone what a reply means, then reads it.
+  private static func token(
+    in reply: InboundResponse, scope: String, clientID: String, sent: MonotonicTime, now: UnixTime
+  ) throws(TokenExchangeError) -> AccessToken {
+    switch reply.status {
+    case 200..<300:
+      do {
+        let parts = try TokenReply(parsing: reply.content, requestedScope: scope)
+        return AccessToken(
+          token: parts.token, scope: parts.scope, clientID: clientID, obtainedAt: sent,
+          lifetime: parts.lifetime)
+      } catch {
+        throw .unusableReply(error)
+      }
+    case 400, 401, 403:
+      throw .refused(status: reply.status, code: TokenReply.refusal(reply.content).code)
+    case 429:
+      throw .rateLimited(retryAfter: RetryAfter.read(reply.fields, now: now))
+    case 408, 500...599:
+      throw .unavailable(status: reply.status, retryAfter: RetryAfter.read(reply.fields, now: now))
+    default:
+      throw .unusableReply(.status(reply.status))
+    }
+  }
+}

@@ -1,0 +1,114 @@
+public import HTTP
+
+/// Why Talkdesk ID gave no token.
+///
+/// No case holds upstream's words but `refused`, whose code is bounded and printable; it is for logs, not for callers.
+public enum TokenExchangeError: Error, Sendable {
+  /// 400, 401 or 403: the credential or the scope is not accepted. `code` is the reply's `error`, where it had one.
+  /// Talkdesk answers 401 for a scope that is not granted, too, and for some minutes after it was.
+  case refused(status: Int, code: String?)
+  /// 429. The wait is at most 60 s; nil where the reply states none that can be read.
+  case rateLimited(retryAfter: Duration?)
+  /// Any 5xx, or 408: Talkdesk ID is there but cannot serve.
+  case unavailable(status: Int, retryAfter: Duration?)
+  /// A reply that answers nothing.
+  case unusableReply(UnusableReply)
+  /// The deadline passed; `sent` is false only where certainly no byte of the request went out.
+  case timedOut(sent: Bool)
+  /// No reply: it could not be reached, or the connection broke.
+  case transport(TransportError)
+  /// The assertion could not be signed; the signing layer's own words, for operators.
+  case signingFailed(String)
+
+  /// A short fixed word for metrics and logs.
+  public var label: String {
+    switch self {
+    case .refused: "refused"
+    case .rateLimited: "rate_limited"
+    case .unavailable: "unavailable"
+    case .unusableReply: "unusable_reply"
+    case .timedOut: "timed_out"
+    case .transport: "unreachable"
+    case .signingFailed: "signing_failed"
+    }
+  }
+
+  /// The reply's status, where there was one that is known.
+  public var status: Int? {
+    switch self {
+    case .refused(let status, _), .unavailable(let status, _): status
+    case .rateLimited: 429
+    case .unusableReply(.status(let status)): status
+    case .unusableReply, .timedOut, .transport, .signingFailed: nil
+    }
+  }
+
+  /// Whether another credential of the same client might be accepted where this one was not: RFC 6749 §5.2 has
+  /// `invalid_client` for it, and 401 for nothing else.
+  var speaksAgainstTheCredential: Bool {
+    guard case .refused(let status, let code) = self else { return false }
+    return code == "invalid_client" || status == 401
+  }
+}
+
+extension TokenExchangeError: CustomStringConvertible {
+  /// For operators.
+  public var description: String {
+    switch self {
+    case .refused(let status, let code):
+      "Talkdesk ID refused the credential or scope: status \(status)\(code.map { ", error \($0)" } ?? "")"
+    case .rateLimited(let wait):
+      "Talkdesk ID limits the rate\(wait.map { ", retry after \($0.components.seconds) s" } ?? "")"
+    case .unavailable(let status, _): "Talkdesk ID is unavailable: status \(status)"
+    case .unusableReply(let reason): "Talkdesk ID's reply is unusable: \(reason)"
+    case .timedOut: "Talkdesk ID did not answer in time"
+    case .transport(let error): "Talkdesk ID was not reached: \(error.reason.rawValue): \(error.detail)"
+    case .signingFailed(let detail): "the client assertion could not be signed: \(detail)"
+    }
+  }
+}
+
+/// What is wrong with a reply of the token endpoint.
+public enum UnusableReply: Error, Hashable, Sendable {
+  /// A status that is neither success nor one of the known failures; 404 usually means a wrong account name.
+  case status(Int)
+  /// Success without content.
+  case empty
+  /// Not HTTP.
+  case malformed
+  /// Content beyond the limit.
+  case tooLarge
+  /// Success with content that is not a JSON object.
+  case notJSON
+  /// No `access_token`, or not a string, or an empty one.
+  case noToken
+  /// An `access_token` of more than 8192 octets, or with others than visible ASCII: it could not go into a field.
+  case malformedToken
+  /// A `token_type` other than Bearer, which would need another way of sending it.
+  case tokenType
+  /// `expires_in` of less than a second: expired on arrival by its own word.
+  case expired
+  /// A `scope` that lacks the one asked for. The word is bounded and printable.
+  case scope(missing: String)
+  /// The reply took so long that less of the token's life is left than may be vended.
+  case late
+}
+
+extension UnusableReply: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .status(404): "status 404; is the account name right?"
+    case .status(let status): "status \(status)"
+    case .empty: "no content"
+    case .malformed: "not HTTP"
+    case .tooLarge: "too large"
+    case .notJSON: "not a JSON object"
+    case .noToken: "no access_token"
+    case .malformedToken: "an access_token that no field can carry"
+    case .tokenType: "a token_type other than Bearer"
+    case .expired: "a token that has already expired"
+    case .scope(let missing): "the token lacks the scope \(missing)"
+    case .late: "it came too late to be of use"
+    }
+  }
+}

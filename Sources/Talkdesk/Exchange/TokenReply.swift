@@ -1,0 +1,107 @@
+internal import HTTP
+internal import JSON
+internal import Platform
+
+/// What a reply of the token endpoint says (RFC 6749 §5), read as tolerantly as is safe.
+struct TokenReply {
+  /// The longest life that is believed. A longer one would only mean a token kept for longer than a day.
+  static let longestLife = Duration.seconds(86_400)
+  /// The longest token that is taken: what common servers accept as one field.
+  static let longestToken = 8192
+
+  /// The token's octets: visible ASCII.
+  var token: [UInt8]
+  /// How long it lives from when it was issued; nil where the reply does not say.
+  var lifetime: Duration?
+  /// The scope it has; the one asked for where the reply does not say (RFC 6749 §5.1).
+  var scope: String
+
+  /// Reads the content of a successful reply.
+  init(parsing content: [UInt8], requestedScope: String) throws(UnusableReply) {
+    guard content.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else { throw .empty }
+    guard let object = Self.object(content) else { throw .notJSON }
+    guard let text = object["access_token"]?.string, !text.isEmpty else { throw .noToken }
+    guard text.utf8.count <= Self.longestToken, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw .malformedToken
+    }
+    token = Array(text.utf8)
+    try Self.checkType(object["token_type"])
+    lifetime = try Self.lifetime(object["expires_in"])
+    scope = try Self.scope(object["scope"], requested: requestedScope)
+  }
+
+  /// The `error` and `error_description` of a reply that is none; both nil for a gateway's page.
+  static func refusal(_ content: [UInt8]) -> (code: String?, description: String?) {
+    let object = object(content)
+    return (
+      UpstreamText.code(object?["error"]?.string),
+      UpstreamText.description(object?["error_description"]?.string)
+    )
+  }
+
+  private static func object(_ content: [UInt8]) -> JSONObject? {
+    do {
+      return try JSONValue(parsing: content).object
+    } catch {
+      // Whatever is wrong with it, it is not JSON; where exactly helps nobody.
+      return nil
+    }
+  }
+
+  private static func checkType(_ value: JSONValue?) throws(UnusableReply) {
+    switch value {
+    // Talkdesk's default is Bearer, so silence means that.
+    case nil, .null: return
+    case .string(let type) where type.utf8.map(\.lowercasedASCII) == Array("bearer".utf8): return
+    default: throw .tokenType
+    }
+  }
+
+  /// A whole or fractional number, or the same in a string. Anything that is no number is as good as absent: the token
+  /// may be fine, only nobody knows for how long.
+  private static func lifetime(_ value: JSONValue?) throws(UnusableReply) -> Duration? {
+    let seconds: Double
+    switch value {
+    case .number(let number):
+      seconds = number.double
+    case .string(let text):
+      guard isDecimal(text), let number = Double(text) else { return nil }
+      seconds = number
+    default:
+      return nil
+    }
+    guard seconds >= 1 else { throw .expired }
+    guard seconds < 86_400 else { return longestLife }
+    return .milliseconds(Int64(seconds * 1000))
+  }
+
+  private static func isDecimal(_ text: String) -> Bool {
+    let octets = text.utf8.first == 0x2D ? text.utf8.dropFirst() : text.utf8[...]
+    return (1...20).contains(octets.count) && octets.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
+      && octets.first != 0x2E
+  }
+
+  private static func scope(_ value: JSONValue?, requested: String) throws(UnusableReply) -> String {
+    let granted: [Substring]
+    switch value {
+    case nil, .null:
+      return requested
+    case .string(let text):
+      granted = text.split(separator: " ")
+    case .array(let items):
+      granted = items.compactMap { $0.string?[...] }
+    default:
+      granted = []
+    }
+    for wanted in requested.split(separator: " ") where !granted.contains(wanted) {
+      throw .scope(missing: UpstreamText.description(String(wanted)) ?? "")
+    }
+    // RFC 6749 §3.3: visible ASCII but for the quotation mark and the backslash; nothing else is passed on.
+    let tokens = granted.filter { word in
+      !word.isEmpty
+        && word.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C && $0 != 0x20 }
+    }
+    let text = tokens.joined(separator: " ")
+    return text.utf8.count <= 4096 ? text : requested
+  }
+}

@@ -1,0 +1,53 @@
+public import Platform
+
+/// What happened to one request to the token endpoint, for logs, metrics and status. Holds no token and no secret.
+public struct TokenRequestReport: Sendable {
+  /// How the wall clock may differ from Talkdesk's before it is worth a warning: an assertion from a clock that is ahead
+  /// may be refused.
+  public static let tolerableClockSkew = Duration.seconds(30)
+
+  /// What a successful reply brought.
+  public struct Success: Sendable {
+    /// The token's fingerprint.
+    public var sha256: String
+    /// Its scope.
+    public var scope: String
+    /// How long it lives; nil where the reply does not say.
+    public var lifetime: Duration?
+  }
+
+  /// The scope that was asked for.
+  public var scope: String
+  /// The credential's name: a key id or `client_secret`.
+  public var credential: String
+  /// 1 for the first request of its exchange.
+  public var attempt: Int
+  /// When it was sent.
+  public var startedAt: MonotonicTime
+  /// How long it took.
+  public var duration: Duration
+  /// What came of it.
+  public var outcome: Result<Success, TokenExchangeError>
+  /// The reply's status, where there was a reply.
+  public var status: Int?
+  /// Talkdesk's trace id, `platform-tid`, which its support asks for.
+  public var platformTID: String?
+  /// How far Talkdesk's clock is ahead of this machine's, by the reply's `Date`: right to a second or so.
+  public var clockSkew: Duration?
+  /// The reply's `error_description`, bounded and printable: for debug logs alone.
+  public var errorDescription: String?
+
+  /// A short fixed word for metrics: `success`, or the error's label.
+  public var label: String {
+    switch outcome {
+    case .success: "success"
+    case .failure(let error): error.label
+    }
+  }
+
+  /// Whether the clocks differ by more than is tolerable.
+  public var clockIsOff: Bool {
+    guard let clockSkew else { return false }
+    return clockSkew > Self.tolerableClockSkew || clockSkew < .zero - Self.tolerableClockSkew
+  }
+}

@@ -1,0 +1,79 @@
+internal import HTTP
+internal import Platform
+
+/// A time during which Talkdesk ID is left alone, after one kind of failure.
+struct Cooldown {
+  /// The kinds: a permanent error must not be hammered like a passing one, nor a passing one be waited for like a
+  /// permanent one.
+  enum Kind: CaseIterable { case credential, rateLimit, outage }
+
+  /// When it ends.
+  private(set) var until: MonotonicTime?
+  /// How many failures in a row brought it about.
+  private(set) var failures = 0
+  /// What failed last.
+  private(set) var cause: TokenExchangeError?
+  private var recordedAt: MonotonicTime?
+
+  /// What is left of it, and why it is; nil once it is over.
+  func rest(at now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
+    guard let until, let cause, now < until else { return nil }
+    return (cause, until - now)
+  }
+
+  /// Takes note of a failure. Of several exchanges that ran at the same time only the first failure counts.
+  mutating func record(
+    _ error: TokenExchangeError, startedAt: MonotonicTime, now: MonotonicTime, unit: Double
+  ) {
+    if let recordedAt, startedAt < recordedAt {
+      // It belongs to the failures already counted; a longer wait that it asks for is still obeyed.
+      until = max(until ?? now, now + (Self.demand(error) ?? .zero))
+      return
+    }
+    failures += 1
+    recordedAt = now
+    cause = error
+    until = now + Self.length(after: error, failures: failures, unit: unit)
+  }
+
+  /// Takes note of a success. One that was under way when the cool-down began proves nothing.
+  mutating func succeed(startedAt: MonotonicTime) {
+    if let recordedAt, startedAt < recordedAt { return }
+    self = Cooldown()
+  }
+
+  /// What a failure cools down; nil for one that says nothing about Talkdesk ID.
+  static func kind(of error: TokenExchangeError) -> Kind? {
+    switch error {
+    case .refused, .signingFailed: .credential
+    case .rateLimited: .rateLimit
+    case .unavailable, .unusableReply, .timedOut: .outage
+    case .transport(let error): error.reason == .cancelled ? nil : .outage
+    }
+  }
+
+  /// How long, after so many failures in a row.
+  ///
+  /// - credential: 30 s, doubling to 5 min, up to a tenth more at random.
+  /// - rate limit: what Talkdesk ID asks for, 1–60 s; else 5 s, doubling to 60 s, up to a fifth more.
+  /// - outage: 0.5 s, doubling to 20 s, up to half as much again at random, so 30 s at most; or what is asked for.
+  static func length(after error: TokenExchangeError, failures: Int, unit: Double) -> Duration {
+    let doubled = Double(1 << min(max(failures - 1, 0), 10))
+    switch kind(of: error) {
+    case nil: return .zero
+    case .credential: return .seconds(min(30 * doubled, 300) * (1 + unit / 10))
+    case .rateLimit: return demand(error) ?? .seconds(min(5 * doubled, 60) * (1 + unit / 5))
+    case .outage:
+      let backOff = Duration.seconds(min(0.5 * doubled, 20) * (1 + unit / 2))
+      return max(backOff, demand(error) ?? .zero)
+    }
+  }
+
+  /// What the reply asks for, at least a second.
+  private static func demand(_ error: TokenExchangeError) -> Duration? {
+    switch error {
+    case .rateLimited(let wait?), .unavailable(_, let wait?): max(.seconds(1), min(wait, RetryAfter.cap))
+    default: nil
+    }
+  }
+}

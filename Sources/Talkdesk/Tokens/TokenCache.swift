@@ -1,0 +1,322 @@
+internal import Platform
+
+/// The token source's judgement: which token may be vended, when Talkdesk ID is asked and when it is left alone.
+///
+/// A state machine: events with their time come in, what is to be done goes out. It reads no clock, draws no random number
+/// and does no I/O, so that a test can walk it through a day.
+struct TokenCache {
+  /// Names an exchange.
+  struct ExchangeID: Hashable, Sendable { var number: UInt64 }
+
+  /// An exchange that runs or waits for its turn.
+  struct Exchange {
+    var scope: Int
+    /// When it began; until it does, when it was asked for.
+    var startedAt: MonotonicTime
+    var deadline: MonotonicTime
+    var isShared: Bool
+    /// The configuration under which it began.
+    var epoch: Int
+  }
+
+  /// What is known of one scope.
+  struct Entry {
+    let scope: String
+    var token: AccessToken?
+    /// The last point at which the token may be vended.
+    var vendableUntil = MonotonicTime(nanoseconds: .min)
+    /// When it is to be renewed, if it has been used.
+    var renewAt = MonotonicTime(nanoseconds: .max)
+    /// Whether it was vended since it was obtained.
+    var isUsed = false
+    /// The exchange whose result everybody waits for.
+    var flight: ExchangeID?
+    var credential = Cooldown()
+    /// Bounds forced refreshes: the theoretical arrival time of GCRA.
+    var forcedRefreshes = MonotonicTime(nanoseconds: .min)
+  }
+
+  /// The answer to a request for a token.
+  enum Answer {
+    case token(AccessToken)
+    /// Wait for an exchange; `begin` says whether it is the asker's to begin.
+    case wait(ExchangeID, deadline: MonotonicTime, begin: Bool, isShared: Bool)
+    case fail(TokenError)
+  }
+
+  /// What follows from the end of an exchange.
+  struct Completion {
+    /// For everybody who waits for it.
+    var result: Result<AccessToken, TokenError>
+    /// When the scope's renewal timer is to go off, where it changed.
+    var timer: MonotonicTime?
+    /// Exchanges whose turn it is.
+    var begin: [ExchangeID] = []
+    /// Exchanges that shall not take place.
+    var refuse: [(ExchangeID, TokenError)] = []
+  }
+
+  /// What a renewal timer that goes off is to do.
+  enum Renewal {
+    case begin(ExchangeID, deadline: MonotonicTime)
+    case sleep(until: MonotonicTime)
+    case rest
+  }
+
+  /// A burst of forced refreshes that is allowed, and how often one more: an API that refuses every token must not turn
+  /// each of our requests into an exchange.
+  static let forcedRefreshBurst = 8
+  static let forcedRefreshInterval = Duration.seconds(5)
+
+  private(set) var policy: TokenPolicy
+  private(set) var entries: [Entry] = []
+  private(set) var exchanges: [ExchangeID: Exchange] = [:]
+  /// Concern all scopes: they have one provider.
+  private(set) var rateLimit = Cooldown()
+  private(set) var outage = Cooldown()
+  private var queue: [ExchangeID] = []
+  private var separate = 0
+  private var epoch = 0
+  private var lastExchange: UInt64 = 0
+
+  init(policy: TokenPolicy) { self.policy = policy }
+
+  // MARK: Vending
+
+  /// Makes a place for a scope.
+  mutating func add(scope: String) -> Int {
+    entries.append(Entry(scope: scope))
+    return entries.count - 1
+  }
+
+  /// The token, if one may be vended now, and the renewal that this makes due. Allocates nothing.
+  mutating func hit(_ scope: Int, now: MonotonicTime) -> (token: AccessToken, renewal: ExchangeID?)? {
+    guard let token = entries[scope].token, now <= entries[scope].vendableUntil else { return nil }
+    if !entries[scope].isUsed { entries[scope].isUsed = true }
+    guard now >= entries[scope].renewAt, entries[scope].flight == nil else { return (token, nil) }
+    return (token, renew(scope, now: now))
+  }
+
+  /// Asks for a token.
+  mutating func request(_ scope: Int, now: MonotonicTime) -> Answer {
+    guard policy.share else { return requestSeparately(scope, now: now) }
+    if let flight = entries[scope].flight, let exchange = exchanges[flight] {
+      return .wait(flight, deadline: exchange.deadline, begin: false, isShared: true)
+    }
+    if let (cause, rest) = coolingDown(scope, now: now) {
+      return .fail(.coolingDown(cause: cause, retryAfter: rest))
+    }
+    let id = begin(scope, now: now)
+    return .wait(id, deadline: now + policy.deadline, begin: true, isShared: true)
+  }
+
+  /// Takes back a token that the API refused, so that the next request gets another.
+  ///
+  /// - Returns: whether asking again may bring another: false once forced refreshes come too often.
+  mutating func invalidate(_ token: AccessToken, scope: Int, now: MonotonicTime) -> Bool {
+    guard entries[scope].token === token else { return true }
+    let slack = Self.forcedRefreshInterval * (Self.forcedRefreshBurst - 1)
+    guard entries[scope].forcedRefreshes <= now + slack else { return false }
+    entries[scope].forcedRefreshes = max(entries[scope].forcedRefreshes, now) + Self.forcedRefreshInterval
+    forget(scope)
+    return true
+  }
+
+  // MARK: Exchanges
+
+  /// An exchange is over.
+  ///
+  /// - Parameters:
+  ///   - waiters: how many get its result.
+  ///   - unit: a random number in 0..<1.
+  /// - Returns: nil for an exchange that is not known, or was over before.
+  mutating func finished(
+    _ id: ExchangeID, _ result: Result<AccessToken, TokenExchangeError>, waiters: Int, now: MonotonicTime,
+    unit: Double
+  ) -> Completion? {
+    guard let exchange = exchanges.removeValue(forKey: id) else { return nil }
+    if entries[exchange.scope].flight == id { entries[exchange.scope].flight = nil }
+    var completion: Completion
+    switch result {
+    case .success(let token):
+      completion = succeeded(token, exchange, waiters: waiters, now: now, unit: unit)
+    case .failure(let error):
+      completion = failed(error, exchange, now: now, unit: unit)
+    }
+    if !exchange.isShared {
+      separate -= 1
+      advanceQueue(&completion, now: now)
+    }
+    return completion
+  }
+
+  /// Nobody waits any longer for an exchange that was one request's own.
+  ///
+  /// - Returns: whether it runs and is to be cancelled; its end is still to be told.
+  mutating func abandoned(_ id: ExchangeID) -> Bool {
+    guard let exchange = exchanges[id], !exchange.isShared else { return false }
+    guard let place = queue.firstIndex(of: id) else { return true }
+    queue.remove(at: place)
+    exchanges[id] = nil
+    return false
+  }
+
+  /// A scope's renewal timer went off.
+  mutating func renewalDue(_ scope: Int, now: MonotonicTime) -> Renewal {
+    guard entries[scope].token != nil, entries[scope].flight == nil, now <= entries[scope].vendableUntil
+    else { return .rest }
+    guard now >= entries[scope].renewAt else { return .sleep(until: entries[scope].renewAt) }
+    // Unused, it is left to grow old; the next vend finds the renewal overdue.
+    guard entries[scope].isUsed else { return .rest }
+    guard let id = renew(scope, now: now) else { return .sleep(until: entries[scope].renewAt) }
+    return .begin(id, deadline: now + policy.deadline)
+  }
+
+  /// The configuration changed: every cool-down ends, and tokens it does not keep are forgotten. Exchanges that run
+  /// still answer those who wait for them, and nobody else.
+  mutating func reconfigure(policy: TokenPolicy, keeping: (AccessToken) -> Bool) {
+    self.policy = policy
+    epoch += 1
+    rateLimit = Cooldown()
+    outage = Cooldown()
+    for scope in entries.indices {
+      entries[scope].credential = Cooldown()
+      entries[scope].flight = nil
+      guard let token = entries[scope].token else { continue }
+      if policy.share, keeping(token), let until = lastVend(of: token) {
+        entries[scope].vendableUntil = until
+      } else {
+        forget(scope)
+      }
+    }
+  }
+
+  /// The cool-down in force for a scope: the one that lasts longest.
+  func coolingDown(
+    _ scope: Int, now: MonotonicTime
+  ) -> (cause: TokenExchangeError, remaining: Duration)? {
+    let all = [rateLimit.rest(at: now), outage.rest(at: now), entries[scope].credential.rest(at: now)]
+    return all.compactMap { $0 }.max { $0.remaining < $1.remaining }
+  }
+
+  // MARK: Inside
+
+  private mutating func requestSeparately(_ scope: Int, now: MonotonicTime) -> Answer {
+    if let (cause, rest) = coolingDown(scope, now: now) {
+      return .fail(.coolingDown(cause: cause, retryAfter: rest))
+    }
+    let id = nextID()
+    let deadline = now + policy.deadline
+    exchanges[id] = Exchange(
+      scope: scope, startedAt: now, deadline: deadline, isShared: false, epoch: epoch)
+    let mayBegin = separate < policy.separateExchanges
+    if mayBegin { separate += 1 } else { queue.append(id) }
+    return .wait(id, deadline: deadline, begin: mayBegin, isShared: false)
+  }
+
+  /// Begins a renewal unless Talkdesk ID is to be left alone; then it is put off until it no longer is.
+  private mutating func renew(_ scope: Int, now: MonotonicTime) -> ExchangeID? {
+    if let (_, rest) = coolingDown(scope, now: now) {
+      entries[scope].renewAt = now + rest
+      return nil
+    }
+    return begin(scope, now: now)
+  }
+
+  private mutating func begin(_ scope: Int, now: MonotonicTime) -> ExchangeID {
+    let id = nextID()
+    exchanges[id] = Exchange(
+      scope: scope, startedAt: now, deadline: now + policy.deadline, isShared: true, epoch: epoch)
+    entries[scope].flight = id
+    return id
+  }
+
+  private mutating func nextID() -> ExchangeID {
+    lastExchange += 1
+    return ExchangeID(number: lastExchange)
+  }
+
+  private mutating func succeeded(
+    _ token: AccessToken, _ exchange: Exchange, waiters: Int, now: MonotonicTime, unit: Double
+  ) -> Completion {
+    guard exchange.epoch == epoch else { return Completion(result: .success(token)) }
+    let until = lastVend(of: token)
+    if let until, now > until {
+      return failed(.unusableReply(.late), exchange, now: now, unit: unit)
+    }
+    rateLimit.succeed(startedAt: exchange.startedAt)
+    outage.succeed(startedAt: exchange.startedAt)
+    entries[exchange.scope].credential.succeed(startedAt: exchange.startedAt)
+    var completion = Completion(result: .success(token))
+    guard exchange.isShared, policy.share else { return completion }
+    guard let lifetime = token.lifetime, let until else {
+      // Nobody knows how long it lives, so it goes to those who wait and is not kept. A token it was to renew stays, and
+      // is not renewed again at once.
+      if entries[exchange.scope].token != nil {
+        entries[exchange.scope].renewAt = now + .seconds(5 * (1 + unit))
+        completion.timer = entries[exchange.scope].renewAt
+      }
+      return completion
+    }
+    entries[exchange.scope].token = token
+    entries[exchange.scope].vendableUntil = until
+    entries[exchange.scope].isUsed = waiters > 0
+    let renewAt = token.obtainedAt + policy.renewalAge(of: lifetime, unit: unit)
+    entries[exchange.scope].renewAt = renewAt
+    completion.timer = renewAt
+    return completion
+  }
+
+  private mutating func failed(
+    _ error: TokenExchangeError, _ exchange: Exchange, now: MonotonicTime, unit: Double
+  ) -> Completion {
+    guard exchange.epoch == epoch else {
+      return Completion(result: .failure(.exchangeFailed(error, retryAfter: .seconds(1))))
+    }
+    let scope = exchange.scope
+    switch Cooldown.kind(of: error) {
+    case .credential:
+      entries[scope].credential.record(error, startedAt: exchange.startedAt, now: now, unit: unit)
+    case .rateLimit: rateLimit.record(error, startedAt: exchange.startedAt, now: now, unit: unit)
+    case .outage: outage.record(error, startedAt: exchange.startedAt, now: now, unit: unit)
+    case nil: break
+    }
+    let rest = coolingDown(scope, now: now)?.remaining ?? .seconds(1)
+    var completion = Completion(result: .failure(.exchangeFailed(error, retryAfter: rest)))
+    if entries[scope].token != nil, now + rest <= entries[scope].vendableUntil {
+      entries[scope].renewAt = now + rest
+      completion.timer = now + rest
+    }
+    return completion
+  }
+
+  /// Lets those begin whose turn it is, or none while Talkdesk ID is to be left alone.
+  private mutating func advanceQueue(_ completion: inout Completion, now: MonotonicTime) {
+    while separate < policy.separateExchanges, !queue.isEmpty {
+      let id = queue.removeFirst()
+      guard let scope = exchanges[id]?.scope else { continue }
+      if let (cause, rest) = coolingDown(scope, now: now) {
+        exchanges[id] = nil
+        completion.refuse.append((id, .coolingDown(cause: cause, retryAfter: rest)))
+      } else {
+        exchanges[id]?.startedAt = now
+        exchanges[id]?.epoch = epoch
+        separate += 1
+        completion.begin.append(id)
+      }
+    }
+  }
+
+  private func lastVend(of token: AccessToken) -> MonotonicTime? {
+    guard let expiresAt = token.expiresAt else { return nil }
+    return token.vendable(withAtLeast: policy.minRemaining)
+      .map { min($0, expiresAt - .nanoseconds(1)) }
+  }
+
+  private mutating func forget(_ scope: Int) {
+    entries[scope].token = nil
+    entries[scope].vendableUntil = MonotonicTime(nanoseconds: .min)
+    entries[scope].renewAt = MonotonicTime(nanoseconds: .max)
+    entries[scope].isUsed = false
+  }
+}

@@ -1,0 +1,45 @@
+/// Why no token is vended.
+///
+/// For callers of this process: an exchange that failed answers by its cause, `coolingDown` is 503 whatever its cause,
+/// `deadlineExceeded` is 504. The waits are upper bounds on this side: after them the next request asks Talkdesk ID anew.
+public enum TokenError: Error, Sendable {
+  /// The exchange was made and failed. Nobody is asked again before `retryAfter` is over.
+  case exchangeFailed(TokenExchangeError, retryAfter: Duration)
+  /// An earlier exchange failed, and it is too early to try again.
+  case coolingDown(cause: TokenExchangeError, retryAfter: Duration)
+  /// The caller's own deadline passed before the exchange was over.
+  case deadlineExceeded
+  /// The caller's task was cancelled.
+  case cancelled
+  /// The token source is shut down.
+  case shutDown
+
+  /// How long to wait before asking again, where that is known.
+  public var retryAfter: Duration? {
+    switch self {
+    case .exchangeFailed(_, let wait), .coolingDown(_, let wait): wait
+    case .deadlineExceeded, .cancelled, .shutDown: nil
+    }
+  }
+
+  /// What Talkdesk ID did, where it was asked.
+  public var cause: TokenExchangeError? {
+    switch self {
+    case .exchangeFailed(let cause, _), .coolingDown(let cause, _): cause
+    case .deadlineExceeded, .cancelled, .shutDown: nil
+    }
+  }
+}
+
+extension TokenError: CustomStringConvertible {
+  /// For operators.
+  public var description: String {
+    switch self {
+    case .exchangeFailed(let cause, _): "\(cause)"
+    case .coolingDown(let cause, let wait): "not asked for another \(wait.components.seconds + 1) s: \(cause)"
+    case .deadlineExceeded: "no token before the request's deadline"
+    case .cancelled: "the request was given up"
+    case .shutDown: "the token source is shut down"
+    }
+  }
+}

@@ -1,0 +1,38 @@
+internal import Platform
+
+/// How tokens are kept and vended: the `tokens` section of the configuration.
+public struct TokenPolicy: Hashable, Sendable {
+  /// Whether one token per scope serves everybody; otherwise each request gets a fresh one.
+  public var share: Bool
+  /// What must be left of a token's life when it is vended, or half its life where that is shorter.
+  public var minRemaining: Duration
+  /// How long a whole exchange may take, repetitions included.
+  public var deadline: Duration
+  /// How many exchanges may run at once where tokens are not shared; more wait for their turn.
+  public var separateExchanges: Int
+
+  /// Makes a policy; the defaults are the configuration's.
+  public init(
+    share: Bool = true, minRemaining: Duration = .seconds(120), deadline: Duration = .seconds(10),
+    separateExchanges: Int = 16
+  ) {
+    precondition(minRemaining >= .zero && deadline > .zero && separateExchanges > 0)
+    self.share = share
+    self.minRemaining = minRemaining
+    self.deadline = deadline
+    self.separateExchanges = separateExchanges
+  }
+
+  /// The part of a token's life after which it is renewed ahead of time: at random between 50 and 80 %, so that instances
+  /// do not renew in step, and before it becomes too short to vend where that comes earlier than 80 %.
+  ///
+  /// - Parameter unit: a random number in 0..<1.
+  func renewalAge(of lifetime: Duration, unit: Double) -> Duration {
+    // In whole nanoseconds, the clock's unit: multiplied by a fraction, a Duration loses its last digits.
+    let life = lifetime.nanosecondsClamped
+    let earliest = (life + 1) / 2
+    let tooShort = life - min(minRemaining.nanosecondsClamped, life / 2)
+    let latest = max(earliest, min(life / 5 * 4, tooShort))
+    return .nanoseconds(earliest + Int64(Double(latest - earliest) * unit))
+  }
+}

@@ -1,0 +1,24 @@
+/// What came of one wish for a token, for metrics.
+public enum TokenCacheOutcome: String, CaseIterable, Sendable {
+  /// The shared token was there.
+  case hit
+  /// An exchange was begun for it.
+  case miss
+  /// It waits for an exchange that somebody else began.
+  case joined
+  /// A token was renewed ahead of time; nobody waits for that.
+  case renewal
+  /// Refused because Talkdesk ID is being left alone after a failure.
+  case coolingDown = "cooling_down"
+  /// The API refused the shared token, so it was given up.
+  case invalidated
+}
+
+/// Is told what a token source does. Called from any thread, event loops included, so it must return at once; it is never
+/// called with a lock held.
+public protocol TokenSourceObserver: Sendable {
+  /// A wish for a token of a scope came to an end, or to an exchange.
+  func tokenCache(_ outcome: TokenCacheOutcome, scope: String)
+  /// A request to Talkdesk ID is over.
+  func tokenRequest(_ report: TokenRequestReport)
+}

@@ -1,0 +1,609 @@
+import HTTP
+import JOSE
+import Platform
+import Synchronization
+import Testing
+
+@testable import Talkdesk
+
+@Suite(.timeLimit(.minutes(1))) struct TokenSourceTests {
+  private let time = ManualTime()
+  private let recorder = Recorder()
+
+  private func source(
+    _ transport: ScriptedTransport, policy: TokenPolicy = TokenPolicy(), retry: RetryPolicy = .never,
+    credentials: [ClientCredential]? = nil, unit: Double = 0.5
+  ) throws -> (TokenSource, TokenSource.ScopeID) {
+    let source = TokenSource(
+      talkdeskID: try .scripted(transport, time, credentials: credentials, retry: retry), policy: policy,
+      time: time, observer: recorder, jitter: { unit })
+    return (source, source.scopeID("callback:write"))
+  }
+
+  /// What came of a wish for a token: its text, or the error.
+  private func ask(
+    _ source: TokenSource, _ scope: TokenSource.ScopeID, deadline: MonotonicTime? = nil
+  ) async -> Result<String, TokenError> {
+    do throws(TokenError) {
+      return .success(try await source.token(scope, deadline: deadline).text)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func text(_ result: Result<String, TokenError>) -> String {
+    switch result {
+    case .success(let text): text
+    case .failure(let error): "\(error)"
+    }
+  }
+
+  /// Waits until so many wishes have been answered with a hit, an exchange or a place in one.
+  private func asked(_ count: Int) async throws {
+    let recorder = recorder
+    try await until { recorder.outcomes.count { [.hit, .miss, .joined].contains($0) } >= count }
+  }
+
+  // MARK: Sharing
+
+  @Test func `a token is asked for once and then at hand`() async throws {
+    let transport = ScriptedTransport { number, _ in .token("t-\(number)") }
+    let (source, scope) = try source(transport)
+    #expect(source.cached(scope, now: time.now) == nil)
+    #expect(transport.count == 0)
+    #expect(text(await ask(source, scope)) == "t-0")
+    let first = try #require(source.cached(scope, now: time.now))
+    #expect(source.cached(scope, now: time.now) === first)
+    #expect(text(await ask(source, scope)) == "t-0")
+    #expect(transport.count == 1)
+    #expect(recorder.outcomes == [.miss, .hit, .hit, .hit])
+  }
+
+  @Test func `a scope keeps its id`() throws {
+    let (source, scope) = try source(ScriptedTransport())
+    #expect(source.scopeID("callback:write") == scope)
+    #expect(source.scopeID("other") != scope)
+    #expect(scope.name == "callback:write")
+  }
+
+  @Test func `a thousand that miss at once make one exchange`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    let answers = Task {
+      await withTaskGroup(of: String.self) { group in
+        for _ in 0..<1000 { group.addTask { text(await ask(source, scope)) } }
+        return await group.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+      }
+    }
+    try await asked(1000)
+    try await transport.answer(0, .token("t-0"))
+    #expect(await answers.value == ["t-0": 1000])
+    #expect(transport.count == 1)
+    #expect(recorder.count(.miss) == 1)
+    #expect(recorder.count(.joined) == 999)
+  }
+
+  @Test func `a failure is shared as well, and then nobody asks until the cool-down is over`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    let answers = Task {
+      await withTaskGroup(of: Bool.self) { group in
+        for _ in 0..<100 {
+          group.addTask {
+            guard case .failure(.exchangeFailed(.unavailable(503, nil), let wait)) = await ask(source, scope)
+            else { return false }
+            return wait == .milliseconds(625)
+          }
+        }
+        return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+      }
+    }
+    try await asked(100)
+    try await transport.answer(0, .status(503))
+    #expect(await answers.value == 100)
+    for _ in 0..<10 {
+      guard case .failure(.coolingDown(.unavailable, .milliseconds(625))) = await ask(source, scope) else {
+        Issue.record("no cool-down")
+        return
+      }
+    }
+    #expect(transport.count == 1)
+    #expect(recorder.count(.coolingDown) == 10)
+    time.advance(by: .milliseconds(625))
+    async let next = ask(source, scope)
+    try await transport.answer(1, .token("t-1"))
+    #expect(text(await next) == "t-1")
+  }
+
+  @Test func `two scopes have two tokens`() async throws {
+    let transport = ScriptedTransport { _, request in
+      let content = String(decoding: request.content, as: UTF8.self)
+      return content.contains("scope=other") ? .token("o", scope: "other") : .token("c")
+    }
+    let (source, scope) = try source(transport)
+    let other = source.scopeID("other")
+    #expect(text(await ask(source, scope)) == "c")
+    #expect(text(await ask(source, other)) == "o")
+    #expect(source.cached(other, now: time.now)?.scope == "other")
+  }
+
+  @Test func `a token of unknown life is vended to those who wait and to nobody else`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    async let first = ask(source, scope)
+    async let second = ask(source, scope)
+    try await asked(2)
+    try await transport.answer(0, .token("t-0", expiresIn: nil))
+    #expect(text(await first) == "t-0")
+    #expect(text(await second) == "t-0")
+    #expect(source.cached(scope, now: time.now) == nil)
+    async let third = ask(source, scope)
+    try await transport.answer(1, .token("t-1", expiresIn: nil))
+    #expect(text(await third) == "t-1")
+  }
+
+  // MARK: Waiting
+
+  @Test func `one who gives up leaves the others waiting`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    let leaver = Task { await ask(source, scope) }
+    let stayer = Task { await ask(source, scope) }
+    try await asked(2)
+    leaver.cancel()
+    guard case .failure(.cancelled) = await leaver.value else {
+      Issue.record("not cancelled")
+      return
+    }
+    try await transport.answer(0, .token("t-0"))
+    #expect(text(await stayer.value) == "t-0")
+  }
+
+  @Test func `an exchange that everybody left still fills the cache`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    let leaver = Task { await ask(source, scope) }
+    try await asked(1)
+    leaver.cancel()
+    _ = await leaver.value
+    try await transport.answer(0, .token("t-0"))
+    let now = time.now
+    try await until { source.cached(scope, now: now) != nil }
+    #expect(transport.count == 1)
+  }
+
+  @Test func `one who was cancelled before asking asks for nothing`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return await ask(source, scope)
+    }
+    task.cancel()
+    guard case .failure(.cancelled) = await task.value else {
+      Issue.record("not cancelled")
+      return
+    }
+    #expect(transport.count == 0)
+  }
+
+  @Test func `everyone has a deadline of one's own`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    let (hasty, patient) = (time.now + .seconds(2), time.now + .seconds(60))
+    async let first = ask(source, scope, deadline: hasty)
+    async let second = ask(source, scope, deadline: patient)
+    try await asked(2)
+    let clock = time
+    try await until { clock.due.contains(hasty) }
+    time.advance(to: hasty)
+    guard case .failure(.deadlineExceeded) = await first else {
+      Issue.record("no deadline")
+      return
+    }
+    try await transport.answer(0, .token("t-0"))
+    #expect(text(await second) == "t-0")
+    #expect(text(await ask(source, scope, deadline: time.now)) == "t-0", "what is at hand needs no time")
+  }
+
+  @Test func `a deadline that has passed begins nothing`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    guard case .failure(.deadlineExceeded) = await ask(source, scope, deadline: time.now) else {
+      Issue.record("no deadline")
+      return
+    }
+    #expect(transport.count == 0)
+  }
+
+  @Test func `a transport that never returns is given up shortly after the deadline`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    async let answer = ask(source, scope)
+    let end = time.now + .seconds(10) + .milliseconds(250)
+    let clock = time
+    try await until { transport.held == [0] && clock.due.contains(end) }
+    time.advance(to: end)
+    guard case .failure(.exchangeFailed(.timedOut(true), let wait)) = await answer else {
+      Issue.record("no time-out")
+      return
+    }
+    #expect(wait > .zero)
+    try await until { transport.held.isEmpty }
+  }
+
+  // MARK: Renewal
+
+  @Test func `a hundred lifetimes pass without a request that waits`() async throws {
+    let transport = ScriptedTransport { number, _ in .token("t-\(number)") }
+    var dice = Dice(7)
+    let units = Mutex<[Double]>((0..<200).map { _ in dice.unit() })
+    let source = TokenSource(
+      talkdeskID: try .scripted(transport, time), time: time, observer: recorder,
+      jitter: { units.withLock { $0.removeLast() } })
+    let scope = source.scopeID("callback:write")
+    _ = try await source.token(scope)
+    var ages: [Duration] = []
+    for life in 1...100 {
+      let clock = time
+      try await until { clock.due.count == 1 }
+      let due = try #require(time.due.first)
+      let current = try #require(source.cached(scope, now: time.now))
+      ages.append(due - current.obtainedAt)
+      time.advance(to: due - .nanoseconds(1))
+      #expect(source.cached(scope, now: time.now) === current)
+      time.advance(to: due)
+      let now = time.now
+      try await until { source.cached(scope, now: now).map { $0 !== current } ?? false }
+      #expect(transport.count == life + 1)
+    }
+    #expect(recorder.count(.miss) == 1)
+    #expect(recorder.count(.renewal) == 100)
+    #expect(ages.allSatisfy { $0 >= .seconds(300) && $0 <= .seconds(480) })
+    let earliest = ages.min() ?? .zero
+    let latest = ages.max() ?? .zero
+    #expect(earliest < .seconds(320) && latest > .seconds(460), "jitter covers its range")
+  }
+
+  @Test func `a token nobody used is not renewed, and the next to ask begins it without waiting`()
+    async throws
+  {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    let leaver = Task { await ask(source, scope) }
+    try await asked(1)
+    leaver.cancel()
+    _ = await leaver.value
+    try await transport.answer(0, .token("t-0"))
+    let clock = time
+    let due = time.now + .seconds(390)
+    try await until { clock.due.contains(due) }
+    time.advance(by: .seconds(400))
+    await settle()
+    #expect(transport.count == 1)
+    #expect(source.cached(scope, now: time.now)?.text == "t-0")
+    try await transport.answer(1, .token("t-1"))
+    let now = time.now
+    try await until { source.cached(scope, now: now)?.text == "t-1" }
+    #expect(recorder.count(.renewal) == 1)
+  }
+
+  @Test func `while Talkdesk ID is down the token serves to its last minute, then comes an error`()
+    async throws
+  {
+    let transport = ScriptedTransport { number, _ in number == 0 ? .token("t-0") : .status(503) }
+    let (source, scope) = try source(transport)
+    _ = try await source.token(scope)
+    let end = time.now + .seconds(480)
+    while time.now < end {
+      let next = try #require(source.status.scopes[0].renewsIn)
+      time.advance(to: min(end, time.now + next))
+      // Begins the renewal that is due, unless the timer has.
+      #expect(source.cached(scope, now: time.now)?.text == "t-0")
+      try await until { !source.status.scopes[0].isExchanging }
+    }
+    #expect(transport.count > 5)
+    time.advance(by: .nanoseconds(1))
+    #expect(source.cached(scope, now: time.now) == nil)
+    switch await ask(source, scope) {
+    case .failure(.coolingDown(.unavailable, _)), .failure(.exchangeFailed(.unavailable, _)): break
+    case let other: Issue.record("\(text(other))")
+    }
+  }
+
+  @Test func `a step of the wall clock changes no age`() async throws {
+    let transport = ScriptedTransport { number, _ in .token("t-\(number)") }
+    let (source, scope) = try source(transport)
+    let token = try await source.token(scope)
+    for step: Int64 in [600, -86_400, 1_000_000_000] {
+      time.stepWallClock(by: step)
+      #expect(source.cached(scope, now: time.now) === token)
+      #expect(token.remaining(at: time.now) == .seconds(600))
+    }
+    time.advance(by: .seconds(481))
+    #expect(source.cached(scope, now: time.now) == nil)
+  }
+
+  // MARK: Cool-down
+
+  @Test(
+    arguments: [
+      (.status(400, #"{"error":"invalid_scope"}"#), 31_500), (.status(401), 31_500), (.status(403), 31_500),
+      (.status(429, fields: ["Retry-After": "7"]), 7000),
+      (.status(429, fields: ["Retry-After": "soon"]), 5500),
+      (.status(429, fields: ["Retry-After": "3600"]), 60_000),
+      (
+        .status(
+          429,
+          fields: [
+            "Retry-After": "Sun, 06 Nov 1994 08:49:57 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT",
+          ]), 20_000
+      ),
+      (.status(503, fields: ["Retry-After": "9"]), 9000), (.status(502), 625), (.lost(.connect), 625),
+      (.lost(.tls), 625), (.lost(.timedOut), 625), (.status(200, "<html>"), 625), (.status(404), 625),
+    ] as [(ScriptedTransport.Answer, Int)])
+  func `every failure cools down for its time and no longer`(
+    answer: ScriptedTransport.Answer, milliseconds: Int
+  ) async throws {
+    let transport = ScriptedTransport { number, _ in number == 0 ? answer : .token("t") }
+    let (source, scope) = try source(transport)
+    guard case .failure(.exchangeFailed(_, let wait)) = await ask(source, scope) else {
+      Issue.record("no failure")
+      return
+    }
+    #expect(wait == .milliseconds(milliseconds))
+    time.advance(by: wait - .nanoseconds(1))
+    guard case .failure(.coolingDown(_, .nanoseconds(1))) = await ask(source, scope) else {
+      Issue.record("no cool-down")
+      return
+    }
+    #expect(transport.count == 1)
+    time.advance(by: .nanoseconds(1))
+    #expect(text(await ask(source, scope)) == "t")
+    #expect(source.status.scopes[0].coolDown == nil)
+  }
+
+  @Test func `a credential refused again and again is tried ever more rarely, until a success`() async throws
+  {
+    let transport = ScriptedTransport { number, _ in number == 5 ? .token("t", expiresIn: "2") : .status(401)
+    }
+    let (source, scope) = try source(transport, unit: 0)
+    for seconds in [30, 60, 120, 240, 300] {
+      guard case .failure(.exchangeFailed(.refused, .seconds(seconds))) = await ask(source, scope) else {
+        Issue.record("not \(seconds) s")
+        return
+      }
+      time.advance(by: .seconds(seconds))
+    }
+    #expect(text(await ask(source, scope)) == "t")
+    time.advance(by: .seconds(2))
+    guard case .failure(.exchangeFailed(.refused, .seconds(30))) = await ask(source, scope) else {
+      Issue.record("not from the start")
+      return
+    }
+  }
+
+  @Test func `an outage within an exchange is ridden out`() async throws {
+    let transport = ScriptedTransport { number, _ in number < 2 ? .status(503) : .token("t") }
+    let (source, scope) = try source(transport, retry: RetryPolicy())
+    let clock = time
+    async let answer = ask(source, scope)
+    // The watchdog sleeps besides.
+    for attempt in 1...2 {
+      try await until { transport.count == attempt && clock.due.count == 2 }
+      time.advance(to: try #require(time.due.first))
+    }
+    #expect(text(await answer) == "t")
+    #expect(recorder.reports.map(\.label) == ["unavailable", "unavailable", "success"])
+  }
+
+  // MARK: Refused by the API
+
+  @Test func `a token the API refused is replaced by one exchange for all who were refused`() async throws {
+    let transport = ScriptedTransport { number, _ in number == 0 ? .token("old") : .hold }
+    let (source, scope) = try source(transport)
+    let old = try await source.token(scope)
+    let answers = Task {
+      await withTaskGroup(of: String.self) { group in
+        for _ in 0..<50 {
+          group.addTask {
+            _ = source.invalidate(old, scope: scope)
+            return text(await ask(source, scope))
+          }
+        }
+        return await group.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+      }
+    }
+    try await asked(51)
+    try await transport.answer(1, .token("new"))
+    #expect(await answers.value == ["new": 50])
+    #expect(transport.count == 2)
+    #expect(source.invalidate(old, scope: scope))
+    #expect(source.cached(scope, now: time.now)?.text == "new")
+  }
+
+  // MARK: Not shared
+
+  @Test func `tokens that are not shared are fresh for each request`() async throws {
+    let transport = ScriptedTransport { number, _ in .token("t-\(number)") }
+    let (source, scope) = try source(transport, policy: TokenPolicy(share: false))
+    #expect(text(await ask(source, scope)) == "t-0")
+    #expect(text(await ask(source, scope)) == "t-1")
+    #expect(source.cached(scope, now: time.now) == nil)
+  }
+
+  @Test func `only so many separate exchanges run at once`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport, policy: TokenPolicy(share: false, separateExchanges: 3))
+    let answers = Task {
+      await withTaskGroup(of: String.self) { group in
+        for _ in 0..<9 { group.addTask { text(await ask(source, scope)) } }
+        return await group.reduce(into: Set<String>()) { $0.insert($1) }
+      }
+    }
+    try await asked(9)
+    for number in 0..<9 {
+      #expect(transport.held.count <= 3)
+      try await transport.answer(number, .token("t-\(number)"))
+    }
+    #expect(await answers.value == Set((0..<9).map { "t-\($0)" }))
+  }
+
+  @Test func `one who gives up waiting for a turn takes none, and one's own exchange ends with one`()
+    async throws
+  {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport, policy: TokenPolicy(share: false, separateExchanges: 1))
+    let running = Task { await ask(source, scope) }
+    try await until { transport.held == [0] }
+    let queued = Task { await ask(source, scope) }
+    try await asked(2)
+    queued.cancel()
+    _ = await queued.value
+    running.cancel()
+    _ = await running.value
+    try await until { transport.held.isEmpty }
+    async let next = ask(source, scope)
+    try await transport.answer(1, .token("t-1"))
+    #expect(text(await next) == "t-1")
+    #expect(transport.count == 2)
+  }
+
+  @Test func `those who wait for a turn hear of a failure at once`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport, policy: TokenPolicy(share: false, separateExchanges: 1))
+    async let first = ask(source, scope)
+    try await until { transport.held == [0] }
+    async let second = ask(source, scope)
+    try await asked(2)
+    try await transport.answer(0, .status(429))
+    guard case .failure(.exchangeFailed(.rateLimited, _)) = await first,
+      case .failure(.coolingDown(.rateLimited, _)) = await second
+    else {
+      Issue.record("not told")
+      return
+    }
+    #expect(transport.count == 1)
+  }
+
+  @Test func `one who waits for a turn has the deadline of an exchange`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport, policy: TokenPolicy(share: false, separateExchanges: 1))
+    let running = Task { await ask(source, scope) }
+    try await until { transport.held == [0] }
+    async let second = ask(source, scope)
+    let clock = time
+    let end = time.now + .seconds(10)
+    try await until { clock.due.contains(end) }
+    time.advance(to: end)
+    guard case .failure(.deadlineExceeded) = await second else {
+      Issue.record("no deadline")
+      return
+    }
+    running.cancel()
+    _ = await running.value
+  }
+
+  // MARK: Operating
+
+  @Test func `status tells the truth and asks nobody`() async throws {
+    let transport = ScriptedTransport { number, _ in
+      number == 0
+        ? .status(401, #"{"error":"invalid_client"}"#, fields: ["platform-tid": "tid-9"]) : .token("t")
+    }
+    let keys: [ClientCredential] = [
+      .secret(clientID: "new", secret: .init("n")), try .key("kid-old", clientID: "old"),
+    ]
+    let (source, scope) = try source(transport, credentials: keys)
+    #expect(source.status.isWell)
+    #expect(source.status.scopes[0].lastRequest == nil)
+    #expect(transport.count == 0)
+    _ = try await source.token(scope)
+    time.advance(by: .seconds(5))
+    let status = source.status
+    #expect(status.isWell)
+    #expect(status.scopes[0].expiresIn == .seconds(595))
+    #expect(status.scopes[0].renewsIn == .seconds(385))
+    #expect(status.scopes[0].isUsed)
+    #expect(status.scopes[0].acceptedCredential == "kid-old")
+    #expect(status.scopes[0].lastRequestAge == .seconds(5))
+    #expect(recorder.reports.first?.platformTID == "tid-9")
+    #expect(transport.count == 2)
+  }
+
+  @Test func `status shows a failure and its cool-down`() async throws {
+    let (source, scope) = try source(ScriptedTransport { _, _ in .status(503) })
+    _ = await ask(source, scope)
+    let status = source.status
+    #expect(!status.isWell)
+    #expect(status.scopes[0].lastRequest?.label == "unavailable")
+    #expect(status.scopes[0].coolDown?.remaining == .milliseconds(625))
+    #expect(status.scopes[0].expiresIn == nil)
+  }
+
+  @Test func `a changed configuration ends a cool-down and keeps a client's token`() async throws {
+    let transport = ScriptedTransport { number, _ in [.status(401), .token("t-1"), .token("t-2")][number] }
+    let (source, scope) = try source(transport)
+    _ = await ask(source, scope)
+    let same = try TalkdeskID.scripted(transport, time)
+    source.reconfigure(talkdeskID: same, policy: TokenPolicy())
+    #expect(text(await ask(source, scope)) == "t-1")
+    source.reconfigure(talkdeskID: same, policy: TokenPolicy(minRemaining: .seconds(60)))
+    #expect(source.cached(scope, now: time.now)?.text == "t-1")
+    let other = try TalkdeskID.scripted(
+      transport, time, credentials: [.secret(clientID: "x", secret: .init("s"))])
+    source.reconfigure(talkdeskID: other, policy: TokenPolicy())
+    #expect(source.cached(scope, now: time.now) == nil)
+    #expect(text(await ask(source, scope)) == "t-2")
+    let elsewhere = try TalkdeskID.scripted(
+      transport, time, credentials: other.credentials,
+      endpoints: TalkdeskEndpoints(account: "acme", region: .eu))
+    source.reconfigure(talkdeskID: elsewhere, policy: TokenPolicy())
+    #expect(source.cached(scope, now: time.now) == nil)
+  }
+
+  @Test func `shutdown ends every wait, and nothing is asked afterwards`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    async let first = ask(source, scope)
+    try await until { transport.held == [0] }
+    source.shutdown()
+    guard case .failure(.shutDown) = await first, case .failure(.shutDown) = await ask(source, scope) else {
+      Issue.record("still waiting")
+      return
+    }
+    let clock = time
+    try await until { transport.held.isEmpty && clock.due.isEmpty }
+    #expect(transport.count == 1)
+  }
+
+  @Test func `a source that nobody holds leaves nothing running`() async throws {
+    let transport = ScriptedTransport { _, _ in .token("t") }
+    let clock = time
+    do {
+      let (source, scope) = try source(transport)
+      _ = try await source.token(scope)
+      try await until { clock.due.count == 1 }
+    }
+    try await until { clock.due.isEmpty }
+  }
+
+  @Test func `no error, report or status shows the token, the secret or upstream's words`() async throws {
+    let transport = ScriptedTransport { number, _ in
+      number == 0
+        ? .status(401, #"{"error":"bad","error_description":"canary-words"}"#) : .token("canary-token")
+    }
+    let canary = ClientCredential.secret(clientID: "c", secret: .init("canary-secret"))
+    let (source, scope) = try source(transport, credentials: [canary])
+    var shown = text(await ask(source, scope))
+    time.advance(by: .seconds(60))
+    let token = try await source.token(scope)
+    dump(source.status, to: &shown)
+    dump(token, to: &shown)
+    dump(canary, to: &shown)
+    for report in recorder.reports where report.label == "success" { dump(report, to: &shown) }
+    for report in recorder.reports { shown += "\(report.outcome)" }
+    #expect(!shown.contains("canary"))
+    #expect(recorder.reports.first?.errorDescription == "canary-words")
+  }
+}

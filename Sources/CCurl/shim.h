@@ -1,2 +1,78 @@
 #pragma once
+// libcurl, with one typed function for each kind of argument: Swift cannot call variadic C functions, and a
+// wrong type passed to the real ones is undefined behaviour that no compiler would see.
+#define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+
+#if LIBCURL_VERSION_NUM < 0x075000
+#error "libcurl 7.80 or newer is needed: CURLOPT_PREREQFUNCTION tells whether a request may have been sent"
+#endif
+
+static inline CURLcode callgate_easy_set_long(CURL *easy, CURLoption option, long value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode callgate_easy_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+// libcurl copies the string.
+static inline CURLcode callgate_easy_set_string(CURL *easy, CURLoption option, const char *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+// libcurl keeps the pointer.
+static inline CURLcode callgate_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+// libcurl keeps the list.
+static inline CURLcode callgate_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+// For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+static inline CURLcode callgate_easy_set_receiver(CURL *easy, CURLoption option, curl_write_callback value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode callgate_easy_set_prerequest(CURL *easy, curl_prereq_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
+
+// Leaves one protocol, so that nothing a server says can lead to another one.
+static inline CURLcode callgate_easy_set_protocol(CURL *easy, int secure) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+  return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, secure ? "https" : "http");
+#else
+  return curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(secure ? CURLPROTO_HTTPS : CURLPROTO_HTTP));
+#endif
+}
+
+// Should libcurl ever resolve a name by itself, its thread is left behind instead of waited for (7.87 or
+// newer).
+static inline CURLcode callgate_easy_set_quick_exit(CURL *easy) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+  return curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#else
+  (void)easy;
+  return CURLE_OK;
+#endif
+}
+
+static inline CURLcode callgate_easy_get_long(CURL *easy, CURLINFO info, long *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode callgate_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLMcode callgate_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}
+
+// The result of a finished transfer: a member of a union, which Swift would have to reinterpret.
+static inline CURLcode callgate_message_result(const CURLMsg *message) {
+  return message->data.result;
+}

@@ -1,0 +1,183 @@
+import CCurl
+import HTTP
+
+/// One easy handle: one transfer from its options to its outcome.
+///
+/// Rules: made by `curl_easy_init`, freed by `curl_easy_cleanup` in `deinit`, and by then removed from its
+/// multi handle. Made, used and freed on the transfer thread alone. libcurl copies strings, but keeps the
+/// field and address lists, the content, the error buffer and the callbacks' context, which is `self`,
+/// unretained: the multi handle holds `self` while libcurl may call back, and `deinit` frees the handle
+/// before what it points to.
+final class CurlEasy {
+  /// Addresses for a host and port, which keep libcurl from resolving names itself.
+  struct Resolution {
+    let host: String
+    let port: UInt16
+    let addresses: [IPAddress]
+  }
+
+  /// What the transfer belongs to.
+  let id: ObjectIdentifier
+  let handle: UnsafeMutableRawPointer
+  private var collector: ResponseCollector
+  private var fault: ResponseCollector.Fault?
+  /// How often libcurl was about to send the request.
+  private var beginnings = 0
+  private let mayRepeat: Bool
+  private let isDirect: Bool
+  private let content: UnsafeMutableRawBufferPointer
+  private let words: UnsafeMutableBufferPointer<CChar>
+  private var fieldList: UnsafeMutablePointer<curl_slist>?
+  private var addressList: UnsafeMutablePointer<curl_slist>?
+
+  init(
+    id: ObjectIdentifier, plan: TransferPlan, settings: TransportSettings, resolutions: [Resolution],
+    connectMilliseconds: Int
+  ) throws(TransportError) {
+    guard let handle = curl_easy_init() else {
+      throw TransportError(.connect, sent: false, detail: "curl_easy_init failed")
+    }
+    self.id = id
+    self.handle = handle
+    collector = ResponseCollector(
+      maximumHeaderLength: settings.maximumHeaderLength, maximumContentLength: plan.maximumContentLength)
+    mayRepeat = plan.method != .post
+    isDirect = plan.proxy == nil
+    content = .allocate(byteCount: max(1, plan.content.count), alignment: 1)
+    content.copyBytes(from: plan.content)
+    words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    words.initialize(repeating: 0)
+
+    let options = CurlOptions(handle)
+    options.setPolicy(settings, secure: plan.target.secure)
+    options.setProxy(plan.proxy)
+    options.setRequest(plan, content: content)
+    options.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
+    for line in plan.fieldLines { fieldList = curl_slist_append(fieldList, line) }
+    options.set(CURLOPT_HTTPHEADER, fieldList)
+    for resolution in resolutions { addressList = curl_slist_append(addressList, resolution.line) }
+    options.set(CURLOPT_RESOLVE, addressList)
+    options.set(CURLOPT_ERRORBUFFER, words.baseAddress)
+    setCallbacks(options)
+    guard options.failure == nil else {
+      throw TransportError(
+        .connect, sent: false, detail: "libcurl refused an option: \(options.failure ?? "")")
+    }
+  }
+
+  deinit {
+    curl_easy_cleanup(handle)
+    curl_slist_free_all(fieldList)
+    curl_slist_free_all(addressList)
+    content.deallocate()
+    words.deallocate()
+  }
+
+  /// Whether an octet of the request may have left this machine. False until libcurl has a connection, TLS
+  /// included, and is about to write.
+  var mayHaveSent: Bool { beginnings > 0 }
+
+  /// What a transfer was doing when its time was over.
+  var phase: String {
+    if collector.hasBegun { return "while reading the response" }
+    if mayHaveSent { return "while waiting for the response" }
+    return isConnected ? "during the TLS handshake" : "while connecting"
+  }
+
+  /// The outcome of a transfer that libcurl ended.
+  func outcome(_ code: CURLcode) -> Result<InboundResponse, TransportError> {
+    do throws(ResponseCollector.Fault) {
+      if let fault { throw fault }
+      guard code != CURLE_OK else { return .success(try collector.finish()) }
+    } catch {
+      switch error {
+      case .tooLarge(let detail): return failure(.responseTooLarge, detail)
+      case .malformed(let detail): return failure(.malformedResponse, detail)
+      case .incomplete(let detail): return failure(.connectionLost, detail)
+      }
+    }
+    let reason = CurlFailure.reason(code, sent: mayHaveSent, connected: isConnected)
+    return failure(reason, "\(errorText(code)) (curl \(code.rawValue))")
+  }
+
+  private func failure(_ reason: TransportError.Reason, _ detail: String) -> Result<
+    InboundResponse, TransportError
+  > {
+    .failure(TransportError(reason, sent: mayHaveSent, detail: detail))
+  }
+
+  /// Whether a connection to the target itself stands, so that what is missing is TLS. The times libcurl
+  /// keeps say so only when TLS stands too; the local port is known with the connection. With a proxy it
+  /// would be the proxy's.
+  private var isConnected: Bool {
+    var port = 0
+    return isDirect && callgate_easy_get_long(handle, CURLINFO_LOCAL_PORT, &port) == CURLE_OK && port > 0
+  }
+
+  /// libcurl's words, printable and short.
+  private func errorText(_ code: CURLcode) -> String {
+    var octets = words.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    if octets.isEmpty { octets = Array(String(cString: curl_easy_strerror(code)).utf8) }
+    let printable = octets.prefix(200).map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }
+    return String(decoding: printable, as: UTF8.self)
+  }
+
+  // MARK: Callbacks, on the transfer thread, within curl_multi_perform
+
+  private func setCallbacks(_ options: CurlOptions) {
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    options.set(CURLOPT_HEADERDATA, context)
+    options.set(CURLOPT_WRITEDATA, context)
+    options.set(CURLOPT_PREREQDATA, context)
+    options.setReceiver(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+      CurlEasy.from(context).receive(bytes, size * count) {
+        (collector, bytes) throws(ResponseCollector.Fault) in
+        try collector.receiveLine(bytes)
+      }
+    }
+    options.setReceiver(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+      CurlEasy.from(context).receive(bytes, size * count) {
+        (collector, bytes) throws(ResponseCollector.Fault) in
+        try collector.receiveContent(bytes)
+      }
+    }
+    options.setPrerequest { context, _, _, _, _ in CurlEasy.from(context).begin() }
+  }
+
+  private static func from(_ context: UnsafeMutableRawPointer?) -> CurlEasy {
+    guard let context else { preconditionFailure("libcurl lost a callback's context") }
+    return Unmanaged<CurlEasy>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  /// The connection stands and the request is about to be written.
+  ///
+  /// When a pooled connection dies unanswered, libcurl starts over on a new one, up to five times and for
+  /// POST too. A second beginning is that; it is let pass once, and only for methods that may be repeated
+  /// (RFC 9110 §9.2.2).
+  private func begin() -> Int32 {
+    guard beginnings == 0 || (mayRepeat && beginnings == 1) else { return CURL_PREREQFUNC_ABORT }
+    beginnings += 1
+    return CURL_PREREQFUNC_OK
+  }
+
+  private func receive(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int,
+    _ take: (inout ResponseCollector, UnsafeRawBufferPointer) throws(ResponseCollector.Fault) -> Void
+  ) -> Int {
+    do throws(ResponseCollector.Fault) {
+      try take(&collector, UnsafeRawBufferPointer(start: bytes, count: count))
+      return count
+    } catch {
+      fault = error
+      return count == 0 ? 1 : 0  // Any number but the one delivered ends the transfer.
+    }
+  }
+}
+
+extension CurlEasy.Resolution {
+  /// The form CURLOPT_RESOLVE takes: `host:port:address,address`. It replaces what an earlier transfer left.
+  fileprivate var line: String {
+    let list = addresses.map { $0.octets.count == 16 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
+    return "\(host):\(port):\(list)"
+  }
+}

@@ -1,0 +1,60 @@
+import CCurl
+import HTTP
+
+/// The table from libcurl's codes to this project's reasons. Codes decide, texts never.
+enum CurlFailure {
+  /// The reason for a code other than CURLE_OK.
+  ///
+  /// - Parameters:
+  ///   - sent: whether an octet of the request may have left. Before that, a lost connection is a connection
+  ///     that
+  ///     never came about.
+  ///   - connected: whether the connection itself stood, so that a timeout was TLS's.
+  static func reason(_ code: CURLcode, sent: Bool, connected: Bool) -> TransportError.Reason {
+    switch code {
+    case CURLE_URL_MALFORMAT, CURLE_NOT_BUILT_IN:
+      .invalidURL
+
+    // The scheme was checked, so here it is an answer that does not begin with HTTP/1.x.
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      sent ? .malformedResponse : .invalidURL
+
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+      .nameResolution
+
+    case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE, CURLE_PROXY,
+      CURLE_FAILED_INIT, CURLE_LOGIN_DENIED, CURLE_AUTH_ERROR:
+      .connect
+
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_ENGINE_NOTFOUND,
+      CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+      CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
+      .tls
+
+    // The deadline is kept by the transfer thread; this is libcurl's timeout for connecting.
+    case CURLE_OPERATION_TIMEDOUT:
+      sent ? .timedOut : connected ? .tls : .connect
+
+    case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND,
+      CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN, CURLE_READ_ERROR:
+      sent ? .connectionLost : .connect
+
+    // The one callback that refuses by itself does so when libcurl wants to send a request again.
+    case CURLE_ABORTED_BY_CALLBACK:
+      sent ? .connectionLost : .connect
+
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+      CURLE_CHUNK_FAILED:
+      sent ? .malformedResponse : .connect
+
+    // A field line longer than libcurl's own 100 KiB shows as "out of memory".
+    case CURLE_FILESIZE_EXCEEDED, CURLE_OUT_OF_MEMORY:
+      sent ? .responseTooLarge : .connect
+
+    // Codes of protocols and options that are not in use, and codes newer than this table.
+    default:
+      sent ? .connectionLost : .connect
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import CCurl
+import Glibc
+
+/// libcurl as a whole: its one-time start.
+///
+/// Rules: `curl_global_init` runs once, before any other call and before any handle exists; it is never
+/// undone, because other parts of the process may use libcurl and a process that ends needs no cleaning.
+enum CurlLibrary {
+  /// Starts libcurl, once for the process. Also ignores SIGPIPE: older versions of libcurl let OpenSSL write
+  /// with `write`, which would end the process when a peer has closed.
+  ///
+  /// - Throws: `CurlTransport.SetupError` when this libcurl lacks what the transport's promises rest on.
+  static func start() throws(CurlTransport.SetupError) { try started.get() }
+
+  private static let started: Result<Void, CurlTransport.SetupError> = {
+    signal(SIGPIPE, SIG_IGN)
+    guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK else {
+      return .failure(.library("curl_global_init failed"))
+    }
+    guard let version = curl_version_info(CURLVERSION_FIRST) else {
+      return .failure(.library("curl_version_info failed"))
+    }
+    let tls = version.pointee.ssl_version.map { String(cString: $0) } ?? "none"
+    guard tls.hasPrefix("OpenSSL/") else {
+      return .failure(.library("libcurl is built with \(tls), not with OpenSSL"))
+    }
+    return .success(())
+  }()
+}

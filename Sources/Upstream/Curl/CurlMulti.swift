@@ -1,0 +1,100 @@
+import CCurl
+import Synchronization
+
+/// A multi handle: the transfers that run and the pool of connections.
+///
+/// Rules: made by `curl_multi_init`, freed by `curl_multi_cleanup` in `deinit` after every easy handle was
+/// removed. Made on any thread, then used by one thread only, the transfer thread; the one call allowed to
+/// others is `curl_multi_wakeup`, which goes through `CurlWaker`. An easy handle that was added is held here
+/// until it is removed, so the pointer its callbacks get stays valid.
+final class CurlMulti {
+  /// A transfer that libcurl is done with. It is removed already.
+  struct Finished {
+    let easy: CurlEasy
+    let code: CURLcode
+  }
+
+  /// Wakes `poll` from any thread.
+  let waker: CurlWaker
+  private let handle: UnsafeMutableRawPointer
+  private var running: [UnsafeMutableRawPointer: CurlEasy] = [:]
+
+  init(pooledConnections: Int) throws(CurlTransport.SetupError) {
+    guard let handle = curl_multi_init() else { throw .library("curl_multi_init failed") }
+    self.handle = handle
+    waker = CurlWaker(handle)
+    let code = callgate_multi_set_long(handle, CURLMOPT_MAXCONNECTS, pooledConnections)
+    guard code == CURLM_OK else { throw .library("CURLMOPT_MAXCONNECTS failed") }
+    // Without a descriptor for waking up, libcurl carries on in silence and a submission would wait for
+    // minutes.
+    guard waker.wake() else { throw .library("curl_multi_wakeup failed: out of file descriptors?") }
+  }
+
+  deinit {
+    waker.close()
+    for easy in running.values { curl_multi_remove_handle(handle, easy.handle) }
+    curl_multi_cleanup(handle)
+  }
+
+  /// Starts a transfer.
+  func add(_ easy: CurlEasy) -> Bool {
+    guard curl_multi_add_handle(handle, easy.handle) == CURLM_OK else { return false }
+    running[easy.handle] = easy
+    return true
+  }
+
+  /// Gives a transfer up and closes its connection.
+  func remove(_ easy: CurlEasy) {
+    guard running.removeValue(forKey: easy.handle) != nil else { return }
+    let code = curl_multi_remove_handle(handle, easy.handle)
+    precondition(code == CURLM_OK, "curl_multi_remove_handle: \(code.rawValue)")
+  }
+
+  /// Lets every transfer do what it can without waiting; returns those that ended.
+  func perform() -> [Finished] {
+    var count: Int32 = 0
+    let code = curl_multi_perform(handle, &count)
+    precondition(code == CURLM_OK, "curl_multi_perform: \(code.rawValue)")
+
+    var finished: [Finished] = []
+    while let message = curl_multi_info_read(handle, &count) {
+      guard message.pointee.msg == CURLMSG_DONE, let pointer = message.pointee.easy_handle,
+        let easy = running[pointer]
+      else { continue }
+      // The message is gone once its handle is removed.
+      let code = callgate_message_result(message)
+      remove(easy)
+      finished.append(Finished(easy: easy, code: code))
+    }
+    return finished
+  }
+
+  /// Waits until a transfer can go on, `wake` was called or the time is over.
+  func poll(milliseconds: Int32) {
+    let code = curl_multi_poll(handle, nil, 0, milliseconds, nil)
+    precondition(code == CURLM_OK, "curl_multi_poll: \(code.rawValue)")
+  }
+}
+
+/// Wakes a multi handle's thread.
+///
+/// Rules: `curl_multi_wakeup` may be called from any thread while the multi handle lives; the lock makes
+/// sure that it lives, because `close` comes before the handle is freed.
+final class CurlWaker: Sendable {
+  // Proof for the pointer: it is only used for curl_multi_wakeup, which is safe on every thread, within the
+  // lock.
+  private struct Handle: @unchecked Sendable { var pointer: UnsafeMutableRawPointer? }
+  private let handle: Mutex<Handle>
+
+  fileprivate init(_ pointer: UnsafeMutableRawPointer) { handle = Mutex(Handle(pointer: pointer)) }
+
+  /// Ends a wait of `poll`, the current or else the next one. False when that is not possible.
+  @discardableResult func wake() -> Bool {
+    handle.withLock { handle in
+      guard let pointer = handle.pointer else { return false }
+      return curl_multi_wakeup(pointer) == CURLM_OK
+    }
+  }
+
+  fileprivate func close() { handle.withLock { $0.pointer = nil } }
+}

@@ -1,0 +1,115 @@
+import CCurl
+import HTTP
+
+/// Sets an easy handle's options and remembers the first one that was refused.
+///
+/// Rules: used while a handle is being made, by the one who makes it; owns nothing.
+final class CurlOptions {
+  private let handle: UnsafeMutableRawPointer
+  /// The option that libcurl refused and why.
+  private(set) var failure: String?
+
+  init(_ handle: UnsafeMutableRawPointer) { self.handle = handle }
+
+  /// What holds for every request: full verification, nothing automatic.
+  func setPolicy(_ settings: TransportSettings, secure: Bool) {
+    check("the protocol", callgate_easy_set_protocol(handle, secure ? 1 : 0))
+    check("quick exit", callgate_easy_set_quick_exit(handle))
+    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+    set(CURLOPT_HTTP09_ALLOWED, 0)
+    set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+    set(CURLOPT_PATH_AS_IS, 1)
+    set(CURLOPT_TCP_KEEPALIVE, 1)
+    set(CURLOPT_MAXAGE_CONN, Int(settings.idleTimeout.components.seconds))
+
+    // Level 2 refuses RSA under 2048 bits and SHA-1 signatures whatever openssl.cnf says.
+    for (verifyPeer, verifyHost, version, ciphers) in [
+      (CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST, CURLOPT_SSLVERSION, CURLOPT_SSL_CIPHER_LIST),
+      (
+        CURLOPT_PROXY_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYHOST, CURLOPT_PROXY_SSLVERSION,
+        CURLOPT_PROXY_SSL_CIPHER_LIST
+      ),
+    ] {
+      set(verifyPeer, 1)
+      set(verifyHost, 2)
+      set(version, Int(CURL_SSLVERSION_TLSv1_2))
+      set(ciphers, "DEFAULT:@SECLEVEL=2")
+    }
+    // A directory of certificates would keep libcurl from reading the bundle once and sharing it.
+    set(CURLOPT_CAPATH, nil as String?)
+    set(CURLOPT_PROXY_CAPATH, nil as String?)
+    if let caFile = settings.caFile {
+      set(CURLOPT_CAINFO, caFile)
+      set(CURLOPT_PROXY_CAINFO, caFile)
+    }
+  }
+
+  /// The proxy, or none: the empty string also keeps libcurl from reading the environment.
+  func setProxy(_ proxy: Proxy?) {
+    set(CURLOPT_PROXY, proxy?.url ?? "")
+    set(CURLOPT_NOPROXY, "")
+    guard let proxy else { return }
+    set(CURLOPT_HTTPPROXYTUNNEL, 1)
+    if let user = proxy.user { set(CURLOPT_PROXYUSERNAME, user) }
+    if let password = proxy.password { set(CURLOPT_PROXYPASSWORD, password) }
+  }
+
+  /// The request itself. The content must live as long as the handle.
+  func setRequest(_ plan: TransferPlan, content: UnsafeMutableRawBufferPointer) {
+    set(CURLOPT_URL, plan.target.url)
+    switch plan.method {
+    case .head: set(CURLOPT_NOBODY, 1)
+    case .post:
+      set(CURLOPT_POST, 1)
+      set(CURLOPT_POSTFIELDSIZE_LARGE, offset: plan.content.count)
+      set(CURLOPT_POSTFIELDS, content.baseAddress)
+    default: set(CURLOPT_HTTPGET, 1)
+    }
+    // A declared length is enough to refuse; for HEAD it is the length of what does not come.
+    if plan.method != .head { set(CURLOPT_MAXFILESIZE_LARGE, offset: plan.maximumContentLength) }
+    if !plan.reuse {
+      set(CURLOPT_FRESH_CONNECT, 1)
+      set(CURLOPT_FORBID_REUSE, 1)
+    }
+  }
+
+  func set(_ option: CURLoption, _ value: Int) {
+    check("option \(option.rawValue)", callgate_easy_set_long(handle, option, value))
+  }
+
+  func set(_ option: CURLoption, offset: Int) {
+    check("option \(option.rawValue)", callgate_easy_set_offset(handle, option, curl_off_t(offset)))
+  }
+
+  func set(_ option: CURLoption, _ value: String?) {
+    check("option \(option.rawValue)", callgate_easy_set_string(handle, option, value))
+  }
+
+  func set(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) {
+    check("option \(option.rawValue)", callgate_easy_set_pointer(handle, option, value))
+  }
+
+  func set(_ option: CURLoption, _ value: UnsafeMutablePointer<CChar>?) {
+    check("option \(option.rawValue)", callgate_easy_set_pointer(handle, option, value))
+  }
+
+  func set(_ option: CURLoption, _ value: UnsafeMutablePointer<curl_slist>?) {
+    check("option \(option.rawValue)", callgate_easy_set_list(handle, option, value))
+  }
+
+  func setReceiver(_ option: CURLoption, _ value: curl_write_callback) {
+    check("option \(option.rawValue)", callgate_easy_set_receiver(handle, option, value))
+  }
+
+  func setPrerequest(_ value: curl_prereq_callback) {
+    check("the prerequest callback", callgate_easy_set_prerequest(handle, value))
+  }
+
+  private func check(_ what: @autoclosure () -> String, _ code: CURLcode) {
+    guard code != CURLE_OK, failure == nil else { return }
+    failure = "\(what()): \(String(cString: curl_easy_strerror(code)))"
+  }
+}

@@ -1,0 +1,78 @@
+import Dispatch
+import Glibc
+public import HTTP
+import Platform
+
+/// `HTTPTransport` made with libcurl: HTTP/1.1 over pooled, fully verified TLS connections.
+///
+/// - A request's `timeout` covers everything from the call of `send`: waiting for a slot, name resolution,
+///   connecting, TLS, sending, receiving. `send` returns by then whatever the network or the resolver does.
+/// - `https` only, and `http` to loopback; certificate and host name are always checked, TLS 1.2 at least.
+/// - No redirects, cookies, `.netrc`, content decoding, `Expect`; a POST is never repeated.
+/// - An error's `sent` is false only before the first octet could have been written.
+///
+/// One thread of its own does the work. `shutdown` ends it; a transport that is released without it ends it
+/// too, later.
+public final class CurlTransport: HTTPTransport {
+  /// Why no transport could be made.
+  public enum SetupError: Error, Sendable, CustomStringConvertible {
+    /// libcurl is missing something or failed to start.
+    case library(String)
+    /// The file of trusted certificates cannot be read.
+    case unreadableCAFile(path: String, errno: Int32)
+
+    public var description: String {
+      switch self {
+      case .library(let words): "libcurl: \(words)"
+      case .unreadableCAFile(let path, let errno): "\(path): \(String(cString: strerror(errno)))"
+      }
+    }
+  }
+
+  private let settings: TransportSettings
+  private let inbox: Inbox
+
+  /// Starts a transport and its thread.
+  public init(_ settings: TransportSettings = TransportSettings()) throws(SetupError) {
+    if let path = settings.caFile, access(path, R_OK) != 0 {
+      throw .unreadableCAFile(path: path, errno: errno)
+    }
+    try CurlLibrary.start()
+    let multi = try CurlMulti(pooledConnections: settings.pooledConnections)
+    let inbox = Inbox(waker: multi.waker)
+    // The thread takes the handle over; nothing here keeps it.
+    nonisolated(unsafe) let handedOver = multi
+    DispatchQueue(label: "callgate.upstream").async {
+      TransferThread(settings: settings, multi: handedOver, inbox: inbox).run()
+      inbox.finish()
+    }
+    self.settings = settings
+    self.inbox = inbox
+  }
+
+  deinit { inbox.stop() }
+
+  public func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
+    let ticket = Ticket(deadline: MonotonicTime.now + request.timeout)
+    let plan = try TransferPlan(request, settings: settings)
+    let result: Result<InboundResponse, TransportError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        if !inbox.submit(Inbox.Submission(ticket: ticket, plan: plan, continuation: continuation)) {
+          let error = TransportError(.cancelled, sent: false, detail: "the transport is shut down")
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    } onCancel: {
+      ticket.cancel()
+      inbox.cancel(ticket)
+    }
+    return try result.get()
+  }
+
+  /// Cancels what runs, refuses what comes, and returns when the thread has ended and every connection is
+  /// closed.
+  public func shutdown() async {
+    inbox.stop()
+    await inbox.finished()
+  }
+}

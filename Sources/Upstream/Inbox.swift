@@ -1,0 +1,93 @@
+import HTTP
+import Synchronization
+
+/// The letter box of the transfer thread: what anybody may put in, one lock, and a wake-up for the first
+/// letter.
+final class Inbox: Sendable {
+  /// A transfer to make, and who waits for it.
+  struct Submission: Sendable {
+    let ticket: Ticket
+    let plan: TransferPlan
+    let continuation: CheckedContinuation<Result<InboundResponse, TransportError>, Never>
+  }
+
+  /// A letter.
+  enum Message: Sendable {
+    case submit(Submission)
+    case cancel(Ticket)
+    case found(name: String, NameCache.Result)
+    case stop
+  }
+
+  private struct State {
+    var messages: [Message] = []
+    /// No further transfers are taken.
+    var isClosed = false
+    var isFinished = false
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state = Mutex(State())
+  private let waker: CurlWaker
+
+  init(waker: CurlWaker) { self.waker = waker }
+
+  /// Hands a transfer over; false once the transport is shut down, and then nobody else answers it.
+  func submit(_ submission: Submission) -> Bool { post(.submit(submission)) }
+
+  /// Gives a transfer up. Without effect when it has ended.
+  func cancel(_ ticket: Ticket) { post(.cancel(ticket)) }
+
+  /// Delivers a lookup's result. Without effect after shutdown.
+  func found(_ name: String, _ result: NameCache.Result) { post(.found(name: name, result)) }
+
+  /// Tells the thread to end.
+  func stop() {
+    let isFirst = state.withLock { state in
+      guard !state.isClosed else { return false }
+      state.isClosed = true
+      state.messages.append(.stop)
+      return true
+    }
+    if isFirst { waker.wake() }
+  }
+
+  /// Returns once the thread has ended.
+  func finished() async {
+    await withCheckedContinuation { continuation in
+      let isFinished = state.withLock { state in
+        if !state.isFinished { state.waiters.append(continuation) }
+        return state.isFinished
+      }
+      if isFinished { continuation.resume() }
+    }
+  }
+
+  /// Takes everything out; for the transfer thread.
+  func take() -> [Message] {
+    state.withLock { state in
+      defer { state.messages = [] }
+      return state.messages
+    }
+  }
+
+  /// The thread has ended; its last act.
+  func finish() {
+    let waiters = state.withLock { state in
+      state.isFinished = true
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  @discardableResult private func post(_ message: Message) -> Bool {
+    let (isTaken, isFirst) = state.withLock { state in
+      guard !state.isClosed else { return (false, false) }
+      state.messages.append(message)
+      return (true, state.messages.count == 1)
+    }
+    if isFirst { waker.wake() }
+    return isTaken
+  }
+}

@@ -1,0 +1,131 @@
+import Platform
+
+/// What is known about host names, and which lookups are due. Pure: time and results come in, decisions go
+/// out.
+///
+/// A name is looked up once for all who ask. An answer serves `fresh` without question, and until
+/// `renewable` while a new one is fetched beside it. After that callers wait, but no longer than `patience`:
+/// when the resolver fails or hangs, the last answer serves up to `kept`. A wrong address does no harm,
+/// because TLS proves the server's name.
+struct NameCache {
+  /// A name's addresses in the order to try them, or why there are none.
+  typealias Result = Swift.Result<[IPAddress], LookupFailure>
+
+  /// The spans that decide.
+  struct Policy {
+    var fresh: Duration = .seconds(30)
+    var renewable: Duration = .seconds(120)
+    var kept: Duration = .seconds(3600)
+    /// How long a failure is remembered.
+    var failure: Duration = .seconds(1)
+    /// How long callers wait for the resolver while an old answer is at hand.
+    var patience: Duration = .seconds(1)
+    /// After this a lookup counts as stuck, and the next caller starts another beside it.
+    var stuck: Duration = .seconds(5)
+    /// How many lookups run at once, each on a thread of its own.
+    var lookups = 16
+    /// How many names are remembered.
+    var names = 1024
+  }
+
+  /// What a caller is told.
+  enum Answer: Equatable {
+    case addresses([IPAddress])
+    case failed(LookupFailure)
+    case wait
+  }
+
+  private struct Entry {
+    var addresses: [IPAddress] = []
+    var found: MonotonicTime?
+    var failure: (failure: LookupFailure, at: MonotonicTime)?
+    var lookups = 0
+    var lastStart: MonotonicTime?
+    var isDue = false
+  }
+
+  let policy: Policy
+  private var entries: [String: Entry] = [:]
+  private var due: [String] = []
+  private var running = 0
+
+  init(policy: Policy = Policy()) { self.policy = policy }
+
+  /// Asks for a name's addresses. `wait` means that `finish` will be called for this name.
+  mutating func ask(_ name: String, now: MonotonicTime) -> Answer {
+    prune(now: now)
+    var entry = entries[name] ?? Entry()
+    defer { entries[name] = entry }
+    let failure = entry.failure.flatMap { now - $0.at < policy.failure ? $0.failure : nil }
+    if let found = entry.found, now - found < policy.renewable {
+      if now - found >= policy.fresh, failure == nil { want(name, &entry, now: now) }
+      return .addresses(entry.addresses)
+    }
+    if let failure {
+      if let found = entry.found, now - found < policy.kept { return .addresses(entry.addresses) }
+      return .failed(failure)
+    }
+    want(name, &entry, now: now)
+    return .wait
+  }
+
+  /// An old answer for callers whose patience is over.
+  func old(_ name: String, now: MonotonicTime) -> [IPAddress]? {
+    guard let entry = entries[name], let found = entry.found, now - found < policy.kept else { return nil }
+    return entry.addresses
+  }
+
+  /// The lookups to start now; each ends in one `finish`.
+  mutating func takeLookups(now: MonotonicTime) -> [String] {
+    let count = min(due.count, policy.lookups - running)
+    guard count > 0 else { return [] }
+    let names = Array(due.prefix(count))
+    due.removeFirst(count)
+    running += count
+    for name in names {
+      entries[name]?.isDue = false
+      entries[name]?.lookups += 1
+      entries[name]?.lastStart = now
+    }
+    return names
+  }
+
+  /// Takes a lookup's result, after which those who wait may ask again.
+  mutating func finish(_ name: String, _ result: Result, now: MonotonicTime) {
+    running -= 1
+    var entry = entries[name] ?? Entry()
+    defer { entries[name] = entry }
+    entry.lookups -= 1
+    switch result {
+    case .success(let addresses):
+      entry.addresses = addresses
+      entry.found = now
+      entry.failure = nil
+    case .failure(let failure):
+      entry.failure = (failure, at: now)
+      // There is no such name any more: then what it once was does not count either.
+      if !failure.isTemporary { entry.found = nil }
+    }
+  }
+
+  private mutating func want(_ name: String, _ entry: inout Entry, now: MonotonicTime) {
+    guard !entry.isDue else { return }
+    if entry.lookups > 0, let last = entry.lastStart, now - last < policy.stuck { return }
+    entry.isDue = true
+    due.append(name)
+  }
+
+  /// Names come from configuration, so this many never happen; a limit stands all the same.
+  private mutating func prune(now: MonotonicTime) {
+    guard entries.count >= policy.names else { return }
+    entries = entries.filter { $0.value.lookups > 0 || $0.value.isDue }
+  }
+}
+
+/// Why a name has no address.
+struct LookupFailure: Error, Equatable {
+  /// Whether the resolver could not say, as opposed to saying that there is no such name.
+  let isTemporary: Bool
+  /// The resolver's words.
+  let detail: String
+}

@@ -1,0 +1,93 @@
+/// One proxy server: its kind, address and credential.
+struct Proxy: Hashable {
+  /// How a proxy is spoken to.
+  enum Kind: String {
+    /// A CONNECT tunnel (RFC 9110 §9.3.6), asked for in the clear.
+    case http
+    /// A CONNECT tunnel, asked for over TLS.
+    case https
+    case socks4
+    case socks4a
+    case socks5
+    case socks5h
+
+    /// The port where the setting names none: libcurl's.
+    var defaultPort: UInt16 { self == .https ? 443 : 1080 }
+    /// Whether the target's name is resolved here, not by the proxy.
+    var resolvesLocally: Bool { self == .socks4 || self == .socks5 }
+  }
+
+  let kind: Kind
+  /// The name in lower case, or the address without brackets.
+  let host: String
+  /// Whether the host is an IPv6 address.
+  let isIPv6: Bool
+  let port: UInt16
+  let user: String?
+  let password: String?
+
+  /// Reads `[scheme://][user[:password]@]host[:port][/]`; nil where it is something else. Both parts of the
+  /// credential may be percent-encoded.
+  init?(_ text: String) {
+    var rest = Substring(text)
+    if let mark = text.firstRange(of: "://") {
+      let scheme = text[..<mark.lowerBound].lowercased()
+      guard let known = scheme == "socks" ? .socks4 : Kind(rawValue: scheme) else { return nil }
+      kind = known
+      rest = text[mark.upperBound...]
+    } else {
+      kind = .http
+    }
+    if let at = rest.lastIndex(of: "@") {
+      let credential = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let name = credential.first.flatMap(Self.decoded) else { return nil }
+      user = name
+      if credential.count == 2 {
+        guard let secret = Self.decoded(credential[1]) else { return nil }
+        password = secret
+      } else {
+        password = nil
+      }
+      rest = rest[rest.index(after: at)...]
+    } else {
+      user = nil
+      password = nil
+    }
+    // The checks of a target serve for the proxy's own address; https takes any host.
+    if rest.hasSuffix("/") { rest = rest.dropLast() }
+    guard !rest.contains("/"), !rest.contains("?"), let place = try? Target("https://\(rest)") else {
+      return nil  // The reason is dropped because it speaks of a URL; the caller names the variable's form.
+    }
+    host = place.host
+    isIPv6 = place.kind == .ipv6
+    port = Self.hasPort(rest) ? place.port : kind.defaultPort
+  }
+
+  /// The address as libcurl takes it, without the credential.
+  var url: String { "\(kind.rawValue)://\(isIPv6 ? "[\(host)]" : host):\(port)" }
+
+  private static func hasPort(_ authority: Substring) -> Bool {
+    let afterAddress = authority.lastIndex(of: "]").map { authority[$0...] } ?? authority
+    return afterAddress.contains(":")
+  }
+
+  /// Undoes percent-encoding; nil for a broken escape, for what is not UTF-8 and for control characters.
+  private static func decoded(_ text: Substring) -> String? {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      let digits = rest.prefix(2)  // `UInt8(_:radix:)` alone would take a sign.
+      guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+        let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+      else { return nil }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,71 @@
+import Glibc
+
+/// Which proxy stands between this process and the Internet, as users of curl know it from the environment.
+///
+/// `https_proxy` or `HTTPS_PROXY`, else `all_proxy` or `ALL_PROXY`, names the proxy; `no_proxy` or
+/// `NO_PROXY` the hosts that are reached without it. `http_proxy` has no effect: plain http goes to loopback
+/// only, and loopback is never reached through a proxy. Requests pass the proxy inside a CONNECT tunnel or
+/// SOCKS, always encrypted.
+public struct ProxySettings: Sendable {
+  /// The proxy, or none.
+  let proxy: Proxy?
+  /// Hosts reached directly.
+  let exceptions: ProxyExceptions
+
+  /// A proxy variable that cannot be used.
+  public struct Malformed: Error, Sendable, CustomStringConvertible {
+    /// The variable's name.
+    public let variable: String
+    /// What is wrong with it; never its value, which may hold a password.
+    public let problem: String
+    public var description: String { "\(variable): \(problem)" }
+  }
+
+  /// Every host is reached directly.
+  public static let none = ProxySettings(proxy: nil, exceptions: ProxyExceptions(""))
+
+  init(proxy: Proxy?, exceptions: ProxyExceptions) {
+    self.proxy = proxy
+    self.exceptions = exceptions
+  }
+
+  /// Reads the settings from variables. Lower case wins over upper case; an empty variable counts as unset.
+  ///
+  /// - Throws: `Malformed` naming the variable whose value is not a proxy's address.
+  public init(environment: [String: String]) throws(Malformed) {
+    func first(_ names: String...) -> (name: String, value: String)? {
+      for name in names {
+        if let value = environment[name], !value.isEmpty { return (name, value) }
+      }
+      return nil
+    }
+    if let (name, value) = first("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY") {
+      guard let proxy = Proxy(value) else {
+        throw Malformed(
+          variable: name,
+          problem:
+            "not of the form [SCHEME://][USER:PASSWORD@]HOST[:PORT], SCHEME being http, https, socks4, "
+            + "socks4a, socks5 or socks5h")
+      }
+      self.proxy = proxy
+    } else {
+      proxy = nil
+    }
+    exceptions = ProxyExceptions(first("no_proxy", "NO_PROXY")?.value ?? "")
+  }
+
+  /// Reads the settings from this process's environment.
+  public static func environment() throws(Malformed) -> ProxySettings {
+    var variables: [String: String] = [:]
+    for name in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
+      if let value = getenv(name) { variables[name] = String(cString: value) }
+    }
+    return try ProxySettings(environment: variables)
+  }
+
+  /// The proxy a request goes through.
+  func proxy(for target: Target) -> Proxy? {
+    guard let proxy, target.secure, !target.isLoopback, !exceptions.contain(target) else { return nil }
+    return proxy
+  }
+}

@@ -1,0 +1,112 @@
+import HTTP
+
+/// Puts a response together from what libcurl delivers, line by line and piece by piece, and holds it to its
+/// limits.
+///
+/// libcurl has the framing; this keeps the fields of the final response only, drops interim responses (RFC
+/// 9110 §15.2) and trailers, and refuses what libcurl would let pass.
+struct ResponseCollector {
+  /// Why a response is given up.
+  enum Fault: Error, Equatable {
+    case tooLarge(String)
+    case malformed(String)
+    case incomplete(String)
+  }
+
+  private enum Part { case statusLine, fields, content }
+
+  private let maximumHeaderLength: Int
+  private let maximumContentLength: Int
+  private var part = Part.statusLine
+  private var headerLength = 0
+  private var status = 0
+  private var fields = Fields()
+  private var content: [UInt8] = []
+
+  init(maximumHeaderLength: Int, maximumContentLength: Int) {
+    self.maximumHeaderLength = maximumHeaderLength
+    self.maximumContentLength = maximumContentLength
+  }
+
+  /// Whether any octet has come.
+  var hasBegun: Bool { headerLength > 0 }
+
+  /// Takes one line of a header section with its line end.
+  mutating func receiveLine(_ bytes: some Collection<UInt8>) throws(Fault) {
+    headerLength += bytes.count
+    guard headerLength <= maximumHeaderLength else {
+      throw .tooLarge("more than \(maximumHeaderLength) octets of fields")
+    }
+    var line = Array(bytes)[...]
+    if line.last == UInt8(ascii: "\n") { line.removeLast() }
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    guard !line.contains(where: { $0 == 0 || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) else {
+      throw .malformed("a field line has a bare CR, LF or NUL")
+    }
+
+    switch part {
+    case .statusLine:
+      status = try Self.status(line)
+      fields = Fields()
+      part = .fields
+    case .fields where line.isEmpty:
+      try endFields()
+    case .fields:
+      try addField(line)
+    case .content:
+      break  // A trailer: counted, not kept (RFC 9110 §6.5.1).
+    }
+  }
+
+  /// Takes a piece of content.
+  mutating func receiveContent(_ bytes: some Collection<UInt8>) throws(Fault) {
+    guard part == .content else { throw .malformed("content before the end of the fields") }
+    guard bytes.count <= maximumContentLength - content.count else {
+      throw .tooLarge("more than \(maximumContentLength) octets of content")
+    }
+    content.append(contentsOf: bytes)
+  }
+
+  /// The response, once libcurl says that it is whole. It says so, too, of fields that break off in the
+  /// middle.
+  func finish() throws(Fault) -> InboundResponse {
+    guard part == .content else { throw .incomplete("the connection ended within the fields") }
+    return InboundResponse(status: status, fields: fields, content: content)
+  }
+
+  private mutating func endFields() throws(Fault) {
+    if status < 200 {
+      guard status != 101 else { throw .malformed("status 101, though no other protocol was asked for") }
+      part = .statusLine
+      return
+    }
+    // RFC 9112 §6.3: lengths that differ leave the end of the content to guesswork.
+    let lengths = Set(fields.values(of: "Content-Length"))
+    guard lengths.count <= 1 else { throw .malformed("Content-Length fields that differ") }
+    part = .content
+  }
+
+  private mutating func addField(_ line: ArraySlice<UInt8>) throws(Fault) {
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")), FieldLines.isToken(line[..<colon]) else {
+      throw .malformed("a field line without a proper name")
+    }
+    var value = line[(colon + 1)...]
+    let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    value = value.drop(while: isBlank)
+    while let last = value.last, isBlank(last) { value.removeLast() }
+    fields.append(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
+  }
+
+  /// Reads `HTTP/1.x NNN` and whatever phrase follows (RFC 9112 §4).
+  private static func status(_ line: ArraySlice<UInt8>) throws(Fault) -> Int {
+    let bytes = Array(line)
+    let digits = bytes.dropFirst(9).prefix(3)
+    guard bytes.starts(with: "HTTP/1.".utf8), bytes.count >= 12, bytes[8] == UInt8(ascii: " "),
+      digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
+      bytes.count == 12 || bytes[12] == UInt8(ascii: " ")
+    else { throw .malformed("the status line is malformed") }
+    let status = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    guard (100...599).contains(status) else { throw .malformed("a status code outside 100–599") }
+    return status
+  }
+}

@@ -1,0 +1,165 @@
+import Glibc
+
+/// The place a request goes to: a URL taken apart and checked before anything else sees it.
+///
+/// Only what this project needs is accepted: `https` to any host, `http` to this machine, no user
+/// information, no fragment, ASCII only. The URL given to libcurl is put together from these parts again, so
+/// both sides cannot read it differently.
+struct Target: Hashable {
+  /// Whether the connection is protected by TLS.
+  let secure: Bool
+  /// The name in lower case, or the address without brackets.
+  let host: String
+  /// What the host is made of.
+  let kind: HostKind
+  /// The port, the scheme's own where the URL names none.
+  let port: UInt16
+  /// The path, at least `/`.
+  let path: String
+  /// The query with its question mark, or nothing.
+  let query: String
+
+  /// What a host is made of.
+  enum HostKind: Hashable { case name, ipv4, ipv6 }
+
+  /// Why a URL is refused.
+  struct Refusal: Error, Equatable {
+    let detail: String
+    init(_ detail: String) { self.detail = detail }
+  }
+
+  /// The longest URL that is taken, in octets.
+  static let maximumLength = 8192
+
+  /// Takes a URL apart (RFC 3986 §3), refusing what the type's description does not allow.
+  init(_ url: String) throws(Refusal) {
+    let bytes = Array(url.utf8)
+    guard bytes.count <= Self.maximumLength else { throw Refusal("the URL is too long") }
+    guard bytes.allSatisfy(Self.isAllowed) else { throw Refusal("the URL has an octet that must be escaped") }
+
+    let scheme: String
+    guard let mark = Self.firstIndex(of: "://", in: bytes) else { throw Refusal("the URL has no scheme") }
+    scheme = Self.text(bytes[..<mark]).lowercased()
+    switch scheme {
+    case "https": secure = true
+    case "http": secure = false
+    default: throw Refusal("the URL's scheme is neither https nor http")
+    }
+
+    let rest = bytes[(mark + 3)...]
+    let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+    let authority = rest[..<end]
+    guard !authority.contains(UInt8(ascii: "@")) else { throw Refusal("the URL has user information") }
+    let (hostBytes, portBytes) = try Self.split(authority)
+    (host, kind) = try Self.host(hostBytes)
+    port = try Self.port(portBytes) ?? (secure ? 443 : 80)
+
+    let tail = rest[end...]
+    let questionMark = tail.firstIndex(of: UInt8(ascii: "?")) ?? tail.endIndex
+    let pathBytes = tail[..<questionMark]
+    path = pathBytes.isEmpty ? "/" : Self.text(pathBytes)
+    query = Self.text(tail[questionMark...])
+
+    guard secure || isLoopback else { throw Refusal("plain http is for loopback addresses only") }
+  }
+
+  /// Whether the host is this machine: `localhost`, 127.0.0.0/8 or ::1. Names are not resolved for this.
+  var isLoopback: Bool {
+    switch kind {
+    case .name: host == "localhost"
+    case .ipv4: host.hasPrefix("127.")
+    case .ipv6: host == "::1" || host.hasPrefix("::ffff:127.")
+    }
+  }
+
+  /// Scheme, host and port: what a connection belongs to (RFC 6454).
+  var origin: String { "\(secure ? "https" : "http")://\(bracketedHost):\(port)" }
+
+  /// The whole URL in its normal form.
+  var url: String {
+    let port = self.port == (secure ? 443 : 80) ? "" : ":\(self.port)"
+    return "\(secure ? "https" : "http")://\(bracketedHost)\(port)\(path)\(query)"
+  }
+
+  private var bracketedHost: String { kind == .ipv6 ? "[\(host)]" : host }
+
+  /// What may stand in a URL unescaped (RFC 3986 §2), without the fragment's `#`.
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "-._~:/?[]@!$&'()*+,;=%".utf8.contains(byte)
+    }
+  }
+
+  private static func split(
+    _ authority: ArraySlice<UInt8>
+  ) throws(Refusal) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>?) {
+    if authority.first == UInt8(ascii: "[") {
+      guard let close = authority.firstIndex(of: UInt8(ascii: "]")) else {
+        throw Refusal("the URL's address has no closing bracket")
+      }
+      let after = authority[(close + 1)...]
+      guard after.isEmpty || after.first == UInt8(ascii: ":") else {
+        throw Refusal("the URL's host is malformed")
+      }
+      return (authority[...close], after.isEmpty ? nil : after.dropFirst())
+    }
+    guard let colon = authority.firstIndex(of: UInt8(ascii: ":")) else { return (authority, nil) }
+    return (authority[..<colon], authority[(colon + 1)...])
+  }
+
+  private static func host(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> (String, HostKind) {
+    if bytes.first == UInt8(ascii: "[") {
+      guard let address = IPAddress(ipv6: text(bytes.dropFirst().dropLast())) else {
+        throw Refusal("the URL's IPv6 address is malformed")
+      }
+      return (address.description, .ipv6)
+    }
+    let name = text(bytes).lowercased()
+    if let address = IPAddress(ipv4: name) { return (address.description, .ipv4) }
+    guard isName(name) else { throw Refusal("the URL's host is malformed") }
+    return (name, .name)
+  }
+
+  /// A host name of letters, digits, hyphens and underscores. One whose last label is numeric is refused:
+  /// `127.1`, `0x7f000001` and `2130706433` are addresses to some resolvers (WHATWG URL §3.5).
+  private static func isName(_ name: String) -> Bool {
+    var labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    if labels.last?.isEmpty == true { labels.removeLast() }
+    guard name.utf8.count <= 253, let last = labels.last, let first = last.first else { return false }
+    guard !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
+    return labels.allSatisfy { label in
+      (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
+        && label.allSatisfy { byte in
+          switch byte {
+          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+          default: false
+          }
+        }
+    }
+  }
+
+  private static func port(_ bytes: ArraySlice<UInt8>?) throws(Refusal) -> UInt16? {
+    guard let bytes else { return nil }
+    let digits = bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    guard digits, (1...5).contains(bytes.count), let port = UInt16(text(bytes)), port > 0 else {
+      throw Refusal("the URL's port is malformed")
+    }
+    return port
+  }
+
+  private static func firstIndex(of text: StaticString, in bytes: [UInt8]) -> Int? {
+    text.withUTF8Buffer { wanted in
+      guard bytes.count >= wanted.count else { return nil }
+      return (0...(bytes.count - wanted.count)).first {
+        bytes[$0..<($0 + wanted.count)].elementsEqual(wanted)
+      }
+    }
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,232 @@
+import Dispatch
+import HTTP
+import Platform
+
+/// The one thread that owns the multi handle: a work item that runs on its own serial queue from start to
+/// shutdown.
+///
+/// Everything here happens on that thread, so nothing is locked. A transfer is in `transfers` from its
+/// arrival to its end, and `end` alone takes it out and answers: each caller is answered exactly once.
+/// Nothing here blocks but `poll`, and that no longer than to the next deadline, so each caller is answered
+/// in time.
+final class TransferThread {
+  fileprivate enum Phase {
+    case queued
+    case resolving(connectBy: MonotonicTime, patientUntil: MonotonicTime)
+    case running(CurlEasy)
+  }
+
+  fileprivate struct Transfer {
+    let submission: Inbox.Submission
+    var phase: Phase
+  }
+
+  private let settings: TransportSettings
+  private let multi: CurlMulti
+  private let inbox: Inbox
+  private var transfers: [ObjectIdentifier: Transfer] = [:]
+  private var queue: FairQueue<ObjectIdentifier>
+  private var names = NameCache()
+  private var waitingForNames: Set<ObjectIdentifier> = []
+  /// No transfer needs attention before this.
+  private var nextAlarm = MonotonicTime(nanoseconds: .max)
+  private var isStopping = false
+
+  init(settings: TransportSettings, multi: CurlMulti, inbox: Inbox) {
+    self.settings = settings
+    self.multi = multi
+    self.inbox = inbox
+    queue = FairQueue(
+      perHost: settings.transfersPerHost, perPath: settings.transfersPerPath,
+      waitingPerHost: settings.waitingPerHost)
+  }
+
+  /// Works until told to stop.
+  func run() {
+    while readInbox() {
+      for finished in multi.perform() { end(finished.easy.id, finished.easy.outcome(finished.code)) }
+      ringAlarms()
+      startLookups()
+      multi.poll(milliseconds: Self.milliseconds(from: MonotonicTime.now, to: nextAlarm))
+    }
+    isStopping = true
+    for (id, transfer) in transfers {
+      end(id, failure(.cancelled, transfer, "the transport is shut down"))
+    }
+  }
+
+  /// Takes in what arrived; false when told to stop.
+  private func readInbox() -> Bool {
+    var goesOn = true
+    for message in inbox.take() {
+      switch message {
+      case .submit(let submission): enter(submission)
+      case .cancel(let ticket):
+        guard let transfer = transfers[ticket.id] else { continue }
+        end(ticket.id, failure(.cancelled, transfer, "the task was cancelled"))
+      case .found(let name, let result): found(name, result)
+      case .stop: goesOn = false
+      }
+    }
+    return goesOn
+  }
+
+  // MARK: The way of a transfer
+
+  private func enter(_ submission: Inbox.Submission) {
+    let id = submission.ticket.id
+    transfers[id] = Transfer(submission: submission, phase: .queued)
+    if submission.ticket.isCancelled {
+      endUnsent(id, .cancelled, "the task was cancelled")
+    } else if submission.ticket.deadline <= MonotonicTime.now {
+      endUnsent(id, .timedOut, "no time was left to begin")
+    } else {
+      setAlarm(submission.ticket.deadline)
+      switch queue.enter(id, at: submission.plan.place) {
+      case .runs: start(id)
+      case .waits: break
+      case .refused: endUnsent(id, .connect, "too many requests wait for this host")
+      }
+    }
+  }
+
+  private func endUnsent(_ id: ObjectIdentifier, _ reason: TransportError.Reason, _ detail: String) {
+    end(id, .failure(TransportError(reason, sent: false, detail: detail)))
+  }
+
+  /// A slot is there: the time for connecting runs from now.
+  private func start(_ id: ObjectIdentifier) {
+    let now = MonotonicTime.now
+    guard let deadline = transfers[id]?.submission.ticket.deadline else { return }
+    let connectBy = min(now + settings.connectTimeout, deadline)
+    let patientUntil = now + names.policy.patience
+    transfers[id]?.phase = .resolving(connectBy: connectBy, patientUntil: patientUntil)
+    setAlarm(connectBy)
+    setAlarm(patientUntil)
+    waitingForNames.insert(id)
+    resolve(id, now: now)
+  }
+
+  /// Goes on once every name has an address.
+  private func resolve(_ id: ObjectIdentifier, now: MonotonicTime) {
+    guard let transfer = transfers[id], case .resolving(let connectBy, let patientUntil) = transfer.phase
+    else {
+      return
+    }
+    var resolutions: [CurlEasy.Resolution] = []
+    for (host, port) in transfer.submission.plan.hostsToResolve {
+      switch host == "localhost" ? .addresses(TransferPlan.loopback) : names.ask(host, now: now) {
+      case .addresses(let addresses):
+        resolutions.append(.init(host: host, port: port, addresses: addresses))
+      case .failed(let failure):
+        return end(id, self.failure(.nameResolution, transfer, "\(host): \(failure.detail)"))
+      case .wait:
+        guard now >= patientUntil, let addresses = names.old(host, now: now) else { return }
+        resolutions.append(.init(host: host, port: port, addresses: addresses))
+      }
+    }
+    waitingForNames.remove(id)
+    // Where the deadline comes first it is to be the deadline that ends the transfer, not libcurl's timer.
+    let isDeadline = connectBy == transfer.submission.ticket.deadline
+    let limit = isDeadline ? connectBy + .milliseconds(100) : connectBy
+    run(id, transfer, resolutions, milliseconds: Self.milliseconds(from: now, to: limit))
+  }
+
+  private func run(
+    _ id: ObjectIdentifier, _ transfer: Transfer, _ resolutions: [CurlEasy.Resolution], milliseconds: Int32
+  ) {
+    do throws(TransportError) {
+      let easy = try CurlEasy(
+        id: id, plan: transfer.submission.plan, settings: settings, resolutions: resolutions,
+        connectMilliseconds: max(1, Int(milliseconds)))
+      guard multi.add(easy) else {
+        throw TransportError(.connect, sent: false, detail: "curl_multi_add_handle failed")
+      }
+      transfers[id]?.phase = .running(easy)
+    } catch {
+      end(id, .failure(error))
+    }
+  }
+
+  /// Answers, and lets the next one in.
+  private func end(_ id: ObjectIdentifier, _ result: Result<InboundResponse, TransportError>) {
+    guard let transfer = transfers.removeValue(forKey: id) else { return }
+    let place = transfer.submission.plan.place
+    var next: ObjectIdentifier?
+    switch transfer.phase {
+    case .queued:
+      queue.abandon(id, at: place)
+    case .resolving:
+      waitingForNames.remove(id)
+      next = queue.leave(place)
+    case .running(let easy):
+      multi.remove(easy)
+      next = queue.leave(place)
+    }
+    transfer.submission.continuation.resume(returning: result)
+    if let next, !isStopping { start(next) }
+  }
+
+  private func failure(
+    _ reason: TransportError.Reason, _ transfer: Transfer, _ detail: String
+  ) -> Result<InboundResponse, TransportError> {
+    var sent = false
+    if case .running(let easy) = transfer.phase { sent = easy.mayHaveSent }
+    return .failure(TransportError(reason, sent: sent, detail: detail))
+  }
+
+  // MARK: Names
+
+  private func startLookups() {
+    for name in names.takeLookups(now: MonotonicTime.now) {
+      NameLookup.start(name) { [inbox] result in inbox.found(name, result) }
+    }
+  }
+
+  private func found(_ name: String, _ result: NameCache.Result) {
+    let now = MonotonicTime.now
+    names.finish(name, result, now: now)
+    for id in waitingForNames { resolve(id, now: now) }
+  }
+
+  // MARK: Time
+
+  private func setAlarm(_ time: MonotonicTime) { nextAlarm = min(nextAlarm, time) }
+
+  private func ringAlarms() {
+    let now = MonotonicTime.now
+    guard now >= nextAlarm else { return }
+    nextAlarm = MonotonicTime(nanoseconds: .max)
+    for (id, transfer) in transfers {
+      let deadline = transfer.submission.ticket.deadline
+      switch transfer.phase {
+      case _ where now >= deadline:
+        end(id, failure(.timedOut, transfer, "the deadline passed \(transfer.phaseText)"))
+      case .resolving(let connectBy, _) where now >= connectBy:
+        end(id, failure(.nameResolution, transfer, "no answer from the resolver in time"))
+      case .resolving(let connectBy, let patientUntil):
+        if now >= patientUntil { resolve(id, now: now) } else { setAlarm(patientUntil) }
+        setAlarm(min(connectBy, deadline))
+      case .queued, .running:
+        setAlarm(deadline)
+      }
+    }
+  }
+
+  /// The time to a point in whole milliseconds, rounded up so that a wait does not end short of it.
+  private static func milliseconds(from now: MonotonicTime, to then: MonotonicTime) -> Int32 {
+    guard then > now else { return 0 }
+    let left = (then.nanoseconds - now.nanoseconds + 999_999) / 1_000_000
+    return Int32(min(left, 60_000))
+  }
+}
+
+extension TransferThread.Transfer {
+  fileprivate var phaseText: String {
+    switch phase {
+    case .queued: "while waiting for a slot"
+    case .resolving: "while resolving the name"
+    case .running(let easy): easy.phase
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/// What a `CurlTransport` is told once, when it is made.
+public struct TransportSettings: Sendable {
+  /// A PEM file of the certificates to trust, in place of the system's bundle; used for an https proxy too.
+  public var caFile: String?
+  /// The proxy between this process and the Internet.
+  public var proxies: ProxySettings
+  /// The value of `User-Agent` where a request brings none.
+  public var userAgent: String
+  /// What name resolution, connecting and the TLS handshake may take together, within a request's own
+  /// timeout.
+  public var connectTimeout: Duration
+  /// How many transfers to one host (scheme, name and port) run at once; others wait their turn.
+  public var transfersPerHost: Int
+  /// How many of them may have the same path, so that one hanging endpoint leaves room for the others of its
+  /// host.
+  public var transfersPerPath: Int
+  /// How many transfers may wait for one host; further ones fail at once.
+  public var waitingPerHost: Int
+  /// How many connections the pool holds, used and idle, before the oldest idle one is closed.
+  public var pooledConnections: Int
+  /// How long a connection may lie idle and still be used. Shorter than the 60 s after which common load
+  /// balancers close theirs, so that a request seldom meets a connection that is just being closed.
+  public var idleTimeout: Duration
+  /// How many octets of status line, fields and trailers are taken in all, interim responses included.
+  public var maximumHeaderLength: Int
+
+  /// Makes settings; the defaults suit two upstream hosts.
+  public init(
+    caFile: String? = nil, proxies: ProxySettings = .none, userAgent: String = "callgate",
+    connectTimeout: Duration = .seconds(3), transfersPerHost: Int = 96, transfersPerPath: Int = 64,
+    waitingPerHost: Int = 4096, pooledConnections: Int = 256, idleTimeout: Duration = .seconds(45),
+    maximumHeaderLength: Int = 32 * 1024
+  ) {
+    precondition(transfersPerHost > 0 && transfersPerPath > 0 && waitingPerHost >= 0 && pooledConnections > 0)
+    self.caFile = caFile
+    self.proxies = proxies
+    self.userAgent = userAgent
+    self.connectTimeout = connectTimeout
+    self.transfersPerHost = transfersPerHost
+    self.transfersPerPath = transfersPerPath
+    self.waitingPerHost = waitingPerHost
+    self.pooledConnections = pooledConnections
+    self.idleTimeout = idleTimeout
+    self.maximumHeaderLength = maximumHeaderLength
+  }
+}

@@ -1,0 +1,194 @@
+import Glibc
+import HTTP
+import Testing
+import Upstream
+
+/// Who is believed to be the upstream: one good chain is, and everything else fails closed before a byte is
+/// sent.
+@Suite(.timeLimit(.minutes(2))) final class TLSTests {
+  private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+  private static let names = "DNS:localhost,DNS:upstream.test,IP:127.0.0.1"
+
+  private let authority = TestIdentity("", isAuthority: true)
+  private let caFile: String
+
+  init() { caFile = authority.writeCertificate() }
+  deinit { unlink(caFile) }
+
+  /// An upstream that answers everything over TLS.
+  private func script(_ context: TLSContext) -> Script {
+    Script { connection in
+      try connection.startTLS(context)
+      try connection.answerAll(Self.ok)
+    }
+  }
+
+  private func expectRefusal(
+    _ context: TLSContext, host: String = "localhost", caFile: String? = nil, saying words: String? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    try await withUpstream(script(context)) { upstream in
+      try await withTransport(TransportSettings(caFile: caFile ?? self.caFile)) { transport in
+        let error = await transport.failure(
+          .post("https://\(host):\(upstream.port)/"), sourceLocation: sourceLocation)
+        expect(error, .tls, sent: false, sourceLocation: sourceLocation)
+        if let words {
+          #expect(
+            error?.detail.contains(words) == true, "\(error?.detail ?? "")", sourceLocation: sourceLocation)
+        }
+        #expect(upstream.arrivals == 0, sourceLocation: sourceLocation)
+        #expect(upstream.connections == 1, "a second try was made", sourceLocation: sourceLocation)
+      }
+    }
+  }
+
+  @Test(arguments: ["localhost", "127.0.0.1"])
+  func `a chain to the given authority is believed, and its connections are reused`(host: String) async throws
+  {
+    let context = TLSContext(TestIdentity(Self.names, issuer: authority))
+    try await withUpstream(script(context)) { upstream in
+      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+        for _ in 1...10 {
+          let response = try await transport.send(.post("https://\(host):\(upstream.port)/", reuse: .allowed))
+          #expect(response.text == "ok")
+        }
+        #expect(upstream.connections == 1)
+        for _ in 1...3 {
+          _ = try await transport.send(.post("https://\(host):\(upstream.port)/", reuse: .never))
+        }
+        #expect(upstream.connections == 4)
+      }
+    }
+  }
+
+  @Test func `a self-signed certificate is refused`() async throws {
+    try await expectRefusal(TLSContext(TestIdentity(Self.names)), saying: "self-signed")
+  }
+
+  @Test func `a chain to another authority is refused`() async throws {
+    let other = TestIdentity("", isAuthority: true)
+    try await expectRefusal(
+      TLSContext(TestIdentity(Self.names, issuer: other)), saying: "unable to get local issuer")
+  }
+
+  @Test func `a chain to the given authority is refused by the system's bundle`() async throws {
+    let context = TLSContext(TestIdentity(Self.names, issuer: authority))
+    try await withUpstream(script(context)) { upstream in
+      try await withTransport { transport in
+        expect(await transport.failure(.post("https://localhost:\(upstream.port)/")), .tls, sent: false)
+        #expect(upstream.arrivals == 0)
+      }
+    }
+  }
+
+  @Test(arguments: ["localhost", "127.0.0.1"])
+  func `a certificate for another name is refused`(host: String) async throws {
+    try await expectRefusal(
+      TLSContext(TestIdentity("DNS:other.test,IP:127.0.0.2", issuer: authority)), host: host,
+      saying: "no alternative certificate subject name matches")
+  }
+
+  @Test func `a certificate without names is refused, whatever its subject`() async throws {
+    try await expectRefusal(TLSContext(TestIdentity("", issuer: authority)))
+  }
+
+  @Test func `an expired certificate is refused`() async throws {
+    try await expectRefusal(
+      TLSContext(TestIdentity(Self.names, issuer: authority, validFrom: -7200, validUntil: -3600)),
+      saying: "certificate has expired")
+  }
+
+  @Test func `a certificate that is not yet valid is refused`() async throws {
+    try await expectRefusal(
+      TLSContext(TestIdentity(Self.names, issuer: authority, validFrom: 3600, validUntil: 7200)),
+      saying: "not yet valid")
+  }
+
+  @Test func `a key of 1024 RSA bits is refused and one of 2048 is not`() async throws {
+    try await expectRefusal(
+      TLSContext(TestIdentity(Self.names, issuer: authority, key: .rsa(bits: 1024))), saying: "too weak")
+    let context = TLSContext(TestIdentity(Self.names, issuer: authority, key: .rsa(bits: 2048)))
+    try await withUpstream(script(context)) { upstream in
+      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+        let response = try await transport.send(.get("https://localhost:\(upstream.port)/"))
+        #expect(response.status == 200)
+      }
+    }
+  }
+
+  @Test func `a server that speaks TLS 1.1 at most is refused`() async throws {
+    try await expectRefusal(TLSContext(TestIdentity(Self.names, issuer: authority), onlyTLS11: true))
+  }
+
+  @Test func `a connection closed or reset in the handshake, or answered in the clear, is a TLS failure`()
+    async throws
+  {
+    for script in [
+      Script { _ = try $0.read() },
+      Script { connection in
+        _ = try connection.read()
+        connection.reset()
+      },
+      Script { connection in
+        _ = try connection.read()
+        try connection.write(Self.ok)
+      },
+    ] {
+      try await withUpstream(script) { upstream in
+        try await withTransport(TransportSettings(caFile: caFile)) { transport in
+          expect(await transport.failure(.post("https://localhost:\(upstream.port)/")), .tls, sent: false)
+          #expect(upstream.connections == 1)
+        }
+      }
+    }
+  }
+
+  /// libcurl takes any end for the end of such content. A refusal here would make an unknown outcome of a
+  /// success whose content nobody needs, and truncated JSON is refused by its parser.
+  @Test func `an answer without a length is taken even if TLS does not end properly`() async throws {
+    let context = TLSContext(TestIdentity(Self.names, issuer: authority))
+    try await withUpstream(
+      Script { connection in
+        try connection.startTLS(context)
+        _ = try connection.readRequest()
+        try connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf of")
+        connection.endsAbruptly = true
+      }
+    ) { upstream in
+      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+        let response = try await transport.send(.post("https://localhost:\(upstream.port)/"))
+        #expect(response.text == "half of")
+      }
+    }
+  }
+
+  @Test func `content with a length that TLS ends early is a lost connection`() async throws {
+    let context = TLSContext(TestIdentity(Self.names, issuer: authority))
+    try await withUpstream(
+      Script { connection in
+        try connection.startTLS(context)
+        _ = try connection.readRequest()
+        try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nhalf of")
+      }
+    ) { upstream in
+      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+        expect(
+          await transport.failure(.post("https://localhost:\(upstream.port)/")), .connectionLost, sent: true)
+      }
+    }
+  }
+
+  @Test func `a file of authorities that cannot be read is refused at the start`() throws {
+    #expect(throws: CurlTransport.SetupError.self) {
+      try CurlTransport(TransportSettings(caFile: "/nonexistent.pem"))
+    }
+  }
+
+  @Test func `a file of authorities without any is a TLS failure`() async throws {
+    var path = Array("/tmp/upstream-ca-XXXXXX".utf8CString)
+    close(mkstemp(&path))
+    let file = String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    defer { unlink(file) }
+    try await expectRefusal(TLSContext(TestIdentity(Self.names, issuer: authority)), caFile: file)
+  }
+}

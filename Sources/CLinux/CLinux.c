@@ -1,6 +1,36 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <sched.h>
+
 int callgate_accept4(int fd, struct sockaddr *address, socklen_t *length) {
   return accept4(fd, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
+
+int callgate_stream_socket(int family) {
+  return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+int callgate_processor_count(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  int count = CPU_COUNT(&set);
+  return count < 1 ? 1 : count;
+}
+
+int callgate_get_descriptor_limit(unsigned long *soft, unsigned long *hard) {
+  struct rlimit limit;
+  int result = getrlimit(RLIMIT_NOFILE, &limit);
+  if (result == 0) {
+    *soft = limit.rlim_cur;
+    *hard = limit.rlim_max;
+  }
+  return result;
+}
+
+int callgate_set_descriptor_limit(unsigned long soft, unsigned long hard) {
+  struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
+  return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int callgate_ignore_sigpipe(void) { return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -1 : 0; }

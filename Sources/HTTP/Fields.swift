@@ -47,8 +47,3 @@ public struct Fields: Sendable, ExpressibleByDictionaryLiteral {
     a.utf8.count == b.utf8.count && a.utf8.elementsEqual(b.utf8) { $0.lowercasedASCII == $1.lowercasedASCII }
   }
 }
-
-extension UInt8 {
-  /// The octet with `A`–`Z` mapped to `a`–`z`; field names compare this way (RFC 9110 §5.1).
-  @inlinable public var lowercasedASCII: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
-}

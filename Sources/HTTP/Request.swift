@@ -8,16 +8,26 @@ public struct Request: Sendable {
 
   /// One field line, as ranges of `head`.
   public struct FieldLine: Sendable {
+    // 32 bits each: lines are kept for every request, and a head never reaches 4 GiB.
+    var nameStart: UInt32
+    var nameEnd: UInt32
+    var valueStart: UInt32
+    var valueEnd: UInt32
+    /// The name's `FieldName.hash`.
+    var hash: UInt32
+
     /// The name's octets.
-    public var name: Range<Int>
+    public var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
     /// The value's octets, without optional white space round them.
-    public var value: Range<Int>
+    public var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
   /// The method.
   public internal(set) var method: Method = .get
   /// The version of the request line.
   public internal(set) var version: Version = .http11
+  /// Whether the client ends the connection after this request: HTTP/1.0, or `Connection: close`.
+  public internal(set) var closesConnection = false
   /// The octets of the request line and the field lines.
   public internal(set) var head: [UInt8] = []
   /// The path of the request target, percent-encoded as it came, within `head`. `*` for `OPTIONS *`.
@@ -31,4 +41,64 @@ public struct Request: Sendable {
 
   /// An empty request to parse into.
   public init() {}
+
+  /// Empties the request for the next one and keeps small storage, so that parsing into it does not allocate.
+  mutating func reset() {
+    method = .get
+    version = .http11
+    closesConnection = false
+    path = 0..<0
+    query = nil
+    // A single large request must not be remembered as memory: what exceeds a page is given back.
+    head.removeAll(keepingCapacity: head.capacity <= 4096)
+    fieldLines.removeAll(keepingCapacity: fieldLines.capacity <= 128)
+    content.removeAll(keepingCapacity: content.capacity <= 4096)
+  }
+}
+
+extension Request {
+  /// The octets of a range of `head` as text; octets that are not UTF-8 become U+FFFD.
+  public func string(_ range: Range<Int>) -> String { String(decoding: head[range], as: UTF8.self) }
+
+  /// The value of the first line with a name, as a range of `head`.
+  public func value(of name: FieldName) -> Range<Int>? {
+    for line in fieldLines where matches(line, name) { return line.value }
+    return nil
+  }
+
+  /// The values of every line with a name, in order, as ranges of `head`.
+  public func values(of name: FieldName) -> [Range<Int>] {
+    fieldLines.filter { matches($0, name) }.map(\.value)
+  }
+
+  /// How many lines have a name.
+  public func count(of name: FieldName) -> Int {
+    var count = 0
+    for line in fieldLines where matches(line, name) { count += 1 }
+    return count
+  }
+
+  /// The first value of a name as text.
+  public func text(of name: FieldName) -> String? { value(of: name).map(string) }
+
+  /// Whether the octets of a range of `head` equal a text, octet by octet.
+  public func equals(_ range: Range<Int>, _ text: String) -> Bool {
+    let octets = text.utf8
+    guard octets.count == range.count else { return false }
+    var i = range.lowerBound
+    for octet in octets {
+      guard head[i] == octet else { return false }
+      i += 1
+    }
+    return true
+  }
+
+  private func matches(_ line: FieldLine, _ name: FieldName) -> Bool {
+    guard line.hash == name.hash, line.nameEnd - line.nameStart == UInt32(name.octets.count) else {
+      return false
+    }
+    let start = Int(line.nameStart)
+    for i in name.octets.indices where head[start + i].lowercasedASCII != name.octets[i] { return false }
+    return true
+  }
 }

@@ -12,8 +12,8 @@ public protocol RequestHandler: Sendable {
   func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response
 }
 
-/// Why a request is refused before any handler sees it.
-public enum RequestFailure: Sendable {
+/// Why the server itself answers, without or in place of a handler.
+public enum RequestFailure: Hashable, Sendable {
   /// Not HTTP/1.x as RFC 9112 writes it: 400.
   case malformed
   /// The head was not whole within `headerTimeout`, or the request within `requestTimeout`: 408.
@@ -26,9 +26,18 @@ public enum RequestFailure: Sendable {
   case fieldsTooLarge
   /// More connections than `connections`: 503.
   case overloaded
+  /// The handler returned, or let its `Responder` go, without an answer, or its answer must not be written: 500.
+  case unanswered
 }
 
-/// Placeholder of the exchange until the server stands.
-public struct Exchange: ~Copyable {}
-/// Placeholder of the request id until the server stands.
-public struct RequestID: Sendable {}
+extension RequestFailure {
+  init(_ failure: ParseFailure) {
+    self =
+      switch failure {
+      case .malformed: .malformed
+      case .targetTooLong: .targetTooLong
+      case .fieldsTooLarge: .fieldsTooLarge
+      case .contentTooLarge: .contentTooLarge
+      }
+  }
+}

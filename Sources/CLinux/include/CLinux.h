@@ -1,6 +1,26 @@
 #pragma once
-// The few Linux calls that Swift cannot import by itself.
+// The few Linux calls that Swift cannot import by itself: epoll and eventfd have no place in the Glibc module,
+// accept4 hides behind _GNU_SOURCE, and the rest are macros.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 /// accept4(2): a new connection, already non-blocking and close-on-exec.
 int callgate_accept4(int fd, struct sockaddr *address, socklen_t *length);
+
+/// socket(2): a stream socket, already non-blocking and close-on-exec.
+int callgate_stream_socket(int family);
+
+/// How many processors this process may run on (sched_getaffinity(2)); at least 1.
+int callgate_processor_count(void);
+
+/// getrlimit(2) and setrlimit(2) for RLIMIT_NOFILE, whose names are enumerators in C and integers elsewhere.
+int callgate_get_descriptor_limit(unsigned long *soft, unsigned long *hard);
+int callgate_set_descriptor_limit(unsigned long soft, unsigned long hard);
+
+/// Makes SIGPIPE harmless: writes to a closed connection return EPIPE instead of ending the process.
+int callgate_ignore_sigpipe(void);

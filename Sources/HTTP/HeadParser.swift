@@ -1,0 +1,275 @@
+/// Parses the head of a request, line by line as the lines become whole (RFC 9112 §3 and §5).
+///
+/// It always looks at the head from its first octet, and remembers how far it has looked. Every verdict falls at a fixed
+/// octet of the stream, so how the head was cut into segments can never change the outcome.
+struct HeadParser: Sendable {
+  /// What looking at more octets brought.
+  enum Outcome {
+    /// The head does not end here; more octets are needed.
+    case incomplete
+    /// The head ends before this offset.
+    case complete(end: Int)
+    /// These octets are refused.
+    case failed(ParseFailure)
+  }
+
+  /// Fields that must not occur twice, because two readers could choose differently.
+  private struct Singletons: OptionSet {
+    var rawValue: UInt16
+    static let host = Singletons(rawValue: 1)
+    static let contentLength = Singletons(rawValue: 2)
+    static let transferEncoding = Singletons(rawValue: 4)
+    static let authorization = Singletons(rawValue: 8)
+    static let contentType = Singletons(rawValue: 16)
+    static let idempotencyKey = Singletons(rawValue: 32)
+    static let apiKey = Singletons(rawValue: 64)
+    static let origin = Singletons(rawValue: 128)
+  }
+
+  /// Octets before this offset have been looked at.
+  private var scanned = 0
+  /// Where the line being looked at begins.
+  private var lineStart = 0
+  private var seen: Singletons = []
+  /// The value of `Content-Length`, saturated.
+  private(set) var contentLength: Int?
+  /// Whether the content is chunked.
+  private(set) var isChunked = false
+  /// Whether `Expect: 100-continue` was said.
+  private(set) var expectsContinue = false
+
+  /// Whether the request line is whole.
+  var hasRequestLine: Bool { lineStart > 0 }
+
+  /// Looks at a head that begins with the span's first octet. Lines that have become whole are added to the request,
+  /// as ranges of the span.
+  mutating func parse(_ head: Span<UInt8>, into request: inout Request, limits: borrowing MessageLimits)
+    -> Outcome
+  {
+    let end = head.count
+    var i = scanned
+    while i < end {
+      let octet = head[i]
+      // Fast way: everything that may stand inside a line.
+      if octet >= 0x20 && octet != 0x7F || octet == 0x09 {
+        i += 1
+        continue
+      }
+      // Only CR LF ends a line; any other control octet, and CR or LF alone, is refused at once (RFC 9112 §2.2).
+      guard octet == 0x0D else { return .failed(.malformed) }
+      guard i + 1 < end else { break }
+      guard head[i + 1] == 0x0A else { return .failed(.malformed) }
+      let line = lineStart..<i
+      i += 2
+      if line.lowerBound == 0 {
+        guard parseRequestLine(head, line, into: &request) else { return .failed(.malformed) }
+      } else if line.isEmpty {
+        guard isConsistent(request.version) else { return .failed(.malformed) }
+        return .complete(end: i)
+      } else {
+        guard request.fieldLines.count < limits.fieldLines else { return .failed(.fieldsTooLarge) }
+        guard parseFieldLine(head, line, into: &request) else { return .failed(.malformed) }
+      }
+      lineStart = i
+    }
+    scanned = i
+    return .incomplete
+  }
+
+  // MARK: Request line
+
+  /// RFC 9112 §3: `method SP request-target SP HTTP-version`, single spaces, nothing else.
+  private func parseRequestLine(_ head: Span<UInt8>, _ line: Range<Int>, into request: inout Request) -> Bool
+  {
+    var i = line.lowerBound
+    while i < line.upperBound, OctetSet.token.contains(head[i]) { i += 1 }
+    guard i > line.lowerBound, i < line.upperBound, head[i] == 0x20 else { return false }
+    request.method = Self.method(head, line.lowerBound..<i)
+
+    let target = i + 1
+    // `SP HTTP/1.x` are the line's last nine octets.
+    let targetEnd = line.upperBound - 9
+    guard targetEnd > target, head[targetEnd] == 0x20,
+      head[targetEnd + 1] == UInt8(ascii: "H"), head[targetEnd + 2] == UInt8(ascii: "T"),
+      head[targetEnd + 3] == UInt8(ascii: "T"), head[targetEnd + 4] == UInt8(ascii: "P"),
+      head[targetEnd + 5] == UInt8(ascii: "/"), head[targetEnd + 6] == UInt8(ascii: "1"),
+      head[targetEnd + 7] == UInt8(ascii: "."), let minor = head[targetEnd + 8].decimalValue
+    else { return false }
+    // A higher minor version is served as the highest known one (RFC 9110 §2.5).
+    request.version = minor == 0 ? .http10 : .http11
+    request.closesConnection = minor == 0
+    return parseTarget(head, target..<targetEnd, into: &request)
+  }
+
+  private static func method(_ head: Span<UInt8>, _ range: Range<Int>) -> Method {
+    switch (range.count, head[range.lowerBound]) {
+    case (3, UInt8(ascii: "G")) where isMethod(head, range, "GET"): .get
+    case (4, UInt8(ascii: "P")) where isMethod(head, range, "POST"): .post
+    case (4, UInt8(ascii: "H")) where isMethod(head, range, "HEAD"): .head
+    case (3, UInt8(ascii: "P")) where isMethod(head, range, "PUT"): .put
+    case (6, UInt8(ascii: "D")) where isMethod(head, range, "DELETE"): .delete
+    case (7, UInt8(ascii: "O")) where isMethod(head, range, "OPTIONS"): .options
+    case (5, UInt8(ascii: "T")) where isMethod(head, range, "TRACE"): .trace
+    case (7, UInt8(ascii: "C")) where isMethod(head, range, "CONNECT"): .connect
+    case (5, UInt8(ascii: "P")) where isMethod(head, range, "PATCH"): .patch
+    default: .other
+    }
+  }
+
+  /// Methods are case-sensitive (RFC 9110 §9.1).
+  private static func isMethod(_ head: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
+    // The literal's pointer is valid for the whole program; the caller compared the lengths.
+    let start = unsafe name.utf8Start
+    for i in 0..<range.count where unsafe head[range.lowerBound + i] != start[i] { return false }
+    return true
+  }
+
+  /// RFC 9112 §3.2: origin-form, absolute-form, and `*` for OPTIONS. Authority-form belongs to CONNECT, which is not
+  /// served.
+  private func parseTarget(_ head: Span<UInt8>, _ target: Range<Int>, into request: inout Request) -> Bool {
+    guard request.method != .connect else { return false }
+    var path = target.lowerBound
+    if head[path] == UInt8(ascii: "*") {
+      request.path = target
+      return target.count == 1 && request.method == .options
+    }
+    if head[path] != UInt8(ascii: "/") {
+      guard let start = pathOfAbsoluteForm(head, target) else { return false }
+      path = start
+    }
+    var i = path
+    while i < target.upperBound, head[i] != UInt8(ascii: "?") {
+      guard Self.isValid(head, i, in: OctetSet.path, end: target.upperBound) else { return false }
+      i += 1
+    }
+    request.path = path..<i
+    if i < target.upperBound {
+      i += 1
+      request.query = i..<target.upperBound
+      while i < target.upperBound {
+        guard Self.isValid(head, i, in: OctetSet.query, end: target.upperBound) else { return false }
+        i += 1
+      }
+    }
+    return true
+  }
+
+  /// Whether an octet may stand where it stands; a percent sign needs its two digits.
+  @inline(__always)
+  private static func isValid(_ head: Span<UInt8>, _ i: Int, in set: OctetSet, end: Int) -> Bool {
+    let octet = head[i]
+    guard set.contains(octet) else { return false }
+    guard octet == UInt8(ascii: "%") else { return true }
+    return i + 2 < end && head[i + 1].hexValue != nil && head[i + 2].hexValue != nil
+  }
+
+  /// Where the path of `http://host:port/path` begins; nil when it is no such target.
+  private func pathOfAbsoluteForm(_ head: Span<UInt8>, _ target: Range<Int>) -> Int? {
+    let start: Int
+    if target.count > 7, head.equals(target.lowerBound..<(target.lowerBound + 7), lowercase: "http://") {
+      start = target.lowerBound + 7
+    } else if target.count > 8,
+      head.equals(target.lowerBound..<(target.lowerBound + 8), lowercase: "https://")
+    {
+      start = target.lowerBound + 8
+    } else {
+      return nil
+    }
+    var end = start
+    while end < target.upperBound, head[end] != UInt8(ascii: "/"), head[end] != UInt8(ascii: "?") { end += 1 }
+    return Authority.isValid(head, start..<end) ? end : nil
+  }
+
+  // MARK: Field lines
+
+  /// RFC 9112 §5: `field-name ":" OWS field-value OWS`. No space before the colon and no folding: both are refused.
+  private mutating func parseFieldLine(
+    _ head: Span<UInt8>, _ line: Range<Int>, into request: inout Request
+  ) -> Bool {
+    var hash = FieldName.hashSeed
+    var i = line.lowerBound
+    while i < line.upperBound {
+      let octet = head[i]
+      guard OctetSet.token.contains(octet) else { break }
+      FieldName.mix(octet, into: &hash)
+      i += 1
+    }
+    guard i > line.lowerBound, i < line.upperBound, head[i] == UInt8(ascii: ":") else { return false }
+    let name = line.lowerBound..<i
+    // Control octets have been refused while scanning, so the rest is a field value (RFC 9110 §5.5).
+    let value = head.trimmed((i + 1)..<line.upperBound)
+    request.fieldLines.append(
+      Request.FieldLine(
+        nameStart: UInt32(name.lowerBound), nameEnd: UInt32(name.upperBound),
+        valueStart: UInt32(value.lowerBound), valueEnd: UInt32(value.upperBound), hash: hash))
+    return note(head, name, value, in: &request)
+  }
+
+  /// Takes note of the fields that frame the message or must be single; false when one of them is wrong.
+  private mutating func note(
+    _ head: Span<UInt8>, _ name: Range<Int>, _ value: Range<Int>, in request: inout Request
+  ) -> Bool {
+    switch name.count {
+    case 4 where head.equals(name, lowercase: "host"):
+      return once(.host) && Authority.isValid(head, value)
+    case 6 where head.equals(name, lowercase: "origin"):
+      return once(.origin)
+    case 6 where head.equals(name, lowercase: "expect"):
+      if head.equals(value, lowercase: "100-continue") { expectsContinue = true }
+    case 9 where head.equals(name, lowercase: "x-api-key"):
+      return once(.apiKey)
+    case 10 where head.equals(name, lowercase: "connection"):
+      if Self.lists(head, value, lowercase: "close") { request.closesConnection = true }
+    case 12 where head.equals(name, lowercase: "content-type"):
+      return once(.contentType)
+    case 13 where head.equals(name, lowercase: "authorization"):
+      return once(.authorization)
+    case 14 where head.equals(name, lowercase: "content-length"):
+      guard once(.contentLength), let length = Self.length(head, value) else { return false }
+      contentLength = length
+    case 15 where head.equals(name, lowercase: "idempotency-key"):
+      return once(.idempotencyKey)
+    case 17 where head.equals(name, lowercase: "transfer-encoding"):
+      // Any coding but exactly `chunked` would leave the length to guesswork (RFC 9112 §6.1).
+      isChunked = true
+      return once(.transferEncoding) && head.equals(value, lowercase: "chunked")
+    default: break
+    }
+    return true
+  }
+
+  private mutating func once(_ field: Singletons) -> Bool { seen.insert(field).inserted }
+
+  /// `1*DIGIT` and nothing else: no sign, no list, no space (RFC 9112 §6.3). Saturates instead of overflowing.
+  private static func length(_ head: Span<UInt8>, _ value: Range<Int>) -> Int? {
+    guard !value.isEmpty else { return nil }
+    var length = 0
+    for i in value {
+      guard let digit = head[i].decimalValue else { return nil }
+      let (product, overflow) = length.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = product.addingReportingOverflow(Int(digit))
+      length = overflow || carry ? .max : sum
+    }
+    return length
+  }
+
+  /// Whether a comma-separated list holds a word (RFC 9110 §5.6.1).
+  private static func lists(_ head: Span<UInt8>, _ value: Range<Int>, lowercase word: StaticString) -> Bool {
+    var start = value.lowerBound
+    while start < value.upperBound {
+      var end = start
+      while end < value.upperBound, head[end] != UInt8(ascii: ",") { end += 1 }
+      if head.equals(head.trimmed(start..<end), lowercase: word) { return true }
+      start = end + 1
+    }
+    return false
+  }
+
+  // MARK: The whole head
+
+  /// What can only be said at the end: Host is there, and the framing is unambiguous (RFC 9112 §3.2 and §6.1).
+  private func isConsistent(_ version: Request.Version) -> Bool {
+    if version == .http11 && !seen.contains(.host) { return false }
+    return !isChunked || version == .http11 && contentLength == nil
+  }
+}

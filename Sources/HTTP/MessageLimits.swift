@@ -1,0 +1,28 @@
+/// How much of a request is taken. Each limit is the largest allowed value.
+public struct MessageLimits: Sendable, Equatable {
+  /// Octets of the request line and all field lines, with their line ends.
+  public var headerBytes: Int
+  /// Field lines, and again trailer lines.
+  public var fieldLines: Int
+  /// Octets of content, transfer coding removed.
+  public var contentBytes: Int
+
+  /// Makes limits; the defaults are those of the configuration reference.
+  public init(headerBytes: Int = 16_384, fieldLines: Int = 100, contentBytes: Int = 65_536) {
+    self.headerBytes = headerBytes
+    self.fieldLines = fieldLines
+    self.contentBytes = contentBytes
+  }
+}
+
+/// Why octets are not a request that is taken.
+public enum ParseFailure: Error, Hashable, Sendable {
+  /// Not a request as RFC 9112 writes it: 400.
+  case malformed
+  /// The request line alone exceeds `headerBytes`: 414.
+  case targetTooLong
+  /// More than `headerBytes` or `fieldLines`: 431.
+  case fieldsTooLarge
+  /// More than `contentBytes`, or far more chunk overhead than content: 413.
+  case contentTooLarge
+}

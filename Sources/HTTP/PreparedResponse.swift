@@ -1,0 +1,93 @@
+/// A response serialised once and sent many times: everything but `Date`, `X-Request-Id` and `Connection` stands ready.
+public struct PreparedResponse: Sendable {
+  /// Status line, `Content-Length` and all fields, each line ended.
+  private let lines: [UInt8]
+  /// The content.
+  public let content: [UInt8]
+  /// The status.
+  public let status: Status
+  /// Ends the connection once this is sent.
+  public let closesConnection: Bool
+
+  /// Serialises a response. A response that must not be written, because a field holds a control octet or is the
+  /// server's to write, becomes an empty 500: a wrong answer harms less than a split one (RFC 9110 §5.5).
+  public init(_ response: Response) {
+    var lines: [UInt8] = []
+    if Self.append(response, to: &lines) {
+      content = response.content
+      status = response.status
+      closesConnection = response.closesConnection
+    } else {
+      lines.removeAll()
+      content = []
+      status = .internalServerError
+      closesConnection = true
+      _ = Self.append(Response(status: .internalServerError), to: &lines)
+    }
+    self.lines = lines
+  }
+
+  /// Appends the status line and all field lines but the server's own. `Date`, `X-Request-Id`, `Connection`, the empty
+  /// line and the content are to follow.
+  @inline(__always) public func appendLines(to output: inout [UInt8]) { output.append(contentsOf: lines) }
+
+  /// Appends the status line and the fields; false, with the output in any state, when the response must not be
+  /// written.
+  static func append(_ response: Response, to output: inout [UInt8]) -> Bool {
+    let status = response.status
+    guard (200...599).contains(status.code), isValue(status.reason) else { return false }
+    output.append(literal: "HTTP/1.1 ")
+    output.append(decimal: status.code)
+    output.append(0x20)
+    output.append(contentsOf: status.reason.utf8)
+    output.append(literal: "\r\n")
+    // RFC 9110 §8.6: 204 has no length, and no content either.
+    if status.code == 204 || status.code == 304 {
+      guard response.content.isEmpty else { return false }
+    } else {
+      output.append(literal: "Content-Length: ")
+      output.append(decimal: response.content.count)
+      output.append(literal: "\r\n")
+    }
+    for line in response.fields.lines {
+      guard isName(line.name), !isServers(line.name), isValue(line.value) else { return false }
+      output.append(contentsOf: line.name.utf8)
+      output.append(literal: ": ")
+      output.append(contentsOf: line.value.utf8)
+      output.append(literal: "\r\n")
+    }
+    return true
+  }
+
+  private static func isName(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.allSatisfy { OctetSet.token.contains($0) }
+  }
+
+  /// No control octet but the tab: with CR, LF or NUL in a value an answer could be split.
+  private static func isValue(_ value: String) -> Bool {
+    value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+  }
+
+  /// The fields the server writes itself.
+  private static func isServers(_ name: String) -> Bool {
+    switch name.utf8.count {
+    case 4, 10, 12, 14, 17:
+      switch name.lowercased() {
+      case "date", "connection", "x-request-id", "content-length", "transfer-encoding": true
+      default: false
+      }
+    default: false
+    }
+  }
+}
+
+extension Response {
+  /// Appends the status line and all field lines but the server's own; see `PreparedResponse`, whose rules hold here too.
+  /// Returns false when the response must not be written; the output is then as it was.
+  public func appendLines(to output: inout [UInt8]) -> Bool {
+    let start = output.count
+    if PreparedResponse.append(self, to: &output) { return true }
+    output.removeSubrange(start...)
+    return false
+  }
+}

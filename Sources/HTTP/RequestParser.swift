@@ -1,0 +1,177 @@
+/// An incremental, strict parser of HTTP/1.1 requests (RFC 9112): octets in, requests out, no sockets and no clock.
+///
+/// It serves one connection and parses one request after the other into storage the caller lends. What it decides, and
+/// at which octet, does not depend on how the octets were cut into segments.
+public struct RequestParser: Sendable {
+  /// Where the parser stands.
+  public enum Phase: Sendable {
+    /// Between requests; nothing of the next one has come.
+    case idle
+    /// Within the head.
+    case head
+    /// Within the content.
+    case content
+  }
+
+  /// What parsing more octets brought.
+  public enum Progress: Sendable {
+    /// Every octet was taken and the request is not whole.
+    case incomplete
+    /// The request is whole; what follows belongs to the next one.
+    case complete
+    /// The octets are refused, and the connection cannot be read any further.
+    case failed(ParseFailure)
+  }
+
+  private enum Stage {
+    /// Before a request, where one empty line is skipped (RFC 9112 §2.2).
+    case start
+    case startReturn
+    case afterEmptyLine
+    case head
+    case length(remaining: Int)
+    case chunked
+  }
+
+  private let limits: MessageLimits
+  private var stage = Stage.start
+  private var headParser = HeadParser()
+  private var chunks = ChunkedDecoder()
+  private var continueIsDue = false
+
+  /// A parser at the start of a connection.
+  public init(limits: MessageLimits = MessageLimits()) { self.limits = limits }
+
+  /// Where the parser stands.
+  public var phase: Phase {
+    switch stage {
+    case .start, .startReturn, .afterEmptyLine: .idle
+    case .head: .head
+    case .length, .chunked: .content
+    }
+  }
+
+  /// Whether the client waits for `100 Continue` before it sends the content: it said so in HTTP/1.1, and none of the
+  /// content has come (RFC 9110 §10.1.1).
+  public var expectsContinue: Bool { continueIsDue }
+
+  /// Tells the parser that `100 Continue` was sent.
+  public mutating func continueWasSent() { continueIsDue = false }
+
+  /// Parses octets from an offset and moves the offset past those taken. The request is emptied when a new one begins,
+  /// must be passed again until it is complete, and must not be used before.
+  public mutating func parse(
+    _ input: Span<UInt8>, from offset: inout Int, into request: inout Request
+  ) -> Progress {
+    while true {
+      switch stage {
+      case .start, .startReturn, .afterEmptyLine:
+        guard offset < input.count else { return .incomplete }
+        if let failure = begin(input[offset], &offset, &request) { return .failed(failure) }
+      case .head:
+        if let progress = parseHead(input, from: &offset, into: &request) { return progress }
+      case .length(let remaining):
+        let count = min(remaining, input.count - offset)
+        if count > 0 { continueIsDue = false }
+        request.content.append(contentsOf: input.extracting(offset..<(offset + count)))
+        offset += count
+        guard count == remaining else {
+          stage = .length(remaining: remaining - count)
+          return .incomplete
+        }
+        return finish()
+      case .chunked:
+        if offset < input.count { continueIsDue = false }
+        switch chunks.decode(input, from: &offset, into: &request.content, limits: limits) {
+        case .incomplete: return .incomplete
+        case .complete: return finish()
+        case .failed(let failure): return .failed(failure)
+        }
+      }
+    }
+  }
+
+  private mutating func begin(_ octet: UInt8, _ offset: inout Int, _ request: inout Request) -> ParseFailure?
+  {
+    switch (stage, octet) {
+    case (.start, 0x0D):
+      stage = .startReturn
+      offset += 1
+    case (.startReturn, _):
+      guard octet == 0x0A else { return .malformed }
+      stage = .afterEmptyLine
+      offset += 1
+    default:
+      request.reset()
+      headParser = HeadParser()
+      stage = .head
+    }
+    return nil
+  }
+
+  /// Parses the head: in place while it lies within one segment, else in the request's own copy. Returns nil when the
+  /// head ended and the content follows.
+  private mutating func parseHead(
+    _ input: Span<UInt8>, from offset: inout Int, into request: inout Request
+  ) -> Progress? {
+    let kept = request.head.count
+    let taken = min(input.count - offset, limits.headerBytes - kept)
+    let outcome: HeadParser.Outcome
+    if kept == 0 {
+      outcome = headParser.parse(input.extracting(offset..<(offset + taken)), into: &request, limits: limits)
+    } else {
+      // The array is taken out while its span is read, since the request is written to at the same time.
+      var head: [UInt8] = []
+      swap(&head, &request.head)
+      head.append(contentsOf: input.extracting(offset..<(offset + taken)))
+      outcome = headParser.parse(head.span, into: &request, limits: limits)
+      swap(&head, &request.head)
+    }
+    switch outcome {
+    case .failed(let failure):
+      return .failed(failure)
+    case .incomplete:
+      if kept == 0 { request.head.append(contentsOf: input.extracting(offset..<(offset + taken))) }
+      offset += taken
+      guard request.head.count < limits.headerBytes else {
+        return .failed(headParser.hasRequestLine ? .fieldsTooLarge : .targetTooLong)
+      }
+      return .incomplete
+    case .complete(let end):
+      if kept == 0 {
+        request.head.append(contentsOf: input.extracting(offset..<(offset + end)))
+      } else {
+        request.head.removeSubrange(end...)
+      }
+      offset += end - kept
+      if request.path.isEmpty { giveEmptyPathASlash(&request) }
+      return beginContent(request.version)
+    }
+  }
+
+  /// An absolute target without a path means `/` (RFC 9110 §4.2.3). The slash is put behind the head.
+  private func giveEmptyPathASlash(_ request: inout Request) {
+    request.path = request.head.count..<(request.head.count + 1)
+    request.head.append(UInt8(ascii: "/"))
+  }
+
+  private mutating func beginContent(_ version: Request.Version) -> Progress? {
+    if headParser.isChunked {
+      chunks = ChunkedDecoder()
+      stage = .chunked
+    } else {
+      let length = headParser.contentLength ?? 0
+      if length == 0 { return finish() }
+      guard length <= limits.contentBytes else { return .failed(.contentTooLarge) }
+      stage = .length(remaining: length)
+    }
+    continueIsDue = headParser.expectsContinue && version == .http11
+    return nil
+  }
+
+  private mutating func finish() -> Progress {
+    stage = .start
+    continueIsDue = false
+    return .complete
+  }
+}

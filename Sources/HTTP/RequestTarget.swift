@@ -1,0 +1,80 @@
+/// What handlers ask about the request target: paths, segments and query items.
+extension Request {
+  /// What a query says under a name.
+  public enum QueryItem: Equatable, Sendable {
+    /// The name does not occur.
+    case absent
+    /// It occurs once; without `=` the value is empty.
+    case value(String)
+    /// It occurs more than once, or its octets are not UTF-8 after percent-decoding.
+    case malformed
+  }
+
+  /// Whether the path is exactly this text, octet by octet: no decoding, so `/%61ccess` is not `/access`.
+  public func pathIs(_ text: String) -> Bool { equals(path, text) }
+
+  /// The path's segments as ranges of `head`; empty ones, from duplicate or trailing slashes, are left out.
+  public func pathSegments() -> [Range<Int>] {
+    var segments: [Range<Int>] = []
+    var start = path.lowerBound
+    for i in path where head[i] == UInt8(ascii: "/") {
+      if i > start { segments.append(start..<i) }
+      start = i + 1
+    }
+    if path.upperBound > start { segments.append(start..<path.upperBound) }
+    return segments
+  }
+
+  /// The one segment after a first one, `{app}` of `/token/{app}`: duplicate and trailing slashes are tolerated,
+  /// any other number of segments is not this path.
+  public func pathSegment(after first: String) -> Range<Int>? {
+    let segments = pathSegments()
+    guard segments.count == 2, equals(segments[0], first) else { return nil }
+    return segments[1]
+  }
+
+  /// A range of `head` percent-decoded (RFC 3986 §2.1); nil when the result is not UTF-8 or holds a control octet.
+  public func percentDecoded(_ range: Range<Int>) -> String? {
+    var octets: [UInt8] = []
+    octets.reserveCapacity(range.count)
+    var i = range.lowerBound
+    while i < range.upperBound {
+      var octet = head[i]
+      if octet == UInt8(ascii: "%") {
+        guard i + 2 < range.upperBound, let high = head[i + 1].hexValue, let low = head[i + 2].hexValue
+        else { return nil }
+        octet = high << 4 | low
+        i += 2
+      }
+      // A name or id with a control octet is an attack on a log or a store, never a client's wish.
+      guard octet >= 0x20, octet != 0x7F else { return nil }
+      octets.append(octet)
+      i += 1
+    }
+    return String(validating: octets, as: UTF8.self)
+  }
+
+  /// What the query says under a name. Names and values are percent-decoded; `+` is itself, not a space, because
+  /// telephone numbers travel here.
+  public func queryItem(_ name: String) -> QueryItem {
+    guard let query else { return .absent }
+    var found = QueryItem.absent
+    var start = query.lowerBound
+    while start <= query.upperBound {
+      var end = start
+      while end < query.upperBound, head[end] != UInt8(ascii: "&") { end += 1 }
+      var equalsSign = start
+      while equalsSign < end, head[equalsSign] != UInt8(ascii: "=") { equalsSign += 1 }
+      if start < end, percentDecoded(start..<equalsSign) == name {
+        guard case .absent = found else { return .malformed }
+        guard let value = percentDecoded(min(equalsSign + 1, end)..<end) else { return .malformed }
+        found = .value(value)
+      }
+      start = end + 1
+    }
+    return found
+  }
+
+  /// Whether the query has an item of this name, with or without a value.
+  public func hasQueryItem(_ name: String) -> Bool { queryItem(name) != .absent }
+}

@@ -1,0 +1,211 @@
+internal import HTTP
+internal import Platform
+
+/// The life of a connection as a state machine: events and the time in, at most one action out. It touches no socket, no
+/// octet and no clock, so that tests step through a day in a microsecond.
+struct ConnectionMachine {
+  /// Where the connection stands in reading.
+  enum Phase: Equatable {
+    /// Open, and nothing has come.
+    case opened
+    /// Between requests.
+    case idle
+    /// Within a head.
+    case head
+    /// Within content.
+    case content
+    /// A request is with its handler. Nothing is read meanwhile.
+    case handling
+    /// The last answer is on its way out.
+    case ending
+    /// The last answer is out and said to be the last; what still comes is read and dropped.
+    case lingering
+    case closed
+  }
+
+  /// Whether and how a connection ends after an answer.
+  enum Ending: Equatable {
+    case keepAlive
+    /// The client asked for it and sends nothing more: just close.
+    case close
+    /// The client may still be sending: read on, or the answer could be lost.
+    case linger
+  }
+
+  enum Event {
+    /// Octets were parsed, and the request is not whole.
+    case parsed(RequestParser.Phase)
+    /// A request is whole and goes to its handler.
+    case request
+    /// The answer stands in the output.
+    case answered(Ending)
+    /// The output was offered to the network.
+    case flushed(progress: Bool, isEmpty: Bool)
+    /// Octets were read and dropped.
+    case dropped(Int)
+    /// The client has finished writing.
+    case inputEnded
+    /// The deadline may have come.
+    case time
+    /// The server ends.
+    case shutDown
+  }
+
+  enum Action: Equatable {
+    case none
+    /// Put a refusal into the output and say `answered(.linger)`.
+    case refuse(RequestFailure)
+    /// Say that nothing more will be written, and read on.
+    case finish
+    /// Close.
+    case close
+  }
+
+  private let limits: TimeLimits
+  private(set) var phase = Phase.opened
+  private var ending = Ending.keepAlive
+  /// Output waits for the client to read.
+  private(set) var isBlocked = false
+  /// When the present phase's time began to run.
+  private var since: MonotonicTime
+  /// When the client last read something.
+  private var progressAt: MonotonicTime
+  private var droppedBytes = 0
+
+  /// Nanoseconds of each limit, computed once: the machine sets a deadline for every request.
+  struct TimeLimits {
+    let header, request, idle, write, linger: Int64
+    let lingerBytes: Int
+
+    init(_ limits: ServerLimits) {
+      header = limits.headerTimeout.nanosecondsClamped
+      request = limits.requestTimeout.nanosecondsClamped
+      idle = limits.idleTimeout.nanosecondsClamped
+      write = limits.writeTimeout.nanosecondsClamped
+      linger = limits.lingerTimeout.nanosecondsClamped
+      lingerBytes = limits.lingerBytes
+    }
+  }
+
+  init(limits: TimeLimits, now: MonotonicTime) {
+    self.limits = limits
+    since = now
+    progressAt = now
+  }
+
+  /// Whether more of a request may be parsed. Not while the client leaves answers unread: back-pressure.
+  var wantsInput: Bool {
+    switch phase {
+    case .opened, .idle, .head, .content: !isBlocked
+    case .handling, .ending, .lingering, .closed: false
+    }
+  }
+
+  /// Whether what comes is to be read and dropped.
+  var dropsInput: Bool { phase == .lingering }
+
+  /// When `time` is due next.
+  var deadline: MonotonicTime? {
+    if isBlocked { return progressAt + limits.write }
+    switch phase {
+    case .opened, .head: return since + limits.header
+    case .idle: return since + limits.idle
+    case .content: return since + limits.request
+    case .lingering: return since + limits.linger
+    case .handling, .ending, .closed: return nil
+    }
+  }
+
+  mutating func step(_ event: Event, now: MonotonicTime) -> Action {
+    switch event {
+    case .parsed(let parserPhase):
+      parsed(parserPhase, now)
+      return .none
+    case .request:
+      phase = .handling
+      return .none
+    case .answered(let ending):
+      self.ending = ending
+      phase = ending == .keepAlive ? .idle : .ending
+      since = now
+      return .none
+    case .flushed(let progress, let isEmpty):
+      return flushed(progress, isEmpty, now)
+    case .dropped(let count):
+      droppedBytes += count
+      return phase == .lingering && droppedBytes > limits.lingerBytes ? close() : .none
+    case .inputEnded:
+      return inputEnded()
+    case .time:
+      return time(now)
+    case .shutDown:
+      return (phase == .idle || phase == .opened) && !isBlocked ? close() : .none
+    }
+  }
+
+  private mutating func parsed(_ parserPhase: RequestParser.Phase, _ now: MonotonicTime) {
+    switch (phase, parserPhase) {
+    // The first request's time runs from the connection's beginning, so that silence does not extend it.
+    case (.opened, .head): phase = .head
+    case (.opened, .content): phase = .content
+    case (.idle, .head), (.idle, .content):
+      phase = parserPhase == .head ? .head : .content
+      since = now
+    case (.head, .content): phase = .content
+    default: break
+    }
+  }
+
+  private mutating func flushed(_ progress: Bool, _ isEmpty: Bool, _ now: MonotonicTime) -> Action {
+    if isEmpty {
+      if isBlocked {
+        isBlocked = false
+        // A request that came in part behind unread answers was not read meanwhile: its time begins again.
+        since = now
+      }
+    } else {
+      if progress || !isBlocked { progressAt = now }
+      isBlocked = true
+      return .none
+    }
+    guard phase == .ending else { return .none }
+    if ending == .close { return close() }
+    phase = .lingering
+    since = now
+    return .finish
+  }
+
+  private mutating func inputEnded() -> Action {
+    switch phase {
+    case .opened, .idle, .lingering: close()
+    // RFC 9112 §8: an incomplete request. The client may still read, so it is told.
+    case .head, .content: .refuse(.malformed)
+    case .handling, .ending, .closed: .none
+    }
+  }
+
+  private mutating func time(_ now: MonotonicTime) -> Action {
+    guard let deadline, deadline <= now else { return .none }
+    if isBlocked { return close() }
+    switch phase {
+    case .opened, .idle, .lingering: return close()
+    case .head, .content: return .refuse(.timedOut)
+    case .handling, .ending, .closed: return .none
+    }
+  }
+
+  /// The connection is closed, by an action or because it broke.
+  @discardableResult
+  mutating func close() -> Action {
+    phase = .closed
+    return .close
+  }
+}
+
+extension MonotonicTime {
+  /// A point some nanoseconds later; saturates.
+  fileprivate static func + (point: Self, nanoseconds: Int64) -> Self {
+    let (sum, overflow) = point.nanoseconds.addingReportingOverflow(nanoseconds)
+    return Self(nanoseconds: overflow ? .max : sum)
+  }
+}

@@ -1,0 +1,63 @@
+public import HTTP
+public import Platform
+
+/// One request's way to its answer: what is known about it besides the request, and the means to answer.
+///
+/// Answer once, or take a `Responder` and answer later. The first answer counts; without any the server answers 500.
+public struct Exchange: ~Copyable {
+  enum State { case open, answered, deferred }
+
+  /// The request's id, which the server writes on the answer.
+  public let requestID: RequestID
+  /// Who is at the other end of the connection.
+  public var peer: SocketAddress { connection.peer }
+  /// When the request was whole.
+  public let now: MonotonicTime
+  /// Which loop this is, of those the server runs on.
+  public var loopIndex: Int { connection.worker.loop.index }
+  /// The loop the connection lives on.
+  public var loop: EventLoop { connection.worker.loop }
+
+  private let connection: Connection
+  private let framing: AnswerFraming
+  private(set) var state = State.open
+
+  init(requestID: RequestID, now: MonotonicTime, framing: AnswerFraming, connection: Connection) {
+    self.requestID = requestID
+    self.now = now
+    self.framing = framing
+    self.connection = connection
+  }
+
+  /// Answers now.
+  public mutating func respond(_ response: Response) {
+    guard state == .open else { return }
+    state = .answered
+    connection.answer(response, requestID, framing)
+  }
+
+  /// Answers now with a response that stands serialised.
+  public mutating func respond(_ response: PreparedResponse) {
+    guard state == .open else { return }
+    state = .answered
+    connection.answer(response, requestID, framing)
+  }
+
+  /// Puts the answer off. The connection reads nothing meanwhile, so one request at most is with a handler.
+  public mutating func deferred() -> Responder {
+    precondition(state == .open, "answered or deferred already")
+    state = .deferred
+    return Responder(
+      requestID: requestID,
+      pending: PendingAnswer(
+        worker: connection.worker, token: connection.token, requestID: requestID, framing: framing))
+  }
+}
+
+/// What the request decides about the form of its answer.
+struct AnswerFraming: Sendable {
+  /// The answer to HEAD has no content.
+  var isHead: Bool
+  /// The client ends the connection after the answer.
+  var clientCloses: Bool
+}

@@ -1,0 +1,104 @@
+internal import Platform
+internal import Synchronization
+
+/// Accepts connections on one loop, and survives having no descriptor for them.
+///
+/// `@unchecked Sendable`: everything mutable is touched on the worker's loop only; `start` and `stop` just go there.
+final class Listener: EventReceiver, @unchecked Sendable {
+  /// So many are accepted before connections have their turn.
+  private static let acceptsPerTurn = 64
+  /// So many clients per loop are told 503 at a time; more wait in the kernel's queue.
+  private static let refusalsAtATime = 16
+  /// How long accepting rests when there is no room: long enough not to spin, short enough to recover within a second.
+  private static let pause = Duration.milliseconds(200)
+
+  private let socket: ListeningSocket
+  private let worker: Worker
+  private let readiness: Readiness
+  private var token = EventToken.none
+  /// A descriptor kept back, to be able to take and drop a connection when there is no other.
+  private var reserve: Descriptor?
+
+  /// - Parameter isShared: whether other loops wait on the same socket.
+  init(_ socket: consuming ListeningSocket, worker: Worker, isShared: Bool) {
+    self.socket = socket
+    self.worker = worker
+    readiness = isShared ? [.read, .exclusive] : .read
+    reserve = Descriptor.spare()
+  }
+
+  /// Begins to accept, and waits for that; from outside the loop.
+  func start() -> SystemError? {
+    worker.loop.run {
+      do throws(SystemError) {
+        self.token = try self.worker.loop.register(self.socket.descriptor, self.readiness, self)
+        return nil
+      } catch {
+        return error
+      }
+    }
+  }
+
+  /// Accepts what waits in the queue already, and ends; from anywhere. The socket closes with this object.
+  func stop() {
+    worker.loop.execute {
+      guard self.token != .none else { return }
+      self.acceptAll(limit: .max)
+      self.worker.loop.unregister(self.token)
+      self.token = .none
+    }
+  }
+
+  func ready(_ readiness: Readiness) { acceptAll(limit: Self.acceptsPerTurn) }
+
+  func deadlinePassed() {
+    if reserve == nil { reserve = Descriptor.spare() }
+    do throws(SystemError) {
+      try worker.loop.resume(token, socket.descriptor, readiness)
+    } catch {
+      // No memory for it now: the next rest ends with another attempt.
+      worker.loop.setDeadline(token, worker.loop.now + Self.pause)
+    }
+  }
+
+  private func acceptAll(limit: Int) {
+    var count = 0
+    while count < limit {
+      count += 1
+      let isFull = worker.state.connections.load(ordering: .relaxed) >= worker.limits.connections
+      if isFull, worker.refusals >= Self.refusalsAtATime { return rest() }
+      switch socket.accept() {
+      case .none:
+        return
+      case .connection(let client, let peer):
+        admit(client, peer, isFull: isFull)
+      case .failed(let error):
+        if error.isOutOfDescriptors { refuseOne() }
+        return rest()
+      }
+    }
+  }
+
+  private func admit(_ client: consuming StreamSocket, _ peer: SocketAddress, isFull: Bool) {
+    let connection = Connection(client, peer: peer, worker: worker, isCounted: !isFull)
+    connection.open()
+    if isFull { connection.refuseOverload() }
+  }
+
+  /// Tells one client with the descriptor that was kept back; without it nobody could even be sent away.
+  private func refuseOne() {
+    guard reserve != nil else { return }
+    reserve = nil
+    if case .connection(let client, let peer) = socket.accept() { admit(client, peer, isFull: true) }
+  }
+
+  /// The queue stays ready while it is not emptied, so it is not waited on for a while.
+  private func rest() {
+    do throws(SystemError) {
+      try worker.loop.suspend(token, socket.descriptor)
+      worker.loop.setDeadline(token, worker.loop.now + Self.pause)
+    } catch {
+      // It is not waited on already.
+    }
+  }
+}

@@ -1,0 +1,103 @@
+internal import HTTP
+
+/// What ties an answer to the lines logged about it: the request's own `X-Request-Id` when that is sane, else 32 random
+/// hexadecimal digits.
+public struct RequestID: Hashable, Sendable, CustomStringConvertible {
+  private enum Form: Hashable {
+    case random(UInt64, UInt64)
+    case given(String)
+  }
+  private let form: Form
+
+  /// Makes a random one.
+  public init() {
+    var generator = SystemRandomNumberGenerator()
+    form = .random(generator.next(), generator.next())
+  }
+
+  /// Takes a text of 1–128 letters, digits, dots, underscores and hyphens; nil for anything else.
+  public init?(_ text: String) {
+    guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isSane) else { return nil }
+    form = .given(text)
+  }
+
+  /// The request's own id, if it has one that is sane, or a random one.
+  init(of request: borrowing Request, or generator: inout RequestIDGenerator) {
+    if let value = request.value(of: .xRequestID), (1...128).contains(value.count),
+      request.head[value].allSatisfy(Self.isSane)
+    {
+      form = .given(request.string(value))
+    } else {
+      let (a, b) = generator.next()
+      form = .random(a, b)
+    }
+  }
+
+  init(from generator: inout RequestIDGenerator) {
+    let (a, b) = generator.next()
+    form = .random(a, b)
+  }
+
+  /// The id as it stands in fields and logs.
+  public var description: String {
+    switch form {
+    case .given(let text): return text
+    case .random:
+      var octets: [UInt8] = []
+      append(to: &octets)
+      return String(decoding: octets, as: UTF8.self)
+    }
+  }
+
+  /// Appends the id's octets.
+  func append(to octets: inout [UInt8]) {
+    switch form {
+    case .given(let text): octets.append(contentsOf: text.utf8)
+    case .random(let a, let b):
+      Self.append(hex: a, to: &octets)
+      Self.append(hex: b, to: &octets)
+    }
+  }
+
+  private static func append(hex value: UInt64, to octets: inout [UInt8]) {
+    var shift: UInt64 = 64
+    while shift > 0 {
+      shift -= 4
+      let digit = UInt8(truncatingIfNeeded: value >> shift) & 15
+      octets.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+    }
+  }
+
+  private static func isSane(_ octet: UInt8) -> Bool {
+    switch octet {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+}
+
+/// Makes request ids without a system call each: SplitMix64 over a random start. Ids need to differ, not to be secret.
+struct RequestIDGenerator {
+  private var state: UInt64
+  private let stream: UInt64
+
+  init() {
+    var generator = SystemRandomNumberGenerator()
+    state = generator.next()
+    stream = generator.next()
+  }
+
+  mutating func next() -> (UInt64, UInt64) {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    return (Self.mix(state), Self.mix(state ^ stream))
+  }
+
+  private static func mix(_ value: UInt64) -> UInt64 {
+    var z = value
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}

@@ -1,0 +1,136 @@
+public import Platform
+internal import Synchronization
+
+/// An HTTP/1.1 server: accepts connections on every loop of a group and hands requests to a handler.
+public final class Server: Sendable {
+  /// Where a server gets its connections from.
+  public enum Source: Sendable {
+    /// It binds an address. Port 0 lets the system choose. A port that is taken is refused, unless `sharesPort`: then
+    /// several servers of one user may listen on it, and the kernel spreads connections over them.
+    case address(SocketAddress, sharesPort: Bool = false)
+    /// It takes a listening descriptor over, from systemd for instance. The descriptor is the server's to close.
+    case inherited(descriptor: Int32)
+  }
+
+  private let source: Source
+  private let workers: [Worker]
+  private let state = ServerState()
+  private let listeners = Mutex<[Listener]>([])
+
+  /// Makes a server that does not listen yet.
+  ///
+  /// - Parameters:
+  ///   - source: where connections come from.
+  ///   - limits: what clients are granted; `connections` is the caller's to fit to the limit on descriptors.
+  ///   - loops: where connections live; the group must outlive the server's work.
+  ///   - handler: where requests end up.
+  ///   - clock: for the `Date` field.
+  ///   - filter: makes what stands between a connection and the network, TLS for instance.
+  public init(
+    _ source: Source, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
+    handler: any RequestHandler,
+    clock: any TimeSource = SystemClock(), filter: (@Sendable () -> any StreamFilter)? = nil
+  ) {
+    self.source = source
+    let state = state
+    workers = loops.loops.map {
+      Worker(loop: $0, handler: handler, limits: limits, state: state, clock: clock, makeFilter: filter)
+    }
+  }
+
+  /// Makes a server for an address of its own; see `init(_:limits:loops:handler:clock:filter:)`.
+  public convenience init(
+    address: SocketAddress, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
+    handler: any RequestHandler
+  ) {
+    self.init(.address(address), limits: limits, loops: loops, handler: handler)
+  }
+
+  /// How many connections are open.
+  public var connectionCount: Int { state.connections.load(ordering: .relaxed) }
+
+  /// Begins to accept connections. Call once, not from a loop.
+  ///
+  /// - Returns: the address, with the port that the system chose.
+  /// - Throws: when the address is taken (`isAddressInUse`) or cannot be listened on.
+  @discardableResult
+  public func start() throws(SystemError) -> SocketAddress {
+    let (made, address) = try makeListeners()
+    for listener in made {
+      if let error = listener.start() { throw error }
+    }
+    listeners.withLock { $0 = made }
+    return address
+  }
+
+  /// From now on answers carry `Connection: close`; connections and requests are still taken.
+  public func beginDrain() { state.isDraining.store(true, ordering: .releasing) }
+
+  /// Takes what waits in the kernel's queues and then no connection any more.
+  public func stopAccepting() {
+    let closing = listeners.withLock { list in
+      defer { list = [] }
+      return list
+    }
+    for listener in closing { listener.stop() }
+  }
+
+  /// Stops accepting, finishes what runs, and closes connections as they become idle; what is left after the time is
+  /// closed as it is.
+  public func shutdown(within time: Duration) async {
+    beginDrain()
+    stopAccepting()
+    state.isEnding.store(true, ordering: .releasing)
+    for worker in workers {
+      await withCheckedContinuation { continuation in
+        worker.loop.execute {
+          worker.forEachConnection { $0.shutDown() }
+          continuation.resume()
+        }
+      }
+    }
+    let limit = Task {
+      do {
+        try await Task.sleep(for: time)
+      } catch {
+        return  // Everything ended in time.
+      }
+      for worker in self.workers { worker.loop.execute { worker.forEachConnection { $0.close() } } }
+    }
+    await state.waitUntilEmpty()
+    limit.cancel()
+  }
+
+  // MARK: Listening
+
+  private func makeListeners() throws(SystemError) -> ([Listener], SocketAddress) {
+    switch source {
+    case .inherited(let descriptor):
+      let first = try ListeningSocket(owning: Descriptor(owning: descriptor))
+      return try share(first)
+    case .address(let address, let sharesPort):
+      let isMany = workers.count > 1
+      if isMany, !sharesPort, address.port != 0 { try ListeningSocket.probe(address) }
+      let first = try ListeningSocket(address: address, sharesPort: isMany || sharesPort)
+      let bound = try first.boundAddress()
+      var made = [Listener(first, worker: workers[0], isShared: false)]
+      for worker in workers.dropFirst() {
+        let next = try ListeningSocket(
+          address: SocketAddress(address.address, port: bound.port), sharesPort: true)
+        made.append(Listener(next, worker: worker, isShared: false))
+      }
+      return (made, bound)
+    }
+  }
+
+  /// One socket for all loops: each waits on a descriptor of its own.
+  private func share(_ first: consuming ListeningSocket) throws(SystemError) -> ([Listener], SocketAddress) {
+    let bound = try first.boundAddress()
+    var made: [Listener] = []
+    for worker in workers.dropFirst() {
+      made.append(Listener(try first.duplicate(), worker: worker, isShared: true))
+    }
+    made.append(Listener(first, worker: workers[0], isShared: workers.count > 1))
+    return (made, bound)
+  }
+}

@@ -1,0 +1,46 @@
+public import HTTP
+internal import Platform
+
+/// What a server grants its clients. Each limit is the largest allowed value.
+public struct ServerLimits: Sendable {
+  /// Open connections. One more is answered 503 and closed.
+  public var connections: Int
+  /// How much of a request is taken.
+  public var message: MessageLimits
+  /// From the first octet of a request, or from the connection's beginning for its first request, to the end of the head.
+  public var headerTimeout: Duration
+  /// From the first octet of a request to its last.
+  public var requestTimeout: Duration
+  /// From an answer to the first octet of the next request.
+  public var idleTimeout: Duration
+  /// How long an answer may make no progress because the client does not read.
+  public var writeTimeout: Duration
+  /// How long and how far a connection is read on after its last answer, so that unread octets do not make the kernel
+  /// reset the connection and the reset does not wipe the answer out (RFC 9112 §9.6).
+  public var lingerTimeout: Duration
+  /// See `lingerTimeout`.
+  public var lingerBytes: Int
+
+  /// Makes limits; the defaults are those of the configuration reference.
+  public init(
+    connections: Int = 20_000, headerBytes: Int = 16_384, contentBytes: Int = 65_536,
+    headerTimeout: Duration = .seconds(10), requestTimeout: Duration = .seconds(30),
+    idleTimeout: Duration = .seconds(95), writeTimeout: Duration = .seconds(30),
+    lingerTimeout: Duration = .seconds(2), lingerBytes: Int = 1 << 20
+  ) {
+    self.connections = connections
+    message = MessageLimits(headerBytes: headerBytes, contentBytes: contentBytes)
+    self.headerTimeout = headerTimeout
+    self.requestTimeout = requestTimeout
+    self.idleTimeout = idleTimeout
+    self.writeTimeout = writeTimeout
+    self.lingerTimeout = lingerTimeout
+    self.lingerBytes = lingerBytes
+  }
+
+  /// How many connections fit a limit on descriptors: 256 are kept back for everything else, or half of them where there
+  /// are few.
+  public static func connections(fitting descriptors: Int) -> Int {
+    max(descriptors - 256, descriptors / 2, 1)
+  }
+}

@@ -1,0 +1,38 @@
+internal import Synchronization
+
+/// What all loops of a server share.
+final class ServerState: Sendable {
+  /// Connections that are open and were let in.
+  let connections = Atomic<Int>(0)
+  /// Answers carry `Connection: close`.
+  let isDraining = Atomic<Bool>(false)
+  /// Connections end as soon as they have nothing in hand.
+  let isEnding = Atomic<Bool>(false)
+  /// Who waits for the last connection to close.
+  private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
+
+  /// A connection that was counted has closed.
+  func connectionClosed() {
+    guard connections.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
+    guard isEnding.load(ordering: .acquiring) else { return }
+    wakeWaiters()
+  }
+
+  /// Returns when no connection is open any more, or `wakeWaiters` is called.
+  func waitUntilEmpty() async {
+    await withCheckedContinuation { continuation in
+      waiters.withLock { $0.append(continuation) }
+      // Looked at after the waiter is in its place, so that the last connection cannot be missed.
+      if connections.load(ordering: .acquiring) == 0 { wakeWaiters() }
+    }
+  }
+
+  /// Lets everybody go who waits.
+  func wakeWaiters() {
+    let all = waiters.withLock { list in
+      defer { list = [] }
+      return list
+    }
+    for continuation in all { continuation.resume() }
+  }
+}

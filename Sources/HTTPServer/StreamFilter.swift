@@ -1,0 +1,22 @@
+/// What stands between a connection's octets and the network's: TLS, or in the clear nothing at all.
+///
+/// It is called on the connection's loop only.
+public protocol StreamFilter: AnyObject {
+  /// Takes octets from the network; appends what they mean to `plain`, and what must go back (a handshake, an alert) to
+  /// `wire`.
+  func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState
+  /// Takes octets of the connection; appends their form on the wire, or keeps them until it can.
+  func send(_ plain: [UInt8], wire: inout [UInt8])
+  /// Appends what says that nothing more is sent: TLS's `close_notify`.
+  func finish(wire: inout [UInt8])
+}
+
+/// How a filter stands after it took octets from the network.
+public enum StreamFilterState: Sendable {
+  /// More may come.
+  case open
+  /// The client said that nothing more comes.
+  case ended
+  /// The octets make no sense; what was appended to `wire` is sent, then the connection ends.
+  case failed
+}

@@ -1,0 +1,109 @@
+internal import HTTP
+internal import Platform
+internal import Synchronization
+
+/// A server's part on one loop: its connections, and the buffers they share while one of them is at work.
+///
+/// `@unchecked Sendable`: everything mutable is touched on `loop` only; references travel to other threads just to be sent
+/// back to it.
+final class Worker: @unchecked Sendable {
+  let loop: EventLoop
+  let handler: any RequestHandler
+  let limits: ServerLimits
+  let timeLimits: ConnectionMachine.TimeLimits
+  let state: ServerState
+  let makeFilter: (@Sendable () -> any StreamFilter)?
+  private let clock: any TimeSource
+
+  /// Octets just read. As large as what one connection may have lying unparsed.
+  var input = [UInt8](repeating: 0, count: 16_384)
+  /// What a filter made of them.
+  var plain: [UInt8] = []
+  /// Answers of the connection at work, sent together.
+  var output: [UInt8] = []
+  /// What a filter made of them.
+  var wire: [UInt8] = []
+  /// The request of the connection at work.
+  var request = Request()
+  var ids = RequestIDGenerator()
+
+  private var connections: [Connection] = []
+  /// How many of the connections are only told that there are too many.
+  private(set) var refusals = 0
+  private var dateLine: [UInt8] = []
+  private var dateSecond = Int64.min
+  private var dateCheckedAt = MonotonicTime(nanoseconds: .min)
+
+  init(
+    loop: EventLoop, handler: any RequestHandler, limits: ServerLimits, state: ServerState,
+    clock: any TimeSource,
+    makeFilter: (@Sendable () -> any StreamFilter)?
+  ) {
+    self.loop = loop
+    self.handler = handler
+    self.limits = limits
+    timeLimits = ConnectionMachine.TimeLimits(limits)
+    self.state = state
+    self.clock = clock
+    self.makeFilter = makeFilter
+    output.reserveCapacity(32_768)
+  }
+
+  // MARK: Connections
+
+  func add(_ connection: Connection) {
+    connection.place = connections.count
+    connections.append(connection)
+    if connection.isCounted {
+      state.connections.add(1, ordering: .relaxed)
+    } else {
+      refusals += 1
+    }
+  }
+
+  func remove(_ connection: Connection) {
+    if connection.isCounted {
+      state.connectionClosed()
+    } else {
+      refusals -= 1
+    }
+    let last = connections.removeLast()
+    if last !== connection {
+      connections[connection.place] = last
+      last.place = connection.place
+    }
+  }
+
+  /// The connection of a token, if it is still open.
+  func connection(_ token: EventToken) -> Connection? { loop.receiver(token) as? Connection }
+
+  /// Calls a function with every connection there is now.
+  func forEachConnection(_ body: (Connection) -> Void) {
+    for connection in Array(connections) { body(connection) }
+  }
+
+  // MARK: The server's lines
+
+  /// Appends `Date`, `X-Request-Id`, perhaps `Connection`, and the empty line.
+  func appendServerLines(_ requestID: RequestID, closing: Bool) {
+    refreshDate()
+    output.append(contentsOf: dateLine)
+    requestID.append(to: &output)
+    output.append(contentsOf: closing ? Self.closingEnd : Self.end)
+  }
+
+  private static let closingEnd = Array("\r\nConnection: close\r\n\r\n".utf8)
+  private static let end = Array("\r\n\r\n".utf8)
+
+  /// The date is looked at once per turn of the loop and written anew when its second has passed.
+  private func refreshDate() {
+    guard dateCheckedAt != loop.now else { return }
+    dateCheckedAt = loop.now
+    let second = clock.unixTime.seconds
+    guard second != dateSecond else { return }
+    dateSecond = second
+    dateLine = Array("Date: ".utf8)
+    HTTPDate.append(unixSeconds: second, to: &dateLine)
+    dateLine.append(contentsOf: "\r\nX-Request-Id: ".utf8)
+  }
+}

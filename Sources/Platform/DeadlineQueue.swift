@@ -1,0 +1,109 @@
+/// At most one deadline per slot, the earliest first: a binary heap that knows where each slot stands in it.
+///
+/// Moving a deadline later is a store: the heap keeps the earlier point and looks again when that comes. A connection
+/// that answers a thousand requests in a second so pays for its idle deadline once, not a thousand times.
+struct DeadlineQueue {
+  private struct Entry {
+    /// The point the heap is ordered by: never later than the slot's deadline.
+    var point: Int64
+    var slot: Int
+  }
+
+  private static let never = Int64.max
+  private var heap: [Entry] = []
+  /// Per slot: its deadline, or `never`.
+  private var deadlines: [Int64] = []
+  /// Per slot: its place in the heap, or -1.
+  private var places: [Int] = []
+
+  /// How many slots stand in the heap.
+  var count: Int { heap.count }
+
+  /// The earliest point at which `next(due:)` has something to look at.
+  var earliest: MonotonicTime? { heap.first.map { MonotonicTime(nanoseconds: $0.point) } }
+
+  /// Sets or removes a slot's deadline.
+  mutating func set(_ slot: Int, _ deadline: MonotonicTime?) {
+    while deadlines.count <= slot {
+      deadlines.append(Self.never)
+      places.append(-1)
+    }
+    let point = deadline?.nanoseconds ?? Self.never
+    deadlines[slot] = point
+    guard point != Self.never else { return }
+    let place = places[slot]
+    if place < 0 {
+      heap.append(Entry(point: point, slot: slot))
+      rise(heap.count - 1)
+    } else if point < heap[place].point {
+      heap[place].point = point
+      rise(place)
+    }
+  }
+
+  /// Forgets a slot that is given up, so that its next owner starts without a deadline.
+  mutating func remove(_ slot: Int) {
+    guard slot < places.count else { return }
+    deadlines[slot] = Self.never
+    if places[slot] >= 0 { take(places[slot]) }
+  }
+
+  /// Takes one slot whose deadline has come.
+  mutating func next(due now: MonotonicTime) -> Int? {
+    while let first = heap.first, first.point <= now.nanoseconds {
+      let deadline = deadlines[first.slot]
+      if deadline <= now.nanoseconds {
+        deadlines[first.slot] = Self.never
+        take(0)
+        return first.slot
+      }
+      if deadline == Self.never {
+        take(0)
+      } else {
+        heap[0].point = deadline
+        sink(0)
+      }
+    }
+    return nil
+  }
+
+  private mutating func take(_ place: Int) {
+    places[heap[place].slot] = -1
+    let last = heap.removeLast()
+    guard place < heap.count else { return }
+    heap[place] = last
+    places[last.slot] = place
+    rise(place)
+    sink(places[last.slot])
+  }
+
+  private mutating func rise(_ start: Int) {
+    var place = start
+    let entry = heap[place]
+    while place > 0 {
+      let parent = (place - 1) / 2
+      guard entry.point < heap[parent].point else { break }
+      heap[place] = heap[parent]
+      places[heap[place].slot] = place
+      place = parent
+    }
+    heap[place] = entry
+    places[entry.slot] = place
+  }
+
+  private mutating func sink(_ start: Int) {
+    var place = start
+    let entry = heap[place]
+    while true {
+      var child = place * 2 + 1
+      guard child < heap.count else { break }
+      if child + 1 < heap.count, heap[child + 1].point < heap[child].point { child += 1 }
+      guard heap[child].point < entry.point else { break }
+      heap[place] = heap[child]
+      places[heap[place].slot] = place
+      place = child
+    }
+    heap[place] = entry
+    places[entry.slot] = place
+  }
+}

@@ -1,0 +1,30 @@
+internal import Glibc
+
+/// The owner of an open descriptor: it closes exactly once, when the owner ends.
+public struct Descriptor: ~Copyable, Sendable {
+  /// The descriptor's number, valid as long as its owner.
+  public let number: Int32
+
+  /// Takes an open descriptor over.
+  public init(owning number: Int32) {
+    precondition(number >= 0, "not a descriptor")
+    self.number = number
+  }
+
+  /// A descriptor without a use of its own (of `/dev/null`), kept back for the moment when there is no other; nil when
+  /// that moment is now.
+  public static func spare() -> Descriptor? {
+    let number = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    return number < 0 ? nil : Descriptor(owning: number)
+  }
+
+  /// Gives the descriptor away without closing it.
+  public consuming func release() -> Int32 {
+    let number = number
+    discard self
+    return number
+  }
+
+  // close(2): on Linux the descriptor is gone whatever it returns, EINTR included, so it is never repeated.
+  deinit { _ = close(number) }
+}

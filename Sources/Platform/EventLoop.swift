@@ -1,0 +1,257 @@
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+
+/// Something that lives on an event loop: it is told what its descriptor is ready for, and when its deadline has come.
+/// The loop calls it on its own thread only.
+public protocol EventReceiver: AnyObject {
+  /// The descriptor is ready, or `runAgain` was asked for, in which case the set is empty.
+  func ready(_ readiness: Readiness)
+  /// The deadline has passed. It is removed; setting a new one is the receiver's business.
+  func deadlinePassed()
+}
+
+/// Names a registration. It is good for one registration only: after that, every use of it does nothing.
+public struct EventToken: Hashable, Sendable {
+  var slot: UInt32
+  var generation: UInt32
+  var tag: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+
+  /// Names no registration at all.
+  public static let none = EventToken(slot: .max, generation: .max)
+}
+
+/// One thread of work: `epoll_wait` in a loop, run as one long work item on a serial Dispatch queue of its own.
+///
+/// It owns what is registered with it, runs closures and Swift concurrency jobs sent to it, and is a `SerialExecutor`, so
+/// that an actor may live on it: `unownedExecutor { loop.asUnownedSerialExecutor() }`. A source per connection costs twice
+/// the time per request (docs/decisions has the measurements).
+///
+/// `@unchecked Sendable`: everything but `inbox`, `poller` and the atomics is touched only by the loop's thread, which
+/// `preconditionInLoop` checks at every entry that is not on the way of a request.
+public final class EventLoop: SerialExecutor, @unchecked Sendable {
+  private enum Work {
+    case body(@Sendable () -> Void)
+    case job(UnownedJob)
+  }
+
+  private struct Slot {
+    var receiver: (any EventReceiver)?
+    var generation: UInt32
+  }
+
+  /// Which loop of its group this is.
+  public let index: Int
+  private let queue: DispatchQueue
+  private let poller: Poller
+
+  // Shared with other threads.
+  private let inbox = Mutex<[Work]>([])
+  /// Whether the inbox may hold work, and so whether the bell has been rung for it.
+  private let hasWork = Atomic<Bool>(false)
+  private let stopping = Atomic<Bool>(false)
+  private let thread = Atomic<UInt>(0)
+
+  // The loop's own.
+  private let clock = SystemClock()
+  /// The time at which the present turn began.
+  public private(set) var now: MonotonicTime
+  private var slots: [Slot] = []
+  private var freeSlots: [UInt32] = []
+  private var deadlines = DeadlineQueue()
+  private var again: [EventToken] = []
+  private var spare: [Work] = []
+
+  /// Makes a loop and starts it.
+  ///
+  /// - Throws: when the system gives no descriptor for it.
+  public init(index: Int = 0) throws(SystemError) {
+    self.index = index
+    poller = try Poller()
+    now = clock.now
+    queue = DispatchQueue(label: "callgate.loop.\(index)")
+    queue.async { self.run() }
+  }
+
+  /// Ends the loop after its present turn. What is registered is let go; work sent later never runs.
+  public func stop() {
+    stopping.store(true, ordering: .releasing)
+    poller.wake()
+  }
+
+  /// Waits until the loop has ended; not from the loop itself.
+  public func join() { queue.sync {} }
+
+  // MARK: Work from anywhere
+
+  /// Whether the caller runs on this loop.
+  public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+  /// Runs a closure on the loop, after everything sent before it; from any thread.
+  public func execute(_ body: @escaping @Sendable () -> Void) { send(.body(body)) }
+
+  public func enqueue(_ job: consuming ExecutorJob) { send(.job(UnownedJob(job))) }
+
+  /// Runs a closure on the loop and waits for its result; from any thread but the loop's.
+  public func run<R: Sendable>(_ body: @escaping @Sendable () -> R) -> R {
+    precondition(!isCurrent, "the loop cannot wait for itself")
+    let result = Mutex<R?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    execute {
+      let value = body()
+      result.withLock { $0 = value }
+      done.signal()
+    }
+    done.wait()
+    guard let value = result.withLock({ $0 }) else { preconditionFailure("signalled without a result") }
+    return value
+  }
+
+  /// Lets `assumeIsolated` and the runtime's checks see that this thread is the loop.
+  public func checkIsolated() { preconditionInLoop() }
+
+  private func send(_ work: Work) {
+    inbox.withLock { $0.append(work) }
+    // Only the first to fill an empty inbox rings; the loop itself looks before it waits.
+    if !hasWork.exchange(true, ordering: .acquiringAndReleasing), !isCurrent { poller.wake() }
+  }
+
+  // MARK: Registration, on the loop
+
+  /// Waits on a descriptor for a receiver, which the loop keeps alive until `unregister`.
+  ///
+  /// - Throws: when the system refuses (epoll_ctl(2)).
+  public func register(
+    _ descriptor: borrowing Descriptor, _ readiness: Readiness, _ receiver: any EventReceiver
+  ) throws(SystemError) -> EventToken {
+    let token = addSlot(receiver)
+    do throws(SystemError) {
+      try poller.add(descriptor.number, readiness, tag: token.tag)
+    } catch {
+      unregister(token)
+      throw error
+    }
+    return token
+  }
+
+  /// Gives a receiver a place for deadlines and `runAgain` without a descriptor.
+  public func register(_ receiver: any EventReceiver) -> EventToken { addSlot(receiver) }
+
+  /// Changes what a descriptor is waited on for. Not for `exclusive` ones, which the kernel refuses.
+  public func modify(
+    _ token: EventToken, _ descriptor: borrowing Descriptor, _ readiness: Readiness
+  ) throws(SystemError) {
+    guard isLive(token) else { return }
+    try poller.modify(descriptor.number, readiness, tag: token.tag)
+  }
+
+  /// Stops waiting on a registered descriptor; deadlines go on.
+  public func suspend(_ token: EventToken, _ descriptor: borrowing Descriptor) throws(SystemError) {
+    guard isLive(token) else { return }
+    try poller.remove(descriptor.number)
+  }
+
+  /// Waits again on a descriptor that was suspended.
+  public func resume(
+    _ token: EventToken, _ descriptor: borrowing Descriptor, _ readiness: Readiness
+  ) throws(SystemError) {
+    guard isLive(token) else { return }
+    try poller.add(descriptor.number, readiness, tag: token.tag)
+  }
+
+  /// The receiver of a registration; nil once it has ended.
+  public func receiver(_ token: EventToken) -> (any EventReceiver)? {
+    isLive(token) ? slots[Int(token.slot)].receiver : nil
+  }
+
+  /// Ends a registration and lets the receiver go. The caller closes the descriptor, which also ends the kernel's
+  /// interest in it; events already fetched are recognised as stale by their generation.
+  public func unregister(_ token: EventToken) {
+    guard isLive(token) else { return }
+    let slot = Int(token.slot)
+    slots[slot].receiver = nil
+    slots[slot].generation &+= 1
+    deadlines.remove(slot)
+    freeSlots.append(token.slot)
+  }
+
+  /// Sets, moves or removes the receiver's deadline. Moving it later costs next to nothing.
+  @inline(__always) public func setDeadline(_ token: EventToken, _ deadline: MonotonicTime?) {
+    guard isLive(token) else { return }
+    deadlines.set(Int(token.slot), deadline)
+  }
+
+  /// Calls the receiver's `ready([])` in the next turn, after others had theirs.
+  public func runAgain(_ token: EventToken) { again.append(token) }
+
+  /// Traps unless the caller runs on this loop.
+  public func preconditionInLoop() { precondition(isCurrent, "not on the loop") }
+
+  @inline(__always) private func isLive(_ token: EventToken) -> Bool {
+    let slot = Int(token.slot)
+    return slot < slots.count && slots[slot].generation == token.generation && slots[slot].receiver != nil
+  }
+
+  private func addSlot(_ receiver: any EventReceiver) -> EventToken {
+    preconditionInLoop()
+    if let free = freeSlots.popLast() {
+      slots[Int(free)].receiver = receiver
+      return EventToken(slot: free, generation: slots[Int(free)].generation)
+    }
+    // The generation keeps the tag away from the bell's, which is all ones.
+    slots.append(Slot(receiver: receiver, generation: 0))
+    return EventToken(slot: UInt32(slots.count - 1), generation: 0)
+  }
+
+  // MARK: The loop
+
+  private func run() {
+    thread.store(UInt(pthread_self()), ordering: .relaxed)
+    while !stopping.load(ordering: .acquiring) {
+      let count = poller.wait(milliseconds: timeout())
+      now = clock.now
+      for i in 0..<count {
+        guard let (tag, readiness) = poller.event(i) else { continue }
+        let slot = Int(truncatingIfNeeded: tag & 0xFFFF_FFFF)
+        guard slots[slot].generation == UInt32(tag >> 32), let receiver = slots[slot].receiver else {
+          continue
+        }
+        receiver.ready(readiness)
+      }
+      while let slot = deadlines.next(due: now) { slots[slot].receiver?.deadlinePassed() }
+      runWork()
+      runAgainNow()
+    }
+    thread.store(0, ordering: .relaxed)
+    slots.removeAll()
+  }
+
+  private func timeout() -> Int32 {
+    if !again.isEmpty || hasWork.load(ordering: .acquiring) { return 0 }
+    guard let earliest = deadlines.earliest else { return -1 }
+    let left = earliest.nanoseconds - clock.now.nanoseconds
+    // Rounded up: waking early would only mean waiting again.
+    return left <= 0 ? 0 : Int32(clamping: (left + 999_999) / 1_000_000)
+  }
+
+  private func runWork() {
+    guard hasWork.load(ordering: .acquiring) else { return }
+    // Cleared before the inbox is taken: work that comes in between is taken too, and rings once too often.
+    hasWork.store(false, ordering: .sequentiallyConsistent)
+    inbox.withLock { swap(&$0, &spare) }
+    for work in spare {
+      switch work {
+      case .body(let body): body()
+      case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+      }
+    }
+    spare.removeAll(keepingCapacity: spare.capacity <= 1024)
+  }
+
+  private func runAgainNow() {
+    guard !again.isEmpty else { return }
+    var tokens: [EventToken] = []
+    swap(&tokens, &again)
+    for token in tokens where isLive(token) { slots[Int(token.slot)].receiver?.ready([]) }
+  }
+}

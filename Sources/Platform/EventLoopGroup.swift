@@ -1,0 +1,22 @@
+/// The loops of a process, about one per processor.
+public final class EventLoopGroup: Sendable {
+  /// The loops.
+  public let loops: [EventLoop]
+
+  /// Starts loops.
+  ///
+  /// - Parameter count: how many; by default one for each processor the process may use.
+  /// - Throws: when the system gives no descriptors for them.
+  public init(count: Int = ProcessSetup.processorCount) throws(SystemError) {
+    precondition(count > 0, "a group has at least one loop")
+    var loops: [EventLoop] = []
+    for index in 0..<count { loops.append(try EventLoop(index: index)) }
+    self.loops = loops
+  }
+
+  /// Ends all loops and waits until they have ended. Not from one of them.
+  public func shutdown() {
+    for loop in loops { loop.stop() }
+    for loop in loops { loop.join() }
+  }
+}

@@ -1,0 +1,42 @@
+internal import CLinux
+internal import Glibc
+
+/// What a server asks of its process once, at its start.
+public enum ProcessSetup {
+  /// How many descriptors the process may open.
+  public struct DescriptorLimit: Equatable, Sendable {
+    /// The limit in force.
+    public let soft: Int
+    /// What the soft limit may be raised to.
+    public let hard: Int
+  }
+
+  /// The limit on open descriptors (getrlimit(2), RLIMIT_NOFILE).
+  public static func descriptorLimit() throws(SystemError) -> DescriptorLimit {
+    var soft: UInt = 0
+    var hard: UInt = 0
+    guard callgate_get_descriptor_limit(&soft, &hard) == 0 else {
+      throw SystemError(operation: "getrlimit", code: errno)
+    }
+    // RLIM_INFINITY is all ones.
+    return DescriptorLimit(soft: Int(clamping: soft), hard: Int(clamping: hard))
+  }
+
+  /// Raises the soft limit on descriptors to the hard one and returns what is in force.
+  @discardableResult
+  public static func raiseDescriptorLimit() throws(SystemError) -> DescriptorLimit {
+    let limit = try descriptorLimit()
+    guard limit.soft < limit.hard else { return limit }
+    let hard = limit.hard == .max ? UInt.max : UInt(limit.hard)
+    guard callgate_set_descriptor_limit(hard, hard) == 0 else {
+      throw SystemError(operation: "setrlimit", code: errno)
+    }
+    return try descriptorLimit()
+  }
+
+  /// Makes writing to a closed connection an error instead of the end of the process.
+  public static func ignoreBrokenPipes() { _ = callgate_ignore_sigpipe() }
+
+  /// How many processors the process may use.
+  public static var processorCount: Int { Int(callgate_processor_count()) }
+}

@@ -1,0 +1,89 @@
+internal import CLinux
+internal import Glibc
+
+/// One end of a TCP connection, non-blocking.
+public struct StreamSocket: ~Copyable, Sendable {
+  /// What a read or a write did.
+  public enum Transfer: Sendable, Equatable {
+    /// This many bytes were moved; 0 from a read means the other end has finished.
+    case bytes(Int)
+    /// Nothing could be moved now.
+    case wouldBlock
+    /// The connection is broken.
+    case failed(SystemError)
+  }
+
+  /// The descriptor, to register with an event loop.
+  public let descriptor: Descriptor
+
+  /// Takes a connected, non-blocking socket over.
+  public init(owning descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+  /// Connects to an address on this machine or elsewhere, waiting for the connection (connect(2)); for tests, probes and
+  /// health checks, not for a loop.
+  public init(connectedTo address: SocketAddress) throws(SystemError) {
+    let number = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard number >= 0 else { throw SystemError(operation: "socket", code: errno) }
+    let descriptor = Descriptor(owning: number)
+    let result = address.withSockaddr { connect(number, $0, $1) }
+    guard result == 0 else { throw SystemError(operation: "connect", code: errno) }
+    guard fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK) == 0 else {
+      throw SystemError(operation: "fcntl", code: errno)
+    }
+    self.descriptor = descriptor
+  }
+
+  /// Reads into an array, overwriting it from its start; at most its `count` (recv(2)).
+  public borrowing func receive(into buffer: inout [UInt8]) -> Transfer {
+    let number = descriptor.number
+    let count = buffer.withUnsafeMutableBytes { recv(number, $0.baseAddress, $0.count, 0) }
+    if count >= 0 { return .bytes(count) }
+    return Self.transfer(failed: "recv", errno)
+  }
+
+  /// Writes as much as goes of an array, from an offset on (send(2), without SIGPIPE).
+  public borrowing func send(_ bytes: [UInt8], from offset: Int = 0) -> Transfer {
+    precondition(offset <= bytes.count, "an offset within the bytes")
+    let number = descriptor.number
+    let count = bytes.withUnsafeBytes {
+      Glibc.send(number, $0.baseAddress.map { $0 + offset }, $0.count - offset, Int32(MSG_NOSIGNAL))
+    }
+    if count >= 0 { return .bytes(count) }
+    return Self.transfer(failed: "send", errno)
+  }
+
+  /// Says that nothing more will be written: sends FIN and goes on reading (shutdown(2)).
+  public borrowing func finishWriting() { _ = shutdown(descriptor.number, Int32(SHUT_WR)) }
+
+  /// Sends what is written at once, and notices a peer that is gone: keep-alive probes after 60 s, then every 10 s,
+  /// three times; unacknowledged data for 30 s ends the connection. A refused option is no reason to refuse the client.
+  public borrowing func setServerOptions() {
+    set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    set(SOL_SOCKET, SO_KEEPALIVE, 1)
+    set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
+    set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
+    set(Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
+    set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 30_000)
+  }
+
+  /// The kernel's send buffer in bytes (SO_SNDBUF); it doubles what is asked for.
+  public borrowing func setSendBufferSize(_ bytes: Int32) { set(SOL_SOCKET, SO_SNDBUF, bytes) }
+
+  /// The kernel's receive buffer in bytes (SO_RCVBUF); it doubles what is asked for.
+  public borrowing func setReceiveBufferSize(_ bytes: Int32) { set(SOL_SOCKET, SO_RCVBUF, bytes) }
+
+  /// Makes closing reset the connection instead of finishing it (SO_LINGER of 0).
+  public borrowing func resetOnClose() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    _ = setsockopt(descriptor.number, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+
+  private borrowing func set(_ level: Int32, _ option: Int32, _ value: Int32) {
+    var value = value
+    _ = setsockopt(descriptor.number, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  private static func transfer(failed operation: String, _ code: Int32) -> Transfer {
+    code == EAGAIN || code == EINTR ? .wouldBlock : .failed(SystemError(operation: operation, code: code))
+  }
+}

@@ -1,0 +1,31 @@
+internal import Glibc
+
+/// A system call that failed: which one and why, kept for operators.
+public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The call, `bind` for instance.
+  public let operation: String
+  /// Its `errno`.
+  public let code: Int32
+
+  /// Makes an error from a call's name and the `errno` read right after it.
+  public init(operation: String, code: Int32) {
+    self.operation = operation
+    self.code = code
+  }
+
+  /// `bind: Address already in use (98)`.
+  public var description: String {
+    // strerror_r(3), the XSI variant: fills the buffer and ends it with NUL.
+    var buffer = [CChar](repeating: 0, count: 128)
+    _ = strerror_r(code, &buffer, buffer.count)
+    let message = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return "\(operation): \(message) (\(code))"
+  }
+
+  /// The address or port is taken.
+  public var isAddressInUse: Bool { code == EADDRINUSE }
+  /// The process or the system has no descriptor or memory for one more connection.
+  public var isOutOfDescriptors: Bool {
+    code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM
+  }
+}

@@ -22,7 +22,7 @@ struct Microbench {
 
   private typealias Family = @Sendable (Double) throws -> [Figure]
   private static let families: [String: [Family]] = [
-    "json": [JSONFigures.measure],
-    "all": [JSONFigures.measure],
+    "assertion": [SigningFigures.assertion],
+    "all": [JSONFigures.measure, SigningFigures.signature],
   ]
 }

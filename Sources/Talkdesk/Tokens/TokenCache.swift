@@ -5,64 +5,6 @@ internal import Platform
 /// A state machine: events with their time come in, what is to be done goes out. It reads no clock, draws no random number
 /// and does no I/O, so that a test can walk it through a day.
 struct TokenCache {
-  /// Names an exchange.
-  struct ExchangeID: Hashable, Sendable { var number: UInt64 }
-
-  /// An exchange that runs or waits for its turn.
-  struct Exchange {
-    var scope: Int
-    /// When it began; until it does, when it was asked for.
-    var startedAt: MonotonicTime
-    var deadline: MonotonicTime
-    var isShared: Bool
-    /// The configuration under which it began.
-    var epoch: Int
-  }
-
-  /// What is known of one scope.
-  struct Entry {
-    let scope: String
-    var token: AccessToken?
-    /// The last point at which the token may be vended.
-    var vendableUntil = MonotonicTime(nanoseconds: .min)
-    /// When it is to be renewed, if it has been used.
-    var renewAt = MonotonicTime(nanoseconds: .max)
-    /// Whether it was vended since it was obtained.
-    var isUsed = false
-    /// The exchange whose result everybody waits for.
-    var flight: ExchangeID?
-    var credential = Cooldown()
-    /// Bounds forced refreshes: the theoretical arrival time of GCRA.
-    var forcedRefreshes = MonotonicTime(nanoseconds: .min)
-  }
-
-  /// The answer to a request for a token.
-  enum Answer {
-    case token(AccessToken)
-    /// Wait for an exchange; `begin` says whether it is the asker's to begin.
-    case wait(ExchangeID, deadline: MonotonicTime, begin: Bool, isShared: Bool)
-    case fail(TokenError)
-  }
-
-  /// What follows from the end of an exchange.
-  struct Completion {
-    /// For everybody who waits for it.
-    var result: Result<AccessToken, TokenError>
-    /// When the scope's renewal timer is to go off, where it changed.
-    var timer: MonotonicTime?
-    /// Exchanges whose turn it is.
-    var begin: [ExchangeID] = []
-    /// Exchanges that shall not take place.
-    var refuse: [(ExchangeID, TokenError)] = []
-  }
-
-  /// What a renewal timer that goes off is to do.
-  enum Renewal {
-    case begin(ExchangeID, deadline: MonotonicTime)
-    case sleep(until: MonotonicTime)
-    case rest
-  }
-
   /// A burst of forced refreshes that is allowed, and how often one more: an API that refuses every token must not turn
   /// each of our requests into an exchange.
   static let forcedRefreshBurst = 8
@@ -74,8 +16,7 @@ struct TokenCache {
   /// Concern all scopes: they have one provider.
   private(set) var rateLimit = Cooldown()
   private(set) var outage = Cooldown()
-  private var queue: [ExchangeID] = []
-  private var separate = 0
+  private var turns = Turns()
   private var epoch = 0
   private var lastExchange: UInt64 = 0
 
@@ -97,7 +38,7 @@ struct TokenCache {
     return (token, renew(scope, now: now))
   }
 
-  /// Asks for a token.
+  /// Asks for a token that `hit` does not have.
   mutating func request(_ scope: Int, now: MonotonicTime) -> Answer {
     guard policy.share else { return requestSeparately(scope, now: now) }
     if let flight = entries[scope].flight, let exchange = exchanges[flight] {
@@ -144,8 +85,8 @@ struct TokenCache {
       completion = failed(error, exchange, now: now, unit: unit)
     }
     if !exchange.isShared {
-      separate -= 1
-      advanceQueue(&completion, now: now)
+      turns.release()
+      advance(&completion, now: now)
     }
     return completion
   }
@@ -155,8 +96,7 @@ struct TokenCache {
   /// - Returns: whether it runs and is to be cancelled; its end is still to be told.
   mutating func abandoned(_ id: ExchangeID) -> Bool {
     guard let exchange = exchanges[id], !exchange.isShared else { return false }
-    guard let place = queue.firstIndex(of: id) else { return true }
-    queue.remove(at: place)
+    guard turns.withdraw(id) else { return true }
     exchanges[id] = nil
     return false
   }
@@ -169,7 +109,7 @@ struct TokenCache {
     // Unused, it is left to grow old; the next vend finds the renewal overdue.
     guard entries[scope].isUsed else { return .rest }
     guard let id = renew(scope, now: now) else { return .sleep(until: entries[scope].renewAt) }
-    return .begin(id, deadline: now + policy.deadline)
+    return .begin(id)
   }
 
   /// The configuration changed: every cool-down ends, and tokens it does not keep are forgotten. Exchanges that run
@@ -209,9 +149,8 @@ struct TokenCache {
     let deadline = now + policy.deadline
     exchanges[id] = Exchange(
       scope: scope, startedAt: now, deadline: deadline, isShared: false, epoch: epoch)
-    let mayBegin = separate < policy.separateExchanges
-    if mayBegin { separate += 1 } else { queue.append(id) }
-    return .wait(id, deadline: deadline, begin: mayBegin, isShared: false)
+    let begins = turns.take(id, of: policy.separateExchanges)
+    return .wait(id, deadline: deadline, begin: begins, isShared: false)
   }
 
   /// Begins a renewal unless Talkdesk ID is to be left alone; then it is put off until it no longer is.
@@ -291,19 +230,17 @@ struct TokenCache {
   }
 
   /// Lets those begin whose turn it is, or none while Talkdesk ID is to be left alone.
-  private mutating func advanceQueue(_ completion: inout Completion, now: MonotonicTime) {
-    while separate < policy.separateExchanges, !queue.isEmpty {
-      let id = queue.removeFirst()
-      guard let scope = exchanges[id]?.scope else { continue }
-      if let (cause, rest) = coolingDown(scope, now: now) {
-        exchanges[id] = nil
-        completion.refuse.append((id, .coolingDown(cause: cause, retryAfter: rest)))
-      } else {
+  private mutating func advance(_ completion: inout Completion, now: MonotonicTime) {
+    while let id = turns.next(of: policy.separateExchanges) {
+      guard let scope = exchanges[id]?.scope, let (cause, rest) = coolingDown(scope, now: now) else {
         exchanges[id]?.startedAt = now
         exchanges[id]?.epoch = epoch
-        separate += 1
         completion.begin.append(id)
+        continue
       }
+      turns.release()
+      exchanges[id] = nil
+      completion.refuse.append((id, .coolingDown(cause: cause, retryAfter: rest)))
     }
   }
 

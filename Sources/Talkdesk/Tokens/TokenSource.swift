@@ -13,26 +13,11 @@ public final class TokenSource: Sendable {
     public let name: String
   }
 
-  private struct Waiter {
-    let continuation: CheckedContinuation<Result<AccessToken, TokenError>, Never>
-    /// Ends the wait at the caller's deadline, where that comes before the exchange's.
-    let timer: Task<Void, Never>?
-  }
-
-  private struct Flight {
-    var task: Task<Void, Never>?
-    var watchdog: Task<Void, Never>?
-    var waiters: [UInt64: Waiter] = [:]
-  }
-
-  private struct State {
+  struct State {
     var cache: TokenCache
     var talkdeskID: TalkdeskID
     var scopes: [String: Int] = [:]
-    var flights: [TokenCache.ExchangeID: Flight] = [:]
-    /// Which exchange a waiter waits for.
-    var waits: [UInt64: TokenCache.ExchangeID] = [:]
-    var lastWaiter: UInt64 = 0
+    var flights = Flights()
     var timers: [Task<Void, Never>?] = []
     var latest: [TokenRequestReport?] = []
     var accepted: [String?] = []
@@ -42,8 +27,8 @@ public final class TokenSource: Sendable {
   /// An exchange that runs longer than its deadline by this much is given up, whatever the transport promises.
   private static let grace = Duration.milliseconds(250)
 
-  private let state: Mutex<State>
-  private let time: any TimeSource
+  let state: Mutex<State>
+  let time: any TimeSource
   private let observer: (any TokenSourceObserver)?
   private let jitter: @Sendable () -> Double
 
@@ -105,10 +90,7 @@ public final class TokenSource: Sendable {
     _ scope: ScopeID, deadline: MonotonicTime? = nil
   ) async throws(TokenError) -> AccessToken {
     if let token = cached(scope, now: time.now) { return token }
-    let waiter = state.withLock { state in
-      state.lastWaiter += 1
-      return state.lastWaiter
-    }
+    let waiter = state.withLock { state in state.flights.nextWaiter() }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         enter(waiter, scope, deadline: deadline, continuation)
@@ -131,62 +113,11 @@ public final class TokenSource: Sendable {
     return worth
   }
 
-  // MARK: Operating
-
-  /// Takes another configuration into use. Cool-downs end; a cached token is kept if it comes from the same endpoint for
-  /// a client that is still configured.
-  public func reconfigure(talkdeskID: TalkdeskID, policy: TokenPolicy) {
-    state.withLock { state in
-      let sameEndpoint = state.talkdeskID.endpoints.tokenURL == talkdeskID.endpoints.tokenURL
-      let clients = Set(talkdeskID.credentials.map(\.clientID))
-      state.cache.reconfigure(policy: policy) { sameEndpoint && clients.contains($0.clientID) }
-      state.talkdeskID = talkdeskID
-    }
-  }
-
-  /// How it is doing.
-  public var status: TokenSourceStatus {
-    let now = time.now
-    return state.withLock { state in
-      TokenSourceStatus(
-        scopes: state.cache.entries.indices.map { index in
-          let entry = state.cache.entries[index]
-          let token = now <= entry.vendableUntil ? entry.token : nil
-          let latest = state.latest[index]
-          return TokenSourceStatus.Scope(
-            scope: entry.scope, expiresIn: token?.remaining(at: now), sha256: token?.sha256,
-            isUsed: token != nil && entry.isUsed, renewsIn: token.map { _ in entry.renewAt - now },
-            isExchanging: entry.flight != nil, coolDown: state.cache.coolingDown(index, now: now),
-            lastRequest: latest, lastRequestAge: latest.map { now - ($0.startedAt + $0.duration) },
-            acceptedCredential: state.accepted[index])
-        })
-    }
-  }
-
-  /// Ends everything: those who wait get `shutDown`, and so does whoever asks later and finds nothing cached.
-  public func shutdown() {
-    let (flights, timers) = state.withLock { state in
-      state.isShutDown = true
-      defer {
-        state.flights = [:]
-        state.waits = [:]
-        state.timers = state.timers.map { _ in nil }
-      }
-      return (state.flights, state.timers)
-    }
-    for timer in timers { timer?.cancel() }
-    for flight in flights.values {
-      flight.task?.cancel()
-      flight.watchdog?.cancel()
-      Self.resume(flight.waiters.values, .failure(.shutDown))
-    }
-  }
-
   // MARK: Waiting
 
   private func enter(
-    _ waiter: UInt64, _ scope: ScopeID, deadline: MonotonicTime?,
-    _ continuation: CheckedContinuation<Result<AccessToken, TokenError>, Never>
+    _ waiter: Flights.WaiterID, _ scope: ScopeID, deadline: MonotonicTime?,
+    _ continuation: Flights.Continuation
   ) {
     let now = time.now
     var outcome: TokenCacheOutcome?
@@ -202,9 +133,6 @@ public final class TokenSource: Sendable {
       if state.isShutDown { return .failure(.shutDown) }
       if let deadline, deadline <= now { return .failure(.deadlineExceeded) }
       switch state.cache.request(scope.index, now: now) {
-      case .token(let token):
-        outcome = .hit
-        return .success(token)
       case .fail(let error):
         outcome = .coolingDown
         return .failure(error)
@@ -215,9 +143,7 @@ public final class TokenSource: Sendable {
         let isWatched = begin || isShared
         let mine = min(deadline ?? end, end)
         let timer = mine < end || !isWatched ? expiry(of: waiter, at: mine) : nil
-        state.waits[waiter] = exchange
-        state.flights[exchange, default: Flight()].waiters[waiter] = Waiter(
-          continuation: continuation, timer: timer)
+        state.flights.add(waiter, to: exchange, .init(continuation: continuation, timer: timer))
         return nil
       }
     }
@@ -226,7 +152,7 @@ public final class TokenSource: Sendable {
     if let answer { continuation.resume(returning: answer) }
   }
 
-  private func expiry(of waiter: UInt64, at deadline: MonotonicTime) -> Task<Void, Never> {
+  private func expiry(of waiter: Flights.WaiterID, at deadline: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
       // Cancelled means answered: nothing is left to end.
       guard (try? await time.sleep(until: deadline)) != nil else { return }
@@ -234,15 +160,12 @@ public final class TokenSource: Sendable {
     }
   }
 
-  private func leave(_ waiter: UInt64, _ error: TokenError) {
-    let (found, orphan) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
-      guard let exchange = state.waits.removeValue(forKey: waiter) else { return (nil, nil) }
-      let found = state.flights[exchange]?.waiters.removeValue(forKey: waiter)
-      guard state.flights[exchange]?.waiters.isEmpty == true else { return (found, nil) }
-      if state.cache.abandoned(exchange) { return (found, state.flights[exchange]?.task) }
-      // It never began, or it is shared and goes on for others to come.
-      if state.flights[exchange]?.task == nil { state.flights[exchange] = nil }
-      return (found, nil)
+  private func leave(_ waiter: Flights.WaiterID, _ error: TokenError) {
+    let (found, orphan) = state.withLock { state -> (Flights.Waiter?, Task<Void, Never>?) in
+      guard let (found, exchange, isLast) = state.flights.remove(waiter) else { return (nil, nil) }
+      // The last to leave an exchange that was for one request alone takes it along.
+      guard isLast, state.cache.abandoned(exchange) else { return (found, nil) }
+      return (found, state.flights.task(of: exchange))
     }
     orphan?.cancel()
     found?.timer?.cancel()
@@ -277,18 +200,16 @@ public final class TokenSource: Sendable {
         task.cancel()
         self?.end(id, .failure(.timedOut(sent: true)))
       }
-      state.flights[id, default: Flight()].task = task
-      state.flights[id]?.watchdog = watchdog
+      state.flights.begin(id, task: task, watchdog: watchdog)
     }
   }
 
   private func end(_ id: TokenCache.ExchangeID, _ result: Result<AccessToken, TokenExchangeError>) {
     let (now, unit) = (time.now, jitter())
-    var refused: [(Dictionary<UInt64, Waiter>.Values, TokenError)] = []
-    let (completion, flight) = state.withLock { state -> (TokenCache.Completion?, Flight?) in
+    var refused: [(Flights.Flight, TokenError)] = []
+    let (completion, flight) = state.withLock { state -> (TokenCache.Completion?, Flights.Flight?) in
       guard let scope = state.cache.exchanges[id]?.scope else { return (nil, nil) }
-      let flight = state.flights.removeValue(forKey: id)
-      for waiter in (flight?.waiters ?? [:]).keys { state.waits[waiter] = nil }
+      let flight = state.flights.take(id)
       let completion = state.cache.finished(
         id, result, waiters: flight?.waiters.count ?? 0, now: now, unit: unit)
       if let timer = completion?.timer, !state.isShutDown {
@@ -297,26 +218,15 @@ public final class TokenSource: Sendable {
           ScopeID(index: scope, name: state.cache.entries[scope].scope), at: timer)
       }
       for (other, error) in completion?.refuse ?? [] {
-        guard let flight = state.flights.removeValue(forKey: other) else { continue }
-        for waiter in flight.waiters.keys { state.waits[waiter] = nil }
-        refused.append((flight.waiters.values, error))
+        if let flight = state.flights.take(other) { refused.append((flight, error)) }
       }
       return (completion, flight)
     }
     guard let completion else { return }
     flight?.watchdog?.cancel()
     for other in completion.begin { begin(other) }
-    for (waiters, error) in refused { Self.resume(waiters, .failure(error)) }
-    if let waiters = flight?.waiters.values { Self.resume(waiters, completion.result) }
-  }
-
-  private static func resume(
-    _ waiters: Dictionary<UInt64, Waiter>.Values, _ result: Result<AccessToken, TokenError>
-  ) {
-    for waiter in waiters {
-      waiter.timer?.cancel()
-      waiter.continuation.resume(returning: result)
-    }
+    for (flight, error) in refused { flight.answer(.failure(error)) }
+    flight?.answer(completion.result)
   }
 
   private func note(_ report: TokenRequestReport, scope: Int) {
@@ -343,7 +253,7 @@ public final class TokenSource: Sendable {
   private func renewalTimerFired(_ scope: ScopeID) -> MonotonicTime? {
     let now = time.now
     switch state.withLock({ state in state.cache.renewalDue(scope.index, now: now) }) {
-    case .begin(let id, _):
+    case .begin(let id):
       tell(.renewal, scope)
       begin(id)
       return nil

@@ -55,7 +55,6 @@ import Testing
         return
       }
       switch cache.request(0, now: now) {
-      case .token(let token): checkVended(token, fromCache: true)
       case .wait(let id, _, let begin, _): if begin { began(id) }
       case .fail(let error): #expect((error.retryAfter ?? .zero) > .zero)
       }
@@ -101,7 +100,7 @@ import Testing
       if let due = timer, now >= due {
         timer = nil
         switch cache.renewalDue(0, now: now) {
-        case .begin(let id, _):
+        case .begin(let id):
           renewed += 1
           began(id)
         case .sleep(let until): timer = until

@@ -131,7 +131,7 @@ extension TokenCache.Completion {
   @Test func `a renewal that brings a token of unknown life leaves the old one in service`() throws {
     let cache = try filled(unit: 0)
     let due = Self.start + .seconds(300)
-    guard case .begin(let id, _) = cache.renewalDue(0, now: due) else { throw NeverHappened() }
+    guard case .begin(let id) = cache.renewalDue(0, now: due) else { throw NeverHappened() }
     let done = cache.finished(id, .success(token(due, lifetime: nil)), waiters: 0, now: due, unit: 0)
     #expect(done?.timer == due + .seconds(5))
     #expect(cache.hit(0, now: due)?.token.lifetime == .seconds(600))
@@ -177,7 +177,7 @@ extension TokenCache.Completion {
   @Test func `a renewed token starts unused`() throws {
     let cache = try filled(unit: 0)
     let due = Self.start + .seconds(300)
-    guard case .begin(let id, _) = cache.renewalDue(0, now: due) else { throw NeverHappened() }
+    guard case .begin(let id) = cache.renewalDue(0, now: due) else { throw NeverHappened() }
     let done = cache.finished(
       id, .success(token(due, lifetime: .seconds(600))), waiters: 0, now: due, unit: 0)
     #expect(done?.timer == due + .seconds(300))
@@ -187,7 +187,7 @@ extension TokenCache.Completion {
   @Test func `a renewal that fails leaves the token in service, and is tried after the cool-down`() throws {
     let cache = try filled(unit: 0)
     let due = Self.start + .seconds(300)
-    guard case .begin(let id, _) = cache.renewalDue(0, now: due) else { throw NeverHappened() }
+    guard case .begin(let id) = cache.renewalDue(0, now: due) else { throw NeverHappened() }
     let done = cache.finished(id, .failure(.refused(status: 401, code: nil)), waiters: 0, now: due, unit: 0)
     #expect(done?.timer == due + .seconds(30))
     let hit = try #require(cache.hit(0, now: due + .seconds(29)))
@@ -199,7 +199,7 @@ extension TokenCache.Completion {
     let cache = try filled(unit: 0)
     var now = Self.start + .seconds(300)
     var attempts = 0
-    while case .begin(let id, _) = cache.renewalDue(0, now: now) {
+    while case .begin(let id) = cache.renewalDue(0, now: now) {
       attempts += 1
       let failed = cache.finished(
         id, .failure(.unavailable(status: 503, retryAfter: nil)), waiters: 0, now: now, unit: 0)

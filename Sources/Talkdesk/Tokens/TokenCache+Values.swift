@@ -1,0 +1,61 @@
+internal import Platform
+
+/// What the token cache keeps and says.
+extension TokenCache {
+  /// Names an exchange.
+  struct ExchangeID: Hashable, Sendable { var number: UInt64 }
+
+  /// An exchange that runs or waits for its turn.
+  struct Exchange {
+    var scope: Int
+    /// When it began; until it does, when it was asked for.
+    var startedAt: MonotonicTime
+    var deadline: MonotonicTime
+    var isShared: Bool
+    /// The configuration under which it began.
+    var epoch: Int
+  }
+
+  /// What is known of one scope.
+  struct Entry {
+    let scope: String
+    var token: AccessToken?
+    /// The last point at which the token may be vended.
+    var vendableUntil = MonotonicTime(nanoseconds: .min)
+    /// When it is to be renewed, if it has been used.
+    var renewAt = MonotonicTime(nanoseconds: .max)
+    /// Whether it was vended since it was obtained.
+    var isUsed = false
+    /// The exchange whose result everybody waits for.
+    var flight: ExchangeID?
+    var credential = Cooldown()
+    /// Bounds forced refreshes: the theoretical arrival time of GCRA.
+    var forcedRefreshes = MonotonicTime(nanoseconds: .min)
+  }
+
+  /// The answer to a request for a token that is not at hand.
+  enum Answer {
+    /// Wait for an exchange; `begin` says whether it is the asker's to begin.
+    case wait(ExchangeID, deadline: MonotonicTime, begin: Bool, isShared: Bool)
+    case fail(TokenError)
+  }
+
+  /// What follows from the end of an exchange.
+  struct Completion {
+    /// For everybody who waits for it.
+    var result: Result<AccessToken, TokenError>
+    /// When the scope's renewal timer is to go off, where it changed.
+    var timer: MonotonicTime?
+    /// Exchanges whose turn it is.
+    var begin: [ExchangeID] = []
+    /// Exchanges that shall not take place.
+    var refuse: [(ExchangeID, TokenError)] = []
+  }
+
+  /// What a renewal timer that goes off is to do.
+  enum Renewal {
+    case begin(ExchangeID)
+    case sleep(until: MonotonicTime)
+    case rest
+  }
+}

@@ -1,0 +1,50 @@
+internal import Platform
+internal import Synchronization
+
+/// What operators want of a token source: another configuration, its state, its end.
+extension TokenSource {
+  /// Takes another configuration into use. Cool-downs end; a cached token is kept if it comes from the same endpoint for
+  /// a client that is still configured.
+  public func reconfigure(talkdeskID: TalkdeskID, policy: TokenPolicy) {
+    state.withLock { state in
+      let sameEndpoint = state.talkdeskID.endpoints.tokenURL == talkdeskID.endpoints.tokenURL
+      let clients = Set(talkdeskID.credentials.map(\.clientID))
+      state.cache.reconfigure(policy: policy) { sameEndpoint && clients.contains($0.clientID) }
+      state.talkdeskID = talkdeskID
+    }
+  }
+
+  /// How it is doing.
+  public var status: TokenSourceStatus {
+    let now = time.now
+    return state.withLock { state in
+      TokenSourceStatus(
+        scopes: state.cache.entries.indices.map { index in
+          let entry = state.cache.entries[index]
+          let token = now <= entry.vendableUntil ? entry.token : nil
+          let latest = state.latest[index]
+          return TokenSourceStatus.Scope(
+            scope: entry.scope, expiresIn: token?.remaining(at: now), sha256: token?.sha256,
+            isUsed: token != nil && entry.isUsed, renewsIn: token.map { _ in entry.renewAt - now },
+            isExchanging: entry.flight != nil, coolDown: state.cache.coolingDown(index, now: now),
+            lastRequest: latest, lastRequestAge: latest.map { now - ($0.startedAt + $0.duration) },
+            acceptedCredential: state.accepted[index])
+        })
+    }
+  }
+
+  /// Ends everything: those who wait get `shutDown`, and so does whoever asks later and finds nothing cached.
+  public func shutdown() {
+    let (flights, timers) = state.withLock { state in
+      state.isShutDown = true
+      defer { state.timers = state.timers.map { _ in nil } }
+      return (state.flights.takeAll(), state.timers)
+    }
+    for timer in timers { timer?.cancel() }
+    for flight in flights {
+      flight.task?.cancel()
+      flight.watchdog?.cancel()
+      flight.answer(.failure(.shutDown))
+    }
+  }
+}

@@ -67,12 +67,12 @@ extension PublicKey {
       ]
     case .ed25519: return ["crv": "Ed25519", "kty": "OKP", "x": .string(Base64URL.encode(bits))]
     case .rsa, .symmetric:
-      var outer = DERReader(bits)
-      var inner = DERReader(outer.element(DER.sequence) ?? [])
-      let modulus = Array(inner.magnitude() ?? [])
-      let exponent = Array(inner.magnitude() ?? [])
+      guard let parts = SubjectPublicKeyInfo.rsaParts(of: subjectPublicKeyInfo) else {
+        preconditionFailure("an RSA key without modulus")
+      }
       return [
-        "e": .string(Base64URL.encode(exponent)), "kty": "RSA", "n": .string(Base64URL.encode(modulus)),
+        "e": .string(Base64URL.encode(Array(parts.exponent))), "kty": "RSA",
+        "n": .string(Base64URL.encode(Array(parts.modulus))),
       ]
     }
   }

@@ -35,6 +35,8 @@ public enum KeyError: Error, Hashable, Sendable {
   case weakSecret(bits: Int, MACAlgorithm)
   /// An RSA key whose modulus is longer than 8192 bits.
   case tooLarge(bits: Int)
+  /// An RSA key that can be factored (CVE-2017-15361).
+  case factorable
   /// The structure is right and the numbers in it are not: a point off the curve, halves that do not belong together.
   case invalid(OpenSSLError)
   /// A key that cannot sign with the algorithm.
@@ -82,6 +84,8 @@ extension KeyError: CustomStringConvertible {
       "this secret has \(bits) bits; \(algorithm.rawValue) needs at least \(8 * algorithm.digest.byteCount)"
     case .tooLarge(let bits):
       "this RSA key has \(bits) bits; at most 8192 are supported"
+    case .factorable:
+      "this RSA key was made by a broken generator and can be factored (CVE-2017-15361); make a new one"
     case .invalid(let error):
       "the numbers in this key do not belong together; it is damaged (\(error))"
     case .unfit(let kind, let algorithm):

@@ -81,15 +81,11 @@ enum KeyText {
 
   private static func pemBody(_ text: [UInt8], _ half: Half) throws(KeyError) -> [UInt8] {
     var position = 0
-    var body: [UInt8]?
+    var body: [UInt8] = []
+    var isWhole = false
+    defer { if !isWhole { wipe(&body) } }
     while position < text.count {
-      guard text[position...].starts(with: "-----BEGIN".utf8) else {
-        body.map {
-          var body = $0
-          wipe(&body)
-        }
-        throw .textAroundPEM
-      }
+      guard text[position...].starts(with: "-----BEGIN".utf8) else { throw .textAroundPEM }
       let labelStart = position + 10
       guard let labelEnd = find("-----", in: text, from: labelStart) else { throw .unterminatedPEM }
       let label = compact(text[labelStart..<labelEnd])
@@ -99,14 +95,15 @@ enum KeyText {
       else { throw .unterminatedPEM }
       // `openssl ecparam -genkey` writes the curve in a block of its own before the key.
       if label != "ECPARAMETERS" {
-        guard body == nil else { throw .severalBlocks }
         try check(label, half)
+        guard body.isEmpty else { throw .severalBlocks }
         body = try pemContent(text[labelEnd + 5..<end])
       }
       position = close + 5
       while position < text.count, isSpace(text[position]) { position += 1 }
     }
-    guard let body else { throw .unknownLabel }
+    guard !body.isEmpty else { throw .unknownLabel }
+    isWhole = true
     return body
   }
 

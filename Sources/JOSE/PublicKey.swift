@@ -22,6 +22,9 @@ public final class PublicKey: Sendable {
   init(subjectPublicKeyInfo der: [UInt8]) throws(KeyError) {
     key = try PKey(publicDER: der)
     subjectPublicKeyInfo = try key.subjectPublicKeyInfo()
+    if case .rsa = key.kind, let parts = SubjectPublicKeyInfo.rsaParts(of: subjectPublicKeyInfo) {
+      guard !ROCA.marks(parts.modulus) else { throw .factorable }
+    }
   }
 
   /// What the key is.

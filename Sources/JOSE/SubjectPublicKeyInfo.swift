@@ -39,6 +39,16 @@ enum SubjectPublicKeyInfo {
     return bits.dropFirst()
   }
 
+  /// Modulus and exponent of an RSA key, big-endian and without leading zeros.
+  static func rsaParts(of der: [UInt8]) -> (modulus: ArraySlice<UInt8>, exponent: ArraySlice<UInt8>)? {
+    guard let bits = keyBits(of: der) else { return nil }
+    var outer = DERReader(bits)
+    guard let content = outer.element(DER.sequence) else { return nil }
+    var inner = DERReader(content)
+    guard let modulus = inner.magnitude(), let exponent = inner.magnitude() else { return nil }
+    return (modulus, exponent)
+  }
+
   private static func wrap(_ algorithm: [UInt8], _ key: [UInt8]) -> [UInt8] {
     DER.element(DER.sequence, algorithm + DER.element(DER.bitString, [0] + key))
   }

@@ -83,8 +83,9 @@ extension JSONValue: Hashable {
 }
 
 extension String {
-  /// Whether both are the same sequence of UTF-8 bytes.
-  func hasSameBytes(as other: String) -> Bool {
+  /// Whether both are the same sequence of UTF-8 bytes: the comparison for anything that decides, as `==` also holds
+  /// for texts that are only canonically equivalent.
+  package func hasSameBytes(as other: String) -> Bool {
     utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
   }
 

@@ -51,17 +51,19 @@ final class PKey: @unchecked Sendable {
       case .symmetric: preconditionFailure("a shared secret is no EVP_PKEY")
       }
     ERR_clear_error()
-    let context = EVP_PKEY_CTX_new_from_name(nil, type, nil)
-    defer { EVP_PKEY_CTX_free(context) }
-    var handle: OpaquePointer?
-    var ready = EVP_PKEY_keygen_init(context) == 1
-    if let group { ready = ready && EVP_PKEY_CTX_set_group_name(context, group) == 1 }
-    if case .rsa(let bits) = kind {
-      ready = ready && EVP_PKEY_CTX_set_rsa_keygen_bits(context, Int32(bits)) == 1
+    let handle = type.withCString { type in
+      // The context keeps the pointer to the type's name: it must live as long as the context.
+      let context = EVP_PKEY_CTX_new_from_name(nil, type, nil)
+      defer { EVP_PKEY_CTX_free(context) }
+      var handle: OpaquePointer?
+      var ready = EVP_PKEY_keygen_init(context) == 1
+      if let group { ready = ready && EVP_PKEY_CTX_set_group_name(context, group) == 1 }
+      if case .rsa(let bits) = kind {
+        ready = ready && EVP_PKEY_CTX_set_rsa_keygen_bits(context, Int32(bits)) == 1
+      }
+      return ready && EVP_PKEY_generate(context, &handle) == 1 ? handle : nil
     }
-    guard ready, EVP_PKEY_generate(context, &handle) == 1, let handle else {
-      throw .failed(OpenSSLError(operation: "EVP_PKEY_generate"))
-    }
+    guard let handle else { throw .failed(OpenSSLError(operation: "EVP_PKEY_generate")) }
     try self.init(taking: handle)
   }
 
@@ -69,16 +71,20 @@ final class PKey: @unchecked Sendable {
   func pkcs8() throws(KeyError) -> Secret {
     ERR_clear_error()
     let selection = OSSL_KEYMGMT_SELECT_KEYPAIR | OSSL_KEYMGMT_SELECT_ALL_PARAMETERS
-    let context = OSSL_ENCODER_CTX_new_for_pkey(handle, selection, "DER", "PrivateKeyInfo", nil)
-    defer { OSSL_ENCODER_CTX_free(context) }
-    var data: UnsafeMutablePointer<UInt8>?
-    var count = 0
-    guard OSSL_ENCODER_to_data(context, &data, &count) == 1, let data else {
-      throw .failed(OpenSSLError(operation: "OSSL_ENCODER_to_data"))
+    let secret: Secret? = "DER".withCString { type in
+      "PrivateKeyInfo".withCString { structure in
+        // The context keeps both pointers and reads them when it encodes: they must live until then.
+        let context = OSSL_ENCODER_CTX_new_for_pkey(handle, selection, type, structure, nil)
+        defer { OSSL_ENCODER_CTX_free(context) }
+        var data: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        guard OSSL_ENCODER_to_data(context, &data, &count) == 1, let data else { return nil }
+        defer { CRYPTO_clear_free(data, count, #fileID, #line) }
+        return Secret(UnsafeRawBufferPointer(start: data, count: count))
+      }
     }
-    defer { CRYPTO_clear_free(data, count, #fileID, #line) }
-    var bytes = Array(UnsafeBufferPointer(start: data, count: count))
-    return Secret(wiping: &bytes)
+    guard let secret else { throw .failed(OpenSSLError(operation: "OSSL_ENCODER_to_data")) }
+    return secret
   }
 
   /// SubjectPublicKeyInfo of the public half (`i2d_PUBKEY`).

@@ -10,10 +10,10 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
   private let buffer: UnsafeMutableRawBufferPointer
 
   /// A copy of the bytes. The original is the caller's to wipe.
-  public init(_ bytes: [UInt8]) {
-    buffer = .allocate(byteCount: bytes.count, alignment: 1)
-    bytes.withUnsafeBytes { buffer.copyMemory(from: $0) }
-  }
+  public init(_ bytes: [UInt8]) { buffer = bytes.withUnsafeBytes(Self.copy) }
+
+  /// A copy of bytes that belong to a C library.
+  init(_ bytes: UnsafeRawBufferPointer) { buffer = Self.copy(bytes) }
 
   /// A copy of the text's UTF-8.
   public convenience init(_ text: String) { self.init(Array(text.utf8)) }
@@ -23,6 +23,12 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
     self.init(bytes)
     wipe(&bytes)
     bytes = []
+  }
+
+  private static func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawBufferPointer {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+    buffer.copyMemory(from: bytes)
+    return buffer
   }
 
   deinit {

@@ -1,0 +1,169 @@
+public import JSON
+
+/// The claims of a JSON Web Token (RFC 7519 §4). Read them only from a token whose signature has been verified.
+public struct JWTClaims: Sendable {
+  /// Every claim.
+  public let members: JSONObject
+  /// `iss`.
+  public let issuer: String?
+  /// `sub`.
+  public let subject: String?
+  /// `aud`, a single string taken as a list of one; nil when absent.
+  public let audience: [String]?
+  /// `exp`, `nbf` and `iat` in seconds since 1970, fractions kept.
+  public let expirationTime: Double?
+  public let notBefore: Double?
+  public let issuedAt: Double?
+  /// `jti`.
+  public let jwtID: String?
+
+  /// Reads a payload. A registered claim of the wrong type is an error, not an absent claim.
+  public init(payload: [UInt8]) throws(JWTError) {
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: payload, limits: JSONLimits(bytes: JWS.maximumBytes))
+    } catch {
+      throw .notJSON(error)
+    }
+    guard let members = value.object else { throw .notObject }
+    self.members = members
+    issuer = try Self.text("iss", in: members)
+    subject = try Self.text("sub", in: members)
+    jwtID = try Self.text("jti", in: members)
+    expirationTime = try Self.time("exp", in: members)
+    notBefore = try Self.time("nbf", in: members)
+    issuedAt = try Self.time("iat", in: members)
+    audience = try Self.audience(in: members)
+  }
+
+  /// A claim by its name.
+  public subscript(_ name: String) -> JSONValue? { members[name] }
+
+  private static func text(_ name: String, in members: JSONObject) throws(JWTError) -> String? {
+    guard let value = members[name] else { return nil }
+    guard let text = value.string else { throw .malformed(claim: name) }
+    return text
+  }
+
+  /// A NumericDate (RFC 7519 §2): seconds, possibly with a fraction, from 1970 to the year 9999.
+  private static func time(_ name: String, in members: JSONObject) throws(JWTError) -> Double? {
+    guard let value = members[name] else { return nil }
+    guard let time = value.double, time >= 0, time <= 253_402_300_799 else { throw .malformed(claim: name) }
+    return time
+  }
+
+  private static func audience(in members: JSONObject) throws(JWTError) -> [String]? {
+    switch members["aud"] {
+    case nil: return nil
+    case .string(let one): return [one]
+    case .array(let several):
+      let names = several.compactMap(\.string)
+      guard names.count == several.count else { throw .malformed(claim: "aud") }
+      return names
+    default: throw .malformed(claim: "aud")
+    }
+  }
+}
+
+/// What a token must say to be accepted.
+public struct JWTExpectations: Hashable, Sendable {
+  /// The `iss` it must have, compared byte for byte; nil accepts any and none.
+  public var issuer: String?
+  /// The name that must be in its `aud`; nil accepts any and none.
+  public var audience: String?
+  /// Seconds by which the other side's clock may differ.
+  public var leeway: Int
+  /// Whether a token without `exp` is refused.
+  public var requiresExpirationTime: Bool
+  /// Seconds that `exp` may lie ahead of now, leeway added; nil for no bound.
+  public var maximumLifetime: Int?
+  /// The header types (`typ`, without case and without `application/`) that are accepted; a token without one always
+  /// is. Other kinds of token, signed with the same key for another purpose, are kept out by this (RFC 8725 §3.11).
+  public var types: Set<String>
+
+  /// Makes expectations; the default demands `exp` and allows 30 seconds of difference.
+  public init(
+    issuer: String? = nil, audience: String? = nil, leeway: Int = 30, requiresExpirationTime: Bool = true,
+    maximumLifetime: Int? = nil, types: Set<String> = ["jwt", "at+jwt"]
+  ) {
+    self.issuer = issuer
+    self.audience = audience
+    self.leeway = leeway
+    self.requiresExpirationTime = requiresExpirationTime
+    self.maximumLifetime = maximumLifetime
+    self.types = types
+  }
+}
+
+extension JWTClaims {
+  /// Whether the claims are what is expected at a moment: RFC 7519 §4.1, times compared with the leeway.
+  ///
+  /// - Parameter now: seconds since 1970.
+  /// - Throws: the first thing that is wrong.
+  public func validate(_ expected: JWTExpectations, now: Double) throws(JWTError) {
+    let leeway = Double(expected.leeway)
+    if let expirationTime {
+      // §4.1.4: "on or after which the JWT MUST NOT be accepted".
+      guard now < expirationTime + leeway else { throw .expired }
+      if let lifetime = expected.maximumLifetime {
+        guard expirationTime <= now + Double(lifetime) + leeway else { throw .livesTooLong }
+      }
+    } else if expected.requiresExpirationTime {
+      throw .missing(claim: "exp")
+    }
+    if let notBefore { guard now >= notBefore - leeway else { throw .notYetValid } }
+    if let issuedAt { guard now >= issuedAt - leeway else { throw .issuedInFuture } }
+    if let wanted = expected.issuer {
+      guard let issuer else { throw .missing(claim: "iss") }
+      guard issuer.hasSameBytes(as: wanted) else { throw .wrongIssuer }
+    }
+    if let wanted = expected.audience {
+      guard let audience else { throw .missing(claim: "aud") }
+      guard audience.contains(where: { $0.hasSameBytes(as: wanted) }) else { throw .wrongAudience }
+    }
+  }
+}
+
+extension JWS.Compact {
+  /// The claims in the payload, if header type and claims are what is expected. Verify the signature first.
+  ///
+  /// - Parameter now: seconds since 1970.
+  public func claims(_ expected: JWTExpectations, now: Double) throws(JWTError) -> JWTClaims {
+    if let type = header["typ"] {
+      guard var name = type.string?.lowercased() else { throw .wrongType }
+      if name.hasPrefix("application/") { name.removeFirst("application/".count) }
+      guard expected.types.contains(name) else { throw .wrongType }
+    }
+    let claims = try JWTClaims(payload: payload)
+    try claims.validate(expected, now: now)
+    return claims
+  }
+}
+
+/// Why a token's claims are not accepted.
+public enum JWTError: Error, Hashable, Sendable, CustomStringConvertible {
+  case notJSON(JSONError)
+  case notObject
+  /// A claim has a type or range it must not have.
+  case malformed(claim: String)
+  /// A claim that is demanded is absent.
+  case missing(claim: String)
+  case expired, notYetValid, issuedInFuture, livesTooLong
+  case wrongIssuer, wrongAudience, wrongType
+
+  public var description: String {
+    switch self {
+    case .notJSON(let error): "the claims are not JSON: \(error)"
+    case .notObject: "the claims are not an object"
+    case .malformed(let claim): "the claim \(claim) is malformed"
+    case .missing(let claim): "the claim \(claim) is missing"
+    case .expired: "the token has expired"
+    case .notYetValid: "the token is not valid yet"
+    case .issuedInFuture: "the token was issued in the future"
+    case .livesTooLong: "the token lives too long"
+    case .wrongIssuer: "the token is another issuer's"
+    case .wrongAudience: "the token is for another audience"
+    case .wrongType: "the token is of another type"
+    }
+  }
+}

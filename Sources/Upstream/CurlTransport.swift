@@ -33,7 +33,17 @@ public final class CurlTransport: HTTPTransport {
   private let inbox: Inbox
 
   /// Starts a transport and its thread.
-  public init(_ settings: TransportSettings = TransportSettings()) throws(SetupError) {
+  ///
+  /// - Throws: `SetupError` when the file of trusted certificates cannot be read or libcurl cannot start.
+  public convenience init(_ settings: TransportSettings = TransportSettings()) throws(SetupError) {
+    try self.init(settings, names: NameCache(), lookUp: NameLookup.start)
+  }
+
+  /// Starts a transport that resolves names with the given function and remembers them as the given cache
+  /// does.
+  init(
+    _ settings: TransportSettings, names: NameCache, lookUp: @escaping NameLookup.Function
+  ) throws(SetupError) {
     if let path = settings.caFile, access(path, R_OK) != 0 {
       throw .unreadableCAFile(path: path, errno: errno)
     }
@@ -43,7 +53,9 @@ public final class CurlTransport: HTTPTransport {
     // The thread takes the handle over; nothing here keeps it.
     nonisolated(unsafe) let handedOver = multi
     DispatchQueue(label: "callgate.upstream").async {
-      TransferThread(settings: settings, multi: handedOver, inbox: inbox).run()
+      let thread = TransferThread(
+        settings: settings, multi: handedOver, inbox: inbox, names: names, lookUp: lookUp)
+      thread.run()
       inbox.finish()
     }
     self.settings = settings

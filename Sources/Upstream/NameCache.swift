@@ -69,6 +69,9 @@ struct NameCache {
     return .wait
   }
 
+  /// How many names are remembered.
+  var count: Int { entries.count }
+
   /// An old answer for callers whose patience is over.
   func old(_ name: String, now: MonotonicTime) -> [IPAddress]? {
     guard let entry = entries[name], let found = entry.found, now - found < policy.kept else { return nil }

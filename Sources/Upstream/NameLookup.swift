@@ -8,8 +8,12 @@ import Glibc
 /// resolve by itself, joins its resolver threads in `curl_multi_remove_handle` and would hold up every other
 /// transfer.
 enum NameLookup {
+  /// Finds a name's addresses in its own time and calls back once, from any thread. Tests bring their own.
+  typealias Function =
+    @Sendable (_ name: String, _ done: @escaping @Sendable (NameCache.Result) -> Void) -> Void
+
   /// Starts a lookup; `done` is called once, on the lookup's thread.
-  static func start(_ name: String, done: @escaping @Sendable (NameCache.Result) -> Void) {
+  @Sendable static func start(_ name: String, done: @escaping @Sendable (NameCache.Result) -> Void) {
     // A serial queue gets a thread even when every thread of the shared pool is blocked.
     DispatchQueue(label: "callgate.lookup").async { done(addresses(of: name)) }
   }

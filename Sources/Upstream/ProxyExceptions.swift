@@ -22,10 +22,9 @@ struct ProxyExceptions: Hashable {
   func contain(_ target: Target) -> Bool {
     guard !everything else { return true }
     if target.kind == .name {
-      let host = target.host.hasSuffix(".") ? String(target.host.dropLast()) : target.host
       return entries.contains { entry in
         guard case .name(let name) = entry else { return false }
-        return host == name || host.hasSuffix("." + name)
+        return target.host == name || target.host.hasSuffix("." + name)
       }
     }
     guard let address = IPAddress(target.host) else { return false }

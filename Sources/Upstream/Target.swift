@@ -117,7 +117,8 @@ struct Target: Hashable {
       }
       return (address.description, .ipv6)
     }
-    let name = text(bytes).lowercased()
+    var name = text(bytes).lowercased()
+    if name.hasSuffix(".") { name.removeLast() }  // The root's dot says nothing that the name does not.
     if let address = IPAddress(ipv4: name) { return (address.description, .ipv4) }
     guard isName(name) else { throw Refusal("the URL's host is malformed") }
     return (name, .name)
@@ -126,8 +127,7 @@ struct Target: Hashable {
   /// A host name of letters, digits, hyphens and underscores. One whose last label is numeric is refused:
   /// `127.1`, `0x7f000001` and `2130706433` are addresses to some resolvers (WHATWG URL §3.5).
   private static func isName(_ name: String) -> Bool {
-    var labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    if labels.last?.isEmpty == true { labels.removeLast() }
+    let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard name.utf8.count <= 253, let last = labels.last, let first = last.first else { return false }
     guard !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
     return labels.allSatisfy { label in

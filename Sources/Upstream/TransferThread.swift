@@ -24,18 +24,24 @@ final class TransferThread {
   private let settings: TransportSettings
   private let multi: CurlMulti
   private let inbox: Inbox
+  private let lookUp: NameLookup.Function
   private var transfers: [ObjectIdentifier: Transfer] = [:]
   private var queue: FairQueue<ObjectIdentifier>
-  private var names = NameCache()
+  private var names: NameCache
   private var waitingForNames: Set<ObjectIdentifier> = []
   /// No transfer needs attention before this.
   private var nextAlarm = MonotonicTime(nanoseconds: .max)
   private var isStopping = false
 
-  init(settings: TransportSettings, multi: CurlMulti, inbox: Inbox) {
+  init(
+    settings: TransportSettings, multi: CurlMulti, inbox: Inbox, names: NameCache,
+    lookUp: @escaping NameLookup.Function
+  ) {
     self.settings = settings
     self.multi = multi
     self.inbox = inbox
+    self.names = names
+    self.lookUp = lookUp
     queue = FairQueue(
       perHost: settings.transfersPerHost, perPath: settings.transfersPerPath,
       waitingPerHost: settings.waitingPerHost)
@@ -179,7 +185,7 @@ final class TransferThread {
 
   private func startLookups() {
     for name in names.takeLookups(now: MonotonicTime.now) {
-      NameLookup.start(name) { [inbox] result in inbox.found(name, result) }
+      lookUp(name) { [inbox] result in inbox.found(name, result) }
     }
   }
 

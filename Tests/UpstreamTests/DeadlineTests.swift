@@ -10,9 +10,9 @@ import Upstream
   private let slack = Duration.seconds(2)
 
   private func expectTimeout(
-    _ transport: CurlTransport, _ url: String, sent: Bool, sourceLocation: SourceLocation = #_sourceLocation
+    _ transport: CurlTransport, _ url: String, timeout: Duration = .milliseconds(300), sent: Bool,
+    sourceLocation: SourceLocation = #_sourceLocation
   ) async {
-    let timeout = Duration.milliseconds(300)
     let start = ContinuousClock.now
     let error = await transport.failure(.post(url, timeout: timeout), sourceLocation: sourceLocation)
     let elapsed = ContinuousClock.now - start
@@ -75,6 +75,18 @@ import Upstream
         #expect(ContinuousClock.now - start >= .milliseconds(250))
         #expect(ContinuousClock.now - start < .milliseconds(300) + slack)
       }
+    }
+  }
+
+  @Test func `a connection that nobody accepts ends at the connect timeout`() async throws {
+    let listener = try FullListener()
+    try await withTransport(TransportSettings(connectTimeout: .milliseconds(300))) { transport in
+      let start = ContinuousClock.now
+      expect(await transport.failure(.post("http://127.0.0.1:\(listener.port)/")), .connect, sent: false)
+      #expect(ContinuousClock.now - start >= .milliseconds(250))
+      #expect(ContinuousClock.now - start < .milliseconds(300) + slack)
+      await expectTimeout(
+        transport, "https://127.0.0.1:\(listener.port)/", timeout: .milliseconds(100), sent: false)
     }
   }
 

@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import Synchronization
 import Testing
 
 @testable import Upstream
@@ -22,7 +23,7 @@ import Testing
   }
 
   /// A proxy that takes every CONNECT for a name to one port, whatever the name.
-  private func proxy(to port: Int) -> Script {
+  private let proxy = { @Sendable (port: Int) in
     Script { connection in
       guard let request = try connection.readRequest(), request.requestLine.hasPrefix("CONNECT ") else {
         return
@@ -40,7 +41,7 @@ import Testing
   func `a request goes through the tunnel, encrypted, and tunnels are reused`(proxyHost: String) async throws
   {
     try await withUpstream(script) { upstream in
-      try await withUpstream(proxy(to: upstream.port)) { proxy in
+      try await withUpstream(proxy(upstream.port)) { proxy in
         let variables = ["https_proxy": "http://us%65r:p%40ss@\(proxyHost):\(proxy.port)"]
         try await withTransport(try settings(variables)) { transport in
           var request = OutboundRequest.post("https://upstream.test/a", reuse: .allowed)
@@ -99,7 +100,7 @@ import Testing
 
   @Test func `the upstream's certificate is checked through the tunnel`() async throws {
     try await withUpstream(script) { upstream in
-      try await withUpstream(proxy(to: upstream.port)) { proxy in
+      try await withUpstream(proxy(upstream.port)) { proxy in
         try await withTransport(try settings(["ALL_PROXY": "127.0.0.1:\(proxy.port)"])) { transport in
           expect(await transport.failure(.post("https://other.test/")), .tls, sent: false)
           #expect(upstream.arrivals == 0)
@@ -133,6 +134,69 @@ import Testing
       let error = await transport.failure(.post("https://upstream.test/"))
       expect(error, .nameResolution, sent: false)
       #expect(error?.detail.hasPrefix("proxy.invalid") == true)
+    }
+  }
+
+  @Test func `a proxy that is spoken to over TLS is verified like an upstream`() async throws {
+    let good = TLSContext(TestIdentity("DNS:localhost", issuer: authority))
+    let wrong = TLSContext(TestIdentity("DNS:other.test", issuer: authority))
+    let tunnel = { [proxy] (port: Int, context: TLSContext) in
+      Script { connection in
+        try connection.startTLS(context)
+        try proxy(port).run(connection)
+      }
+    }
+    try await withUpstream(script) { upstream in
+      try await withUpstream(tunnel(upstream.port, good)) { proxy in
+        try await withTransport(try settings(["https_proxy": "https://localhost:\(proxy.port)"])) {
+          transport in
+          let response = try await transport.send(.post("https://upstream.test/"))
+          #expect(response.text == "ok")
+          #expect(proxy.heads.first?.hasPrefix("CONNECT upstream.test:443 ") == true)
+        }
+      }
+      try await withUpstream(tunnel(upstream.port, wrong)) { proxy in
+        try await withTransport(try settings(["https_proxy": "https://localhost:\(proxy.port)"])) {
+          transport in
+          expect(await transport.failure(.post("https://upstream.test/")), .tls, sent: false)
+          #expect(proxy.arrivals == 0)
+        }
+      }
+    }
+  }
+
+  @Test func `a SOCKS proxy gets the name, or the address where the name is resolved here`() async throws {
+    let addressed = Mutex<[[UInt8]]>([])
+    let lookUp: NameLookup.Function = { name, done in
+      done(
+        name == "upstream.test"
+          ? .success([IPAddress(octets: [192, 0, 2, 7])])
+          : .failure(LookupFailure(isTemporary: false, detail: "unexpected \(name)")))
+    }
+    try await withUpstream(script) { upstream in
+      // RFC 1928: a greeting, a request, then the tunnel.
+      let socks = Script { connection in
+        _ = try connection.read()
+        try connection.write([5, 0])
+        let request = try connection.read() ?? []
+        addressed.withLock { $0.append(request) }
+        try connection.write([5, 0, 0, 1, 0, 0, 0, 0, 0, 0])
+        try connection.tunnel(to: upstream.port)
+      }
+      try await withUpstream(socks) { proxy in
+        for (scheme, request) in [
+          ("socks5h", [5, 1, 0, 3, 13] + Array("upstream.test".utf8) + [1, 187]),
+          ("socks5", [5, 1, 0, 1, 192, 0, 2, 7, 1, 187]),
+        ] {
+          let transport = try CurlTransport(
+            try settings(["all_proxy": "\(scheme)://127.0.0.1:\(proxy.port)"]), names: NameCache(),
+            lookUp: lookUp)
+          let response = try await transport.send(.post("https://upstream.test/"))
+          await transport.shutdown()
+          #expect(response.text == "ok")
+          #expect(addressed.withLock { $0.last } == request)
+        }
+      }
     }
   }
 }

@@ -109,13 +109,20 @@ final class RawConnection {
       }
     }
     guard code == 0 else { throw Closed() }
-    var piece = [UInt8](repeating: 0, count: 65536)
     while true {
       var entries = [fd, other].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
       guard poll(&entries, 2, -1) > 0 else { throw Closed() }
-      for (from, to) in [(0, other), (1, fd)] where entries[from].revents != 0 {
-        let count = recv(entries[from].fd, &piece, piece.count, 0)
-        guard count > 0, send(to, piece, count, Int32(MSG_NOSIGNAL)) == count else { return }
+      if entries[0].revents != 0 {
+        guard let bytes = try read(), send(other, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+        else {
+          return
+        }
+      }
+      if entries[1].revents != 0 {
+        var piece = [UInt8](repeating: 0, count: 16384)
+        let count = recv(other, &piece, piece.count, 0)
+        guard count > 0 else { return }
+        try write(Array(piece[..<count]))
       }
     }
   }

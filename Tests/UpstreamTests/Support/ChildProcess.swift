@@ -1,0 +1,32 @@
+import Dispatch
+import Glibc
+
+/// Runs a command to its end.
+enum ChildProcess {
+  /// Runs a command that is looked up in PATH; returns its exit status, or nil where it did not start or was
+  /// killed.
+  static func run(_ arguments: [String], environment: [String: String] = [:]) async -> Int32? {
+    await withCheckedContinuation { continuation in
+      DispatchQueue(label: "child process").async {
+        continuation.resume(returning: runAndWait(arguments, environment))
+      }
+    }
+  }
+
+  private static func runAndWait(_ arguments: [String], _ extra: [String: String]) -> Int32? {
+    var variables: [String] = extra.map { "\($0.key)=\($0.value)" }
+    var next = environ
+    while let entry = next.pointee {
+      variables.append(String(cString: entry))
+      next += 1
+    }
+    var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+    var envp: [UnsafeMutablePointer<CChar>?] = variables.map { strdup($0) } + [nil]
+    defer { for pointer in argv + envp { free(pointer) } }
+    var pid = pid_t()
+    guard posix_spawnp(&pid, arguments[0], nil, nil, &argv, &envp) == 0 else { return nil }
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0 { guard errno == EINTR else { return nil } }
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
+  }
+}

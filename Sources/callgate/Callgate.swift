@@ -4,5 +4,6 @@ import ArgumentParser
 @main
 struct Callgate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.", version: "0.1.0")
+    commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.", version: "0.1.0",
+    subcommands: [CheckCommand.self, KeyCommand.self, ReferenceCommand.self])
 }

@@ -93,4 +93,12 @@ public struct UnenforcedSetting: Sendable, Hashable {
   public let place: ConfigurationPlace
   /// The setting's name.
   public let name: String
+
+  /// What to tell the operator instead of starting.
+  public var problem: ConfigurationProblem {
+    let isNamed = place.description == name
+    return ConfigurationProblem(
+      place: place, subject: isNamed ? nil : name, message: "this version does not act on it",
+      remedy: "remove it, or run a version that does")
+  }
 }

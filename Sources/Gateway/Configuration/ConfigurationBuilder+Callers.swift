@@ -13,16 +13,10 @@ extension ConfigurationBuilder {
         Refusal("is \(section.kind), not a list", "start each caller with - { id: … }"))
       return callers
     }
+    var ids: Set<String> = mentionsDefaultCaller ? [Self.defaultCallerID] : []
     for item in items {
+      refuseTwin(item, among: &ids)
       guard let caller = caller(item) else { continue }
-      if callers.contains(where: { $0.id == caller.id }) {
-        problems.add(
-          item.place, "callers.\(caller.id)",
-          Refusal(
-            "another caller has the id \(quoted(caller.id))",
-            caller.id == Self.defaultCallerID
-              ? "default is the caller of DEFAULT_USERNAME; choose another id" : "give each its own"))
-      }
       if let twin = callers.first(where: { Self.cannotTellApart($0.proof, caller.proof) }) {
         problems.add(
           item.place, "callers.\(caller.id)",
@@ -31,6 +25,24 @@ extension ConfigurationBuilder {
       callers.append(caller)
     }
     return callers
+  }
+
+  /// Refuses an id that an earlier caller has, whatever else is wrong with either.
+  private mutating func refuseTwin(_ item: ConfigurationNode, among ids: inout Set<String>) {
+    guard case .mapping(let members) = item.content,
+      let id = members.first(where: { $0.name == "id" })?.value,
+      case .text(let text, _) = id.content, !text.isEmpty, !ids.insert(text).inserted
+    else { return }
+    problems.add(
+      id.place, "callers",
+      Refusal(
+        "another caller has the id \(quoted(text))",
+        text == Self.defaultCallerID
+          ? "default is the caller of DEFAULT_USERNAME; choose another id" : "give each its own"))
+  }
+
+  private var mentionsDefaultCaller: Bool {
+    place(of: Settings.username) != nil || place(of: Settings.password) != nil
   }
 
   /// The id of the caller of `DEFAULT_USERNAME`.
@@ -85,8 +97,9 @@ extension ConfigurationBuilder {
     let kinds = ["basic", "api_key", "jwt"]
     let given = kinds.filter(members.has)
     let nodes = kinds.map { members.node($0) }
-    members.finish(into: &problems)
+    let isKnown = members.finish(into: &problems)
     guard given.count == 1 else {
+      guard isKnown || !given.isEmpty else { return nil }
       problems.add(
         node.place, members.path,
         Refusal(
@@ -116,13 +129,6 @@ extension ConfigurationBuilder {
     let username = members.required("username", "give it a username", into: &problems, CallerText.username)
     let hasDigest = members.has("password_sha256")
     let hasFile = members.has("password_file")
-    if hasDigest == hasFile {
-      problems.add(
-        node.place, path,
-        Refusal(
-          hasFile ? "has both password_sha256 and password_file" : "has no password",
-          "give it one of password_sha256 and password_file"))
-    }
     var digest = members.value("password_sha256", into: &problems, DigestText.read)
     if let file = members.node("password_file"), let name = text(file, members.name(of: "password_file")) {
       digest =
@@ -131,7 +137,14 @@ extension ConfigurationBuilder {
           secretBytes(name, at: file.place, name: members.name(of: "password_file")).map { ($0, file.place) })
         : .unmatchable
     }
-    members.finish(into: &problems)
+    let isKnown = members.finish(into: &problems)
+    if hasDigest == hasFile, isKnown || hasFile {
+      problems.add(
+        node.place, path,
+        Refusal(
+          hasFile ? "has both password_sha256 and password_file" : "has no password",
+          "give it one of password_sha256 and password_file"))
+    }
     guard let username, let digest, hasDigest != hasFile else { return nil }
     return .basic(username: username, password: digest)
   }
@@ -156,22 +169,24 @@ extension ConfigurationBuilder {
     let subject = members.value("subject_claim", into: &problems, NameText.claim)
     let sources = ["jwks_url", "jwks_file", "hs256_secret_file"]
     let given = sources.filter(members.has)
-    if given.count != 1 {
+    let url = members.value("jwks_url", into: &problems, URLText.complete)
+    let setFile = members.node("jwks_file")
+    let secretFile = members.node("hs256_secret_file")
+    let isKnown = members.finish(into: &problems)
+    guard given.count == 1 else {
+      guard isKnown || !given.isEmpty else { return nil }
       problems.add(
         node.place, path,
         Refusal(
           given.isEmpty
             ? "has no keys to verify with" : "has several sources of keys: \(given.joined(separator: ", "))",
           "give it exactly one of \(sources.joined(separator: ", "))"))
+      return nil
     }
-    let url = members.value("jwks_url", into: &problems, URLText.complete)
-    let setFile = members.node("jwks_file")
-    let secretFile = members.node("hs256_secret_file")
-    members.finish(into: &problems)
     var keys: Configuration.JWTIssuer.Keys? = url.map(Configuration.JWTIssuer.Keys.url)
     if let setFile { keys = keySet(setFile, members.name(of: "jwks_file")) }
     if let secretFile { keys = sharedSecret(secretFile, members.name(of: "hs256_secret_file")) }
-    guard let issuer, let audience, let keys, given.count == 1 else { return nil }
+    guard let issuer, let audience, let keys else { return nil }
     return Configuration.JWTIssuer(
       issuer: issuer, audience: audience, keys: keys, subjectClaim: subject ?? "sub")
   }
@@ -236,10 +251,7 @@ extension ConfigurationBuilder {
   /// `allow_anonymous`, and that somebody may call at all.
   mutating func allowAnonymous(beside callers: [Configuration.Caller]) -> Bool {
     let allowed = stated(Settings.allowAnonymous) ?? (purpose == .sandbox)
-    let mentionsCaller =
-      partial.sections["callers"] != nil || place(of: Settings.username) != nil
-      || place(of: Settings.password) != nil
-    if purpose.needsCaller, callers.isEmpty, !allowed, isStatedOrFalse, !mentionsCaller || problems.isEmpty {
+    if purpose.needsCaller, callers.isEmpty, !allowed, !mentionsCaller, isReadable(Settings.allowAnonymous) {
       problems.add(
         .setting("callers"), nil,
         Refusal(
@@ -256,10 +268,22 @@ extension ConfigurationBuilder {
     return allowed
   }
 
-  /// Whether `allow_anonymous` is absent or readable: a misspelt one has its own problem already.
-  private var isStatedOrFalse: Bool {
-    guard let entry = partial.entries[Settings.allowAnonymous.setting] else { return true }
-    guard case .text(let text) = entry.content else { return false }
-    return text == "false" || text == "true"
+  /// Whether somebody tried to configure a caller; if none came of it, the reason is a problem already.
+  private var mentionsCaller: Bool {
+    if mentionsDefaultCaller { return true }
+    guard let section = partial.sections["callers"] else { return false }
+    if case .list(let items) = section.content { return !items.isEmpty }
+    return true
+  }
+
+  /// Whether a setting is absent or can be read: a misspelt one has its own problem already.
+  private func isReadable<Value>(_ typed: TypedSetting<Value>) -> Bool {
+    guard case .text(let text) = partial.entries[typed.setting]?.content else { return true }
+    do {
+      _ = try typed.read(text)
+      return true
+    } catch {
+      return false
+    }
   }
 }

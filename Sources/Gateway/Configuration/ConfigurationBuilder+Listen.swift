@@ -8,7 +8,7 @@ extension ConfigurationBuilder {
       needs(.trustedProxies, place, Settings.trustedProxies.setting.name)
     }
     let hops = stated(Settings.forwardedHops)
-    if let hops, hops > 0, partial.entries[Settings.trustedProxies.setting] == nil,
+    if let hops, hops > 0, proxies.isEmpty, !hasItems(Settings.trustedProxies),
       let place = place(of: Settings.forwardedHops)
     {
       problems.add(
@@ -17,13 +17,9 @@ extension ConfigurationBuilder {
           "without trusted proxies there is nobody whose X-Forwarded-For could be believed",
           "set CALLGATE_TRUSTED_PROXIES (listen.trusted_proxies) to the proxies' address blocks"))
     }
-    let isShared = value(Settings.sharePort)
-    if isShared, let place = place(of: Settings.sharePort) {
-      needs(.sharedPort, place, Settings.sharePort.setting.name)
-    }
     return Configuration.Listen(
       host: host(), port: value(Settings.port), tls: tls(), trustedProxies: proxies,
-      forwardedHops: hops ?? (proxies.isEmpty ? 0 : 1), sharePort: isShared)
+      forwardedHops: hops ?? (proxies.isEmpty ? 0 : 1), sharePort: value(Settings.sharePort))
   }
 
   private mutating func host() -> String {
@@ -86,7 +82,6 @@ extension ConfigurationBuilder {
     let address = value(Settings.adminHost)
     let port = value(Settings.adminPort)
     guard let statedPlace else { return Configuration.Admin(listener: nil, token: token) }
-    needs(.adminListener, statedPlace, "admin")
     if !address.isLoopback, partial.entries[Settings.adminToken.setting] == nil {
       problems.add(
         statedPlace, Settings.adminHost.setting.name,
@@ -111,7 +106,6 @@ extension ConfigurationBuilder {
   private mutating func adminToken() -> Secret? {
     guard purpose.opensListenerSecrets, let (bytes, place) = secret(Settings.adminToken) else { return nil }
     let name = Settings.adminToken.setting.name
-    needs(.adminToken, place, name)
     guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       problems.add(
         place, name,

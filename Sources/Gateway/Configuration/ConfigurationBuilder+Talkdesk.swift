@@ -15,6 +15,7 @@ extension ConfigurationBuilder {
     let nextKeyID = stated(Settings.nextKeyID)
     let nextAlgorithm = stated(Settings.nextKeyAlgorithm)
     guard purpose.needsCredential else {
+      noteUnusedCredential()
       return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
     }
 
@@ -36,6 +37,17 @@ extension ConfigurationBuilder {
   }
 
   private func isStated<Value>(_ typed: TypedSetting<Value>) -> Bool { partial.entries[typed.setting] != nil }
+
+  /// The sandbox talks to its own emulator: a credential beside it is not what its owner may think.
+  private mutating func noteUnusedCredential() {
+    guard purpose == .sandbox else { return }
+    let unused = [Settings.clientID.setting, Settings.privateKey.setting, Settings.clientSecret.setting]
+      .compactMap {
+        partial.entries[$0]?.place.description
+      }
+    guard !unused.isEmpty else { return }
+    problems.note(.flag("--sandbox"), "Talkdesk's credential is not used (\(unused.joined(separator: ", ")))")
+  }
 
   private mutating func missing<Value>(_ typed: TypedSetting<Value>, _ remedy: String) {
     let name = typed.setting.variable ?? typed.setting.name
@@ -63,9 +75,10 @@ extension ConfigurationBuilder {
     if keyPlace != nil || secretPlace == nil, !isStated(Settings.keyID) {
       missing(Settings.keyID, "set it to the id Talkdesk gave the key")
     }
-    if let secretPlace {
-      let secret = clientSecret()
-      if keyPlace != nil { return nil }
+    if let secretPlace, keyPlace == nil {
+      if let place = place(of: Settings.keyID) {
+        problems.note(place, "not used, because a client secret is set (\(secretPlace))")
+      }
       if let place = place(of: Settings.nextKey) ?? place(of: Settings.nextKeyID) {
         problems.add(
           place, "talkdesk.next_key",
@@ -73,7 +86,7 @@ extension ConfigurationBuilder {
             "there is no key to rotate from: a client secret is set (\(secretPlace))", "remove one of the two"
           ))
       }
-      return secret.map(Configuration.ClientAuthentication.secret)
+      return clientSecret().map(Configuration.ClientAuthentication.secret)
     }
     let next = nextKey(id: nextKeyID, algorithm: nextAlgorithm ?? algorithm, current: keyID)
     guard
@@ -100,7 +113,6 @@ extension ConfigurationBuilder {
     let keyPlace = place(of: Settings.nextKey)
     let idPlace = place(of: Settings.nextKeyID)
     guard let place = keyPlace ?? idPlace ?? self.place(of: Settings.nextKeyAlgorithm) else { return nil }
-    needs(.nextKey, place, "talkdesk.next_key")
     guard keyPlace != nil, let idPlace else {
       problems.add(
         place, "talkdesk.next_key",
@@ -170,11 +182,6 @@ extension ConfigurationBuilder {
   mutating func callbacks() -> Configuration.Callbacks {
     let listed = list(Settings.phoneNumbers)
     let first = stated(Settings.phoneNumber)
-    if let place = partial.entries.first(where: { $0.key.path?.hasPrefix("callbacks.") == true })?.value.place
-      ?? place(of: Settings.phoneNumber)
-    {
-      needs(.callbacks, place, "callbacks")
-    }
     return Configuration.Callbacks(
       talkdeskPhoneNumbers: first.map { number in [number] + listed.filter { $0 != number } } ?? listed,
       dedupeWindow: value(Settings.dedupeWindow), keyRetention: value(Settings.keyRetention),
@@ -184,10 +191,6 @@ extension ConfigurationBuilder {
 
   /// `cors.origins`.
   mutating func allowedOrigins() -> [String] {
-    let origins = list(Settings.origins)
-    if !origins.isEmpty, let place = place(of: Settings.origins) {
-      needs(.crossOrigin, place, "cors.origins")
-    }
-    return origins
+    list(Settings.origins)
   }
 }

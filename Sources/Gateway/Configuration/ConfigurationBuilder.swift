@@ -78,6 +78,12 @@ struct ConfigurationBuilder {
     return values
   }
 
+  /// Whether a list was given at least one item, right or wrong.
+  func hasItems<Value>(_ typed: TypedSetting<Value>) -> Bool {
+    guard case .list(let items) = partial.entries[typed.setting]?.content else { return false }
+    return !items.isEmpty
+  }
+
   /// A secret's bytes and where they were said; nil where nothing is said or its file cannot be read.
   mutating func secret(_ typed: TypedSetting<String>) -> (bytes: [UInt8], place: ConfigurationPlace)? {
     guard let entry = partial.entries[typed.setting] else { return nil }

@@ -70,9 +70,12 @@ struct MemberReader {
     }
   }
 
-  /// Refuses the members nobody asked for.
-  func finish(into problems: inout ProblemList) {
-    for member in members where !asked.contains(member.name) {
+  /// Refuses the members nobody asked for, and says whether there were none: what is missing beside a misspelt key is
+  /// the same mistake.
+  @discardableResult
+  func finish(into problems: inout ProblemList) -> Bool {
+    let unknown = members.filter { !asked.contains($0.name) }
+    for member in unknown {
       let refusal: Refusal
       if asked.contains(member.name + "_file") {
         refusal = Refusal(
@@ -85,6 +88,7 @@ struct MemberReader {
       }
       problems.add(member.place, name(of: member.name), refusal)
     }
+    return unknown.isEmpty
   }
 
   /// The members, for mappings whose names are the operator's own.

@@ -5,14 +5,6 @@ public enum ServerFeature: String, Sendable, CaseIterable {
   case tls
   /// Believing `X-Forwarded-For` from named proxies.
   case trustedProxies
-  /// Sharing the port with another process.
-  case sharedPort
-  /// The operators' own listener.
-  case adminListener
-  /// `/metrics` and `/admin` behind a token.
-  case adminToken
-  /// Trying the next key first.
-  case nextKey
   /// HTTP Basic callers.
   case basicCallers
   /// API key callers.
@@ -23,10 +15,6 @@ public enum ServerFeature: String, Sendable, CaseIterable {
   case apps
   /// What the context of callbacks may carry.
   case contextSchemas
-  /// Callbacks and their limits.
-  case callbacks
-  /// Answers to browsers of other origins.
-  case crossOrigin
   /// State in a file.
   case sqlite
   /// State in a shared database.

@@ -1,0 +1,77 @@
+internal import JOSE
+
+/// A valid configuration in a few lines for operators: what follows from it, then what was said and where. Secrets
+/// and telephone numbers are not shown.
+public struct ConfigurationSummary: Sendable, CustomStringConvertible {
+  /// The lines, in order.
+  public let lines: [String]
+
+  /// Describes a configuration.
+  public init(_ configuration: Configuration) {
+    lines = Self.effects(configuration) + Self.statements(configuration.origins)
+  }
+
+  /// The lines as one text.
+  public var description: String { lines.joined(separator: "\n") }
+
+  private static func effects(_ configuration: Configuration) -> [String] {
+    let listen = configuration.listen
+    let host = listen.host.contains(":") ? "[\(listen.host)]" : listen.host
+    var facts = [("listen", "\(listen.tls == nil ? "http" : "https")://\(host):\(listen.port)")]
+    if let admin = configuration.admin.listener {
+      facts.append(
+        ("admin", "http://\(admin.host.contains(":") ? "[\(admin.host)]" : admin.host):\(admin.port)"))
+    }
+    if let upstream = configuration.talkdesk.upstream {
+      facts.append(("token URL", upstream.tokenURL))
+      facts.append(("API URL", upstream.apiURL))
+      facts.append(("credential", credential(upstream)))
+    }
+    facts.append(("scope", configuration.talkdesk.scope))
+    var callers = configuration.callers.map { "\($0.id) (\(kind($0.proof)))" }
+    if configuration.allowAnonymous { callers.append("anonymous, without credentials") }
+    facts.append(("callers", callers.isEmpty ? "none" : callers.joined(separator: ", ")))
+    facts.append(
+      ("apps", configuration.apps.isEmpty ? "none" : configuration.apps.map(\.id).joined(separator: ", ")))
+    facts.append(("store", store(configuration.store)))
+    return aligned(facts)
+  }
+
+  private static func statements(_ origins: [SettingOrigin]) -> [String] {
+    guard !origins.isEmpty else { return ["set: nothing, all defaults"] }
+    return ["set:"] + origins.map { "  \($0.name) = \($0.value)  (\($0.place))" }
+  }
+
+  private static func aligned(_ facts: [(name: String, value: String)]) -> [String] {
+    let width = (facts.map(\.name.count).max() ?? 0) + 2
+    return facts.map { $0.name + ":" + String(repeating: " ", count: width - $0.name.count - 1) + $0.value }
+  }
+
+  private static func credential(_ upstream: Configuration.Upstream) -> String {
+    switch upstream.authentication {
+    case .secret: "client \(upstream.clientID) with a client secret"
+    case .key(let key, let next):
+      "client \(upstream.clientID) with key \(describe(key))" + (next.map { ", next \(describe($0))" } ?? "")
+    }
+  }
+
+  private static func describe(_ key: Configuration.SigningKey) -> String {
+    "\(key.id) (\(key.algorithm.rawValue), \(key.key.kind), SHA-256 \(key.key.publicKey.fingerprint.prefix(16))…)"
+  }
+
+  private static func kind(_ proof: Configuration.Caller.Proof) -> String {
+    switch proof {
+    case .basic: "basic"
+    case .apiKey: "api_key"
+    case .jwt: "jwt"
+    }
+  }
+
+  private static func store(_ store: Configuration.Store) -> String {
+    switch store {
+    case .memory: "memory"
+    case .sqlite(let path): "SQLite, \(quoted(path))"
+    case .postgres: "PostgreSQL"
+    }
+  }
+}

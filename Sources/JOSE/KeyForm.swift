@@ -1,0 +1,69 @@
+/// How a key is written down: what people compare when one tool takes a key and another does not.
+public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
+  /// What the bytes of the key are wrapped in.
+  public enum Wrapping: String, Hashable, Sendable {
+    /// A PEM block (RFC 7468).
+    case pem = "PEM"
+    /// A PEM block whose line breaks are the two characters `\n`.
+    case escapedPEM = "PEM with \\n escapes"
+    /// The Base64 of the DER alone.
+    case base64 = "bare Base64"
+    /// The Base64 of a PEM block.
+    case base64OfPEM = "Base64 of PEM"
+    /// The DER itself.
+    case der = "DER"
+  }
+
+  /// What the bytes of the key are.
+  public enum Structure: String, Hashable, Sendable {
+    /// PrivateKeyInfo (RFC 5208).
+    case pkcs8 = "PKCS#8"
+    /// ECPrivateKey (RFC 5915).
+    case sec1 = "SEC1"
+    /// RSAPrivateKey or RSAPublicKey (RFC 8017 A.1).
+    case pkcs1 = "PKCS#1"
+    /// SubjectPublicKeyInfo (RFC 5280 §4.1).
+    case subjectPublicKeyInfo = "SubjectPublicKeyInfo"
+  }
+
+  /// What the bytes of the key are wrapped in.
+  public let wrapping: Wrapping
+  /// What the bytes of the key are.
+  public let structure: Structure
+  /// Whether it is a private key.
+  public let isPrivate: Bool
+
+  /// Looks at a text that holds one key, private or public, without judging the key itself.
+  ///
+  /// - Throws: what the text is instead, as a private key was expected.
+  public init(of text: [UInt8]) throws(KeyError) {
+    var der: [UInt8]
+    let shape: DERShape
+    do throws(KeyError) {
+      (der, shape) = try KeyText.der(of: text, .privateKey)
+    } catch .publicKey {
+      (der, shape) = try KeyText.der(of: text, .publicKey)
+    }
+    wipe(&der)
+    wrapping = Self.wrapping(of: text)
+    switch shape {
+    case .pkcs8: (structure, isPrivate) = (.pkcs8, true)
+    case .sec1: (structure, isPrivate) = (.sec1, true)
+    case .rsaPrivate: (structure, isPrivate) = (.pkcs1, true)
+    case .rsaPublic: (structure, isPrivate) = (.pkcs1, false)
+    default: (structure, isPrivate) = (.subjectPublicKeyInfo, false)
+    }
+  }
+
+  /// `PEM, PKCS#8`.
+  public var description: String { "\(wrapping.rawValue), \(structure.rawValue)" }
+
+  private static func wrapping(of text: [UInt8]) -> Wrapping {
+    if text.contains(where: { $0 >= 0x7F || ($0 < 0x20 && !(0x09...0x0D).contains($0)) }) { return .der }
+    if text.firstRange(of: Array("-----BEGIN".utf8)) != nil {
+      return text.firstRange(of: Array("\\n".utf8)) == nil ? .pem : .escapedPEM
+    }
+    // The Base64 of "-----BEGIN", as far as it does not depend on what follows.
+    return text.firstRange(of: Array("LS0tLS1CRUdJTi".utf8)) == nil ? .base64 : .base64OfPEM
+  }
+}

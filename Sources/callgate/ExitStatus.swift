@@ -1,0 +1,18 @@
+import ArgumentParser
+
+/// How a command ends: the names of sysexits.h.
+enum ExitStatus: Int32 {
+  /// The command was used wrongly (`EX_USAGE`).
+  case usage = 64
+  /// Talkdesk or the network did not answer (`EX_UNAVAILABLE`).
+  case unavailable = 69
+  /// A fault of this program (`EX_SOFTWARE`).
+  case `internal` = 70
+  /// Somebody said no: the rules, Talkdesk or the file system (`EX_NOPERM`).
+  case refused = 77
+  /// The configuration is wrong or incomplete (`EX_CONFIG`).
+  case configuration = 78
+
+  /// What to throw from a command to end this way, everything having been said.
+  var exit: ExitCode { ExitCode(rawValue) }
+}

@@ -1,0 +1,8 @@
+import ArgumentParser
+
+/// `callgate key`: makes keys and says what a key is.
+struct KeyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "key", abstract: "Makes a private key, or says what a key is.",
+    subcommands: [KeyGenerateCommand.self, KeyInspectCommand.self])
+}

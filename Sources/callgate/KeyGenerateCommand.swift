@@ -1,0 +1,52 @@
+import ArgumentParser
+import Gateway
+
+/// `callgate key generate`: a new key for the OAuth client.
+struct KeyGenerateCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "generate",
+    abstract: "Makes a new private key.",
+    discussion: """
+      Prints the lines TD_KEY_ALGORITHM= and TD_PRIVATE_KEY=, then the public key as PEM. With --out the private key \
+      goes into a new file of mode 0600 instead, and the line TD_PRIVATE_KEY_FILE= names it.
+
+      Examples:
+        callgate key generate
+        callgate key generate --algorithm PS256 --out talkdesk.pem
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      "What the key is for: \(NewKey.algorithms.joined(separator: ", ")).", valueName: "algorithm"))
+  var algorithm = "ES256"
+
+  @Option(help: ArgumentHelp("A file for the private key; it must not exist yet.", valueName: "file"))
+  var out: String?
+
+  func validate() throws {
+    guard NewKey.algorithms.contains(algorithm) else {
+      throw ValidationError("\(NewKey.Failure.unknownAlgorithm(algorithm))")
+    }
+  }
+
+  func run() throws {
+    do throws(NewKey.Failure) {
+      let key = try NewKey(algorithm: algorithm)
+      let line = if let out { try key.write(to: out) } else { try key.variableLine() }
+      Output.line(key.algorithmLine)
+      Output.line(line)
+      Output.text(key.publicKey)
+    } catch {
+      Output.message("key generate: \(error)")
+      throw exit(for: error).exit
+    }
+  }
+
+  private func exit(for failure: NewKey.Failure) -> ExitStatus {
+    switch failure {
+    case .unknownAlgorithm, .exists, .unusablePath: .usage
+    case .refused: .refused
+    case .generation, .incomplete: .internal
+    }
+  }
+}

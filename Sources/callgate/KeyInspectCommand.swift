@@ -1,0 +1,51 @@
+import ArgumentParser
+import Foundation
+import Gateway
+
+/// `callgate key inspect`: what a key is.
+struct KeyInspectCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "inspect",
+    abstract: "Says what a key is, and shows nothing of its private half.",
+    discussion: """
+      Prints the key's form, type, curve or size, the algorithms it fits, and the SHA-256 fingerprint of its public \
+      half. Without a file it looks at TD_PRIVATE_KEY (or TD_PRIVATE_KEY_FILE).
+
+      Examples:
+        callgate key inspect talkdesk.pem
+        callgate key inspect - < talkdesk.pem
+
+      Exit status: 0 if it is a key that can be used, 78 if not.
+      """)
+
+  @Argument(help: "The file that holds the key, or - for standard input.")
+  var file: String?
+
+  func run() throws {
+    let source: KeyReport.Source =
+      switch file {
+      case "-": .bytes(Self.standardInput())
+      case let path?: .file(path)
+      case nil: .environment
+      }
+    do throws(KeyReport.Failure) {
+      let report = try KeyReport(
+        source, environment: ProcessInfo.processInfo.environment, files: .system)
+      for line in report.lines { Output.line(line) }
+    } catch {
+      Output.message(error.description)
+      throw ExitStatus.configuration.exit
+    }
+  }
+
+  /// Standard input, up to more than any key has.
+  private static func standardInput() -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count <= 65_536 {
+      let chunk = FileHandle.standardInput.availableData
+      if chunk.isEmpty { break }
+      bytes += chunk
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,17 @@
+import ArgumentParser
+import Gateway
+
+/// `callgate reference`: prints the documents that are made from the settings' declarations. For those who work on
+/// the gateway, hence not listed in the help.
+struct ReferenceCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reference", abstract: "Prints docs/configuration.md, or README's table of variables.",
+    shouldDisplay: false)
+
+  @Flag(help: "Print the table of variables alone, as it stands in README.md.")
+  var variables = false
+
+  func run() {
+    Output.text(variables ? ConfigurationReference.variables : ConfigurationReference.document)
+  }
+}

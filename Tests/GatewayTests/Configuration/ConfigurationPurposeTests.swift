@@ -1,0 +1,110 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct ConfigurationPurposeTests {
+  @Test func `what must be there depends on the purpose`() {
+    let needed: [ConfigurationPurpose: (credential: Bool, caller: Bool)] = [
+      .serve: (true, true), .check: (true, true), .token: (true, false), .sandbox: (false, false),
+      .explain: (false, false), .migrate: (false, false),
+    ]
+    for purpose in ConfigurationPurpose.allCases {
+      let problems = Fixture.problems(environment: [:], for: purpose)
+      #expect(
+        problems.contains { $0.hasPrefix("TD_CLIENT_ID: missing") } == needed[purpose]?.credential,
+        "\(purpose)")
+      #expect(
+        problems.contains { $0.hasPrefix("callers: nobody may call") } == needed[purpose]?.caller,
+        "\(purpose)")
+    }
+  }
+
+  @Test func `explain and the sandbox open none of the credential's files, and explain none of the callers'`()
+    throws
+  {
+    let yaml = """
+      talkdesk: { account: acme, client_id: c, key_id: k, private_key_file: /missing/key }
+      callers:
+        - { id: a, basic: { username: a, password_file: /missing/password } }
+        - { id: b, jwt: { issuer: i, audience: a, jwks_file: /missing/set } }
+      """
+    let explained = try Fixture.load(yaml, environment: [:], for: .explain).configuration
+    #expect(explained.callers.map(\.id) == ["a", "b"])
+    #expect(explained.files == ["config.yaml"])
+    guard case .basic(_, let digest) = explained.callers[0].proof else { return }
+    #expect(digest == .unmatchable)
+    #expect(
+      Fixture.problems(yaml, environment: [:], for: .sandbox) == [
+        "config.yaml:3:51: callers.a.basic.password_file: cannot read \"/missing/password\": there is no such file — "
+          + "check the path",
+        "config.yaml:4:56: callers.b.jwt.jwks_file: cannot read \"/missing/set\": there is no such file — "
+          + "check the path",
+      ])
+  }
+
+  @Test func `the sandbox listens on loopback, lets everybody in and keeps its state in memory`() throws {
+    let configuration = try Fixture.load(environment: [:], for: .sandbox).configuration
+    #expect(configuration.listen.host == "127.0.0.1")
+    #expect(configuration.allowAnonymous)
+    #expect(configuration.talkdesk.upstream == nil)
+    guard case .memory = configuration.store else {
+      Issue.record("another store")
+      return
+    }
+    let closed = try Fixture.load("allow_anonymous: false", environment: [:], for: .sandbox).configuration
+    #expect(!closed.allowAnonymous)
+  }
+
+  @Test func `the sandbox goes beyond loopback only if the flag says so`() throws {
+    let flagged = try Fixture.load(environment: [:], host: "0.0.0.0", for: .sandbox).configuration
+    #expect(flagged.listen.host == "0.0.0.0")
+    let loopback = try Fixture.load(environment: ["HOST": "::1"], for: .sandbox).configuration
+    #expect(loopback.listen.host == "::1")
+    let remedy = "use 127.0.0.1, or say --host 0.0.0.0"
+    #expect(
+      Fixture.problems(environment: ["HOST": "0.0.0.0"], for: .sandbox) == [
+        "HOST: the sandbox lets everybody in and listens beyond this machine only on request — \(remedy)"
+      ])
+    #expect(
+      Fixture.problems("listen: { host: 0.0.0.0 }", environment: [:], for: .sandbox) == [
+        "config.yaml:1:17: listen.host: the sandbox lets everybody in and listens beyond this machine only on request "
+          + "— \(remedy)"
+      ])
+  }
+
+  @Test func `the sandbox refuses to run on Heroku`() {
+    #expect(
+      Fixture.problems(environment: ["DYNO": "web.1"], for: .sandbox) == [
+        "--sandbox: lets everybody in, and DYNO says this is Heroku — set Talkdesk's credential and leave --sandbox out"
+      ])
+  }
+
+  @Test func `the sandbox says that a credential beside it is not used`() throws {
+    let loaded = try Fixture.load(for: .sandbox)
+    #expect(loaded.configuration.talkdesk.upstream == nil)
+    #expect(
+      loaded.notices.map(\.description) == [
+        "--sandbox: Talkdesk's credential is not used (TD_CLIENT_ID, TD_PRIVATE_KEY)"
+      ])
+  }
+
+  @Test func `anonymous access must be written down, and is noted`() throws {
+    let environment = Fixture.changed(["DEFAULT_USERNAME": nil, "DEFAULT_PASSWORD": nil])
+    #expect(
+      Fixture.problems(environment: environment) == [
+        "callers: nobody may call: no caller is configured, and anonymous access is not allowed — set DEFAULT_USERNAME "
+          + "and DEFAULT_PASSWORD, list callers in the YAML file, or let everybody in with "
+          + "CALLGATE_ALLOW_ANONYMOUS=true (allow_anonymous: true)"
+      ])
+    #expect(Fixture.problems("callers: []", environment: environment).count == 1)
+    let open = try Fixture.load("allow_anonymous: true", environment: environment)
+    #expect(open.configuration.allowAnonymous)
+    #expect(open.notices.map(\.place) == [.file("config.yaml", line: 1, column: 18)])
+    for word in ["on", "yes", "True", "1"] {
+      #expect(
+        Fixture.problems("allow_anonymous: \(word)", environment: environment) == [
+          "config.yaml:1:18: allow_anonymous: \"\(word)\" is neither true nor false — write true or false"
+        ])
+    }
+  }
+}

@@ -21,6 +21,11 @@ public enum Base64URL {
     Base64Codec.encode(bytes, alphabet: Base64Codec.urlAlphabet, padding: false)
   }
 
+  /// Appends the text without padding.
+  static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
+    Base64Codec.append(bytes, alphabet: Base64Codec.urlAlphabet, padding: false, to: &text)
+  }
+
   /// The bytes of a text, nil if it has padding, white space, a foreign character or non-zero trailing bits: each
   /// byte string has exactly one text, so no two different tokens are the same one.
   public static func decode(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
@@ -49,11 +54,19 @@ enum Base64Codec {
 
   static func encode(_ bytes: [UInt8], alphabet: [UInt8], padding: Bool) -> String {
     var text: [UInt8] = []
-    text.reserveCapacity((bytes.count + 2) / 3 * 4)
+    append(bytes, alphabet: alphabet, padding: padding, to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  static func append(_ bytes: [UInt8], alphabet: [UInt8], padding: Bool, to text: inout [UInt8]) {
+    text.reserveCapacity(text.count + (bytes.count + 2) / 3 * 4)
     var index = 0
     while index + 2 < bytes.count {
       let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
-      for shift in [18, 12, 6, 0] as [UInt32] { text.append(alphabet[Int(group >> shift & 63)]) }
+      text.append(alphabet[Int(group >> 18)])
+      text.append(alphabet[Int(group >> 12 & 63)])
+      text.append(alphabet[Int(group >> 6 & 63)])
+      text.append(alphabet[Int(group & 63)])
       index += 3
     }
     if bytes.count - index == 1 {
@@ -67,7 +80,6 @@ enum Base64Codec {
       text.append(alphabet[Int(group << 2 & 63)])
       if padding { text += "=".utf8 }
     }
-    return String(decoding: text, as: UTF8.self)
   }
 
   static func decode(_ text: some BidirectionalCollection<UInt8>, values: [UInt8], padding: Bool) -> [UInt8]?

@@ -31,6 +31,8 @@ extension JSONObject {
   /// The object as UTF-8 without white space.
   public func serialized() -> [UInt8] {
     var bytes: [UInt8] = []
+    // An ordinary member takes about that much: most objects are written without growing the array.
+    bytes.reserveCapacity(48 * members.count)
     append(to: &bytes)
     return bytes
   }
@@ -57,10 +59,12 @@ public enum JSONText {
   public static func append(_ string: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     let start = bytes.count
+    // One copy, then a look at it without a branch per byte.
+    bytes.append(contentsOf: string.utf8)
     var needsEscape = false
-    for byte in string.utf8 {
+    for index in start..<bytes.count {
+      let byte = bytes[index]
       needsEscape = needsEscape || byte < 0x20 || byte == 0x22 || byte == 0x5C || byte >= 0x7F
-      bytes.append(byte)
     }
     if needsEscape {
       // Rare: the copy just made is taken back and written anew.

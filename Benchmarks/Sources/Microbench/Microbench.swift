@@ -23,6 +23,6 @@ struct Microbench {
   private typealias Family = @Sendable (Double) throws -> [Figure]
   private static let families: [String: [Family]] = [
     "assertion": [SigningFigures.assertion],
-    "all": [JSONFigures.measure, SigningFigures.signature],
+    "all": [HTTPFigures.measure, JSONFigures.measure, SigningFigures.signature],
   ]
 }

@@ -38,12 +38,13 @@ public enum ClientAssertion {
       header: ["kid": .string(keyID), "typ": "JWT"], payload: claims.serialized(), with: signer)
   }
 
+  private static let digits = Array("0123456789abcdef".utf8)
+
   /// A random UUID (RFC 9562 §5.4), 122 bits from the system's generator, as in Talkdesk's samples.
   public static func freshID() -> String {
     var generator = SystemRandomNumberGenerator()
     let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
     let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-    let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
     text.reserveCapacity(36)
     for place in 0..<32 {

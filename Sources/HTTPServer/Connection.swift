@@ -114,6 +114,12 @@ final class Connection: EventReceiver {
     resume()
   }
 
+  /// A deferred answer will not come, on purpose.
+  func abandon() {
+    guard machine.phase == .handling else { return }
+    close()
+  }
+
   private func resume() {
     flush()
     pump()

@@ -43,6 +43,14 @@ public struct Exchange: ~Copyable {
     connection.answer(response, requestID, framing)
   }
 
+  /// Closes the connection and answers nothing: what a server does that breaks down. Answers to requests before this
+  /// one that are still to be sent are lost with it.
+  public mutating func closeUnanswered() {
+    guard state == .open else { return }
+    state = .answered
+    connection.close()
+  }
+
   /// Puts the answer off. The connection reads nothing meanwhile, so one request at most is with a handler.
   public mutating func deferred() -> Responder {
     precondition(state == .open, "answered or deferred already")

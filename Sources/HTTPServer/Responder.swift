@@ -18,6 +18,9 @@ public struct Responder: Sendable {
 
   /// Answers with a response that stands serialised.
   public func respond(_ response: PreparedResponse) { pending.respond(response) }
+
+  /// Closes the connection and answers nothing; see `Exchange.closeUnanswered`.
+  public func closeUnanswered() { pending.closeUnanswered() }
 }
 
 /// The one answer a `Responder`'s copies share. When the last copy goes and nobody has answered, the answer is 500: a
@@ -50,6 +53,11 @@ final class PendingAnswer: @unchecked Sendable {
     worker.loop.execute { [worker, token, requestID, framing] in
       worker.connection(token)?.deliver(response, requestID, framing)
     }
+  }
+
+  func closeUnanswered() {
+    guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    worker.loop.execute { [worker, token] in worker.connection(token)?.abandon() }
   }
 
   deinit {

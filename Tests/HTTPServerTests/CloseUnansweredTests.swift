@@ -1,0 +1,62 @@
+import HTTP
+import HTTPServer
+import Platform
+import Testing
+
+/// Closes instead of answering: at once, or from another thread.
+private struct Closes: RequestHandler {
+  let later: Bool
+
+  func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
+    guard request.equals(request.path, "/close") else {
+      return exchange.respond(Response(status: .ok, content: Array("answered".utf8)))
+    }
+    guard later else {
+      exchange.closeUnanswered()
+      // The first word counts.
+      return exchange.respond(Response(status: .ok))
+    }
+    let responder = exchange.deferred()
+    Task {
+      responder.closeUnanswered()
+      responder.respond(Response(status: .ok))
+    }
+  }
+
+  func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
+    Response(status: .badRequest)
+  }
+}
+
+@Suite struct CloseUnansweredTests {
+  /// Everything that comes back on one connection.
+  private func send(_ text: String, to address: SocketAddress) throws -> String {
+    let socket = try StreamSocket(connectedTo: address)
+    #expect(socket.send(Array(text.utf8)) == .bytes(text.utf8.count))
+    var received: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      switch socket.receive(into: &buffer) {
+      case .bytes(0): return String(decoding: received, as: UTF8.self)
+      case .bytes(let count): received += buffer[..<count]
+      case .wouldBlock: continue
+      case .failed(let error): throw error
+      }
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a connection can be closed without an answer, and the server goes on`(later: Bool) async throws {
+    let loops = try EventLoopGroup(count: 1)
+    let address = try #require(SocketAddress("127.0.0.1:0"))
+    let server = Server(address: address, loops: loops, handler: Closes(later: later))
+    let bound = try server.start()
+    // What is pipelined behind is not answered either.
+    let text = "GET /close HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    #expect(try send(text, to: bound) == "")
+    #expect(try send("GET / HTTP/1.0\r\n\r\n", to: bound).hasSuffix("answered"))
+    await server.shutdown(within: .seconds(5))
+    #expect(server.connectionCount == 0)
+    loops.shutdown()
+  }
+}

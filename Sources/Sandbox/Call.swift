@@ -1,0 +1,36 @@
+import HTTP
+
+/// What the emulator looks at in a request, copied out of it: the endpoints judge this and never touch a connection.
+struct Call: Sendable {
+  /// The method.
+  var method: Method
+  /// Every `Content-Type` field; more than one is refused.
+  var contentTypes: [String] = []
+  /// Every `Authorization` field; more than one is refused.
+  var authorizations: [String] = []
+  /// The `Host` field: a proxy that keeps its client's is a known mistake.
+  var host: String?
+  /// The `User-Agent` field.
+  var userAgent: String?
+  /// The `traceparent` field (W3C Trace Context).
+  var traceparent: String?
+  /// The `Sec-Fetch-Site` field: how a browser relates the page that asks to this server.
+  var fetchSite: String?
+  /// The content.
+  var content: [UInt8] = []
+
+  /// Whether the content is said to be of a media type; parameters such as `charset` are passed over.
+  func hasContent(ofType mediaType: String) -> Bool {
+    guard contentTypes.count == 1 else { return false }
+    let named = contentTypes[0].prefix { $0 != ";" && $0 != " " && $0 != "\t" }
+    return named.lowercased() == mediaType
+  }
+
+  /// The credentials of an authentication scheme, or nil when the request does not use it.
+  func credentials(scheme: String) -> String? {
+    guard authorizations.count == 1 else { return nil }
+    let parts = authorizations[0].split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].lowercased() == scheme else { return nil }
+    return String(parts[1])
+  }
+}

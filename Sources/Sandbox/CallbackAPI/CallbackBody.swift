@@ -1,0 +1,106 @@
+import HTTP
+import JSON
+
+/// The body of `POST /calls/callback`, validated by the strictest reading of everything known about it: both numbers,
+/// all five properties of every field, and nothing else. What passes here satisfies every account's backend.
+struct CallbackBody: Hashable, Sendable {
+  /// Who is called.
+  var contactPhoneNumber: String
+  /// The account's number.
+  var talkdeskPhoneNumber: String
+  /// `context` as sent.
+  var context: JSONValue?
+
+  /// Values `data_type` may have.
+  static let dataTypes = ["phone", "text", "url"]
+  private static let fieldProperties = ["name", "display_name", "tooltip_text", "data_type", "value"]
+
+  /// Validates a body. Shape (not JSON, missing, of the wrong type, unknown) is 400; values are 422. All problems of
+  /// the worse kind are named at once.
+  init(parsing content: [UInt8], phoneNumbers: [String]?) throws(TalkdeskError) {
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: content)
+    } catch {
+      throw TalkdeskError(status: .badRequest, code: "malformed_json", message: "The body is not valid JSON")
+    }
+    var findings = Findings()
+    guard let object = value.object else {
+      throw TalkdeskError(status: .badRequest, code: "malformed_body", message: "The body is not an object")
+    }
+    findings.refuseUnknown(
+      in: object, known: ["talkdesk_phone_number", "contact_phone_number", "context"], prefix: "")
+    let contact = findings.string("contact_phone_number", in: object, prefix: "")
+    let own = findings.string("talkdesk_phone_number", in: object, prefix: "")
+    if let contact, !Self.isE164(contact) {
+      findings.value("contact_phone_number", "is not an E.164 number")
+    }
+    if let own {
+      if !Self.isE164(own) {
+        findings.value("talkdesk_phone_number", "is not an E.164 number")
+      } else if let phoneNumbers, !phoneNumbers.contains(own) {
+        findings.value("talkdesk_phone_number", "is not a number of this account")
+      }
+    }
+    if let context = object["context"] { Self.check(context: context, &findings) }
+    try findings.throwIfAny()
+    guard let contact, let own else {
+      throw TalkdeskError(status: .badRequest, code: "malformed_body", message: "The body is incomplete")
+    }
+    contactPhoneNumber = contact
+    talkdeskPhoneNumber = own
+    self.context = object["context"]
+  }
+
+  private static func check(context: JSONValue, _ findings: inout Findings) {
+    guard let context = context.object else { return findings.shape("context", "is not an object") }
+    findings.refuseUnknown(in: context, known: ["fields"], prefix: "context.")
+    guard let fields = context["fields"] else { return findings.shape("context.fields", "is missing") }
+    guard let fields = fields.array else { return findings.shape("context.fields", "is not an array") }
+    var names: Set<String> = []
+    for (index, field) in fields.enumerated() {
+      let place = "context.fields[\(index)]"
+      guard let field = field.object else {
+        findings.shape(place, "is not an object")
+        continue
+      }
+      findings.refuseUnknown(in: field, known: fieldProperties, prefix: place + ".")
+      var properties: [String: String] = [:]
+      for property in fieldProperties {
+        properties[property] = findings.string(property, in: field, prefix: place + ".")
+      }
+      if let name = properties["name"] {
+        if name.isEmpty { findings.value(place + ".name", "is empty") }
+        if !names.insert(name).inserted { findings.value(place + ".name", "is not unique") }
+      }
+      guard let dataType = properties["data_type"] else { continue }
+      guard dataTypes.contains(dataType) else {
+        findings.value(place + ".data_type", "is not one of phone, text, url")
+        continue
+      }
+      guard let value = properties["value"] else { continue }
+      if dataType == "phone" && !isE164(value) { findings.value(place + ".value", "is not an E.164 number") }
+      if dataType == "url" && !isURI(value) { findings.value(place + ".value", "is not a URI") }
+    }
+  }
+
+  /// `+`, a digit that is not 0, and one to 14 more.
+  static func isE164(_ text: String) -> Bool {
+    let octets = Array(text.utf8)
+    return (3...16).contains(octets.count) && octets[0] == UInt8(ascii: "+") && octets[1] != UInt8(ascii: "0")
+      && octets[1...].allSatisfy { (0x30...0x39).contains($0) }
+  }
+
+  /// A scheme, a colon and something after it, in the characters of RFC 3986.
+  static func isURI(_ text: String) -> Bool {
+    let octets = Array(text.utf8)
+    guard let colon = octets.firstIndex(of: UInt8(ascii: ":")), colon > 0, colon + 1 < octets.count else {
+      return false
+    }
+    let isLetter: (UInt8) -> Bool = { (0x61...0x7A).contains($0 | 0x20) }
+    let isScheme =
+      isLetter(octets[0])
+      && octets[..<colon].allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0) }
+    return isScheme && octets.allSatisfy { (0x21...0x7E).contains($0) && !"\"<>\\^`{|}".utf8.contains($0) }
+  }
+}

@@ -1,0 +1,56 @@
+import HTTP
+import JSON
+import Platform
+import Synchronization
+
+/// `POST /calls/callback` as a whole: the endpoint's judgement, the fault that hits it, the ring and the journal.
+struct CallbackService: Sendable {
+  /// The path under the API's base URL.
+  static let path = "/calls/callback"
+
+  let endpoint: CallbackEndpoint
+
+  /// Acts on a POST and says how it ends.
+  func act(_ call: Call, baseURL: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Ending {
+    let fault = state.withLock { $0.faults.take(.callback) }
+    var record = CallbackRecord(
+      time: now, outcome: .fault, host: call.host, traceparent: call.traceparent, traceID: Identifier.random()
+    )
+    var ending: Ending
+    if let fault, fault.preventsAction {
+      record.outcome = fault.drop == nil ? .fault : .droppedBefore
+      let reply = fault.refusal().map { fault.apply(to: $0, isRefusalOfTheRequest: false) }
+      ending = Ending(reply, after: fault.delay)
+    } else {
+      ending = answer(endpoint.judge(call, audience: baseURL, now: now), fault, &record)
+    }
+    ending.reply?.fields["platform-tid"] = record.traceID
+    record.status = ending.reply?.status.code
+    state.withLock { $0.journal.record(record) }
+    return ending
+  }
+
+  private func answer(
+    _ judgement: CallbackEndpoint.Judgement, _ fault: Fault?, _ record: inout CallbackRecord
+  ) -> Ending {
+    record.tokenScope = judgement.tokenScope
+    var reply: Reply
+    let isRefusal: Bool
+    switch judgement.result {
+    case .failure(let error):
+      record.outcome = .refused
+      isRefusal = true
+      reply = .json(error.status, error.content)
+      if error.status == .unauthorized { reply.fields["WWW-Authenticate"] = "Bearer" }
+    case .success(let body):
+      record.outcome = fault?.drop == .after ? .droppedAfter : .accepted
+      record.body = body
+      isRefusal = false
+      // Talkdesk documents neither the status nor a body of success; clients have to take any 2xx.
+      reply = .json(.created, Array("{}".utf8))
+    }
+    guard let fault else { return Ending(reply) }
+    let answered = fault.drop == .after ? nil : fault.apply(to: reply, isRefusalOfTheRequest: isRefusal)
+    return Ending(answered, after: fault.delay)
+  }
+}

@@ -1,0 +1,53 @@
+import HTTP
+import JSON
+
+/// Collects what is wrong with a body, so that one answer names it all.
+struct Findings {
+  private var shapes: [TalkdeskError.Field] = []
+  private var values: [TalkdeskError.Field] = []
+
+  /// Something that makes the body another shape than the documented one.
+  mutating func shape(_ name: String, _ description: String) {
+    shapes.append(TalkdeskError.Field(name: name, description: description))
+  }
+
+  /// A value of the right type that cannot be taken.
+  mutating func value(_ name: String, _ description: String) {
+    values.append(TalkdeskError.Field(name: name, description: description))
+  }
+
+  /// Notes every member that is not known.
+  mutating func refuseUnknown(in object: JSONObject, known: [String], prefix: String) {
+    for member in object.members where !known.contains(member.name) {
+      shape(prefix + member.name, "is unknown")
+    }
+  }
+
+  /// A member that has to be there and be a string.
+  mutating func string(_ name: String, in object: JSONObject, prefix: String) -> String? {
+    guard let value = object[name] else {
+      shape(prefix + name, "is missing")
+      return nil
+    }
+    guard let string = value.string else {
+      shape(prefix + name, "is not a string")
+      return nil
+    }
+    return string
+  }
+
+  /// Ends the validation if anything was found: the shape first, since values of a wrong shape mean little.
+  func throwIfAny() throws(TalkdeskError) {
+    if !shapes.isEmpty {
+      throw TalkdeskError(
+        status: .badRequest, code: "malformed_body", message: "The body is not what this operation takes",
+        fields: shapes)
+    }
+    if !values.isEmpty {
+      throw TalkdeskError(
+        status: .unprocessableContent, code: "invalid_body",
+        message: "The body has values that cannot be taken",
+        fields: values)
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import HTTP
+import JSON
+
+/// A refusal of `/_sandbox/`, which speaks the gateway's language (RFC 9457) and not Talkdesk's.
+struct ControlRefusal: Error, Hashable, Sendable {
+  /// The status.
+  var status: Status
+  /// The code.
+  var code: String
+  /// What is wrong with the request.
+  var detail: String
+  /// What is wrong where.
+  var fields: [TalkdeskError.Field] = []
+  /// The methods to name in `Allow`, where the method was the trouble.
+  var allow: [Method] = []
+
+  /// A fault that cannot be understood.
+  static func invalid(_ fields: [TalkdeskError.Field]) -> Self {
+    Self(
+      status: .unprocessableContent, code: "invalid_request", detail: "The fault is not valid.",
+      fields: fields)
+  }
+
+  /// The answer. `instance` is the request's id.
+  func reply(instance: String) -> Reply {
+    var members = JSONObject()
+    members.append("type", .string("urn:callgate:problem:\(code)"))
+    members.append("title", .string(status.reason))
+    members.append("status", .number(JSONNumber(Int64(status.code))))
+    members.append("detail", .string(detail))
+    members.append("instance", .string(instance))
+    members.append("code", .string(code))
+    members.append("message", .string(status.reason))
+    if !fields.isEmpty {
+      members.append(
+        "fields",
+        .array(
+          fields.map { field in
+            var member = JSONObject()
+            member.append("name", .string(field.name))
+            member.append("description", .string(field.description))
+            return .object(member)
+          }))
+    }
+    return Reply(
+      status, contentType: "application/problem+json", content: JSONValue.object(members).serialized(),
+      fields: allow.isEmpty ? [:] : ["Allow": allow.map(\.rawValue).joined(separator: ", ")])
+  }
+}

@@ -1,0 +1,225 @@
+extension DemoClient {
+  /// The page's script. Everything shown goes through `textContent`, so nothing that is fetched can become markup.
+  static let script = #"""
+    "use strict";
+    const $ = (id) => document.getElementById(id);
+    let claims = null;
+
+    function say(id, text, good) {
+      const place = $(id);
+      place.textContent = text;
+      place.className = good === undefined ? "" : good ? "good" : "bad";
+    }
+
+    function pretty(text) {
+      try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
+    }
+
+    function problem(status, text) {
+      try {
+        const { code, detail } = JSON.parse(text);
+        if (status === 404 && code === "not_found") return "404: no gateway here. Start callgate serve --sandbox.";
+        return `${status} ${code ?? ""}${detail ? ": " + detail : ""}`;
+      } catch { return String(status); }
+    }
+
+    // Runs a request, shows what came of it beside the button, and looks again at what Talkdesk saw.
+    async function attempt(place, work) {
+      say(place, "asking…");
+      try {
+        const [words, good] = await work();
+        say(place, words, good);
+      } catch {
+        say(place, "no answer", false);
+      }
+      await refresh();
+    }
+
+    function decode(token) {
+      const part = token.split(".")[1].replace(/-/g, "+").replace(/_/g, "/");
+      const bytes = Uint8Array.from(atob(part), (c) => c.charCodeAt(0));
+      return JSON.parse(new TextDecoder().decode(bytes));
+    }
+
+    const meanings = {
+      iss: "issuer", aud: "audience", exp: "expires", nbf: "not before", iat: "issued", jti: "token id",
+      cid: "client", gty: "grant", scp: "scopes",
+    };
+
+    function showToken(token) {
+      $("raw").textContent = token;
+      $("token").hidden = false;
+      const list = $("claims");
+      list.replaceChildren();
+      try { claims = decode(token); } catch { claims = null; }
+      for (const [name, value] of Object.entries(claims ?? {})) {
+        const term = document.createElement("dt");
+        term.textContent = meanings[name] ? `${name} · ${meanings[name]}` : name;
+        const data = document.createElement("dd");
+        data.textContent = ["exp", "nbf", "iat"].includes(name)
+          ? `${value} (${new Date(value * 1000).toLocaleTimeString()})`
+          : Array.isArray(value) ? value.join(" ") : String(value);
+        list.append(term, data);
+      }
+      $("life").max = claims ? Math.max(1, claims.exp - claims.iat) : 1;
+      tick();
+    }
+
+    function tick() {
+      if (!claims) {
+        $("left").textContent = $("left-words").textContent = "";
+        $("life").value = 0;
+        return;
+      }
+      const left = Math.max(0, Math.round(claims.exp - Date.now() / 1000));
+      $("left").textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+      $("left-words").textContent = left > 0 ? "left of this token" : "expired: fetch another";
+      $("life").value = left;
+    }
+
+    const fetchToken = () => attempt("token-status", async () => {
+      const answer = await fetch("/access", { cache: "no-store" });
+      const text = await answer.text();
+      if (answer.status !== 200) return [problem(answer.status, text), false];
+      showToken(text);
+      return ["200: authorized", true];
+    });
+
+    const probe = () => attempt("token-status", async () => {
+      const answer = await fetch("/access?probe", { cache: "no-store" });
+      const text = await answer.text();
+      return answer.status === 204 ? ["204: would be authorized", true] : [problem(answer.status, text), false];
+    });
+
+    function callBody() {
+      const body = { contact_phone_number: $("phone").value.trim() };
+      if ($("own").value.trim()) body.talkdesk_phone_number = $("own").value.trim();
+      if ($("issue").value.trim()) body.context = { issue: $("issue").value.trim() };
+      return JSON.stringify(body);
+    }
+
+    function call(validateOnly) {
+      if (!$("call").reportValidity()) return;
+      attempt("call-status", async () => {
+        const answer = await fetch("/calls/callback" + (validateOnly ? "?validate" : ""), {
+          method: "POST", headers: { "Content-Type": "application/json" }, body: callBody(), cache: "no-store",
+        });
+        const text = await answer.text();
+        $("call-answer").textContent = pretty(text);
+        $("call-answer").hidden = text === "";
+        if (!answer.ok) return [problem(answer.status, text), false];
+        return [`${answer.status}: ${validateOnly ? "valid" : "accepted"}`, true];
+      });
+    }
+
+    const faults = [
+      ["Token: refused", { endpoint: "token", status: 401 }],
+      ["Token: 503", { endpoint: "token", status: 503, retry_after: 3 }],
+      ["Token: 3 s late", { endpoint: "token", delay_ms: 3000 }],
+      ["Token: no answer", { endpoint: "token", drop: "before" }],
+      ["Token: not JSON", { endpoint: "token", body: "<html>gateway</html>" }],
+      ["Token: lives 20 s", { endpoint: "token", expires_in: 20 }],
+      ["Callback: 429", { endpoint: "callback", status: 429, retry_after: 5 }],
+      ["Callback: 500", { endpoint: "callback", status: 500 }],
+      ["Callback: 401 once", { endpoint: "callback", status: 401 }],
+      ["Callback: rings, no answer", { endpoint: "callback", drop: "after" }],
+      ["Callback: empty 202", { endpoint: "callback", status: 202, body: "" }],
+    ];
+
+    const post = (fault) => attempt("fault-status", async () => {
+      const answer = await fetch("/_sandbox/faults", {
+        method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(fault),
+      });
+      return answer.ok
+        ? ["waiting for the next request", true] : [problem(answer.status, await answer.text()), false];
+    });
+
+    const clearFaults = () => attempt("fault-status", async () => {
+      const answer = await fetch("/_sandbox/faults", { method: "DELETE" });
+      return answer.ok ? ["forgotten", true] : [problem(answer.status, await answer.text()), false];
+    });
+
+    function rows(id, entries, cells) {
+      $(id).replaceChildren(...entries.slice(-8).reverse().map((entry) => {
+        const row = document.createElement("tr");
+        for (const text of cells(entry)) {
+          const cell = document.createElement("td");
+          cell.textContent = text ?? "";
+          row.append(cell);
+        }
+        return row;
+      }));
+    }
+
+    const clock = (time) => new Date(time).toLocaleTimeString();
+    const about = (context) => (context?.fields ?? []).map((field) => `${field.name}: ${field.value}`).join(", ");
+
+    async function json(path) {
+      const answer = await fetch(path, { cache: "no-store" });
+      if (!answer.ok) throw new Error(path);
+      return answer.json();
+    }
+
+    async function refresh() {
+      try {
+        const [exchanges, callbacks, waiting] = await Promise.all(
+          ["exchanges", "callbacks", "faults"].map((name) => json("/_sandbox/" + name)));
+        rows("exchanges", exchanges.exchanges, (e) => [
+          clock(e.time), e.status ?? "–", e.error ? `${e.outcome} (${e.error})` : e.outcome,
+          e.granted_scope ?? e.scope, e.jti?.slice(0, 8),
+        ]);
+        const calls = [...callbacks.callbacks, ...callbacks.refused].sort((a, b) => (a.time < b.time ? -1 : 1));
+        rows("callbacks", calls, (c) => [
+          clock(c.time), c.status ?? "–", c.outcome, c.contact_phone_number, about(c.context),
+        ]);
+        $("waiting").replaceChildren(...waiting.faults.slice(0, 20).map((fault) => {
+          const item = document.createElement("li");
+          item.textContent = JSON.stringify(fault);
+          return item;
+        }));
+      } catch { /* The server is gone; the next refresh tries again. */ }
+    }
+
+    const quoted = (text) => "'" + text.replace(/'/g, "'\\''") + "'";
+
+    function showCommands() {
+      $("curl-access").textContent = `curl -sS ${location.origin}/access`;
+      $("curl-call").textContent = `curl -sS ${location.origin}/calls/callback `
+        + `-H 'Content-Type: application/json' -d ${quoted(callBody())}`;
+    }
+
+    async function copy(button) {
+      const source = $(button.dataset.copy);
+      try {
+        await navigator.clipboard.writeText(source.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(source);
+        button.textContent = "Selected";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    }
+
+    for (const [label, fault] of faults) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = label;
+      button.addEventListener("click", () => post(fault));
+      $("faults").append(button);
+    }
+    for (const button of document.querySelectorAll("[data-copy]")) {
+      button.addEventListener("click", () => copy(button));
+    }
+    $("fetch-token").addEventListener("click", fetchToken);
+    $("probe").addEventListener("click", probe);
+    $("validate").addEventListener("click", () => call(true));
+    $("clear-faults").addEventListener("click", clearFaults);
+    $("call").addEventListener("submit", (event) => { event.preventDefault(); call(false); });
+    $("call").addEventListener("input", showCommands);
+    setInterval(tick, 1000);
+    setInterval(() => { if (!document.hidden) refresh(); }, 5000);
+    showCommands();
+    refresh();
+
+    """#
+}

@@ -1,0 +1,164 @@
+public import HTTP
+public import HTTPServer
+public import JOSE
+import JSON
+public import Platform
+import Synchronization
+
+/// A Talkdesk that runs on this machine: Talkdesk ID's token endpoint and the Callback API of one account, checking
+/// requests as strictly as anything known about the real ones, and misbehaving when asked to.
+///
+/// | path | what |
+/// |---|---|
+/// | `POST /oauth/token` | Talkdesk ID: an access token for a client assertion or a client secret |
+/// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
+/// | `POST /calls/callback` | the Callback API |
+/// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks` | what to do wrong, and what was seen |
+/// | `GET /` | a demo client; of use where a gateway answers on the same port |
+public final class Emulator: RequestHandler {
+  private let tokens: TokenService
+  private let callbacks: CallbackService
+  private let certificates: [UInt8]
+  private let time: any TimeSource
+  private let state = Mutex(EmulatorState())
+
+  /// Makes an emulator with a signing key of its own.
+  ///
+  /// - Parameters:
+  ///   - configuration: the account and its client.
+  ///   - time: the clock that assertions and tokens are judged by and that delays follow.
+  /// - Throws: `KeyError` when OpenSSL cannot make the signing key.
+  public init(_ configuration: EmulatorConfiguration, time: any TimeSource) throws(KeyError) {
+    let issuer = try TokenIssuer()
+    certificates = issuer.certificates
+    tokens = TokenService(configuration, issuer: issuer)
+    callbacks = CallbackService(
+      endpoint: CallbackEndpoint(issuer: issuer, phoneNumbers: configuration.phoneNumbers))
+    self.time = time
+  }
+
+  /// Says where the emulator is reached: `http://127.0.0.1:PORT`, without a slash at the end. The token URL, which
+  /// assertions must name as their audience, follows from it. Until then Talkdesk's paths answer 503.
+  public func bind(to baseURL: String) {
+    state.withLock { $0.baseURL = baseURL }
+  }
+
+  /// The token URL, once the emulator is bound.
+  public var tokenURL: String? {
+    state.withLock { $0.baseURL }.map { $0 + TokenService.path }
+  }
+
+  /// The base URL of the API, once the emulator is bound.
+  public var apiURL: String? { state.withLock { $0.baseURL } }
+
+  /// What it saw up to now.
+  var journal: Journal { state.withLock { $0.journal } }
+
+  public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let path = request.string(request.path)
+    switch path {
+    case TokenService.path, CallbackService.path:
+      talkdesk(Call(request), path: path, &exchange)
+    case "/oauth/certs", "/oauth/2023-10/certs":
+      exchange.respond(
+        certificatesReply(request.method).response)
+    default:
+      if ownsPath(of: request) {
+        handleOwnPath(request, &exchange)
+      } else {
+        let error = TalkdeskError(status: .notFound, code: "not_found", message: "There is nothing here")
+        exchange.respond(Reply.json(.notFound, error.content).response)
+      }
+    }
+  }
+
+  public func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
+    let status: Status =
+      switch failure {
+      case .malformed: .badRequest
+      case .timedOut: .requestTimeout
+      case .contentTooLarge: .contentTooLarge
+      case .targetTooLong: .uriTooLong
+      case .fieldsTooLarge: .requestHeaderFieldsTooLarge
+      case .overloaded: .serviceUnavailable
+      case .unanswered: .internalServerError
+      }
+    let error = TalkdeskError(status: status, code: "refused", message: status.reason)
+    return Reply.json(status, error.content).response
+  }
+
+  /// Whether a request is for the emulator itself and not for Talkdesk: `/` and everything under `/_sandbox/`. Such
+  /// requests may be passed on from a server that is the gateway's.
+  public func ownsPath(of request: borrowing Request) -> Bool {
+    if request.equals(request.path, "/") { return true }
+    return request.head[request.path].starts(with: ControlEndpoint.prefix.utf8)
+  }
+
+  /// Answers a request that `ownsPath` says yes to.
+  public func handleOwnPath(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let path = request.string(request.path)
+    let call = Call(request)
+    let reply: Reply
+    do throws(ControlRefusal) {
+      if path == "/" {
+        reply = try DemoClient.page(for: call)
+      } else {
+        reply = try state.withLock { (state) throws(ControlRefusal) in
+          try ControlEndpoint.answer(call, path: path, state: &state)
+        }
+      }
+    } catch {
+      reply = error.reply(instance: exchange.requestID.description)
+    }
+    exchange.respond(reply.response)
+  }
+
+  private func talkdesk(_ call: Call, path: String, _ exchange: inout Exchange) {
+    let isTokens = path == TokenService.path
+    guard call.method == .post else {
+      let content =
+        isTokens
+        ? TokenRefusal.content(error: "invalid_request", explanation: "the method is not POST")
+        : TalkdeskError(
+          status: .methodNotAllowed, code: "method_not_allowed", message: "The method is not POST"
+        )
+        .content
+      return exchange.respond(Reply.json(.methodNotAllowed, content, fields: ["Allow": "POST"]).response)
+    }
+    guard let baseURL = state.withLock({ $0.baseURL }) else {
+      let error = TalkdeskError(status: .serviceUnavailable, code: "starting", message: "Not bound yet")
+      return exchange.respond(Reply.json(.serviceUnavailable, error.content).response)
+    }
+    let now = time.unixTime
+    let ending =
+      isTokens
+      ? tokens.act(call, baseURL: baseURL, now: now, state: state)
+      : callbacks.act(call, baseURL: baseURL, now: now, state: state)
+    end(&exchange, ending)
+  }
+
+  private func certificatesReply(_ method: Method) -> Reply {
+    guard method == .get || method == .head else {
+      let error = TalkdeskError(
+        status: .methodNotAllowed, code: "method_not_allowed", message: "The method is not GET")
+      return .json(.methodNotAllowed, error.content, fields: ["Allow": "GET, HEAD"])
+    }
+    return .json(.ok, certificates, fields: ["Cache-Control": "public, max-age=60"])
+  }
+
+  /// Ends an exchange now, or later without holding up the loop.
+  private func end(_ exchange: inout Exchange, _ ending: Ending) {
+    guard ending.delay > 0 else {
+      guard let reply = ending.reply else { return exchange.closeUnanswered() }
+      return exchange.respond(reply.response)
+    }
+    let responder = exchange.deferred()
+    let time = time
+    let deadline = time.now + .milliseconds(ending.delay)
+    Task {
+      // Nobody cancels this task; a clock that gives up early only makes the answer early.
+      try? await time.sleep(until: deadline)
+      if let reply = ending.reply { responder.respond(reply.response) } else { responder.closeUnanswered() }
+    }
+  }
+}

@@ -1,0 +1,34 @@
+public import JOSE
+
+/// What the emulator knows before it starts: one account and one OAuth client in it.
+public struct EmulatorConfiguration: Sendable {
+  /// The name of the account; shown, never checked.
+  public var accountName: String
+  /// The OAuth client's id.
+  public var clientID: String
+  /// Public keys whose signatures prove the client; several while one is rotated, none when only a secret does.
+  public var keys: [RegisteredKey]
+  /// The secret that proves the client by HTTP Basic; nil refuses Basic.
+  public var clientSecret: Secret?
+  /// Scopes the client has. A request without `scope` gets them all.
+  public var grantedScopes: [String]
+  /// The account's own numbers, the only ones taken as `talkdesk_phone_number`; nil takes any.
+  public var phoneNumbers: [String]?
+  /// How long a token lives, in seconds. The reply's `expires_in` is one less, as Talkdesk's clients report it.
+  public var tokenLifetime: Int64
+
+  /// Makes a configuration with Talkdesk's own values for what is left out.
+  public init(
+    accountName: String = "sandbox", clientID: String, keys: [RegisteredKey], clientSecret: Secret? = nil,
+    grantedScopes: [String] = ["callback:write", "visual-sessions:execute"], phoneNumbers: [String]? = nil,
+    tokenLifetime: Int64 = 600
+  ) {
+    self.accountName = accountName
+    self.clientID = clientID
+    self.keys = keys
+    self.clientSecret = clientSecret
+    self.grantedScopes = grantedScopes
+    self.phoneNumbers = phoneNumbers
+    self.tokenLifetime = tokenLifetime
+  }
+}

@@ -1,0 +1,13 @@
+import HTTP
+
+/// All that changes while the emulator runs. It lives inside one `Mutex` and nothing in here waits.
+struct EmulatorState: Sendable {
+  /// What it has been asked to do wrong.
+  var faults = FaultQueue()
+  /// What it saw.
+  var journal = Journal()
+  /// Which assertions were used.
+  var replays = ReplayGuard()
+  /// Where it is reached, once that is known: `http://127.0.0.1:PORT`, without a slash at the end.
+  var baseURL: String?
+}

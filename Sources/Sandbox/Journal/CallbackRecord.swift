@@ -1,0 +1,40 @@
+import JSON
+import Platform
+
+/// What the journal keeps of one callback request. Numbers stand in full: a sandbox's are not people's.
+struct CallbackRecord: Sendable {
+  /// When it came.
+  var time: UnixTime
+  /// What became of it.
+  var outcome: Outcome
+  /// The status of the answer; nil when there was none.
+  var status: Int?
+  /// The body, where it was valid.
+  var body: CallbackBody?
+  /// The scopes of the token.
+  var tokenScope: String?
+  /// The `Host` field.
+  var host: String?
+  /// The `traceparent` field.
+  var traceparent: String?
+  /// The trace id that was answered in `platform-tid`.
+  var traceID: String
+
+  /// The record as `GET /_sandbox/callbacks` shows it.
+  var json: JSONValue {
+    var members = JSONObject()
+    members.append("time", .string(time.rfc3339))
+    members.append("outcome", .string(outcome.rawValue))
+    members.append("status", status.map { .number(JSONNumber(Int64($0))) } ?? .null)
+    if let body {
+      members.append("contact_phone_number", .string(body.contactPhoneNumber))
+      members.append("talkdesk_phone_number", .string(body.talkdeskPhoneNumber))
+      if let context = body.context { members.append("context", context) }
+    }
+    if let tokenScope { members.append("token_scope", .string(tokenScope)) }
+    if let host { members.append("host", .string(host.shortened)) }
+    if let traceparent { members.append("traceparent", .string(traceparent.shortened)) }
+    members.append("platform_tid", .string(traceID))
+    return .object(members)
+  }
+}

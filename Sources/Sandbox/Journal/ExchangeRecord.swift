@@ -1,0 +1,58 @@
+import JSON
+import Platform
+
+/// What the journal keeps of one token request: never a token, an assertion or a secret.
+struct ExchangeRecord: Sendable {
+  /// When it came.
+  var time: UnixTime
+  /// What became of it.
+  var outcome: Outcome
+  /// The status of the answer; nil when there was none.
+  var status: Int?
+  /// The `error` code of a refusal.
+  var error: String?
+  /// How the client authenticated, and what it claimed.
+  var client: ClientAuthenticator.Outcome
+  /// The `scope` parameter.
+  var requestedScope: String?
+  /// The scopes of the token that was issued.
+  var grantedScope: String?
+  /// The `User-Agent` field.
+  var userAgent: String?
+
+  /// The record as `GET /_sandbox/exchanges` shows it.
+  var json: JSONValue {
+    var members = JSONObject()
+    members.append("time", .string(time.rfc3339))
+    members.append("outcome", .string(outcome.rawValue))
+    members.append("status", status.map { .number(JSONNumber(Int64($0))) } ?? .null)
+    if let error { members.append("error", .string(error)) }
+    if let refusal = client.refusal { members.append("error_description", .string(refusal.explanation)) }
+    members.append("client_authentication", .string(client.method.rawValue))
+    if let keyID = client.keyID { members.append("kid", .string(keyID.shortened)) }
+    if let jwtID = client.jwtID { members.append("jti", .string(jwtID.shortened)) }
+    if let requestedScope { members.append("scope", .string(requestedScope.shortened)) }
+    if let grantedScope { members.append("granted_scope", .string(grantedScope)) }
+    if let userAgent { members.append("user_agent", .string(userAgent.shortened)) }
+    return .object(members)
+  }
+}
+
+/// What became of a request.
+enum Outcome: String, Sendable {
+  /// Acted on and answered with success.
+  case accepted
+  /// Refused by the checks.
+  case refused
+  /// Answered as a fault said, without acting on it.
+  case fault
+  /// Closed without acting on it.
+  case droppedBefore = "dropped_before"
+  /// Acted on and closed without an answer.
+  case droppedAfter = "dropped_after"
+}
+
+extension String {
+  /// At most the first 200 characters: the journal's size is bounded, what clients send is not.
+  var shortened: String { String(prefix(200)) }
+}

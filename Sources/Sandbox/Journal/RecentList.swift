@@ -1,0 +1,28 @@
+/// The last so many of a sequence that does not end, oldest first, and how many there have been.
+struct RecentList<Element: Sendable>: Sendable {
+  /// How many are kept.
+  let capacity: Int
+  /// How many were added since the list was made or emptied.
+  private(set) var count = 0
+  private var storage: [Element] = []
+  private var oldest = 0
+
+  init(capacity: Int) {
+    precondition(capacity > 0)
+    self.capacity = capacity
+  }
+
+  /// What is kept, oldest first.
+  var elements: [Element] { Array(storage[oldest...] + storage[..<oldest]) }
+
+  /// Adds one; the oldest goes when the list is full.
+  mutating func append(_ element: Element) {
+    count += 1
+    guard storage.count == capacity else { return storage.append(element) }
+    storage[oldest] = element
+    oldest = (oldest + 1) % capacity
+  }
+
+  /// Empties the list and starts counting anew.
+  mutating func removeAll() { self = RecentList(capacity: capacity) }
+}

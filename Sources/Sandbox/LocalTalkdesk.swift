@@ -1,0 +1,71 @@
+public import JOSE
+public import Platform
+
+/// A whole Talkdesk for one gateway: a running emulator, the client that is registered there, and the variables that
+/// make a gateway that client, ready to print or to configure with.
+public struct LocalTalkdesk: Sendable {
+  /// Why no sandbox came up.
+  public enum StartError: Error, Sendable {
+    /// The client key cannot be used, or OpenSSL could not make one.
+    case key(KeyError)
+    /// The port is taken, or the system gave no sockets.
+    case system(SystemError)
+  }
+
+  /// The emulator and its port.
+  public let server: SandboxServer
+  /// The client that is registered with it.
+  public let credential: SandboxCredential
+  /// The name of its account.
+  public let accountName: String
+
+  /// Starts a sandbox with one client.
+  ///
+  /// - Parameters:
+  ///   - port: the port on 127.0.0.1; 0 lets the system choose.
+  ///   - clientKey: a key to trust, public or private, in any form the gateway takes; nil makes an ES256 key.
+  ///   - accountName: the name of the account.
+  ///   - time: the clock that everything is judged by.
+  public static func start(
+    port: UInt16 = 0, clientKey: [UInt8]? = nil, accountName: String = "sandbox",
+    time: any TimeSource = SystemClock()
+  ) throws(StartError) -> LocalTalkdesk {
+    let credential: SandboxCredential
+    let emulator: Emulator
+    do throws(KeyError) {
+      if let clientKey {
+        credential = try SandboxCredential(trusting: clientKey)
+      } else {
+        credential = try SandboxCredential()
+      }
+      emulator = try Emulator(
+        EmulatorConfiguration(
+          accountName: accountName, clientID: credential.clientID, keys: [credential.registration]),
+        time: time)
+    } catch {
+      throw .key(error)
+    }
+    do throws(SystemError) {
+      let server = try SandboxServer(emulator, port: port)
+      return LocalTalkdesk(server: server, credential: credential, accountName: accountName)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// The variables, by their names, in the order to print them. `TD_PRIVATE_KEY` is among them only when the sandbox
+  /// made the key. Names and values need no quoting in a shell.
+  public var variables: [(name: String, value: Secret)] {
+    var variables = [
+      ("TD_ACCOUNT_NAME", accountName), ("TD_CLIENT_ID", credential.clientID),
+      ("TD_KEY_ID", credential.registration.keyID),
+      ("TD_KEY_ALGORITHM", credential.registration.algorithm.rawValue),
+      ("TD_TOKEN_URL", server.baseURL + "/oauth/token"), ("TD_API_URL", server.baseURL),
+    ].map { (name: $0.0, value: Secret($0.1)) }
+    if let privateKey = credential.privateKey { variables.insert(("TD_PRIVATE_KEY", privateKey), at: 4) }
+    return variables
+  }
+
+  /// What `callgate sandbox` prints: one `NAME=value` line for each variable.
+  public var shellLines: [String] { variables.map { "\($0.name)=\($0.value.exposedString())" } }
+}

@@ -1,0 +1,81 @@
+import JSON
+
+/// One way the emulator misbehaves on request, and how often.
+struct Fault: Hashable, Sendable {
+  /// What misbehaves.
+  enum Endpoint: String, CaseIterable, Sendable {
+    /// `POST /oauth/token`.
+    case token
+    /// `POST /calls/callback`.
+    case callback
+  }
+
+  /// When a connection is closed instead of answered.
+  enum Drop: String, CaseIterable, Sendable {
+    /// The request is read and nothing is done.
+    case before
+    /// The request is acted on; only the answer is missing.
+    case after
+  }
+
+  /// What stands in for the usual content.
+  enum Body: Hashable, Sendable {
+    /// A string, sent as it is.
+    case text(String)
+    /// Any other JSON value, serialised.
+    case value(JSONValue)
+  }
+
+  /// What stands in for the usual `expires_in`.
+  enum ExpiresIn: Hashable, Sendable {
+    /// A whole number of seconds: the token's own `exp` follows it.
+    case seconds(Int64)
+    /// A string or a number that is not whole, given as it is.
+    case verbatim(JSONValue)
+    /// No `expires_in` at all.
+    case leftOut
+  }
+
+  /// What misbehaves.
+  var endpoint: Endpoint
+  /// How many requests it hits.
+  var times = 1
+  /// The status instead of the usual one, 200–599. From 300 on the request is not acted on.
+  var status: Int?
+  /// How long the answer, or the close, is held back, in milliseconds.
+  var delay: Int64 = 0
+  /// The value of a `Retry-After` field.
+  var retryAfter: String?
+  /// The content instead of the usual one.
+  var body: Body?
+  /// Whether the connection is closed instead of answered.
+  var drop: Drop?
+  /// The lifetime instead of the usual one; token endpoint only.
+  var expiresIn: ExpiresIn?
+
+  /// Whether the request is not acted on.
+  var preventsAction: Bool { drop == .before || (status ?? 200) >= 300 }
+
+  /// The fault in the shape it is posted in; what was left out is left out.
+  var json: JSONValue {
+    var members = JSONObject()
+    members.append("endpoint", .string(endpoint.rawValue))
+    members.append("times", .number(JSONNumber(Int64(times))))
+    if let status { members.append("status", .number(JSONNumber(Int64(status)))) }
+    if delay > 0 { members.append("delay_ms", .number(JSONNumber(delay))) }
+    if let retryAfter { members.append("retry_after", .string(retryAfter)) }
+    switch body {
+    case .text(let text): members.append("body", .string(text))
+    case .value(let value): members.append("body", value)
+    case nil: break
+    }
+    if let drop { members.append("drop", .string(drop.rawValue)) }
+    switch expiresIn {
+    case .seconds(let seconds): members.append("expires_in", .number(JSONNumber(seconds)))
+    case .verbatim(let value): members.append("expires_in", value)
+    case .leftOut: members.append("expires_in", .null)
+    case nil: break
+    }
+    return .object(members)
+  }
+}

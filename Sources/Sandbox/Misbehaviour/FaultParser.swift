@@ -1,0 +1,133 @@
+import JSON
+
+/// Reads a posted fault: every member checked, unknown ones refused, all problems named at once. A fault that silently
+/// did something else would make a test pass that should not.
+struct FaultParser {
+  /// The longest delay, in milliseconds.
+  static let maximumDelay: Int64 = 600_000
+  /// The most requests one fault can hit.
+  static let maximumTimes: Int64 = 1_000_000
+  /// The longest `retry_after` text, in bytes.
+  static let maximumRetryAfterLength = 128
+  /// How far from now `expires_in` may put a token's end, in seconds: a hundred years.
+  static let maximumExpiresIn: Int64 = 3_155_760_000
+
+  private static let members = [
+    "endpoint", "status", "delay_ms", "times", "retry_after", "body", "drop", "expires_in",
+  ]
+
+  private var problems: [TalkdeskError.Field] = []
+
+  /// Reads a fault. Null counts as left out, but for `expires_in`, where it means that member.
+  static func parse(_ value: JSONValue) throws(ControlRefusal) -> Fault {
+    guard let object = value.object else {
+      throw .invalid([TalkdeskError.Field(name: "", description: "a fault is a JSON object")])
+    }
+    var parser = FaultParser()
+    let fault = parser.fault(object)
+    guard let fault, parser.problems.isEmpty else { throw .invalid(parser.problems) }
+    return fault
+  }
+
+  private mutating func fault(_ object: JSONObject) -> Fault? {
+    for member in object.members where !Self.members.contains(member.name) {
+      problem(member.name, "is not a member of a fault")
+    }
+    let endpoint: Fault.Endpoint? = choice("endpoint", in: object)
+    if object["endpoint"] == nil { problem("endpoint", "is missing; it is token or callback") }
+    var fault = Fault(endpoint: endpoint ?? .token)
+    fault.times = Int(integer("times", in: object, within: 1...Self.maximumTimes) ?? 1)
+    fault.status = integer("status", in: object, within: 200...599).map { Int($0) }
+    fault.delay = integer("delay_ms", in: object, within: 0...Self.maximumDelay) ?? 0
+    fault.retryAfter = retryAfter(in: object)
+    fault.drop = choice("drop", in: object)
+    fault.body = body(in: object)
+    fault.expiresIn = expiresIn(in: object)
+    checkTogether(fault, hasEndpoint: endpoint != nil)
+    return endpoint == nil ? nil : fault
+  }
+
+  /// Refuses combinations of which one part could have no effect.
+  private mutating func checkTogether(_ fault: Fault, hasEndpoint: Bool) {
+    if fault.drop != nil && (fault.status != nil || fault.body != nil || fault.retryAfter != nil) {
+      problem("drop", "leaves no answer, so status, body and retry_after cannot stand beside it")
+    }
+    if hasEndpoint && fault.endpoint == .callback && fault.expiresIn != nil {
+      problem("expires_in", "belongs to the token endpoint")
+    }
+    if let status = fault.status, [204, 205, 304].contains(status), let body = fault.body, body != .text("") {
+      problem("body", "cannot stand beside a status that has no content")
+    }
+    if fault.expiresIn != nil && (fault.body != nil || fault.preventsAction) {
+      problem("expires_in", "has no effect beside a body, a status from 300 on or drop before")
+    }
+  }
+
+  private mutating func problem(_ name: String, _ description: String) {
+    problems.append(TalkdeskError.Field(name: name, description: description))
+  }
+
+  private func given(_ name: String, in object: JSONObject) -> JSONValue? {
+    object[name].flatMap { $0 == .null ? nil : $0 }
+  }
+
+  private mutating func integer(_ name: String, in object: JSONObject, within range: ClosedRange<Int64>)
+    -> Int64?
+  {
+    guard let value = given(name, in: object) else { return nil }
+    guard let integer = value.int, range.contains(integer) else {
+      problem(name, "is not a whole number from \(range.lowerBound) to \(range.upperBound)")
+      return nil
+    }
+    return integer
+  }
+
+  private mutating func choice<Choice: RawRepresentable & CaseIterable>(
+    _ name: String, in object: JSONObject
+  ) -> Choice? where Choice.RawValue == String {
+    guard let value = given(name, in: object) else { return nil }
+    guard let choice = value.string.flatMap(Choice.init(rawValue:)) else {
+      problem(name, "is not \(Choice.allCases.map(\.rawValue).joined(separator: " or "))")
+      return nil
+    }
+    return choice
+  }
+
+  private mutating func retryAfter(in object: JSONObject) -> String? {
+    guard let value = given("retry_after", in: object) else { return nil }
+    if let seconds = value.int, seconds >= 0 { return String(seconds) }
+    // A string goes out as it is, so that dates and nonsense can be tried; but it must stay one field value.
+    let text = value.string.map { Array($0.utf8) } ?? []
+    guard let first = text.first, let last = text.last, text.count <= Self.maximumRetryAfterLength,
+      first != 0x20, last != 0x20, text.allSatisfy({ (0x20...0x7E).contains($0) })
+    else {
+      problem(
+        "retry_after",
+        "is neither a whole number of seconds nor up to \(Self.maximumRetryAfterLength) ASCII characters")
+      return nil
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private func body(in object: JSONObject) -> Fault.Body? {
+    guard let value = given("body", in: object) else { return nil }
+    return value.string.map { .text($0) } ?? .value(value)
+  }
+
+  private mutating func expiresIn(in object: JSONObject) -> Fault.ExpiresIn? {
+    switch object["expires_in"] {
+    case nil: return nil
+    case .null: return .leftOut
+    case .string(let text): return .verbatim(.string(text))
+    case .number(let number):
+      guard let seconds = number.int64 else { return .verbatim(.number(number)) }
+      guard (-Self.maximumExpiresIn...Self.maximumExpiresIn).contains(seconds) else {
+        return .verbatim(.number(number))
+      }
+      return .seconds(seconds)
+    default:
+      problem("expires_in", "is neither a number, a string nor null")
+      return nil
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import HTTP
+import JSON
+
+/// How a fault changes an answer.
+extension Fault {
+  /// The answer in place of acting on the request, where the fault has a status from 300 on.
+  func refusal() -> Reply? {
+    guard let status, status >= 300 else { return nil }
+    let phrase = Status.emulated(status)
+    if [304].contains(status) { return Reply(phrase) }
+    let content =
+      switch endpoint {
+      case .token: TokenRefusal.content(error: Self.tokenError(status), explanation: "a fault was asked for")
+      case .callback:
+        TalkdeskError(
+          status: phrase, code: Self.callbackCode(status), message: phrase.reason,
+          description: "a fault was asked for"
+        ).content
+      }
+    return .json(phrase, content)
+  }
+
+  /// Lays the fault over an answer. A refusal the request earned by itself keeps its status and content.
+  func apply(to reply: Reply, isRefusalOfTheRequest: Bool) -> Reply {
+    var reply = reply
+    if !isRefusalOfTheRequest {
+      if let status { reply.status = .emulated(status) }
+      if let body { (reply.content, reply.fields["Content-Type"]) = body.octetsAndType }
+      if [204, 205, 304].contains(reply.status.code) {
+        reply.content = []
+        reply.fields["Content-Type"] = nil
+      }
+    }
+    if let retryAfter { reply.fields["Retry-After"] = retryAfter }
+    return reply
+  }
+
+  /// Codes of RFC 6749 where it has one that fits; the rest are what authorization endpoints say (§4.1.2.1).
+  private static func tokenError(_ status: Int) -> String {
+    switch status {
+    case 401: "invalid_client"
+    case 403: "access_denied"
+    case 429, 503: "temporarily_unavailable"
+    case 500...: "server_error"
+    default: "invalid_request"
+    }
+  }
+
+  private static func callbackCode(_ status: Int) -> String {
+    switch status {
+    case 401: "unauthorized"
+    case 403: "insufficient_scope"
+    case 415: "unsupported_media_type"
+    case 422: "invalid_body"
+    case 429: "too_many_requests"
+    case 500...: "internal_error"
+    default: "bad_request"
+    }
+  }
+}
+
+extension Fault.Body {
+  /// The content and a type that fits it: JSON if it is JSON, HTML if it begins like it, else text.
+  fileprivate var octetsAndType: ([UInt8], String?) {
+    switch self {
+    case .value(let value):
+      return (value.serialized(), "application/json")
+    case .text(let text):
+      let octets = Array(text.utf8)
+      if octets.isEmpty { return ([], nil) }
+      if text.first == "<" { return (octets, "text/html; charset=utf-8") }
+      let isJSON = (try? JSONValue(parsing: octets)) != nil  // Any error means that it is not.
+      return (octets, isJSON ? "application/json" : "text/plain; charset=utf-8")
+    }
+  }
+}
+
+extension Status {
+  /// A status with the phrase this project knows for it, or its number's.
+  static func emulated(_ code: Int) -> Status {
+    let known: [Status] = [
+      .ok, .created, .noContent, .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed,
+      .requestTimeout, .conflict, .contentTooLarge, .uriTooLong, .unsupportedMediaType, .unprocessableContent,
+      .tooManyRequests, .requestHeaderFieldsTooLarge, .internalServerError, .badGateway, .serviceUnavailable,
+      .gatewayTimeout, Status(202, "Accepted"),
+    ]
+    return known.first { $0.code == code } ?? Status(code, "Status \(code)")
+  }
+}

@@ -1,0 +1,45 @@
+public import JOSE
+
+/// The credential of the sandbox's client: a key made here, or one that somebody brought.
+///
+/// Client id and key id follow from the public key, so that a client that keeps its key keeps its configuration over
+/// restarts of the sandbox.
+public struct SandboxCredential: Sendable {
+  /// The client's id.
+  public let clientID: String
+  /// The public half, its id and its algorithm.
+  public let registration: RegisteredKey
+  /// The private key as bare Base64 of its PKCS#8 form, as Talkdesk hands keys out; nil when it was brought, since then
+  /// its owner has it.
+  public let privateKey: Secret?
+
+  /// Makes a key.
+  public init(generating algorithm: SignatureAlgorithm = .ES256) throws(KeyError) {
+    let key = try PrivateKey.generate(for: algorithm)
+    self.init(key.publicKey, algorithm, privateKey: Secret(Base64.encode(try key.pkcs8DER().exposedBytes())))
+  }
+
+  /// Trusts a key that somebody brought, public or private, in any form the gateway takes.
+  ///
+  /// - Throws: `KeyError.unsupported` for an Ed25519 key, for which Talkdesk has no algorithm, and what reading a key
+  ///   can throw.
+  public init(trusting text: [UInt8]) throws(KeyError) {
+    let publicKey: PublicKey
+    do throws(KeyError) {
+      publicKey = try PrivateKey(text).publicKey
+    } catch .publicKey {
+      publicKey = try PublicKey(text)
+    }
+    guard let algorithm = publicKey.kind.algorithms.first, algorithm != .EdDSA else {
+      throw .unsupported(type: publicKey.kind.description)
+    }
+    self.init(publicKey, algorithm, privateKey: nil)
+  }
+
+  private init(_ publicKey: PublicKey, _ algorithm: SignatureAlgorithm, privateKey: Secret?) {
+    clientID = Identifier.derived(from: "callgate sandbox client " + publicKey.fingerprint)
+    registration = RegisteredKey(
+      keyID: String(publicKey.fingerprint.prefix(32)), algorithm: algorithm, publicKey: publicKey)
+    self.privateKey = privateKey
+  }
+}

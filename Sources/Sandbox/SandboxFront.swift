@@ -1,0 +1,27 @@
+public import HTTP
+public import HTTPServer
+
+/// A gateway's handler with the sandbox in front: `/` is the demo client and `/_sandbox/` the emulator's controls;
+/// every other request, and every refusal, is the gateway's.
+public struct SandboxFront: RequestHandler {
+  private let emulator: Emulator
+  private let gateway: any RequestHandler
+
+  /// Puts an emulator's own paths in front of a handler.
+  public init(emulator: Emulator, gateway: any RequestHandler) {
+    self.emulator = emulator
+    self.gateway = gateway
+  }
+
+  public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
+    if emulator.ownsPath(of: request) {
+      emulator.handleOwnPath(request, &exchange)
+    } else {
+      gateway.handle(request, &exchange)
+    }
+  }
+
+  public func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
+    gateway.refusal(failure, requestID: requestID)
+  }
+}

@@ -1,0 +1,46 @@
+import HTTPServer
+public import Platform
+
+/// A running emulator on a loopback port of its own.
+public final class SandboxServer: Sendable {
+  /// The emulator, for `SandboxFront` to put in front of a gateway.
+  public let emulator: Emulator
+  /// The port on 127.0.0.1.
+  public let port: UInt16
+  private let server: Server
+  private let loops: EventLoopGroup
+
+  /// Starts an emulator on 127.0.0.1 and binds it to that address.
+  ///
+  /// - Parameters:
+  ///   - emulator: what answers.
+  ///   - port: the port; 0 lets the system choose.
+  ///   - loops: how many event loops serve it.
+  /// - Throws: when the port is taken or the system has no sockets.
+  public init(_ emulator: Emulator, port: UInt16 = 0, loops: Int = 1) throws(SystemError) {
+    let group = try EventLoopGroup(count: loops)
+    let server = Server(
+      address: SocketAddress(IPAddress(v4: 0x7F00_0001), port: port), loops: group, handler: emulator)
+    let bound: SocketAddress
+    do throws(SystemError) {
+      bound = try server.start()
+    } catch {
+      group.shutdown()
+      throw error
+    }
+    emulator.bind(to: "http://127.0.0.1:\(bound.port)")
+    self.emulator = emulator
+    self.port = bound.port
+    self.server = server
+    self.loops = group
+  }
+
+  /// Where it is reached: `http://127.0.0.1:PORT`.
+  public var baseURL: String { "http://127.0.0.1:\(port)" }
+
+  /// Stops: what runs is finished within a second.
+  public func stop() async {
+    await server.shutdown(within: .seconds(1))
+    loops.shutdown()
+  }
+}

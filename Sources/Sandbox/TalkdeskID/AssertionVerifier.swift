@@ -1,0 +1,110 @@
+import JOSE
+import JSON
+import Platform
+
+/// Judges a client assertion (RFC 7523 §3) the way Talkdesk ID would. Pure: the clock and the audience come in, and
+/// whether the `jti` was seen before is `ReplayGuard`'s to say.
+struct AssertionVerifier: Sendable {
+  /// An assertion that holds.
+  struct Verified: Hashable, Sendable {
+    /// The id that must not be used again.
+    var jwtID: String
+    /// Until when it could be: seconds since the epoch.
+    var expirationTime: Int64
+  }
+
+  /// What an assertion said and whether it holds. The ids are as claimed, kept for the journal even when it does not.
+  struct Reading: Sendable {
+    /// The header's `kid`.
+    var keyID: String?
+    /// The `jti` claim.
+    var jwtID: String?
+    /// The verdict.
+    var result: Result<Verified, AssertionFailure>
+  }
+
+  /// The longest an assertion may live, in seconds: what every sample of Talkdesk's uses.
+  static let maximumLifetime: Int64 = 300
+  /// How far the client's clock may run ahead, in seconds.
+  static let clockSkew: Int64 = 10
+  /// The longest `jti` taken, in bytes.
+  static let maximumJWTIDLength = 256
+
+  /// The client the assertion must be from and about.
+  let clientID: String
+  /// Its keys; several while one is being rotated.
+  let keys: [RegisteredKey]
+
+  /// Reads and judges an assertion in compact form.
+  ///
+  /// - Parameters:
+  ///   - assertion: the value of `client_assertion`.
+  ///   - audience: what `aud` has to equal: the token URL the request came to.
+  ///   - now: the verifier's clock.
+  func read(_ assertion: String, audience: String, now: UnixTime) -> Reading {
+    let token: JWS.Compact
+    do {
+      token = try JWS.Compact(parsing: Array(assertion.utf8))
+    } catch {
+      return Reading(keyID: nil, jwtID: nil, result: .failure(.malformed))
+    }
+    let keyID = token.header["kid"]?.string
+    // Claims are read before the signature is checked only so that the journal can name the refused assertion.
+    let claims = try? JSONValue(parsing: token.payload).object  // nil is refused below, after the signature.
+    let jwtID = claims?["jti"]?.string
+    do throws(AssertionFailure) {
+      try verifySignature(of: token)
+      guard let claims else { throw .claimsNotAnObject }
+      return Reading(
+        keyID: keyID, jwtID: jwtID,
+        result: .success(try verify(claims, audience: audience, now: now.seconds)))
+    } catch {
+      return Reading(keyID: keyID, jwtID: jwtID, result: .failure(error))
+    }
+  }
+
+  private func verifySignature(of token: JWS.Compact) throws(AssertionFailure) {
+    if let type = token.header["typ"] {
+      guard let name = type.string, name.lowercased() == "jwt" else { throw .wrongType }
+    }
+    guard let keyID = token.header["kid"]?.string else { throw .missing("kid") }
+    guard let key = keys.first(where: { $0.keyID.hasSameBytes(as: keyID) }) else { throw .unknownKeyID }
+    // The key decides the algorithm, never the token: `none`, or HS256 with the public key as its secret, ends here.
+    guard token.header["alg"] == .string(key.algorithm.rawValue) else { throw .wrongAlgorithm }
+    guard token.verify(with: key.publicKey, algorithm: key.algorithm) else { throw .badSignature }
+  }
+
+  private func verify(
+    _ claims: JSONObject, audience: String, now: Int64
+  ) throws(AssertionFailure) -> Verified {
+    guard let issuer = claims["iss"] else { throw .missing("iss") }
+    guard issuer == .string(clientID) else { throw .wrongIssuer }
+    guard let subject = claims["sub"] else { throw .missing("sub") }
+    guard subject == .string(clientID) else { throw .wrongSubject }
+    guard let claimedAudience = claims["aud"] else { throw .missing("aud") }
+    guard claimedAudience == .string(audience) else { throw .wrongAudience }
+
+    let issuedAt = try Self.date("iat", in: claims)
+    let expirationTime = try Self.date("exp", in: claims)
+    guard issuedAt <= now + Self.clockSkew else { throw .issuedInFuture }
+    guard expirationTime > now else { throw .expired }
+    guard expirationTime > issuedAt else { throw .expired }
+    guard expirationTime - issuedAt <= Self.maximumLifetime else { throw .livesTooLong }
+    if claims["nbf"] != nil {
+      guard try Self.date("nbf", in: claims) <= now + Self.clockSkew else { throw .notYetValid }
+    }
+
+    guard let jwtID = claims["jti"] else { throw .missing("jti") }
+    guard let jwtID = jwtID.string, !jwtID.isEmpty, jwtID.utf8.count <= Self.maximumJWTIDLength else {
+      throw .unusableJWTID
+    }
+    return Verified(jwtID: jwtID, expirationTime: expirationTime)
+  }
+
+  /// A date claim in whole seconds, within a range that leaves room to calculate in.
+  private static func date(_ name: String, in claims: JSONObject) throws(AssertionFailure) -> Int64 {
+    guard let claim = claims[name] else { throw .missing(name) }
+    guard let seconds = claim.int, (0...(1 << 40)).contains(seconds) else { throw .notADate(name) }
+    return seconds
+  }
+}

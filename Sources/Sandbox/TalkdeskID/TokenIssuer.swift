@@ -1,0 +1,96 @@
+import JOSE
+import JSON
+import Platform
+
+/// Makes access tokens that carry the claims Talkdesk's carry, and reads them back at the Callback API.
+///
+/// The key is made with the emulator and never leaves it: tokens end with the process that issued them.
+final class TokenIssuer: Sendable {
+  /// What a token says once it is known to be ours and in time.
+  struct Reading: Hashable, Sendable {
+    /// The scopes it carries.
+    var scopes: [String]
+  }
+
+  /// Why a bearer token is not taken.
+  enum Failure: Error, Hashable, Sendable {
+    /// Not a JWT in compact form, or not with these claims.
+    case malformed
+    /// Signed by somebody else, or changed.
+    case notIssuedHere
+    /// For another API, or another address of this one.
+    case wrongAudience
+    /// Its `exp` has come.
+    case expired
+    /// Its `nbf` has not.
+    case notYetValid
+  }
+
+  /// The id of the signing key.
+  let keyID: String
+  private let key: PrivateKey
+  private let signer: Signer
+
+  /// Makes an issuer with a new ES256 key.
+  init() throws(KeyError) {
+    key = try PrivateKey.generate(for: .ES256)
+    signer = try Signer(key: key, algorithm: .ES256)
+    keyID = String(key.publicKey.fingerprint.prefix(32))
+  }
+
+  /// Makes a token. Times are seconds since the epoch; a lifetime of zero or less makes one that has expired already.
+  func issue(
+    issuer: String, audience: String, clientID: String, scopes: [String], lifetime: Int64, now: Int64
+  ) throws -> String {
+    var header = JSONObject()
+    header.append("alg", .string(SignatureAlgorithm.ES256.rawValue))
+    header.append("kid", .string(keyID))
+    header.append("typ", "JWT")
+    var claims = JSONObject()
+    claims.append("iss", .string(issuer))
+    claims.append("aud", .string(audience))
+    claims.append("exp", .number(JSONNumber(now + lifetime)))
+    claims.append("nbf", .number(JSONNumber(now)))
+    claims.append("iat", .number(JSONNumber(now)))
+    claims.append("jti", .string(Identifier.random()))
+    claims.append("cid", .string(clientID))
+    claims.append("gty", "client_credentials")
+    claims.append("scp", .array(scopes.map { .string($0) }))
+    return try JWS.sign(header: header, payload: JSONValue.object(claims).serialized(), with: signer)
+  }
+
+  /// Reads a token that came back.
+  func read(_ token: String, audience: String, now: Int64) -> Result<Reading, Failure> {
+    let parsed: JWS.Compact
+    do {
+      parsed = try JWS.Compact(parsing: Array(token.utf8))
+    } catch {
+      return .failure(.malformed)
+    }
+    guard parsed.header["alg"] == .string(SignatureAlgorithm.ES256.rawValue),
+      parsed.header["kid"] == .string(keyID), parsed.verify(with: key.publicKey, algorithm: .ES256)
+    else { return .failure(.notIssuedHere) }
+    // What we signed always parses; anything else was refused above.
+    guard let claims = try? JSONValue(parsing: parsed.payload), let expirationTime = claims["exp"]?.int,
+      let notBefore = claims["nbf"]?.int, let scopes = claims["scp"]?.array
+    else { return .failure(.malformed) }
+    guard claims["aud"] == .string(audience) else { return .failure(.wrongAudience) }
+    guard notBefore <= now else { return .failure(.notYetValid) }
+    guard expirationTime > now else { return .failure(.expired) }
+    return .success(Reading(scopes: scopes.compactMap(\.string)))
+  }
+
+  /// The JWK set that `GET /oauth/certs` answers.
+  var certificates: [UInt8] {
+    var members = JSONObject()
+    for member in key.publicKey.jwk().members where !["kid", "alg", "use"].contains(member.name) {
+      members.append(member.name, member.value)
+    }
+    members.append("kid", .string(keyID))
+    members.append("alg", .string(SignatureAlgorithm.ES256.rawValue))
+    members.append("use", "sig")
+    var set = JSONObject()
+    set.append("keys", [.object(members)])
+    return JSONValue.object(set).serialized()
+  }
+}

@@ -1,0 +1,97 @@
+import HTTP
+import JSON
+import Testing
+
+@testable import Sandbox
+
+/// The controls of one emulator as a client sees them.
+private final class Console {
+  var state = EmulatorState()
+
+  func ask(_ method: HTTP.Method, _ name: String, _ content: String = "", site: String? = nil) -> Reply {
+    var call = Call(method: method, content: Array(content.utf8))
+    call.fetchSite = site
+    do throws(ControlRefusal) {
+      return try ControlEndpoint.answer(call, path: "/_sandbox/" + name, state: &state)
+    } catch {
+      return error.reply(instance: "request-1")
+    }
+  }
+}
+
+@Suite struct ControlEndpointTests {
+  @Test func `a fault is queued, listed and forgotten`() throws {
+    let console = Console()
+    #expect(console.ask(.post, "faults", #"{"endpoint":"token","status":503}"#).status == .created)
+    let list = try JSONValue(parsing: console.ask(.get, "faults").content)
+    #expect(list == ["faults": [["endpoint": "token", "times": 1, "status": 503]], "count": 1])
+    #expect(console.ask(.delete, "faults").status == .noContent)
+    #expect(console.state.faults.waiting.isEmpty)
+  }
+
+  @Test func `an unknown member is 422 and named`() throws {
+    let console = Console()
+    let reply = console.ask(.post, "faults", #"{"endpoint":"token","stauts":503}"#)
+    #expect(reply.status == .unprocessableContent)
+    #expect(reply.fields["Content-Type"] == "application/problem+json")
+    let problem = try JSONValue(parsing: reply.content)
+    #expect(problem["type"] == "urn:callgate:problem:invalid_request")
+    #expect(problem["status"] == 422)
+    #expect(problem["code"] == "invalid_request")
+    #expect(problem["instance"] == "request-1")
+    #expect(problem["message"] == problem["title"])
+    #expect(problem["fields"]?.array?.first?["name"] == "stauts")
+    #expect(console.state.faults.waiting.isEmpty)
+  }
+
+  @Test func `content that is not JSON is 400`() throws {
+    let console = Console()
+    let reply = console.ask(.post, "faults", #"{"endpoint":"token""#)
+    #expect(reply.status == .badRequest)
+    #expect(try JSONValue(parsing: reply.content)["code"] == "invalid_json")
+  }
+
+  @Test func `the thousand and first fault is refused`() {
+    let console = Console()
+    for _ in 0..<1000 { #expect(console.ask(.post, "faults", #"{"endpoint":"token"}"#).status == .created) }
+    #expect(console.ask(.post, "faults", #"{"endpoint":"token"}"#).status == .unprocessableContent)
+  }
+
+  @Test(arguments: ["cross-site", "same-site"])
+  func `a page of another site may look and not change`(site: String) {
+    let console = Console()
+    #expect(console.ask(.post, "faults", #"{"endpoint":"token"}"#, site: site).status == .forbidden)
+    #expect(console.ask(.delete, "callbacks", site: site).status == .forbidden)
+    #expect(console.ask(.get, "faults", site: site).status == .ok)
+    #expect(console.ask(.post, "faults", #"{"endpoint":"token"}"#, site: "same-origin").status == .created)
+  }
+
+  @Test(arguments: [
+    ("faults", HTTP.Method.put, "GET, POST, DELETE"), ("exchanges", .post, "GET, DELETE"),
+    ("callbacks", .post, "GET, DELETE"), ("demo.js", .delete, "GET"),
+  ])
+  func `another method is 405 and the right ones are named`(name: String, method: HTTP.Method, allow: String)
+  {
+    let console = Console()
+    let reply = console.ask(method, name)
+    #expect(reply.status == .methodNotAllowed)
+    #expect(reply.fields["Allow"] == allow)
+  }
+
+  @Test(arguments: ["", "fault", "faults/", "callbacks/1", "demo.html"])
+  func `anything else is 404`(name: String) {
+    let console = Console()
+    #expect(console.ask(.get, name).status == .notFound)
+  }
+
+  @Test func `the journal is shown and emptied`() throws {
+    let console = Console()
+    #expect(try JSONValue(parsing: console.ask(.get, "exchanges").content) == ["exchanges": [], "count": 0])
+    let empty: JSONValue = ["callbacks": [], "rings": [:], "count": 0, "refused": [], "arrivals": 0]
+    #expect(try JSONValue(parsing: console.ask(.head, "callbacks").content) == empty)
+    console.state.journal.record(JournalTests.callback(.accepted, "+14155550100"))
+    #expect(try JSONValue(parsing: console.ask(.get, "callbacks").content)["count"] == 1)
+    #expect(console.ask(.delete, "callbacks").status == .noContent)
+    #expect(try JSONValue(parsing: console.ask(.get, "callbacks").content) == empty)
+  }
+}

@@ -1,0 +1,58 @@
+import HTTP
+import JSON
+import Testing
+
+@testable import Sandbox
+
+@Suite struct DemoClientTests {
+  @Test func `the page brings its policy and needs nothing from elsewhere`() throws {
+    let reply = try DemoClient.page(for: Call(method: .get))
+    #expect(reply.fields["Content-Type"] == "text/html; charset=utf-8")
+    let policy = try #require(reply.fields["Content-Security-Policy"])
+    #expect(policy.hasPrefix("default-src 'none';"))
+    #expect(!policy.contains("unsafe") && !policy.contains("*") && !policy.contains("http"))
+    for text in [DemoClient.page, DemoClient.script, DemoClient.style] {
+      #expect(!text.contains("https://"))
+      #expect(!text.contains("//cdn"))
+      #expect(!text.contains("@import"))
+    }
+  }
+
+  @Test func `the policy allows everything on the page`() {
+    // Without 'unsafe-inline' no script, style or handler may stand in the markup.
+    for forbidden in ["style=", "<style", " onclick", " onload", " onsubmit", "javascript:", "<script>"] {
+      #expect(!DemoClient.page.contains(forbidden))
+    }
+  }
+
+  @Test func `nothing that is fetched can become markup`() {
+    for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
+      #expect(!DemoClient.script.contains(sink))
+    }
+  }
+
+  @Test func `every element the script asks for is on the page, and every field has a label`() {
+    let ids = DemoClient.page.matches(of: /id="([a-z-]+)"/).map { String($0.1) }
+    #expect(Set(ids).count == ids.count)
+    let asked = DemoClient.script.matches(of: /\$\("([a-z-]+)"\)/).map { String($0.1) }
+    #expect(!asked.isEmpty)
+    for id in asked { #expect(ids.contains(id), "\(id)") }
+    let inputs = DemoClient.page.matches(of: /<input id="([a-z-]+)"/).map { String($0.1) }
+    #expect(inputs.count == 3)
+    for id in inputs { #expect(DemoClient.page.contains("<label for=\"\(id)\">")) }
+  }
+
+  @Test func `the buttons' faults are faults`() throws {
+    // The table in the script is JSON but for its unquoted names.
+    let faults = DemoClient.script.matches(of: /(\{ endpoint: .*\})\],/).map { String($0.1) }
+    #expect(faults.count == 11)
+    for fault in faults {
+      let text = fault.replacing(#/([a-z_]+): /#) { "\"\($0.output.1)\":" }
+      #expect(throws: Never.self, "\(text)") { try FaultParser.parse(JSONValue(parsing: Array(text.utf8))) }
+    }
+  }
+
+  @Test func `another method is 405`() {
+    #expect(throws: ControlRefusal.self) { try DemoClient.page(for: Call(method: .post)) }
+  }
+}

@@ -1,0 +1,47 @@
+import HTTP
+import HTTPServer
+import JSON
+import Platform
+import Testing
+
+@testable import Sandbox
+
+/// Stands where a gateway's handler would.
+private struct Gateway: RequestHandler {
+  func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
+    exchange.respond(Response(status: .ok, content: Array("gateway".utf8)))
+  }
+
+  func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
+    Response(status: .badRequest, content: Array("refused by the gateway".utf8))
+  }
+}
+
+@Suite struct SandboxFrontTests {
+  @Test func `the sandbox takes its own paths and leaves all others to the gateway`() async throws {
+    try await RunningEmulator.run { emulator in
+      let loops = try EventLoopGroup(count: 1)
+      let front = SandboxFront(emulator: emulator.sandbox.emulator, gateway: Gateway())
+      let server = Server(
+        address: SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0), loops: loops, handler: front)
+      let http = LoopbackClient(port: try server.start().port)
+
+      for path in ["/access", "/calls/callback", "/oauth/token", "/_sandbox", "/_sandboxes/faults", "//"] {
+        #expect(try await http.send("GET", path)?.content == "gateway", "\(path)")
+      }
+      #expect(try await http.send("GET", "/?x")?.content.hasPrefix("<!doctype html>") == true)
+      #expect(try await http.send("GET", "/_sandbox/nothing")?.status == 404)
+      #expect(try await http.send("GET", " /")?.content == "refused by the gateway")
+
+      // A fault posted to the gateway's port hits the emulator's.
+      let fault = try await http.send(
+        "POST", "/_sandbox/faults", content: #"{"endpoint":"token","status":503}"#)
+      #expect(fault?.status == 201)
+      #expect(try await emulator.askToken()?.status == 503)
+      #expect(try await http.send("GET", "/_sandbox/exchanges")?.json["count"] == 1)
+
+      await server.shutdown(within: .seconds(1))
+      loops.shutdown()
+    }
+  }
+}

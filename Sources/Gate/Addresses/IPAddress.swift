@@ -1,0 +1,143 @@
+// An IP address as bytes, text and network.
+
+/// An IPv4 or IPv6 address; an IPv4 address mapped into IPv6 (`::ffff:192.0.2.1`) is the IPv4 address it stands for.
+public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
+  /// The 128 bits; of an IPv4 address the last 32, the others 0.
+  let high, low: UInt64
+  /// Whether this is an IPv4 address.
+  public let isV4: Bool
+
+  /// An IPv4 address from its 32 bits, the first byte the most significant.
+  public init(v4 bits: UInt32) {
+    high = 0
+    low = UInt64(bits)
+    isV4 = true
+  }
+
+  /// An IPv6 address from its two halves. A mapped IPv4 address becomes that.
+  public init(v6High high: UInt64, low: UInt64) {
+    let isMapped = high == 0 && low >> 32 == 0xFFFF
+    self.high = high
+    self.low = isMapped ? low & 0xFFFF_FFFF : low
+    isV4 = isMapped
+  }
+
+  /// An address from its 4 or 16 bytes in network order; nil for another count.
+  public init?(bytes: [UInt8]) {
+    switch bytes.count {
+    case 4: self.init(v4: bytes.reduce(0) { $0 << 8 | UInt32($1) })
+    case 16:
+      self.init(
+        v6High: bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }, low: bytes[8...].reduce(0) { $0 << 8 | UInt64($1) })
+    default: return nil
+    }
+  }
+
+  /// Reads `203.0.113.9` or `2001:db8::1`; nil for anything else, zones (`%eth0`) and ports included.
+  public init?(_ text: String) {
+    let bytes = Array(text.utf8)
+    guard bytes.count <= 45 else { return nil }
+    guard bytes.contains(UInt8(ascii: ":")) else {
+      guard let bits = Self.v4(bytes[...]) else { return nil }
+      self.init(v4: bits)
+      return
+    }
+    guard let groups = Self.v6(bytes) else { return nil }
+    self.init(
+      v6High: groups[..<4].reduce(0) { $0 << 16 | UInt64($1) }, low: groups[4...].reduce(0) { $0 << 16 | UInt64($1) })
+  }
+
+  private static func v4(_ bytes: ArraySlice<UInt8>) -> UInt32? {
+    let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 4 else { return nil }
+    var bits: UInt32 = 0
+    for part in parts {
+      // A leading zero means octal to some readers: ambiguous, so it is refused.
+      guard (1...3).contains(part.count), part.allSatisfy(\.isASCIIDigit),
+        part.count == 1 || part.first != UInt8(ascii: "0")
+      else { return nil }
+      let value = part.reduce(UInt32(0)) { $0 * 10 + UInt32($1 - 0x30) }
+      guard value <= 255 else { return nil }
+      bits = bits << 8 | value
+    }
+    return bits
+  }
+
+  /// The eight groups of an IPv6 address (RFC 4291 §2.2).
+  private static func v6(_ bytes: [UInt8]) -> [UInt16]? {
+    var head: [UInt16] = []
+    var tail: [UInt16]?
+    var rest = bytes[...]
+    func take(_ group: UInt16) {
+      if tail == nil { head.append(group) } else { tail?.append(group) }
+    }
+    if rest.starts(with: "::".utf8) {
+      tail = []
+      rest = rest.dropFirst(2)
+    }
+    while !rest.isEmpty {
+      let end = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
+      let part = rest[rest.startIndex..<end]
+      if part.contains(UInt8(ascii: ".")) {
+        guard end == rest.endIndex, let bits = v4(part) else { return nil }
+        take(UInt16(bits >> 16))
+        take(UInt16(bits & 0xFFFF))
+        break
+      }
+      guard (1...4).contains(part.count) else { return nil }
+      var group: UInt16 = 0
+      for byte in part {
+        guard let digit = hexDigit(byte) else { return nil }
+        group = group << 4 | digit
+      }
+      take(group)
+      if end == rest.endIndex { break }
+      rest = rest[(end + 1)...]
+      if rest.first == UInt8(ascii: ":") {
+        guard tail == nil else { return nil }
+        tail = []
+        rest = rest.dropFirst()
+      } else if rest.isEmpty {
+        return nil
+      }
+    }
+    guard let tail else { return head.count == 8 ? head : nil }
+    let gap = 8 - head.count - tail.count
+    return gap >= 1 ? head + [UInt16](repeating: 0, count: gap) + tail : nil
+  }
+
+  private static func hexDigit(_ byte: UInt8) -> UInt16? {
+    switch byte {
+    case 0x30...0x39: UInt16(byte - 0x30)
+    case 0x41...0x46: UInt16(byte - 0x37)
+    case 0x61...0x66: UInt16(byte - 0x57)
+    default: nil
+    }
+  }
+
+  /// The address in its one canonical form (RFC 5952).
+  public var description: String {
+    if isV4 { return "\(low >> 24).\(low >> 16 & 0xFF).\(low >> 8 & 0xFF).\(low & 0xFF)" }
+    let groups: [UInt64] = (0..<8).map { place in
+      let half = place < 4 ? high : low
+      return half >> UInt64(48 - 16 * (place % 4)) & 0xFFFF
+    }
+    // The longest run of two or more zero groups, the first of equals, is written as "::".
+    var best = 0..<0
+    var start = 0
+    while start < 8 {
+      var end = start
+      while end < 8, groups[end] == 0 { end += 1 }
+      if end - start >= 2, end - start > best.count { best = start..<end }
+      start = max(end, start + 1)
+    }
+    func text(_ range: Range<Int>) -> String {
+      range.map { String(groups[$0], radix: 16) }.joined(separator: ":")
+    }
+    return best.isEmpty ? text(0..<8) : "\(text(0..<best.lowerBound))::\(text(best.upperBound..<8))"
+  }
+
+  /// What is counted as one client: an IPv4 address, or the /64 network of an IPv6 address, since one customer
+  /// has at least that many.
+  public var client: IPAddress { isV4 ? self : IPAddress(v6High: high, low: 0) }
+}

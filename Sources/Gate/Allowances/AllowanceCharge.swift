@@ -1,0 +1,71 @@
+// What an allowed request takes from its allowances, all of it or nothing.
+
+/// What happens to requests whose allowance the store cannot count.
+public enum FailurePolicy: String, CaseIterable, Sendable {
+  case deny, allow
+}
+
+/// One request to be taken from one allowance.
+public struct AllowanceCharge: Sendable {
+  /// Whose allowance.
+  public let key: AllowanceKey
+  /// How it is counted.
+  public let plan: AllowancePlan
+  /// Whether an exhausted allowance refuses the request; an audit rule only counts.
+  public let isEnforced: Bool
+  /// What happens when the store fails.
+  public let onStoreFailure: FailurePolicy
+  /// The rule's place in the policy.
+  let ruleIndex: Int
+}
+
+/// A request that was taken from an allowance, to give it back should it not be used.
+public struct AllowanceReceipt: Sendable {
+  /// Whose allowance.
+  public let key: AllowanceKey
+  /// How it is counted.
+  public let plan: AllowancePlan
+  /// What was kept when it had just been taken.
+  public let taken: AllowanceState
+  /// Whether the rule is enforced; an audit rule's count is nothing for a caller to see.
+  public let isEnforced: Bool
+
+  /// What is to be kept after giving it back; nil for nothing.
+  public func givenBack(to state: AllowanceState?, at now: Instant) -> AllowanceState? {
+    plan.giveBack(to: state, taken: taken, at: now)
+  }
+}
+
+/// What came of taking all charges of a request.
+public enum ChargeOutcome: Sendable {
+  /// All were taken; the receipts hold what is to be kept.
+  case taken([AllowanceReceipt])
+  /// Another request was faster: nothing may be kept. The charge at `index` finds its allowance used up.
+  case refused(index: Int, state: AllowanceState?)
+  /// The store failed; nothing was taken.
+  case unavailable
+}
+
+extension [AllowanceCharge] {
+  /// Takes every charge from the states that are kept, for a store to call while it holds them.
+  ///
+  /// A store reads the states of all keys and locks them, calls this, and writes the receipts' states, or
+  /// nothing when it is refused. An audit rule's exhausted allowance is left as it is and refuses nothing.
+  ///
+  /// - Parameter states: what is kept for each charge's key, in their order.
+  public func take(from states: [AllowanceState?], at now: Instant) -> ChargeOutcome {
+    precondition(states.count == count, "a state for each charge")
+    var receipts: [AllowanceReceipt] = []
+    receipts.reserveCapacity(count)
+    for (index, charge) in enumerated() {
+      switch charge.plan.take(from: states[index], at: now) {
+      case .taken(let state):
+        receipts.append(
+          AllowanceReceipt(key: charge.key, plan: charge.plan, taken: state, isEnforced: charge.isEnforced))
+      case .refused:
+        if charge.isEnforced { return .refused(index: index, state: states[index]) }
+      }
+    }
+    return .taken(receipts)
+  }
+}

@@ -1,0 +1,62 @@
+// Whose allowance a rule counts.
+
+/// What a rate or quota counts by.
+public enum AllowanceScope: String, CaseIterable, Sendable {
+  case caller, subject, app, address, phone, global
+}
+
+/// One party an allowance belongs to.
+public enum AllowanceParty: Hashable, Sendable {
+  case caller(String)
+  case subject(String)
+  case app(String)
+  /// A client: an IPv4 address, or the /64 of an IPv6 address.
+  case address(IPAddress)
+  case phone(E164)
+  /// Everyone together.
+  case global
+  /// Requests that lack what is counted by, together: no app, or an unknown address or number.
+  case unknown
+}
+
+/// One allowance: a rule's, for one party. Rules have unique names, so a reload keeps what was used.
+public struct AllowanceKey: Hashable, Sendable {
+  /// The rule's name.
+  public let rule: String
+  /// Whose allowance it is.
+  public let party: AllowanceParty
+
+  /// Names an allowance.
+  public init(rule: String, party: AllowanceParty) {
+    self.rule = rule
+    self.party = party
+  }
+
+  /// The party as text for a store, distinct for distinct parties. It may hold a whole phone number, so it is
+  /// nothing for a log.
+  public var partyText: String {
+    switch party {
+    case .caller(let id): "caller:\(id)"
+    case .subject(let id): "subject:\(id)"
+    case .app(let id): "app:\(id)"
+    case .address(let address): "address:\(address)"
+    case .phone(let number): "phone:\(number.text)"
+    case .global: "global"
+    case .unknown: "unknown"
+    }
+  }
+}
+
+extension AllowanceScope {
+  /// Whom a request is counted for.
+  func party(of facts: Facts) -> AllowanceParty {
+    switch self {
+    case .caller: .caller(facts.effectiveCaller)
+    case .subject: .subject(facts.effectiveSubject)
+    case .app: facts.appID.map { .app($0) } ?? .unknown
+    case .address: facts.address.map { .address($0.client) } ?? .unknown
+    case .phone: facts.phone.map { .phone($0) } ?? .unknown
+    case .global: .global
+    }
+  }
+}

@@ -1,0 +1,115 @@
+// So many requests per calendar day, week or month.
+
+/// A quota: `limit` requests per calendar period in a time zone.
+public struct Quota: Sendable {
+  /// The calendar periods.
+  public enum Period: String, CaseIterable, Sendable {
+    /// From midnight to midnight.
+    case day
+    /// From Monday to Sunday.
+    case week
+    /// From the first to the last of a month.
+    case month
+  }
+
+  /// How many requests a period has.
+  public let limit: Int64
+  /// The period.
+  public let period: Period
+  /// Where midnight is.
+  public let zone: Zone
+
+  /// Makes a quota; throws for a limit outside of 1 to 1,000,000,000.
+  public init(limit: Int64, period: Period, zone: Zone = .utc) throws(RuleError) {
+    guard (1...1_000_000_000).contains(limit) else {
+      throw RuleError(
+        key: "limit", problem: "a limit of \(limit) is not possible",
+        remedy: limit == 0
+          ? "give at least 1; to deny everything, remove what is allowed instead" : "give 1 to 1000000000")
+    }
+    self.limit = limit
+    self.period = period
+    self.zone = zone
+  }
+
+  // MARK: Taking and giving back
+
+  /// Takes one request from what is left, or says in how many whole seconds the next period begins; nil where
+  /// the zone's table ends, so that nothing can be said.
+  public func take(from state: AllowanceState?, at now: Instant) -> AllowanceTaking? {
+    guard let current = current(state, at: now) else { return nil }
+    guard current.count < limit else {
+      return .refused(retryAfter: secondsToEnd(of: current.mark, from: now))
+    }
+    return .taken(AllowanceState(mark: current.mark, count: current.count + 1))
+  }
+
+  /// What is kept after giving back one request that was taken: one less, as long as it is the same period.
+  public func giveBack(to state: AllowanceState?, taken: AllowanceState) -> AllowanceState? {
+    guard var state, state.mark == taken.mark, state.count > 0 else { return state }
+    state.count -= 1
+    return state
+  }
+
+  /// What would be kept if so many requests had been taken in the period of an instant.
+  public func state(used: Int64, at now: Instant) -> AllowanceState? {
+    guard used > 0, let start = periodStart(at: now) else { return nil }
+    return AllowanceState(mark: start, count: used)
+  }
+
+  /// What is left at an instant; nothing where the zone's table ends.
+  public func count(of state: AllowanceState?, at now: Instant) -> AllowanceCount {
+    guard let current = current(state, at: now) else {
+      return AllowanceCount(limit: limit, window: 86_400, remaining: 0, reset: 1)
+    }
+    let start = zone.firstInstant(showing: current.mark * 86_400) ?? now.seconds
+    let end = zone.firstInstant(showing: dayAfterPeriod(from: current.mark) * 86_400) ?? now.seconds
+    return AllowanceCount(
+      limit: limit, window: max(1, end - start), remaining: max(0, limit - current.count),
+      reset: secondsToEnd(of: current.mark, from: now))
+  }
+
+  /// The instant from which a state says no more than none, in seconds since the epoch.
+  public func expiry(of state: AllowanceState) -> Int64 {
+    zone.firstInstant(showing: dayAfterPeriod(from: state.mark) * 86_400) ?? .max
+  }
+
+  // MARK: The calendar
+
+  /// The state that counts now. A kept period that begins later than the current one stays: the clock was put
+  /// back, and what is used is used.
+  private func current(_ state: AllowanceState?, at now: Instant) -> AllowanceState? {
+    guard let start = periodStart(at: now) else { return nil }
+    guard let state, state.mark >= start else { return AllowanceState(mark: start, count: 0) }
+    return state
+  }
+
+  /// The day number on which the period of an instant begins.
+  private func periodStart(at now: Instant) -> Int64? {
+    guard let local = zone.localSeconds(at: now.seconds) else { return nil }
+    let day = local.flooredDivision(by: 86_400).quotient
+    switch period {
+    case .day: return day
+    case .week: return day - (day + 3).flooredDivision(by: 7).remainder
+    case .month: return day - Int64(CivilDate(dayNumber: Int(day)).parts.day - 1)
+    }
+  }
+
+  /// The day number on which the period after the one that begins on a day begins.
+  private func dayAfterPeriod(from start: Int64) -> Int64 {
+    switch period {
+    case .day: return start + 1
+    case .week: return start + 7
+    case .month:
+      // 31 days after the first of a month it is the first to the fourth of the next.
+      let next = start + 31
+      return next - Int64(CivilDate(dayNumber: Int(next)).parts.day - 1)
+    }
+  }
+
+  private func secondsToEnd(of start: Int64, from now: Instant) -> Int64 {
+    guard let end = zone.firstInstant(showing: dayAfterPeriod(from: start) * 86_400) else { return 86_400 }
+    // The current second has begun: counting it whole rounds up.
+    return max(1, end - now.seconds)
+  }
+}

@@ -1,0 +1,177 @@
+// So many requests per span of time, evenly: the generic cell rate algorithm.
+
+/// A rate: `limit` requests per `per`, up to `burst` of them at once.
+///
+/// The generic cell rate algorithm (ITU-T I.371 annex A, virtual scheduling): all that is kept is the
+/// theoretical arrival time, the time at which everything taken so far will have been earned. Times are whole
+/// nanoseconds and a fraction in parts of `limit`, so that "7 a minute" is exactly that for ever.
+public struct RateLimit: Hashable, Sendable {
+  /// How many requests `per` earns.
+  public let limit: Int64
+  /// The span that earns them, in nanoseconds.
+  public let per: Int64
+  /// How many may come at once.
+  public let burst: Int64
+
+  /// The time one request takes to earn, the time a full burst takes, and that of a burst but for one.
+  private let interval, capacity, tolerance: ExactTime
+
+  /// A point or span of time: nanoseconds, and a fraction in parts of the limit.
+  private struct ExactTime: Hashable, Comparable {
+    var nanoseconds: Int64
+    var part: Int64
+
+    static func < (a: Self, b: Self) -> Bool {
+      a.nanoseconds != b.nanoseconds ? a.nanoseconds < b.nanoseconds : a.part < b.part
+    }
+  }
+
+  /// Makes a rate; throws for limits of zero, and for those beyond what can be counted.
+  ///
+  /// - Parameters:
+  ///   - limit: 1 to 1,000,000,000.
+  ///   - per: nanoseconds, a millisecond to 366 days.
+  ///   - burst: 1 to 1,000,000,000; `limit` when nil. Earning it may take ten years at most.
+  public init(limit: Int64, per: Int64, burst: Int64? = nil) throws(RuleError) {
+    guard (1...1_000_000_000).contains(limit) else {
+      throw RuleError(
+        key: "limit", problem: "a limit of \(limit) is not possible",
+        remedy: limit == 0
+          ? "give at least 1; to deny everything, remove what is allowed instead" : "give 1 to 1000000000")
+    }
+    guard (1_000_000...31_622_400_000_000_000).contains(per) else {
+      throw RuleError(key: "per", problem: "the span is not possible", remedy: "give \"1ms\" to \"366d\"")
+    }
+    let burst = burst ?? limit
+    guard (1...1_000_000_000).contains(burst) else {
+      throw RuleError(
+        key: "burst", problem: "a burst of \(burst) is not possible", remedy: "give 1 to 1000000000")
+    }
+    func span(_ requests: Int64) -> ExactTime? {
+      // requests × per / limit, in 128 bits.
+      let (high, low) = requests.multipliedFullWidth(by: per)
+      guard high >= 0, high < limit else { return nil }
+      let (quotient, remainder) = limit.dividingFullWidth((high, low))
+      return ExactTime(nanoseconds: quotient, part: remainder)
+    }
+    let decade: Int64 = 315_360_000_000_000_000
+    let (high, low) = burst.multipliedFullWidth(by: per)
+    let fits = high < 0 ? false : Int128(high) << 64 + Int128(low) <= Int128(decade) * Int128(limit)
+    guard fits, let interval = span(1), let capacity = span(burst), let tolerance = span(burst - 1) else {
+      throw RuleError(
+        key: "burst", problem: "a burst of \(burst) would take more than ten years to earn",
+        remedy: "give a smaller burst or a higher limit")
+    }
+    self.limit = limit
+    self.per = per
+    self.burst = burst
+    self.interval = interval
+    self.capacity = capacity
+    self.tolerance = tolerance
+  }
+
+  // MARK: Taking and giving back
+
+  /// Takes one request from what is left, or says after how many whole seconds one is earned.
+  public func take(from state: AllowanceState?, at now: Instant) -> AllowanceTaking {
+    let time = clamp(now)
+    let arrival = arrival(of: state, at: time)
+    guard arrival <= add(time, tolerance) else {
+      return .refused(retryAfter: wholeSeconds(from: add(time, tolerance), to: arrival))
+    }
+    let taken = add(arrival, interval)
+    return .taken(AllowanceState(mark: taken.nanoseconds, count: taken.part))
+  }
+
+  /// What is kept after giving back one request that was taken.
+  ///
+  /// Given back is what that request still occupies: time that has been earned since cannot be handed out a
+  /// second time. So the rate is never exceeded, and a request given back at once leaves no trace.
+  ///
+  /// - Parameters:
+  ///   - state: what is kept now.
+  ///   - taken: what was kept when it had just been taken.
+  public func giveBack(to state: AllowanceState?, taken: AllowanceState, at now: Instant) -> AllowanceState? {
+    guard let state else { return nil }
+    let time = clamp(now)
+    let end = exact(taken)
+    let start = max(subtract(end, interval), time)
+    guard start < end else { return state }
+    let rest = subtract(exact(state), subtract(end, start))
+    return AllowanceState(mark: rest.nanoseconds, count: rest.part)
+  }
+
+  /// What would be kept if so many requests had been taken at an instant.
+  public func state(used: Int64, at now: Instant) -> AllowanceState? {
+    guard used > 0 else { return nil }
+    var time = clamp(now)
+    let (whole, rest) = min(used, burst).quotientAndRemainder(dividingBy: limit)
+    // Whole limits take whole spans; the rest is a fraction of one.
+    time.nanoseconds += whole * per
+    let (high, low) = rest.multipliedFullWidth(by: per)
+    let (quotient, remainder) = limit.dividingFullWidth((high, low))
+    time = add(time, ExactTime(nanoseconds: quotient, part: remainder))
+    return AllowanceState(mark: time.nanoseconds, count: time.part)
+  }
+
+  /// What is left at an instant.
+  public func count(of state: AllowanceState?, at now: Instant) -> AllowanceCount {
+    let time = clamp(now)
+    let arrival = arrival(of: state, at: time)
+    // The most that fit between the arrival time and a full burst from now, in parts of a nanosecond.
+    let room = subtract(add(time, capacity), arrival)
+    let parts = Int128(room.nanoseconds) * Int128(limit) + Int128(room.part)
+    let remaining = Int64(parts / Int128(per))
+    let reset =
+      remaining == 0
+      ? wholeSeconds(from: add(time, tolerance), to: arrival)
+      : (arrival == time ? 0 : wholeSeconds(from: time, to: arrival))
+    return AllowanceCount(
+      limit: limit, window: max(1, (per + 999_999_999) / 1_000_000_000), remaining: remaining, reset: reset)
+  }
+
+  /// The instant from which a state says no more than none, in seconds since the epoch.
+  public func expiry(of state: AllowanceState) -> Int64 { state.mark / 1_000_000_000 + 1 }
+
+  // MARK: Exact time
+
+  /// The theoretical arrival time, not before now, and not later than using everything now would make it:
+  /// a clock put back, or a rule made more generous, locks nobody out.
+  @inline(__always) private func arrival(of state: AllowanceState?, at now: ExactTime) -> ExactTime {
+    guard let state else { return now }
+    let kept = exact(state)
+    return kept <= now ? now : min(kept, add(now, capacity))
+  }
+
+  /// A kept state as time. Its fraction may be of another limit, from before a reload.
+  @inline(__always) private func exact(_ state: AllowanceState) -> ExactTime {
+    ExactTime(nanoseconds: state.mark, part: min(max(state.count, 0), limit - 1))
+  }
+
+  /// An instant as time, kept a hundred years off the ends of what 64 bits hold.
+  @inline(__always) private func clamp(_ now: Instant) -> ExactTime {
+    let century: Int64 = 3_155_760_000_000_000_000
+    return ExactTime(nanoseconds: min(max(now.nanosecondsSinceEpoch, .min + century), .max - century), part: 0)
+  }
+
+  @inline(__always) private func add(_ a: ExactTime, _ b: ExactTime) -> ExactTime {
+    let part = a.part + b.part
+    return part >= limit
+      ? ExactTime(nanoseconds: a.nanoseconds + b.nanoseconds + 1, part: part - limit)
+      : ExactTime(nanoseconds: a.nanoseconds + b.nanoseconds, part: part)
+  }
+
+  @inline(__always) private func subtract(_ a: ExactTime, _ b: ExactTime) -> ExactTime {
+    let part = a.part - b.part
+    return part < 0
+      ? ExactTime(nanoseconds: a.nanoseconds - b.nanoseconds - 1, part: part + limit)
+      : ExactTime(nanoseconds: a.nanoseconds - b.nanoseconds, part: part)
+  }
+
+  /// A span rounded up to whole seconds, at least one: waiting that long is never too short.
+  private func wholeSeconds(from start: ExactTime, to end: ExactTime) -> Int64 {
+    let span = subtract(end, start)
+    let nanoseconds = span.nanoseconds + (span.part > 0 ? 1 : 0)
+    return max(1, (nanoseconds + 999_999_999) / 1_000_000_000)
+  }
+}

@@ -1,0 +1,54 @@
+// Which client addresses may ask.
+
+/// Allowed and denied networks; the most specific one that holds the client's address decides, and on a tie it
+/// is denied.
+public struct AddressesRule: Sendable {
+  private let allow: [CIDR]
+  private let deny: [CIDR]
+
+  /// A rule from networks such as `203.0.113.0/24`. Throws for a malformed one, for one that takes in a great
+  /// part of the Internet, and when both lists are empty.
+  public init(allow: [String] = [], deny: [String] = []) throws(RuleError) {
+    guard !allow.isEmpty || !deny.isEmpty else {
+      throw RuleError(
+        key: "allow", problem: "the rule names no network",
+        remedy: "list networks under \"allow\" or \"deny\"")
+    }
+    self.allow = try Self.networks(allow, key: "allow")
+    self.deny = try Self.networks(deny, key: "deny")
+  }
+
+  private static func networks(_ texts: [String], key: String) throws(RuleError) -> [CIDR] {
+    var networks: [CIDR] = []
+    for (place, text) in texts.enumerated() {
+      let network: CIDR
+      do {
+        network = try CIDR(text)
+      } catch {
+        throw error.under("\(key)[\(place)]")
+      }
+      guard !network.isOverBroad else {
+        throw RuleError(
+          key: "\(key)[\(place)]", problem: "\(quoted(text)) takes in a great part of all addresses",
+          remedy: "name smaller networks: at least /8 for IPv4, /16 for IPv6")
+      }
+      networks.append(network)
+    }
+    // The most specific first, so that the first match is the longest.
+    return networks.sorted { $0.prefixLength > $1.prefixLength }
+  }
+
+  /// Whether a client may ask. An unknown address is denied.
+  func allows(_ address: IPAddress?) -> Bool {
+    guard let address else { return false }
+    let allowed = Self.longestMatch(allow, address)
+    let denied = Self.longestMatch(deny, address)
+    guard allowed >= 0 else { return allow.isEmpty && denied < 0 }
+    return allowed > denied
+  }
+
+  private static func longestMatch(_ networks: [CIDR], _ address: IPAddress) -> Int {
+    for network in networks where network.contains(address) { return network.prefixLength }
+    return -1
+  }
+}

@@ -1,0 +1,53 @@
+// Which numbers may be called back.
+
+/// Allowed and denied number prefixes; the longest one that fits a number decides, and on a tie it is denied.
+public struct NumbersRule: Sendable {
+  private let allow: PrefixTrie
+  private let deny: PrefixTrie
+  /// Whether there is a list of allowed prefixes, outside of which everything is denied.
+  private let isAllowList: Bool
+  /// Whether the built-in ranges are refused too, whatever the lists say.
+  public let refusesDefaultRanges: Bool
+
+  /// A rule from prefixes such as `+351`. Throws for a malformed prefix and for one that is both allowed and
+  /// denied.
+  public init(allow: [String] = [], deny: [String] = [], refusesDefaultRanges: Bool = true) throws(RuleError) {
+    let both = Set(allow).intersection(deny)
+    if let prefix = both.min() {
+      throw RuleError(
+        key: "deny", problem: "\(quoted(prefix)) is allowed as well", remedy: "keep it in one of the lists")
+    }
+    self.allow = try Self.trie(of: allow, key: "allow")
+    self.deny = try Self.trie(of: deny, key: "deny")
+    isAllowList = !allow.isEmpty
+    self.refusesDefaultRanges = refusesDefaultRanges
+  }
+
+  private static func trie(of prefixes: [String], key: String) throws(RuleError) -> PrefixTrie {
+    var trie = PrefixTrie()
+    for (place, prefix) in prefixes.enumerated() {
+      let digits = prefix.utf8.dropFirst()
+      guard prefix.utf8.first == UInt8(ascii: "+"), (1...15).contains(digits.count),
+        digits.allSatisfy(\.isASCIIDigit), digits.first != UInt8(ascii: "0")
+      else {
+        throw RuleError(
+          key: "\(key)[\(place)]", problem: "\(quoted(prefix)) is not a prefix of international phone numbers",
+          remedy: "write + and the first digits of the number, calling code included, as in \"+351\"")
+      }
+      guard trie.insert(digits.map { $0 - 0x30 }) else {
+        throw RuleError(key: key, problem: "the list is too long", remedy: "use fewer or shorter prefixes")
+      }
+    }
+    return trie
+  }
+
+  /// Whether a number may be called. Without a number only a list of allowed ones can say no.
+  func allows(_ number: E164?) -> Bool {
+    guard let number else { return !isAllowList }
+    if refusesDefaultRanges, NumberRanges.refuses(number) { return false }
+    guard let allowed = allow.longestMatch(number) else {
+      return !isAllowList && deny.longestMatch(number) == nil
+    }
+    return allowed > deny.longestMatch(number) ?? 0
+  }
+}

@@ -1,0 +1,142 @@
+// A rule that asks somebody else: what is asked, and what an answer means. The asking is the gateway's.
+
+/// A policy service that is asked over HTTP, in the form of Open Policy Agent's data API.
+public struct RemoteRule: Sendable {
+  /// Where to `POST` the question.
+  public let url: String
+  /// How long to wait, in milliseconds.
+  public let timeoutMilliseconds: Int64
+  /// What is decided when there is no usable answer.
+  public let onFailure: FailurePolicy
+
+  /// A rule. Throws for an address that is not `https`, or `http` to this machine, and for a time-out outside
+  /// of a millisecond to 30 seconds.
+  public init(url: String, timeoutMilliseconds: Int64 = 500, onFailure: FailurePolicy = .deny) throws(RuleError) {
+    guard let scheme = Self.scheme(of: url) else {
+      throw RuleError(
+        key: "url", problem: "\(quoted(url)) is not the address of a policy",
+        remedy: "write a complete address, as \"https://policy.example/v1/data/callgate/allow\"")
+    }
+    guard scheme.isSecure || scheme.isLoopback else {
+      throw RuleError(
+        key: "url", problem: "plain http goes over the network unprotected",
+        remedy: "use https; http is for an address on this machine only, such as http://127.0.0.1:8181")
+    }
+    guard (1...30_000).contains(timeoutMilliseconds) else {
+      throw RuleError(key: "timeout", problem: "the time-out is not possible", remedy: "give \"1ms\" to \"30s\"")
+    }
+    self.url = url
+    self.timeoutMilliseconds = timeoutMilliseconds
+    self.onFailure = onFailure
+  }
+
+  /// Takes the beginning of an address apart; nil when it is no http or https one.
+  private static func scheme(of url: String) -> (isSecure: Bool, isLoopback: Bool)? {
+    let isSecure = url.utf8.starts(with: "https://".utf8)
+    guard isSecure || url.utf8.starts(with: "http://".utf8), url.utf8.count <= 2048,
+      url.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else { return nil }
+    let authority = url.dropFirst(isSecure ? 8 : 7).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    // A user name before the host makes it look like another host.
+    guard !authority.isEmpty, !authority.contains("@"), !url.contains("#") else { return nil }
+    var host = authority
+    var port: Substring = ""
+    if authority.first == "[" {
+      guard let end = authority.firstIndex(of: "]") else { return nil }
+      host = authority[authority.index(after: authority.startIndex)..<end]
+      guard IPAddress(String(host))?.isV4 == false else { return nil }
+      port = authority[authority.index(after: end)...]
+      guard port.isEmpty || port.first == ":" else { return nil }
+    } else if let colon = authority.firstIndex(of: ":") {
+      host = authority[..<colon]
+      port = authority[colon...]
+    }
+    let number = port.dropFirst()
+    guard !host.isEmpty, port.isEmpty || (1...5).contains(number.utf8.count),
+      number.utf8.allSatisfy(\.isASCIIDigit), (Int(number) ?? 1) <= 65_535
+    else { return nil }
+    let name = String(host)
+    let loopback = IPAddress(name).map { $0.isV4 ? $0.low >> 24 == 127 : $0.high == 0 && $0.low == 1 }
+    return (isSecure, loopback ?? (name == "localhost"))
+  }
+}
+
+/// A question for a remote policy.
+public struct RemoteQuery: Sendable {
+  /// The rule that asks.
+  public let rule: String
+  /// Where, and for how long.
+  public let remote: RemoteRule
+  /// The document to send, `{"input": {…}}`.
+  public let document: FactValue
+
+  init(rule: String, remote: RemoteRule, facts: Facts) {
+    self.rule = rule
+    self.remote = remote
+    document = .object([FactMember("input", facts.document)])
+  }
+}
+
+extension Facts {
+  /// The facts as a remote policy reads them; what is unknown is left out.
+  public var document: FactValue {
+    var members = [
+      FactMember("action", .string(action.rawValue)), FactMember("caller", .string(effectiveCaller)),
+      FactMember("subject", .string(effectiveSubject)),
+    ]
+    if let appID { members.append(FactMember("app", .string(appID))) }
+    if let address { members.append(FactMember("address", .string(address.description))) }
+    if let phone { members.append(FactMember("phone", .string(phone.text))) }
+    members.append(FactMember("claims", .object(claims)))
+    var named: [FactMember] = []
+    for field in fields {
+      // A field that stands there twice is a list, so that a policy can tell.
+      if let place = named.firstIndex(where: { $0.name == field.name }) {
+        if case .array(let values) = named[place].value {
+          named[place].value = .array(values + [.string(field.value)])
+        } else {
+          named[place].value = .array([named[place].value, .string(field.value)])
+        }
+      } else {
+        named.append(FactMember(field.name, .string(field.value)))
+      }
+    }
+    members.append(FactMember("fields", .object(named)))
+    members.append(FactMember("time", .string(instant.rfc3339)))
+    return .object(members)
+  }
+}
+
+/// What a remote policy said.
+public enum RemoteAnswer: Hashable, Sendable {
+  case allow
+  /// With its reason, which is for the audit line only.
+  case deny(reason: String?)
+  /// Nothing usable: no answer in time, an error, or a document that says neither yes nor no.
+  case failed
+
+  /// Reads an answer: `true`, `false` or `{"allow": true, "reason": "…"}`, bare or under `result`.
+  public init(reading document: FactValue) {
+    var answer = document
+    if case .object = document, let result = document["result"] {
+      // One that says both could mean either.
+      guard document["allow"] == nil else {
+        self = .failed
+        return
+      }
+      answer = result
+    }
+    switch answer {
+    case .bool(let allowed): self = allowed ? .allow : .deny(reason: nil)
+    case .object:
+      guard case .bool(let allowed)? = answer["allow"] else {
+        self = .failed
+        return
+      }
+      var reason: String?
+      if case .string(let text)? = answer["reason"] { reason = text }
+      self = allowed ? .allow : .deny(reason: reason)
+    default: self = .failed
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// A phone number in international form, and what is wrong with one that is not.
+
+/// A phone number in the international form of ITU-T E.164: `+` and 6 to 15 digits, the first not a zero.
+///
+/// Nothing is repaired: a number with spaces may not be the number that was meant. Printing one shows its masked
+/// form; `text` is the number itself, for the network and for nothing that is kept in a log.
+public struct E164: Hashable, Sendable, CustomStringConvertible {
+  /// The digits as one number; 15 digits fit.
+  let digits: UInt64
+  /// How many digits there are, 6–15.
+  let count: UInt8
+
+  /// Reads a number; throws what is wrong with it.
+  public init(_ text: String) throws(E164Error) {
+    var digits: UInt64 = 0
+    var count = 0
+    var plus = false
+    for (place, byte) in text.utf8.enumerated() {
+      if place == 0, byte == UInt8(ascii: "+") {
+        plus = true
+        continue
+      }
+      guard byte.isASCIIDigit else { throw E164Error.describing(byte) }
+      count += 1
+      guard count <= 15 else { throw plus ? .tooLong : .missingPlus }
+      digits = digits * 10 + UInt64(byte - 0x30)
+    }
+    guard plus else {
+      if text.isEmpty { throw .empty }
+      throw text.utf8.starts(with: "00".utf8) ? .doubleZero : .missingPlus
+    }
+    guard count >= 1 else { throw .tooShort }
+    guard text.utf8.dropFirst().first != UInt8(ascii: "0") else { throw .leadingZero }
+    guard count >= 6 else { throw .tooShort }
+    self.digits = digits
+    self.count = UInt8(count)
+  }
+
+  /// The number in full, as `+14155550123`.
+  public var text: String { "+\(digits)" }
+
+  /// The number with all but its last two digits hidden, in the same length: `+*********23`.
+  public var masked: String {
+    "+" + String(repeating: "*", count: Int(count) - 2) + twoDigits(Int(digits % 100))
+  }
+
+  public var description: String { masked }
+
+  /// The digit at a place, counted from the front.
+  @inline(__always) func digit(at place: Int) -> Int {
+    Int(digits / powersOfTen[Int(count) - 1 - place] % 10)
+  }
+}
+
+/// 1, 10, 100 … for as many digits as a number has.
+let powersOfTen: [UInt64] = (0..<15).map { exponent in (0..<exponent).reduce(1) { value, _ in value * 10 } }
+
+/// Why a text is no E.164 number. It never holds the text.
+public enum E164Error: Error, Hashable, Sendable, CaseIterable {
+  case empty, missingPlus, doubleZero, separator, leadingZero, notDigit, tooShort, tooLong
+
+  static func describing(_ byte: UInt8) -> Self {
+    " -./()\t".utf8.contains(byte) ? .separator : .notDigit
+  }
+
+  /// What to do about it, as a sentence for the one who sent the number.
+  public var correction: String {
+    switch self {
+    case .empty: "Give a phone number in E.164 form, such as +14155550123."
+    case .missingPlus: "Begin with + and the country calling code, as in +14155550123."
+    case .doubleZero: "Write + in place of the leading 00, as in +14155550123."
+    case .separator: "Leave out spaces, dashes, dots and brackets, as in +14155550123."
+    case .leadingZero: "The country calling code after the + does not begin with 0."
+    case .notDigit: "Use only + and the digits 0 to 9, as in +14155550123."
+    case .tooShort: "Give the whole number with its country calling code: at least 6 digits after the +."
+    case .tooLong: "A phone number has at most 15 digits after the +."
+    }
+  }
+}
+
+/// Masks a text that may be a phone number, for a log: everything but a leading `+` and the last two characters
+/// becomes `*`, the length stays.
+public func maskedPhoneNumber(_ text: String) -> String {
+  let characters = Array(text.unicodeScalars)
+  var masked = String.UnicodeScalarView()
+  for (place, scalar) in characters.enumerated() {
+    let shown = (place == 0 && scalar == "+") || (place >= characters.count - 2 && characters.count > 4)
+    masked.append(shown ? scalar : "*")
+  }
+  return String(masked)
+}

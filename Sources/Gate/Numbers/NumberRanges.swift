@@ -1,0 +1,46 @@
+// The number ranges no callback is placed to by default: what costs the company money or reaches nobody.
+
+/// The built-in list of ranges that are refused: premium rate, shared cost, personal, pager and satellite
+/// numbers, short and emergency codes.
+public enum NumberRanges {
+  /// Whether a number lies in a refused range.
+  public static func refuses(_ number: E164) -> Bool {
+    refused.longestMatch(number) != nil || tooShort.longestMatch(number) != nil
+  }
+
+  private static let refused = trie(of: prefixes) { lengths in
+    lengths.isEmpty ? PrefixTrie.anyLength : lengths.reduce(0) { $0 | 1 << UInt16($1) }
+  }
+
+  private static let tooShort = trie(of: shortest) { lengths in
+    (1 << UInt16(lengths.first ?? 0)) - 1
+  }
+
+  /// Reads a table of words: digits, the last possibly a choice in brackets, and lengths after a colon.
+  private static func trie(of table: StaticString, mask: ([Int]) -> UInt16) -> PrefixTrie {
+    var trie = PrefixTrie()
+    for word in table.description.utf8.split(whereSeparator: { $0 == 0x20 || $0 == 0x0A }) {
+      let halves = word.split(separator: UInt8(ascii: ":"))
+      let lengths =
+        halves.count == 1
+        ? [] : halves[1].split(separator: UInt8(ascii: ",")).map { $0.reduce(0) { $0 * 10 + Int($1 - 0x30) } }
+      var stem: [UInt8] = []
+      var choices: [UInt8] = []
+      var choosing = false
+      for byte in halves[0] {
+        switch byte {
+        case UInt8(ascii: "["): choosing = true
+        case UInt8(ascii: "]"): choosing = false
+        case _ where choosing: choices.append(byte - 0x30)
+        default: stem.append(byte - 0x30)
+        }
+      }
+      let prefixes = choices.isEmpty ? [stem] : choices.map { stem + [$0] }
+      for prefix in prefixes {
+        let kept = trie.insert(prefix, lengths: mask(lengths))
+        precondition(kept, "the built-in table of number ranges outgrew its tree")
+      }
+    }
+    return trie
+  }
+}

@@ -1,0 +1,46 @@
+// Prefixes of phone numbers as a tree of digits: one step a digit, no allocation.
+
+/// Prefixes of phone numbers, each with the lengths of the numbers it holds for.
+struct PrefixTrie: Sendable {
+  /// Ten children a node, 0 for none; the root is node 0.
+  private var children: [UInt16] = [UInt16](repeating: 0, count: 10)
+  /// The lengths of numbers for which a prefix ends here, a bit each; 0 for none.
+  private var lengths: [UInt16] = [0]
+
+  /// Every length a number may have.
+  static let anyLength: UInt16 = .max
+
+  /// Makes an empty tree.
+  init() {}
+
+  /// Adds a prefix of digits; false when the tree is full (65,535 nodes).
+  mutating func insert(_ digits: [UInt8], lengths mask: UInt16 = anyLength) -> Bool {
+    var node = 0
+    for digit in digits {
+      let slot = node * 10 + Int(digit)
+      if children[slot] == 0 {
+        guard lengths.count < Int(UInt16.max) else { return false }
+        children[slot] = UInt16(lengths.count)
+        lengths.append(0)
+        children.append(contentsOf: repeatElement(0, count: 10))
+      }
+      node = Int(children[slot])
+    }
+    lengths[node] |= mask
+    return true
+  }
+
+  /// How many digits the longest prefix has that the number begins with; nil for none.
+  func longestMatch(_ number: E164) -> Int? {
+    let bit = UInt16(1) << UInt16(number.count)
+    var node = 0
+    var longest: Int?
+    for place in 0..<Int(number.count) {
+      let child = children[node * 10 + number.digit(at: place)]
+      guard child != 0 else { break }
+      node = Int(child)
+      if lengths[node] & bit != 0 { longest = place + 1 }
+    }
+    return longest
+  }
+}

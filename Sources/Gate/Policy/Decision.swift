@@ -1,0 +1,153 @@
+// What the rules say of a request.
+
+/// What became of one rule.
+public enum Verdict: UInt8, Sendable {
+  /// It was asked and has no objection.
+  case allow
+  /// It denied, and that decided.
+  case deny
+  /// It would have denied, but is in audit mode.
+  case wouldDeny
+  /// It was not asked: out of scope, off, or after a denial.
+  case skipped
+
+  /// The word for audit lines and explanations.
+  public var word: String {
+    switch self {
+    case .allow: "allow"
+    case .deny: "deny"
+    case .wouldDeny: "would_deny"
+    case .skipped: "skipped"
+    }
+  }
+}
+
+/// Why a request is refused, as the code of its problem document.
+public enum DenialCode: String, CaseIterable, Sendable {
+  case closed
+  case denied
+  case numberNotAllowed = "number_not_allowed"
+  case rateLimited = "rate_limited"
+  case quotaExhausted = "quota_exhausted"
+  case storeUnavailable = "store_unavailable"
+  /// The kill switch; no rule says it, the gateway does.
+  case stopped
+}
+
+/// A refusal and what its answer tells.
+public struct Denial: Hashable, Sendable {
+  /// Why.
+  public var code: DenialCode
+  /// The rule that decided; nil for the kill switch.
+  public var rule: String?
+  /// When it opens next; only with `closed`, and only where it ever does.
+  public var nextOpen: Instant?
+  /// After how many whole seconds asking again succeeds, if nobody else asks meanwhile.
+  public var retryAfter: Int64?
+  /// What is left of the allowance that is used up.
+  public var status: AllowanceStatus?
+  /// What a remote policy gave as its reason: for the audit line, never for the caller.
+  public var reason: String?
+
+  /// Describes a refusal.
+  public init(
+    code: DenialCode, rule: String?, nextOpen: Instant? = nil, retryAfter: Int64? = nil,
+    status: AllowanceStatus? = nil, reason: String? = nil
+  ) {
+    self.code = code
+    self.rule = rule
+    self.nextOpen = nextOpen
+    self.retryAfter = retryAfter
+    self.status = status
+    self.reason = reason
+  }
+}
+
+/// A rule and what became of it.
+public struct RuleVerdict: Hashable, Sendable {
+  /// The rule's name.
+  public var rule: String
+  /// What became of it.
+  public var verdict: Verdict
+}
+
+/// What the rules say of a request, rule by rule.
+public struct Decision: Sendable {
+  /// What follows.
+  public enum Outcome: Sendable {
+    /// No enforced rule objects; once its allowances are taken it is granted.
+    case allow(Clearance)
+    /// An enforced rule objects.
+    case deny(Denial)
+  }
+
+  /// What follows.
+  public internal(set) var outcome: Outcome
+  /// What rules in audit mode would have said.
+  public internal(set) var audited: [Denial]
+  let policy: Policy
+  var marks: [Verdict]
+
+  /// Every rule of the policy in order, and the built-in one where it was asked, with what became of it.
+  public var verdicts: [RuleVerdict] {
+    marks.indices.map { RuleVerdict(rule: policy.name(of: $0), verdict: marks[$0]) }
+  }
+
+  /// The refusal, if it is one.
+  public var denial: Denial? {
+    if case .deny(let denial) = outcome { denial } else { nil }
+  }
+
+  /// What becomes of an allowed request when its allowances have been taken, or could not be.
+  ///
+  /// - Parameters:
+  ///   - charged: what came of taking `clearance.charges`; `.taken([])` where there are none.
+  ///   - now: the time of taking.
+  /// - Returns: the decision as it stands now, and the grant if it still is to allow.
+  public consuming func settled(_ charged: ChargeOutcome, at now: Instant) -> (decision: Decision, grant: Grant?) {
+    guard case .allow(let clearance) = outcome else { return (self, nil) }
+    switch charged {
+    case .taken(let receipts):
+      precondition(receipts.count <= clearance.charges.count, "receipts of another request")
+      return (self, clearance.grant(receipts, at: now))
+    case .refused(let index, let state):
+      let charge = clearance.charges[index]
+      deny(at: charge.ruleIndex, Denial.exhausted(charge.key.rule, charge.plan, state, at: now))
+      return (self, nil)
+    case .unavailable:
+      guard let strict = clearance.charges.first(where: { $0.isEnforced && $0.onStoreFailure == .deny }) else {
+        return (self, clearance.grant([], at: now))
+      }
+      deny(at: strict.ruleIndex, .storeUnavailable(strict.key.rule))
+      return (self, nil)
+    }
+  }
+
+  /// Turns the decision into a rule's denial: what comes after it no longer counts.
+  private mutating func deny(at index: Int, _ denial: Denial) {
+    marks[index] = .deny
+    for later in marks.index(after: index)..<marks.endIndex { marks[later] = .skipped }
+    outcome = .deny(denial)
+  }
+}
+
+extension Denial {
+  /// How long to wait for a store that fails, in seconds.
+  static let storeRetryAfter: Int64 = 5
+
+  static func storeUnavailable(_ rule: String) -> Denial {
+    Denial(code: .storeUnavailable, rule: rule, retryAfter: storeRetryAfter)
+  }
+
+  /// The denial of an allowance that is used up.
+  static func exhausted(_ rule: String, _ plan: AllowancePlan, _ state: AllowanceState?, at now: Instant) -> Denial {
+    let count = plan.count(of: state, at: now)
+    let code: DenialCode =
+      switch plan {
+      case .rate: .rateLimited
+      case .quota: .quotaExhausted
+      }
+    return Denial(
+      code: code, rule: rule, retryAfter: max(1, count.reset), status: AllowanceStatus(rule: rule, count: count))
+  }
+}

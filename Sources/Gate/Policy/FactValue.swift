@@ -1,0 +1,32 @@
+// Values of claims and of a remote rule's input and answer: what JSON can say, without JSON.
+
+/// A value as JSON knows it, kept apart from any JSON library.
+public enum FactValue: Hashable, Sendable {
+  case null
+  case bool(Bool)
+  /// A number by its text, so that nothing is rounded.
+  case number(String)
+  case string(String)
+  case array([FactValue])
+  case object([FactMember])
+
+  /// The member of an object with a name; nil without one, and for values that are no object.
+  public subscript(name: String) -> FactValue? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { $0.name == name }?.value
+  }
+}
+
+/// A named value.
+public struct FactMember: Hashable, Sendable {
+  /// The member's name.
+  public var name: String
+  /// Its value.
+  public var value: FactValue
+
+  /// Names a value.
+  public init(_ name: String, _ value: FactValue) {
+    self.name = name
+    self.value = value
+  }
+}

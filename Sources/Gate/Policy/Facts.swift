@@ -1,0 +1,56 @@
+// What is known of a request when the rules are asked.
+
+/// What an app wants to do.
+public enum Action: String, CaseIterable, Sendable {
+  /// To be given an access token.
+  case access
+  /// To have someone called back.
+  case callback
+}
+
+/// What is known of a request: everything the rules may look at, the time included.
+public struct Facts: Sendable {
+  /// What is wanted.
+  public var action: Action
+  /// The authenticated caller's id; nil for an anonymous one.
+  public var callerID: String?
+  /// The subject of the caller's token, where there is one.
+  public var subject: String?
+  /// The app the request is for, where there is one.
+  public var appID: String?
+  /// The client's address; nil where it is unknown.
+  public var address: IPAddress?
+  /// The number to be called; nil for access. Only `explain` may leave it out of a callback.
+  public var phone: E164?
+  /// The claims of the caller's token.
+  public var claims: [FactMember]
+  /// The request's fields that rules look at (`Policy.fieldNames`), each as often as it stands there.
+  public var fields: [RequestField]
+  /// When the request came.
+  public var instant: Instant
+
+  /// Collects what is known.
+  public init(
+    action: Action, callerID: String?, subject: String? = nil, appID: String? = nil, address: IPAddress?,
+    phone: E164?, claims: [FactMember] = [], fields: [RequestField] = [], instant: Instant
+  ) {
+    self.action = action
+    self.callerID = callerID
+    self.subject = subject
+    self.appID = appID
+    self.address = address
+    self.phone = phone
+    self.claims = claims
+    self.fields = fields
+    self.instant = instant
+  }
+
+  /// The id and subject of callers without a name.
+  public static let anonymous = "anonymous"
+
+  /// The caller's id, `anonymous` without one.
+  public var effectiveCaller: String { callerID ?? Self.anonymous }
+
+  /// Who is behind the request: the token's subject, else the caller.
+  public var effectiveSubject: String { subject ?? effectiveCaller }
+}

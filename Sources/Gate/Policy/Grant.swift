@@ -1,0 +1,63 @@
+// What a policy hands out for an allowed request, and what nobody else can make.
+
+/// A request no rule objects to: what it takes, and the way to its grant (`Decision.settled`).
+public struct Clearance: Sendable {
+  /// What is to be taken from the allowances, all of it or nothing.
+  public let charges: [AllowanceCharge]
+  let facts: Facts
+
+  /// The names of the caller's allowances with what would be left, for an answer that takes nothing.
+  init(charges: [AllowanceCharge], facts: Facts) {
+    self.charges = charges
+    self.facts = facts
+  }
+
+  func grant(_ receipts: [AllowanceReceipt], at now: Instant) -> Grant {
+    Grant(
+      action: facts.action, callerID: facts.callerID, subject: facts.subject, appID: facts.appID,
+      phone: facts.phone, receipts: receipts, grantedAt: now)
+  }
+}
+
+/// Leave to do one thing, once: proof that the policy was asked, allowed it, and its allowances are taken.
+///
+/// Only a policy makes one, so what takes a grant cannot be reached past the rules.
+public struct Grant: Sendable {
+  /// What was granted.
+  public let action: Action
+  /// To whom; nil for an anonymous caller.
+  public let callerID: String?
+  /// On whose behalf.
+  public let subject: String?
+  /// For which app.
+  public let appID: String?
+  /// The number that may be called.
+  public let phone: E164?
+  /// What was taken, to give it back should nothing come of it.
+  public let receipts: [AllowanceReceipt]
+  /// When it was granted.
+  public let grantedAt: Instant
+
+  init(
+    action: Action, callerID: String?, subject: String?, appID: String?, phone: E164?,
+    receipts: [AllowanceReceipt], grantedAt: Instant
+  ) {
+    self.action = action
+    self.callerID = callerID
+    self.subject = subject
+    self.appID = appID
+    self.phone = phone
+    self.receipts = receipts
+    self.grantedAt = grantedAt
+  }
+
+  /// What is left of the caller's allowances, for the fields of the answer.
+  public var statuses: [AllowanceStatus] {
+    var statuses: [AllowanceStatus] = []
+    for receipt in receipts where receipt.isEnforced {
+      statuses.append(
+        AllowanceStatus(rule: receipt.key.rule, count: receipt.plan.count(of: receipt.taken, at: grantedAt)))
+    }
+    return statuses
+  }
+}

@@ -1,0 +1,221 @@
+// The rules in order, made ready to be asked.
+
+/// An ordered list of rules. Asking it is pure: the same facts and states have the same decision.
+public final class Policy: Sendable {
+  /// The rules in order, without the built-in one.
+  public let rules: [Rule]
+  /// The fields of a request that rules look at, in lower case: what `Facts.fields` has to hold.
+  public let fieldNames: [String]
+  /// Whether any rule asks a remote policy.
+  public let asksRemotes: Bool
+
+  /// A rule as it is asked.
+  struct Entry: Sendable {
+    var kind: Rule.Kind
+    var name: String
+    /// The actions it concerns, a bit each; none when it is off.
+    var actions: UInt8
+    var apps: NameSet?
+    var callers: NameSet?
+    var isEnforced: Bool
+  }
+
+  let entries: [Entry]
+  /// The names of apps and callers that any rule tells apart.
+  private let appNames: [String: Int]
+  private let callerNames: [String: Int]
+  /// The most allowances a decision can take.
+  let mostCharges: Int
+
+  /// Makes a policy. Throws when two rules have one name.
+  public init(rules: [Rule]) throws(RuleError) {
+    var names: Set<String> = []
+    for (place, rule) in rules.enumerated() where !names.insert(rule.name).inserted {
+      throw RuleError(
+        key: "[\(place)].name", problem: "two rules are named \(quoted(rule.name))",
+        remedy: "give each rule a name of its own")
+    }
+    var apps: [String: Int] = [:]
+    var callers: [String: Int] = [:]
+    entries = rules.map { rule in
+      Entry(
+        kind: rule.kind, name: rule.name,
+        actions: rule.mode == .off ? 0 : rule.actions.reduce(0) { $0 | $1.bit } & rule.kind.actions,
+        apps: rule.apps.map { NameSet($0, numbering: &apps) },
+        callers: rule.callers.map { NameSet($0, numbering: &callers) },
+        isEnforced: rule.mode == .enforce)
+    }
+    self.rules = rules
+    appNames = apps
+    callerNames = callers
+    var fields: [String] = []
+    var allowances = 0
+    var remotes = false
+    for rule in rules where rule.mode != .off {
+      switch rule.kind {
+      case .field(let field): if !fields.contains(field.field) { fields.append(field.field) }
+      case .rate, .quota: allowances += 1
+      case .remote: remotes = true
+      default: break
+      }
+    }
+    fieldNames = fields
+    mostCharges = allowances
+    asksRemotes = remotes
+  }
+
+  /// A policy without rules: everything is allowed but what the built-in rule refuses.
+  public static let open = Policy()
+
+  private init() {
+    rules = []
+    fieldNames = []
+    asksRemotes = false
+    entries = []
+    appNames = [:]
+    callerNames = [:]
+    mostCharges = 0
+  }
+
+  /// The name of the rule at a place among the verdicts.
+  func name(of index: Int) -> String { index < entries.count ? entries[index].name : Rule.defaultNumbers }
+
+  // MARK: Scope
+
+  /// The numbers of a request's app and caller, by which scopes are told.
+  struct Concern {
+    var action: UInt8
+    var app: Int?
+    var caller: Int?
+  }
+
+  /// Numbers a request's names once, for all its rules.
+  func concern(of facts: Facts) -> Concern {
+    concern(of: facts.action, app: facts.appID, caller: facts.effectiveCaller)
+  }
+
+  func concern(of action: Action, app: String?, caller: String) -> Concern {
+    Concern(
+      action: action.bit, app: appNames.isEmpty ? nil : app.flatMap { appNames[$0] },
+      caller: callerNames.isEmpty ? nil : callerNames[caller])
+  }
+
+  /// Whether a rule concerns a request.
+  @inline(__always) static func concerns(_ entry: borrowing Entry, _ concern: Concern) -> Bool {
+    guard entry.actions & concern.action != 0 else { return false }
+    if let callers = entry.callers, !callers.contains(concern.caller) { return false }
+    if let apps = entry.apps, !apps.contains(concern.app) { return false }
+    return true
+  }
+
+  /// Whether the built-in rule is asked: for callbacks, unless an enforced rule that concerns the request says
+  /// `default_deny: false`.
+  func asksDefaultNumbers(_ concern: Concern) -> Bool {
+    guard concern.action == Action.callback.bit else { return false }
+    for entry in entries where entry.isEnforced {
+      if case .numbers(let rule) = entry.kind, !rule.refusesDefaultRanges, Self.concerns(entry, concern) {
+        return false
+      }
+    }
+    return true
+  }
+
+  // MARK: Asking
+
+  /// Begins to ask the rules about a request.
+  public func evaluation(of facts: Facts) -> Evaluation { Evaluation(self, facts) }
+
+  /// Asks the rules about a request where no rule is remote, or an answer for those is at hand.
+  public func decide(
+    _ facts: Facts, states: some AllowanceStates, remote: (RemoteQuery) -> RemoteAnswer = { _ in .failed }
+  ) -> Decision {
+    var evaluation = Evaluation(self, facts)
+    while true {
+      switch evaluation.next(states) {
+      case .decided(let decision): return decision
+      case .asks(let query): evaluation.answer(remote(query))
+      }
+    }
+  }
+
+  /// The allowances a decision about a request may look at, for a store that has to fetch them first.
+  public func allowances(for facts: Facts) -> [AllowanceKey] {
+    guard mostCharges > 0 else { return [] }
+    let concern = concern(of: facts)
+    var keys: [AllowanceKey] = []
+    for entry in entries where Self.concerns(entry, concern) {
+      switch entry.kind {
+      case .rate(_, let scope, _), .quota(_, let scope, _):
+        keys.append(AllowanceKey(rule: entry.name, party: scope.party(of: facts)))
+      default: break
+      }
+    }
+    return keys
+  }
+
+  /// What is left of the enforced allowances that concern a request, in the rules' order; those a store cannot
+  /// tell are left out.
+  public func statuses(for facts: Facts, states: some AllowanceStates) -> [AllowanceStatus] {
+    let concern = concern(of: facts)
+    var statuses: [AllowanceStatus] = []
+    for entry in entries where entry.isEnforced && Self.concerns(entry, concern) {
+      guard let (plan, scope) = entry.kind.allowance else { continue }
+      let state: AllowanceState?
+      switch states.lookup(AllowanceKey(rule: entry.name, party: scope.party(of: facts))) {
+      case .unused: state = nil
+      case .state(let kept): state = kept
+      case .unavailable: continue
+      }
+      statuses.append(AllowanceStatus(rule: entry.name, count: plan.count(of: state, at: facts.instant)))
+    }
+    return statuses
+  }
+}
+
+extension Action {
+  /// The action's bit in a rule's scope.
+  var bit: UInt8 {
+    switch self {
+    case .access: 1
+    case .callback: 2
+    }
+  }
+}
+
+extension Rule.Kind {
+  /// The actions a kind can concern: numbers, and what is counted by number, only callbacks.
+  var actions: UInt8 {
+    switch self {
+    case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _): Action.callback.bit
+    default: Action.access.bit | Action.callback.bit
+    }
+  }
+
+  /// How and by what a rate or quota counts.
+  var allowance: (plan: AllowancePlan, scope: AllowanceScope)? {
+    switch self {
+    case .rate(let rate, let key, _): (.rate(rate), key)
+    case .quota(let quota, let key, _): (.quota(quota), key)
+    default: nil
+    }
+  }
+}
+
+/// Some of the names that rules tell apart, a bit each.
+struct NameSet: Sendable {
+  private var words: [UInt64] = []
+
+  init(_ names: [String], numbering numbers: inout [String: Int]) {
+    for name in names {
+      let number = numbers[name] ?? numbers.count
+      numbers[name] = number
+      while words.count <= number / 64 { words.append(0) }
+      words[number / 64] |= 1 << UInt64(number % 64)
+    }
+  }
+
+  @inline(__always) func contains(_ number: Int?) -> Bool {
+    guard let number, number / 64 < words.count else { return false }
+    return words[number / 64] & 1 << UInt64(number % 64) != 0
+  }
+}

@@ -1,0 +1,94 @@
+// A business rule: a name, whom and what it concerns, how seriously it is taken, and what it asks.
+
+/// A business rule as configured.
+public struct Rule: Sendable {
+  /// How a rule's denial is taken.
+  public enum Mode: String, CaseIterable, Sendable {
+    /// It decides.
+    case enforce
+    /// It is recorded as `would_deny` and changes nothing.
+    case audit
+    /// The rule is passed over.
+    case off
+  }
+
+  /// What a rule asks.
+  public enum Kind: Sendable {
+    case hours(Schedule)
+    case rate(RateLimit, key: AllowanceScope, onStoreFailure: FailurePolicy)
+    case quota(Quota, key: AllowanceScope, onStoreFailure: FailurePolicy)
+    case numbers(NumbersRule)
+    case addresses(AddressesRule)
+    case claims(ClaimsRule)
+    case field(FieldRule)
+    case remote(RemoteRule)
+
+    /// The word for it in a configuration.
+    public var name: String {
+      switch self {
+      case .hours: "hours"
+      case .rate: "rate"
+      case .quota: "quota"
+      case .numbers: "numbers"
+      case .addresses: "addresses"
+      case .claims: "claims"
+      case .field: "field"
+      case .remote: "remote"
+      }
+    }
+
+    /// The words for all kinds.
+    public static let names = ["hours", "rate", "quota", "numbers", "addresses", "claims", "field", "remote"]
+  }
+
+  /// Its name, unique in a policy.
+  public let name: String
+  /// The actions it concerns.
+  public let actions: Set<Action>
+  /// The apps it concerns; nil for all, and for none.
+  public let apps: [String]?
+  /// The callers it concerns, `anonymous` among them; nil for all.
+  public let callers: [String]?
+  /// How its denial is taken.
+  public let mode: Mode
+  /// What it asks.
+  public let kind: Kind
+
+  /// The name of the rule that refuses premium, short and satellite numbers without being configured.
+  public static let defaultNumbers = "default-numbers"
+
+  /// A rule. Throws for a name that cannot be printed everywhere, and for a rule that would concern nothing.
+  public init(
+    name: String, actions: Set<Action> = Set(Action.allCases), apps: [String]? = nil, callers: [String]? = nil,
+    mode: Mode = .enforce, kind: Kind
+  ) throws(RuleError) {
+    let bytes = name.utf8
+    let printable = bytes.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "-._".utf8.contains($0) }
+    let starts = bytes.first.map { $0.isASCIILetter || $0.isASCIIDigit } ?? false
+    guard starts, printable, bytes.count <= 64 else {
+      throw RuleError(
+        key: "name", problem: "\(quoted(name)) is no name for a rule",
+        remedy: "use up to 64 letters, digits, dashes, dots and underscores, a letter or digit first")
+    }
+    guard name != Self.defaultNumbers else {
+      throw RuleError(
+        key: "name", problem: "\"\(name)\" is the name of a built-in rule", remedy: "choose another name")
+    }
+    guard !actions.isEmpty else {
+      throw RuleError(
+        key: "on", problem: "the rule concerns no action",
+        remedy: "list \"access\", \"callback\" or both, or leave \"on\" out; to switch it off use \"mode: off\"")
+    }
+    for (key, list) in [("apps", apps), ("callers", callers)] where list?.isEmpty == true {
+      throw RuleError(
+        key: key, problem: "the list is empty, so the rule would concern nobody",
+        remedy: "name some, or leave \"\(key)\" out; to switch the rule off use \"mode: off\"")
+    }
+    self.name = name
+    self.actions = actions
+    self.apps = apps
+    self.callers = callers
+    self.mode = mode
+    self.kind = kind
+  }
+}

@@ -28,7 +28,8 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     case 4: self.init(v4: bytes.reduce(0) { $0 << 8 | UInt32($1) })
     case 16:
       self.init(
-        v6High: bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }, low: bytes[8...].reduce(0) { $0 << 8 | UInt64($1) })
+        v6High: bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) },
+        low: bytes[8...].reduce(0) { $0 << 8 | UInt64($1) })
     default: return nil
     }
   }
@@ -44,7 +45,8 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
     guard let groups = Self.v6(bytes) else { return nil }
     self.init(
-      v6High: groups[..<4].reduce(0) { $0 << 16 | UInt64($1) }, low: groups[4...].reduce(0) { $0 << 16 | UInt64($1) })
+      v6High: groups[..<4].reduce(0) { $0 << 16 | UInt64($1) },
+      low: groups[4...].reduce(0) { $0 << 16 | UInt64($1) })
   }
 
   private static func v4(_ bytes: ArraySlice<UInt8>) -> UInt32? {

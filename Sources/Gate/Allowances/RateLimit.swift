@@ -151,7 +151,8 @@ public struct RateLimit: Hashable, Sendable {
   /// An instant as time, kept a hundred years off the ends of what 64 bits hold.
   @inline(__always) private func clamp(_ now: Instant) -> ExactTime {
     let century: Int64 = 3_155_760_000_000_000_000
-    return ExactTime(nanoseconds: min(max(now.nanosecondsSinceEpoch, .min + century), .max - century), part: 0)
+    return ExactTime(
+      nanoseconds: min(max(now.nanosecondsSinceEpoch, .min + century), .max - century), part: 0)
   }
 
   @inline(__always) private func add(_ a: ExactTime, _ b: ExactTime) -> ExactTime {

@@ -40,7 +40,9 @@ public struct ClaimsRule: Sendable {
   }
 
   private static func fulfils(_ claims: [FactMember], _ requirement: Requirement) -> Bool {
-    for claim in claims where claim.name == requirement.name { return fits(claim.value, requirement.accepted) }
+    for claim in claims where claim.name == requirement.name {
+      return fits(claim.value, requirement.accepted)
+    }
     guard let first = requirement.path.first,
       var value = claims.first(where: { $0.name == first })?.value
     else { return false }

@@ -11,7 +11,8 @@ public struct NumbersRule: Sendable {
 
   /// A rule from prefixes such as `+351`. Throws for a malformed prefix and for one that is both allowed and
   /// denied.
-  public init(allow: [String] = [], deny: [String] = [], refusesDefaultRanges: Bool = true) throws(RuleError) {
+  public init(allow: [String] = [], deny: [String] = [], refusesDefaultRanges: Bool = true) throws(RuleError)
+  {
     let both = Set(allow).intersection(deny)
     if let prefix = both.min() {
       throw RuleError(
@@ -23,6 +24,16 @@ public struct NumbersRule: Sendable {
     self.refusesDefaultRanges = refusesDefaultRanges
   }
 
+  /// The built-in ranges alone.
+  static let defaults = NumbersRule()
+
+  private init() {
+    allow = PrefixTrie()
+    deny = PrefixTrie()
+    isAllowList = false
+    refusesDefaultRanges = true
+  }
+
   private static func trie(of prefixes: [String], key: String) throws(RuleError) -> PrefixTrie {
     var trie = PrefixTrie()
     for (place, prefix) in prefixes.enumerated() {
@@ -31,7 +42,8 @@ public struct NumbersRule: Sendable {
         digits.allSatisfy(\.isASCIIDigit), digits.first != UInt8(ascii: "0")
       else {
         throw RuleError(
-          key: "\(key)[\(place)]", problem: "\(quoted(prefix)) is not a prefix of international phone numbers",
+          key: "\(key)[\(place)]",
+          problem: "\(quoted(prefix)) is not a prefix of international phone numbers",
           remedy: "write + and the first digits of the number, calling code included, as in \"+351\"")
       }
       guard trie.insert(digits.map { $0 - 0x30 }) else {

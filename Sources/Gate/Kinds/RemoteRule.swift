@@ -11,7 +11,9 @@ public struct RemoteRule: Sendable {
 
   /// A rule. Throws for an address that is not `https`, or `http` to this machine, and for a time-out outside
   /// of a millisecond to 30 seconds.
-  public init(url: String, timeoutMilliseconds: Int64 = 500, onFailure: FailurePolicy = .deny) throws(RuleError) {
+  public init(url: String, timeoutMilliseconds: Int64 = 500, onFailure: FailurePolicy = .deny)
+    throws(RuleError)
+  {
     guard let scheme = Self.scheme(of: url) else {
       throw RuleError(
         key: "url", problem: "\(quoted(url)) is not the address of a policy",
@@ -23,7 +25,8 @@ public struct RemoteRule: Sendable {
         remedy: "use https; http is for an address on this machine only, such as http://127.0.0.1:8181")
     }
     guard (1...30_000).contains(timeoutMilliseconds) else {
-      throw RuleError(key: "timeout", problem: "the time-out is not possible", remedy: "give \"1ms\" to \"30s\"")
+      throw RuleError(
+        key: "timeout", problem: "the time-out is not possible", remedy: "give \"1ms\" to \"30s\"")
     }
     self.url = url
     self.timeoutMilliseconds = timeoutMilliseconds

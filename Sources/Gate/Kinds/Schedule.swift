@@ -28,7 +28,8 @@ public struct OpeningWindow: Hashable, Sendable {
     else {
       throw RuleError(
         key: "weekly", problem: "\(quoted(text)) is not a window of time",
-        remedy: "write it as \"09:00-18:00\"; past midnight as \"22:00-02:00\", a whole day as \"00:00-24:00\"")
+        remedy:
+          "write it as \"09:00-18:00\"; past midnight as \"22:00-02:00\", a whole day as \"00:00-24:00\"")
     }
     try self.init(start: startHour * 3600 + startMinute * 60, end: endHour * 3600 + endMinute * 60)
   }
@@ -181,7 +182,9 @@ public final class Schedule: Sendable {
   }
 
   /// Looks along the wall clock for the first time after another at which the state differs.
-  private func nextLocalChange(after local: Int64, differingFrom state: Bool, before limit: Int64) -> LocalSearch {
+  private func nextLocalChange(after local: Int64, differingFrom state: Bool, before limit: Int64)
+    -> LocalSearch
+  {
     var day = local.flooredDivision(by: 86_400).quotient
     // A week without change after the last special date (and the night after it) repeats for ever.
     let lastSpecial = specialDays.last ?? .min

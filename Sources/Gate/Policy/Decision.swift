@@ -104,7 +104,9 @@ public struct Decision: Sendable {
   ///   - charged: what came of taking `clearance.charges`; `.taken([])` where there are none.
   ///   - now: the time of taking.
   /// - Returns: the decision as it stands now, and the grant if it still is to allow.
-  public consuming func settled(_ charged: ChargeOutcome, at now: Instant) -> (decision: Decision, grant: Grant?) {
+  public consuming func settled(_ charged: ChargeOutcome, at now: Instant) -> (
+    decision: Decision, grant: Grant?
+  ) {
     guard case .allow(let clearance) = outcome else { return (self, nil) }
     switch charged {
     case .taken(let receipts):
@@ -115,7 +117,8 @@ public struct Decision: Sendable {
       deny(at: charge.ruleIndex, Denial.exhausted(charge.key.rule, charge.plan, state, at: now))
       return (self, nil)
     case .unavailable:
-      guard let strict = clearance.charges.first(where: { $0.isEnforced && $0.onStoreFailure == .deny }) else {
+      guard let strict = clearance.charges.first(where: { $0.isEnforced && $0.onStoreFailure == .deny })
+      else {
         return (self, clearance.grant([], at: now))
       }
       deny(at: strict.ruleIndex, .storeUnavailable(strict.key.rule))
@@ -140,7 +143,9 @@ extension Denial {
   }
 
   /// The denial of an allowance that is used up.
-  static func exhausted(_ rule: String, _ plan: AllowancePlan, _ state: AllowanceState?, at now: Instant) -> Denial {
+  static func exhausted(_ rule: String, _ plan: AllowancePlan, _ state: AllowanceState?, at now: Instant)
+    -> Denial
+  {
     let count = plan.count(of: state, at: now)
     let code: DenialCode =
       switch plan {
@@ -148,6 +153,7 @@ extension Denial {
       case .quota: .quotaExhausted
       }
     return Denial(
-      code: code, rule: rule, retryAfter: max(1, count.reset), status: AllowanceStatus(rule: rule, count: count))
+      code: code, rule: rule, retryAfter: max(1, count.reset),
+      status: AllowanceStatus(rule: rule, count: count))
   }
 }

@@ -48,8 +48,10 @@ public struct Evaluation: Sendable {
           note(allowance(.quota(quota), key, onFailure, entry, states))
         case .numbers(let rule):
           note(rule.allows(facts.phone) ? nil : Denial(code: .numberNotAllowed, rule: entry.name))
-        case .addresses(let rule): note(rule.allows(facts.address) ? nil : Denial(code: .denied, rule: entry.name))
-        case .claims(let rule): note(rule.allows(facts.claims) ? nil : Denial(code: .denied, rule: entry.name))
+        case .addresses(let rule):
+          note(rule.allows(facts.address) ? nil : Denial(code: .denied, rule: entry.name))
+        case .claims(let rule):
+          note(rule.allows(facts.claims) ? nil : Denial(code: .denied, rule: entry.name))
         case .field(let rule): note(rule.allows(facts.fields) ? nil : Denial(code: .denied, rule: entry.name))
         case .remote(let rule):
           isWaiting = true

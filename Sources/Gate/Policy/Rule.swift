@@ -59,7 +59,8 @@ public struct Rule: Sendable {
 
   /// A rule. Throws for a name that cannot be printed everywhere, and for a rule that would concern nothing.
   public init(
-    name: String, actions: Set<Action> = Set(Action.allCases), apps: [String]? = nil, callers: [String]? = nil,
+    name: String, actions: Set<Action> = Set(Action.allCases), apps: [String]? = nil,
+    callers: [String]? = nil,
     mode: Mode = .enforce, kind: Kind
   ) throws(RuleError) {
     let bytes = name.utf8
@@ -77,7 +78,8 @@ public struct Rule: Sendable {
     guard !actions.isEmpty else {
       throw RuleError(
         key: "on", problem: "the rule concerns no action",
-        remedy: "list \"access\", \"callback\" or both, or leave \"on\" out; to switch it off use \"mode: off\"")
+        remedy:
+          "list \"access\", \"callback\" or both, or leave \"on\" out; to switch it off use \"mode: off\"")
     }
     for (key, list) in [("apps", apps), ("callers", callers)] where list?.isEmpty == true {
       throw RuleError(

@@ -25,7 +25,8 @@ public struct CivilDate: Hashable, Sendable, CustomStringConvertible {
   /// Reads `2026-12-25`; nil for anything else.
   public init?(_ text: String) {
     var digits = DigitReader(text)
-    guard let year = digits.number(of: 4), digits.skip("-"), let month = digits.number(of: 2), digits.skip("-"),
+    guard let year = digits.number(of: 4), digits.skip("-"), let month = digits.number(of: 2),
+      digits.skip("-"),
       let day = digits.number(of: 2), digits.isAtEnd
     else { return nil }
     self.init(year: year, month: month, day: day)

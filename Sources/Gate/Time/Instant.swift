@@ -32,7 +32,8 @@ extension Instant {
   /// The offset is required, since a time without one means nothing here. A leap second (`:60`) is refused.
   public init?(rfc3339 text: String) {
     var digits = DigitReader(text)
-    guard let year = digits.number(of: 4), digits.skip("-"), let month = digits.number(of: 2), digits.skip("-"),
+    guard let year = digits.number(of: 4), digits.skip("-"), let month = digits.number(of: 2),
+      digits.skip("-"),
       let day = digits.number(of: 2), let date = CivilDate(year: year, month: month, day: day),
       digits.skip("T") || digits.skip("t") || digits.skip(" "),
       let hour = digits.number(of: 2), hour < 24, digits.skip(":"), let minute = digits.number(of: 2),

@@ -1,0 +1,34 @@
+// Allowances as if so many requests had been made: for explaining and testing rules without a store.
+
+/// States made of counts: "so many are already used in that rule's window", whoever asks.
+public struct CountedStates: AllowanceStates, Sendable {
+  private let states: [String: AllowanceState]
+
+  /// States at an instant. Throws for a rule the policy has not, or that counts nothing.
+  public init(policy: Policy, counts: [String: Int64], at now: Instant) throws(RuleError) {
+    var states: [String: AllowanceState] = [:]
+    for (name, used) in counts.sorted(by: { $0.key < $1.key }) {
+      guard let rule = policy.rules.first(where: { $0.name == name }) else {
+        let near = nearest(to: name, in: policy.rules.map(\.name))
+        throw RuleError(
+          key: "counts.\(name)", problem: "there is no rule \(quoted(name))",
+          remedy: near.map { "did you mean \"\($0)\"?" } ?? "name a rule of the configuration")
+      }
+      guard let (plan, _) = rule.kind.allowance else {
+        throw RuleError(
+          key: "counts.\(name)", problem: "the rule \(quoted(name)) counts nothing",
+          remedy: "give counts for rules of the kinds rate and quota")
+      }
+      guard (0...1_000_000_000).contains(used) else {
+        throw RuleError(
+          key: "counts.\(name)", problem: "\(used) is not a count", remedy: "give 0 to 1000000000")
+      }
+      states[name] = plan.state(used: used, at: now)
+    }
+    self.states = states
+  }
+
+  public func lookup(_ key: AllowanceKey) -> AllowanceLookup {
+    states[key.rule].map { .state($0) } ?? .unused
+  }
+}

@@ -1,0 +1,251 @@
+// A table of who, when and how often, with the verdict expected for each: `callgate rules test`.
+
+/// What a table of tests has to know of the configuration besides its rules.
+public struct RuleTestContext: Sendable {
+  /// What a caller and an app make together, before any rule is asked.
+  public enum Admission: Sendable {
+    /// The request is for this app, if for any.
+    case admitted(app: String?)
+    /// The caller may not use the app.
+    case refused(Denial)
+  }
+
+  /// The callers and apps there are.
+  public var known: KnownNames
+  /// The time of tests that give none.
+  public var now: Instant
+  /// Finds the app of a caller (nil for an anonymous one) that names one, or none.
+  public var admission: @Sendable (_ callerID: String?, _ appID: String?) -> Admission
+
+  /// Collects what has to be known. Without `admission` a request is for the app it names.
+  public init(
+    known: KnownNames = KnownNames(), now: Instant,
+    admission: @escaping @Sendable (String?, String?) -> Admission = { _, app in .admitted(app: app) }
+  ) {
+    self.known = known
+    self.now = now
+    self.admission = admission
+  }
+}
+
+/// One line of the table.
+public struct RuleTest: Sendable {
+  /// What it is about.
+  public let name: String
+  /// Where it stands.
+  public let place: RulePlace
+  let facts: Facts
+  let states: CountedStates
+  let answers: [String: RemoteAnswer]
+  let refusal: Denial?
+  let expectation: Expectation
+
+  /// What is expected: the code and the rule only where they are given.
+  struct Expectation: Sendable {
+    var allows: Bool
+    var code: String?
+    var rule: String?
+
+    var text: String {
+      allows ? "allow" : "deny" + [code, rule].compactMap { $0 }.map { " \($0)" }.joined()
+    }
+  }
+
+  /// Asks the rules; nil if they say what is expected, else what was expected and what they said.
+  public func failure(under policy: Policy) -> String? {
+    let denial: Denial?
+    if let refusal {
+      denial = refusal
+    } else {
+      denial = policy.decide(facts, states: states, remote: { answers[$0.rule] ?? .failed }).denial
+    }
+    let found = Expectation(
+      allows: denial == nil, code: denial?.code.rawValue, rule: denial.map { $0.rule ?? "-" })
+    guard
+      found.allows == expectation.allows, expectation.code == nil || expectation.code == found.code,
+      expectation.rule == nil || expectation.rule == found.rule
+    else { return "expected \(expectation.text), got \(found.text)" }
+    return nil
+  }
+}
+
+/// What came of reading a table of tests.
+public enum RuleTestReading: Sendable {
+  case tests([RuleTest])
+  /// Never empty.
+  case problems([RuleProblem])
+}
+
+extension Policy {
+  /// Reads a file with a list under `tests`.
+  public func readingTests(_ node: RuleNode, context: RuleTestContext) -> RuleTestReading {
+    var file = MappingReader(node, path: "", remedy: "write a list of tests under \"tests\"")
+    var tests: [RuleTest] = []
+    if let list = file.take("tests"), case .list(let items) = list.content {
+      for (index, item) in items.enumerated() {
+        let (test, problems) = RuleTestReader(policy: self, context: context).read(
+          item, path: "tests[\(index)]")
+        file.report(problems)
+        if let test { tests.append(test) }
+      }
+    } else if file.problems.isEmpty {
+      file.report(
+        RuleError(
+          key: "tests", problem: "there is no list of tests",
+          remedy: "write a list under \"tests\", each as { name: …, expect: allow }"))
+    }
+    file.refuseRest(known: ["tests"])
+    return file.problems.isEmpty ? .tests(tests) : .problems(file.problems.sorted { $0.place < $1.place })
+  }
+}
+
+/// Reads one test.
+struct RuleTestReader {
+  let policy: Policy
+  let context: RuleTestContext
+
+  private enum Verdict: String, CaseIterable { case allow, deny }
+  private enum Answer: String, CaseIterable { case allow, deny, fail }
+
+  static let keys = [
+    "name", "action", "at", "caller", "subject", "app", "address", "phone", "claims", "fields", "counts",
+    "remote",
+    "expect", "code", "rule",
+  ]
+
+  func read(_ node: RuleNode, path: String) -> (RuleTest?, [RuleProblem]) {
+    var mapping = MappingReader(node, path: path, remedy: "write a test as { name: …, expect: allow }")
+    let name = mapping.requiredText("name", remedy: "say what the test is about")
+    let facts = facts(&mapping)
+    let counts = counts(&mapping)
+    var answers: [String: RemoteAnswer] = [:]
+    for member in mapping.mapping("remote", remedy: "write { fraud: allow }") ?? [] {
+      guard case .text(let word) = member.value.content,
+        let answer: Answer = mapping.choice(word, key: "remote.\(member.name)")
+      else { continue }
+      guard policy.rules.contains(where: { $0.name == member.name && $0.kind.name == "remote" }) else {
+        mapping.report(
+          RuleError(
+            key: "remote.\(member.name)", problem: "there is no remote rule \(quoted(member.name))",
+            remedy: "name a rule of the kind remote"))
+        continue
+      }
+      answers[member.name] = answer == .allow ? .allow : answer == .deny ? .deny(reason: nil) : .failed
+    }
+    let expectation = expectation(&mapping)
+    mapping.refuseRest(known: Self.keys)
+    let states = mapping.attempt { () throws(RuleError) in
+      try CountedStates(policy: policy, counts: counts, at: facts.instant)
+    }
+    guard mapping.problems.isEmpty, let name, let expectation, let states else {
+      return (nil, mapping.problems)
+    }
+    var resolved = facts
+    var refusal: Denial?
+    switch context.admission(facts.callerID, facts.appID) {
+    case .admitted(let app): resolved.appID = app
+    case .refused(let denial): refusal = denial
+    }
+    return (
+      RuleTest(
+        name: name, place: node.place, facts: resolved, states: states, answers: answers, refusal: refusal,
+        expectation: expectation), []
+    )
+  }
+
+  /// The facts of a test. What is not given is as little as a request can have.
+  private func facts(_ mapping: inout MappingReader) -> Facts {
+    var facts = Facts(action: .access, callerID: nil, address: nil, phone: nil, instant: context.now)
+    facts.action = mapping.choice("action") ?? .access
+    if let text = mapping.text("at") {
+      if let instant = Instant(rfc3339: text) {
+        facts.instant = instant
+      } else {
+        mapping.report(
+          RuleError(
+            key: "at", problem: "\(quoted(text)) is not a time",
+            remedy: "write it with its offset, as in \"2026-11-22T10:00:00-05:00\" or with Z for UTC"))
+      }
+    }
+    facts.callerID = mapping.text("caller")
+    if let caller = facts.callerID, let known = context.known.callers, !known.contains(caller) {
+      if caller == Facts.anonymous {
+        facts.callerID = nil
+      } else {
+        mapping.report(mapping.unknown(caller, key: "caller", known: known.sorted()))
+      }
+    }
+    facts.subject = mapping.text("subject")
+    facts.appID = mapping.text("app")
+    if let app = facts.appID, let known = context.known.apps, !known.contains(app) {
+      mapping.report(mapping.unknown(app, key: "app", known: known.sorted()))
+    }
+    if let text = mapping.text("address") {
+      facts.address = IPAddress(text)
+      if facts.address == nil {
+        mapping.report(
+          RuleError(
+            key: "address", problem: "\(quoted(text)) is not an IP address", remedy: "write it as 203.0.113.9"
+          ))
+      }
+    }
+    if let text = mapping.text("phone") {
+      do {
+        facts.phone = try E164(text)
+      } catch {
+        mapping.report(RuleError(key: "phone", problem: "it is not a phone number", remedy: error.correction))
+      }
+    }
+    for member in mapping.mapping("claims", remedy: "write { tier: gold }") ?? [] {
+      facts.claims.append(FactMember(member.name, Self.value(member.value)))
+    }
+    for member in mapping.mapping("fields", remedy: "write { X-App-Version: \"2.3.0\" }") ?? [] {
+      for value in mapping.texts(member.value, key: "fields.\(member.name)") ?? [] {
+        facts.fields.append(RequestField(name: member.name, value: value))
+      }
+    }
+    return facts
+  }
+
+  /// A claim. Whether a text stands for a number or a string makes no difference to a rule.
+  private static func value(_ node: RuleNode) -> FactValue {
+    switch node.content {
+    case .text(let text): .string(text)
+    case .list(let items): .array(items.map(value))
+    case .mapping(let members): .object(members.map { FactMember($0.name, value($0.value)) })
+    }
+  }
+
+  private func counts(_ mapping: inout MappingReader) -> [String: Int64] {
+    var counts: [String: Int64] = [:]
+    for member in mapping.mapping("counts", remedy: "write { daily: 5 }") ?? [] {
+      guard case .text(let text) = member.value.content, let count = wholeNumber(text) else {
+        mapping.report(
+          RuleError(
+            key: "counts.\(member.name)", problem: "expected a count, found \(member.value.kind)",
+            remedy: "write how many are already used, as in { daily: 5 }"))
+        continue
+      }
+      counts[member.name] = count
+    }
+    return counts
+  }
+
+  private func expectation(_ mapping: inout MappingReader) -> RuleTest.Expectation? {
+    let word = mapping.requiredText("expect", remedy: "write \"expect: allow\" or \"expect: deny\"")
+    let verdict: Verdict? = word.flatMap { mapping.choice($0, key: "expect") }
+    let code: DenialCode? = mapping.choice("code")
+    let rule = mapping.text("rule")
+    if let rule {
+      let names = policy.rules.map(\.name) + [Rule.defaultNumbers, "-"]
+      if !names.contains(rule) { mapping.report(mapping.unknown(rule, key: "rule", known: names)) }
+    }
+    if verdict == .allow, code != nil || rule != nil {
+      mapping.report(
+        RuleError(
+          key: "expect", problem: "a request that is allowed has no code and no rule",
+          remedy: "remove them, or write \"expect: deny\""))
+    }
+    return verdict.map { RuleTest.Expectation(allows: $0 == .allow, code: code?.rawValue, rule: rule) }
+  }
+}

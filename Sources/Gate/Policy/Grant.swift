@@ -6,12 +6,6 @@ public struct Clearance: Sendable {
   public let charges: [AllowanceCharge]
   let facts: Facts
 
-  /// The names of the caller's allowances with what would be left, for an answer that takes nothing.
-  init(charges: [AllowanceCharge], facts: Facts) {
-    self.charges = charges
-    self.facts = facts
-  }
-
   func grant(_ receipts: [AllowanceReceipt], at now: Instant) -> Grant {
     Grant(
       action: facts.action, callerID: facts.callerID, subject: facts.subject, appID: facts.appID,

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 public import HTTP
-import Platform
+public import Platform
 
 /// `HTTPTransport` made with libcurl: HTTP/1.1 over pooled, fully verified TLS connections.
 ///
@@ -19,12 +19,12 @@ public final class CurlTransport: HTTPTransport {
     /// libcurl is missing something or failed to start.
     case library(String)
     /// The file of trusted certificates cannot be read.
-    case unreadableCAFile(path: String, errno: Int32)
+    case unreadableCAFile(path: String, SystemError)
 
     public var description: String {
       switch self {
       case .library(let words): "libcurl: \(words)"
-      case .unreadableCAFile(let path, let errno): "\(path): \(String(cString: strerror(errno)))"
+      case .unreadableCAFile(let path, let error): "\(path): \(error)"
       }
     }
   }
@@ -45,7 +45,7 @@ public final class CurlTransport: HTTPTransport {
     _ settings: TransportSettings, names: NameCache, lookUp: @escaping NameLookup.Function
   ) throws(SetupError) {
     if let path = settings.caFile, access(path, R_OK) != 0 {
-      throw .unreadableCAFile(path: path, errno: errno)
+      throw .unreadableCAFile(path: path, SystemError(operation: "access", code: errno))
     }
     try CurlLibrary.start()
     let multi = try CurlMulti(pooledConnections: settings.pooledConnections)
@@ -65,7 +65,7 @@ public final class CurlTransport: HTTPTransport {
   deinit { inbox.stop() }
 
   public func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
-    let ticket = Ticket(deadline: MonotonicTime.now + request.timeout)
+    let ticket = Ticket(deadline: SystemClock().now + request.timeout)
     let plan = try TransferPlan(request, settings: settings)
     let result: Result<InboundResponse, TransportError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Platform
 
 /// Asks the system's resolver for a name's addresses.
 ///
@@ -59,13 +60,15 @@ extension IPAddress {
     guard let pointer else { return nil }
     switch Int32(pointer.pointee.sa_family) {
     case AF_INET:
-      self = pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
-        IPAddress(octets: withUnsafeBytes(of: address.pointee.sin_addr) { Array($0) })
-      }
+      let bits = pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_addr.s_addr }
+      self.init(v4: UInt32(bigEndian: bits))
     case AF_INET6:
       let address = pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { $0.pointee }
       guard address.sin6_scope_id == 0 else { return nil }
-      self = IPAddress(octets: withUnsafeBytes(of: address.sin6_addr) { Array($0) })
+      let (high, low) = withUnsafeBytes(of: address.sin6_addr) { octets in
+        (octets.loadUnaligned(as: UInt64.self), octets.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+      }
+      self.init(v6High: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
     default:
       return nil
     }

@@ -1,3 +1,5 @@
+import Platform
+
 /// The hosts that are reached without a proxy, as `NO_PROXY` lists them and libcurl reads them.
 ///
 /// Entries are separated by commas or spaces. A name stands for itself and all names below it, with or
@@ -30,7 +32,7 @@ struct ProxyExceptions: Hashable {
     guard let address = IPAddress(target.host) else { return false }
     return entries.contains { entry in
       guard case .network(let network, let prefixLength) = entry else { return false }
-      return address.isIn(network, prefixLength: prefixLength)
+      return address.hasPrefix(network, length: prefixLength)
     }
   }
 
@@ -48,7 +50,8 @@ struct ProxyExceptions: Hashable {
     }
     if address.hasPrefix("["), address.hasSuffix("]") { address = String(address.dropFirst().dropLast()) }
     if let network = IPAddress(address) {
-      return .network(network, prefixLength: bits ?? network.octets.count * 8)
+      let width = network.octets.count * 8
+      return (bits ?? width) <= width ? .network(network, prefixLength: bits ?? width) : nil
     }
     guard bits == nil else { return nil }
     var name = Substring(text)

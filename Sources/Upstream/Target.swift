@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// The place a request goes to: a URL taken apart and checked before anything else sees it.
 ///
@@ -64,13 +64,7 @@ struct Target: Hashable {
   }
 
   /// Whether the host is this machine: `localhost`, 127.0.0.0/8 or ::1. Names are not resolved for this.
-  var isLoopback: Bool {
-    switch kind {
-    case .name: host == "localhost"
-    case .ipv4: host.hasPrefix("127.")
-    case .ipv6: host == "::1" || host.hasPrefix("::ffff:127.")
-    }
-  }
+  var isLoopback: Bool { kind == .name ? host == "localhost" : IPAddress(host)?.isLoopback ?? false }
 
   /// Scheme, host and port: what a connection belongs to (RFC 6454).
   var origin: String { "\(secure ? "https" : "http")://\(bracketedHost):\(port)" }
@@ -112,14 +106,15 @@ struct Target: Hashable {
 
   private static func host(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> (String, HostKind) {
     if bytes.first == UInt8(ascii: "[") {
-      guard let address = IPAddress(ipv6: text(bytes.dropFirst().dropLast())) else {
+      let inner = text(bytes.dropFirst().dropLast())
+      guard inner.contains(":"), let address = IPAddress(inner) else {
         throw Refusal("the URL's IPv6 address is malformed")
       }
-      return (address.description, .ipv6)
+      return (address.description, address.version == .v6 ? .ipv6 : .ipv4)
     }
     var name = text(bytes).lowercased()
     if name.hasSuffix(".") { name.removeLast() }  // The root's dot says nothing that the name does not.
-    if let address = IPAddress(ipv4: name) { return (address.description, .ipv4) }
+    if let address = IPAddress(name), !name.contains(":") { return (address.description, .ipv4) }
     guard isName(name) else { throw Refusal("the URL's host is malformed") }
     return (name, .name)
   }

@@ -1,4 +1,5 @@
 import HTTP
+import Platform
 
 /// A request that passed every check which needs no network: what the transfer thread is handed.
 struct TransferPlan: Sendable {
@@ -44,5 +45,5 @@ struct TransferPlan: Sendable {
   }
 
   /// The addresses that `localhost` has whatever a resolver says: plain http depends on it.
-  static let loopback = [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]].map(IPAddress.init(octets:))
+  static let loopback = [IPAddress(v4: 0x7F00_0001), IPAddress(v6High: 0, low: 1)]
 }

@@ -23,6 +23,7 @@ final class TransferThread {
 
   private let settings: TransportSettings
   private let multi: CurlMulti
+  private let clock = SystemClock()
   private let inbox: Inbox
   private let lookUp: NameLookup.Function
   private var transfers: [ObjectIdentifier: Transfer] = [:]
@@ -53,7 +54,7 @@ final class TransferThread {
       for finished in multi.perform() { end(finished.easy.id, finished.easy.outcome(finished.code)) }
       ringAlarms()
       startLookups()
-      multi.poll(milliseconds: Self.milliseconds(from: MonotonicTime.now, to: nextAlarm))
+      multi.poll(milliseconds: Self.milliseconds(from: clock.now, to: nextAlarm))
     }
     isStopping = true
     for (id, transfer) in transfers {
@@ -84,7 +85,7 @@ final class TransferThread {
     transfers[id] = Transfer(submission: submission, phase: .queued)
     if submission.ticket.isCancelled {
       endUnsent(id, .cancelled, "the task was cancelled")
-    } else if submission.ticket.deadline <= MonotonicTime.now {
+    } else if submission.ticket.deadline <= clock.now {
       endUnsent(id, .timedOut, "no time was left to begin")
     } else {
       setAlarm(submission.ticket.deadline)
@@ -102,7 +103,7 @@ final class TransferThread {
 
   /// A slot is there: the time for connecting runs from now.
   private func start(_ id: ObjectIdentifier) {
-    let now = MonotonicTime.now
+    let now = clock.now
     guard let deadline = transfers[id]?.submission.ticket.deadline else { return }
     let connectBy = min(now + settings.connectTimeout, deadline)
     let patientUntil = now + names.policy.patience
@@ -184,13 +185,13 @@ final class TransferThread {
   // MARK: Names
 
   private func startLookups() {
-    for name in names.takeLookups(now: MonotonicTime.now) {
+    for name in names.takeLookups(now: clock.now) {
       lookUp(name) { [inbox] result in inbox.found(name, result) }
     }
   }
 
   private func found(_ name: String, _ result: NameCache.Result) {
-    let now = MonotonicTime.now
+    let now = clock.now
     names.finish(name, result, now: now)
     for id in waitingForNames { resolve(id, now: now) }
   }
@@ -200,7 +201,7 @@ final class TransferThread {
   private func setAlarm(_ time: MonotonicTime) { nextAlarm = min(nextAlarm, time) }
 
   private func ringAlarms() {
-    let now = MonotonicTime.now
+    let now = clock.now
     guard now >= nextAlarm else { return }
     nextAlarm = MonotonicTime(nanoseconds: .max)
     for (id, transfer) in transfers {

@@ -4,8 +4,8 @@ import Testing
 @testable import Upstream
 
 @Suite struct NameCacheTests {
-  private let old = [IPAddress(octets: [192, 0, 2, 1])]
-  private let new = [IPAddress(octets: [192, 0, 2, 2])]
+  private let old = [IPAddress(v4: 0xC000_0201)]
+  private let new = [IPAddress(v4: 0xC000_0202)]
   private let noName = LookupFailure(isTemporary: false, detail: "no such name")
   private let noAnswer = LookupFailure(isTemporary: true, detail: "no answer")
 

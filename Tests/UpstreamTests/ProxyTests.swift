@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import Platform
 import Synchronization
 import Testing
 
@@ -170,7 +171,7 @@ import Testing
     let lookUp: NameLookup.Function = { name, done in
       done(
         name == "upstream.test"
-          ? .success([IPAddress(octets: [192, 0, 2, 7])])
+          ? .success([IPAddress(v4: 0xC000_0207)])
           : .failure(LookupFailure(isTemporary: false, detail: "unexpected \(name)")))
     }
     try await withUpstream(script) { upstream in

@@ -94,7 +94,7 @@ import Upstream
         let url = "http://127.0.0.1:\(upstream.port)/"
         for count in 1...10 {
           _ = try await transport.send(.post(url, reuse: .allowed))
-          await upstream.waitForEnds(count)
+          try await upstream.waitForEnds(count)
         }
         #expect(upstream.arrivals == 10)
       }

@@ -1,5 +1,6 @@
 import CCurl
 import HTTP
+import Platform
 
 /// One easy handle: one transfer from its options to its outcome.
 ///
@@ -177,7 +178,7 @@ final class CurlEasy {
 extension CurlEasy.Resolution {
   /// The form CURLOPT_RESOLVE takes: `host:port:address,address`. It replaces what an earlier transfer left.
   fileprivate var line: String {
-    let list = addresses.map { $0.octets.count == 16 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
+    let list = addresses.map { $0.version == .v6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
     return "\(host):\(port):\(list)"
   }
 }

@@ -1,5 +1,5 @@
 import CCurl
-import Glibc
+import Platform
 
 /// libcurl as a whole: its one-time start.
 ///
@@ -13,7 +13,7 @@ enum CurlLibrary {
   static func start() throws(CurlTransport.SetupError) { try started.get() }
 
   private static let started: Result<Void, CurlTransport.SetupError> = {
-    signal(SIGPIPE, SIG_IGN)
+    ProcessSetup.ignoreBrokenPipes()
     guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK else {
       return .failure(.library("curl_global_init failed"))
     }

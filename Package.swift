@@ -49,7 +49,8 @@ let package = Package(
     .executableTarget(
       name: "callgate",
       dependencies: [
-        "Gateway", "Sandbox", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Gateway", "HTTP", "JOSE", "Platform", "Sandbox", "Upstream",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: memorySafe),
 

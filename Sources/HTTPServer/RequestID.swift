@@ -50,7 +50,7 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Appends the id's octets.
-  func append(to octets: inout [UInt8]) {
+  public func append(to octets: inout [UInt8]) {
     switch form {
     case .given(let text): octets.append(contentsOf: text.utf8)
     case .random(let a, let b):

@@ -5,5 +5,8 @@ import ArgumentParser
 struct Callgate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.", version: "0.1.0",
-    subcommands: [CheckCommand.self, KeyCommand.self, ReferenceCommand.self])
+    subcommands: [
+      ServeCommand.self, CheckCommand.self, TokenCommand.self, KeyCommand.self, SandboxCommand.self,
+      HealthcheckCommand.self, ReferenceCommand.self,
+    ])
 }

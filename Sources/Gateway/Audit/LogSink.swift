@@ -36,7 +36,7 @@ public final class LogSink: Sendable {
     let lane = Mutex(Lane())
   }
 
-  /// Makes a sink and starts its thread.
+  /// Makes a sink. What is appended before `start` is kept for it.
   /// - Parameters:
   ///   - lanes: How many writers append side by side, one lane each.
   ///   - write: Writes all bytes, blocking as long as it takes; false when they could not be written.
@@ -44,6 +44,10 @@ public final class LogSink: Sendable {
     precondition(lanes > 0)
     self.lanes = (0..<lanes).map { _ in LaneBox() }
     self.write = write
+  }
+
+  /// Starts the thread that writes. To be called once.
+  public func start() {
     // A serial queue of its own, so that a blocked write holds up one thread and nothing else.
     DispatchQueue(label: "callgate.log").async { self.run() }
   }

@@ -77,9 +77,9 @@ extension ConfigurationBuilder {
   private mutating func judgePlatform() {
     if purpose == .sandbox, sources.environment["DYNO"] != nil {
       problems.add(
-        .flag("--sandbox"), nil,
+        .variable("DYNO"), nil,
         Refusal(
-          "lets everybody in, and DYNO says this is Heroku",
+          "says this is Heroku, and --sandbox lets everybody in",
           "set Talkdesk's credential and leave --sandbox out"))
     }
   }

@@ -21,5 +21,7 @@ public enum ServerFeature: String, Sendable, CaseIterable {
   case postgres
 
   /// What this version does.
-  public static let built: Set<ServerFeature> = [.basicCallers, .apiKeyCallers]
+  public static let built: Set<ServerFeature> = [
+    .apiKeyCallers, .apps, .basicCallers,
+  ]
 }

@@ -1,0 +1,17 @@
+// Where audit records go: stdout, one line each, whatever the log's level and format.
+
+internal import Platform
+
+/// Writes audit records. It cannot be switched off.
+struct AuditLog: Sendable {
+  let sink: LogSink
+  let clock: any TimeSource
+
+  /// Hands a record's line to the sink; returns at once.
+  /// - Parameter start: When the request was whole.
+  func append(_ record: borrowing AuditRecord, since start: MonotonicTime, lane: Int) {
+    let time = clock.unixTime
+    let duration = clock.now - start
+    sink.append(lane: lane) { record.append(to: &$0, time: time, duration: duration) }
+  }
+}

@@ -1,0 +1,109 @@
+// One line for each request that asked for a token or a callback: who, what, and what was decided.
+
+internal import HTTPServer
+internal import JSON
+internal import Platform
+
+/// What is written down of one decision. Never holds a token, a credential or a full phone number.
+struct AuditRecord: Sendable {
+  enum Action: String, Sendable { case access, callback }
+  enum Outcome: String, Sendable { case allow, deny, error }
+  enum CacheUse: String, Sendable { case hit, miss, none }
+
+  /// What one rule said.
+  struct RuleVerdict: Sendable {
+    var rule: String
+    var verdict: String
+  }
+
+  var action: Action
+  var requestID: RequestID
+  var address: IPAddress
+  var caller: String?
+  var subject: String?
+  var app: String?
+  var outcome: Outcome = .allow
+  var code: Problem.Code?
+  var rule: String?
+  var verdicts: [RuleVerdict] = []
+  var cache: CacheUse = .none
+  /// The status Talkdesk answered with, where this request asked it.
+  var upstreamStatus: Int?
+  /// SHA-256 of the vended token, lower-case hex: finds the token's use in Talkdesk's records without holding it.
+  var tokenSHA256: String?
+  /// The masked phone number.
+  var contact: String?
+
+  init(action: Action, requestID: RequestID, address: IPAddress) {
+    self.action = action
+    self.requestID = requestID
+    self.address = address
+  }
+
+  /// Appends the record as one JSON line.
+  /// - Parameters:
+  ///   - time: When the decision was taken.
+  ///   - duration: From the whole request to the answer.
+  func append(to output: inout [UInt8], time: UnixTime, duration: Duration) {
+    output.append(contentsOf: #"{"log":"audit","time":""#.utf8)
+    Timestamp.append(time, to: &output)
+    output.append(contentsOf: #"","request_id":""#.utf8)
+    requestID.append(to: &output)
+    output.append(contentsOf: #"","action":""#.utf8)
+    output.append(contentsOf: action.rawValue.utf8)
+    output.append(UInt8(ascii: "\""))
+    Self.member(#","caller":"#, caller, to: &output)
+    Self.member(#","subject":"#, subject, to: &output)
+    Self.member(#","app":"#, app, to: &output)
+    output.append(contentsOf: #","address":""#.utf8)
+    output.append(contentsOf: address.description.utf8)
+    output.append(contentsOf: #"","decision":""#.utf8)
+    output.append(contentsOf: outcome.rawValue.utf8)
+    output.append(UInt8(ascii: "\""))
+    Self.member(#","code":"#, code?.rawValue, to: &output)
+    Self.member(#","rule":"#, rule, to: &output)
+    output.append(contentsOf: #","verdicts":["#.utf8)
+    var separator = ""
+    for verdict in verdicts {
+      output.append(contentsOf: separator.utf8)
+      output.append(contentsOf: #"{"rule":"#.utf8)
+      JSONText.append(verdict.rule, to: &output)
+      output.append(contentsOf: #","verdict":"#.utf8)
+      JSONText.append(verdict.verdict, to: &output)
+      output.append(UInt8(ascii: "}"))
+      separator = ","
+    }
+    output.append(contentsOf: #"],"cache":""#.utf8)
+    output.append(contentsOf: cache.rawValue.utf8)
+    output.append(UInt8(ascii: "\""))
+    if let upstreamStatus {
+      output.append(contentsOf: #","upstream_status":"#.utf8)
+      Timestamp.appendDigits(Int64(upstreamStatus), width: 3, to: &output)
+    }
+    output.append(contentsOf: #","duration_ms":"#.utf8)
+    Self.appendMilliseconds(duration, to: &output)
+    Self.member(#","token_sha256":"#, tokenSHA256, to: &output)
+    Self.member(#","contact":"#, contact, to: &output)
+    output.append(contentsOf: [UInt8(ascii: "}"), UInt8(ascii: "\n")])
+  }
+
+  private static func member(_ name: StaticString, _ value: String?, to output: inout [UInt8]) {
+    guard let value else { return }
+    name.withUTF8Buffer { unsafe output.append(contentsOf: $0) }
+    JSONText.append(value, to: &output)
+  }
+
+  /// Milliseconds with three decimals.
+  private static func appendMilliseconds(_ duration: Duration, to output: inout [UInt8]) {
+    let microseconds = max(0, duration.nanosecondsClamped / 1000)
+    var width = 1
+    var bound: Int64 = 10
+    while microseconds / 1000 >= bound, width < 15 {
+      width += 1
+      bound *= 10
+    }
+    Timestamp.appendDigits(microseconds / 1000, width: width, to: &output)
+    output.append(UInt8(ascii: "."))
+    Timestamp.appendDigits(microseconds % 1000, width: 3, to: &output)
+  }
+}

@@ -1,0 +1,60 @@
+// What operators read besides the audit: events of the process, one line each.
+
+internal import JSON
+public import Platform
+
+/// Writes events to the log sink. Values must never be secrets, tokens or full phone numbers.
+public struct Log: Sendable {
+  private let sink: LogSink
+  private let lane: Int
+  private let level: Configuration.Log.Level
+  private let format: Configuration.Log.Format
+  private let clock: any TimeSource
+
+  /// Makes a log that writes lines of `level` and above to one lane of a sink.
+  public init(
+    sink: LogSink, lane: Int, level: Configuration.Log.Level, format: Configuration.Log.Format,
+    clock: any TimeSource
+  ) {
+    self.sink = sink
+    self.lane = lane
+    self.level = level
+    self.format = format
+    self.clock = clock
+  }
+
+  /// Writes one event, if its level is high enough.
+  /// - Parameters:
+  ///   - message: What happened, in constant words.
+  ///   - values: The particulars, in the order they are to be read.
+  public func write(
+    _ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String> = [:]
+  ) {
+    guard level >= self.level else { return }
+    var line: [UInt8] = []
+    switch format {
+    case .json:
+      line.append(contentsOf: #"{"log":"log","time":""#.utf8)
+      Timestamp.append(clock.unixTime, to: &line)
+      line.append(contentsOf: #"","level":"\#(level.rawValue)","message":"#.utf8)
+      JSONText.append(message, to: &line)
+      for (name, value) in values {
+        line.append(UInt8(ascii: ","))
+        JSONText.append(name, to: &line)
+        line.append(UInt8(ascii: ":"))
+        JSONText.append(value, to: &line)
+      }
+      line.append(contentsOf: "}\n".utf8)
+    case .text:
+      Timestamp.append(clock.unixTime, to: &line)
+      line.append(contentsOf: " \(level.rawValue) \(message)".utf8)
+      for (name, value) in values {
+        line.append(contentsOf: " \(name)=".utf8)
+        // Quoted like JSON, so that no value can forge a line or move a terminal's cursor.
+        JSONText.append(value, to: &line)
+      }
+      line.append(UInt8(ascii: "\n"))
+    }
+    sink.append(line, lane: lane)
+  }
+}

@@ -1,0 +1,43 @@
+// What the log says about exchanges with Talkdesk ID.
+
+internal import Platform
+internal import Talkdesk
+
+/// Writes one line for each request to Talkdesk ID: key and outcome, never a token, an assertion or, above `debug`,
+/// upstream's words.
+struct TokenLog: TokenSourceObserver {
+  let log: Log
+
+  func tokenCache(_ outcome: TokenCacheOutcome, scope: String) {}
+
+  func tokenRequest(_ report: TokenRequestReport) {
+    let milliseconds = String(report.duration.nanosecondsClamped / 1_000_000)
+    switch report.outcome {
+    case .success(let token):
+      log.write(
+        .info, "token obtained from Talkdesk ID",
+        [
+          "scope": token.scope, "key_id": report.credential, "attempt": String(report.attempt),
+          "duration_ms": milliseconds, "token_sha256": token.sha256,
+          "expires_in": token.lifetime.map { String($0.components.seconds) } ?? "unknown",
+          "platform_tid": report.platformTID ?? "",
+        ])
+    case .failure(let error):
+      log.write(
+        .warning, "no token from Talkdesk ID",
+        [
+          "scope": report.scope, "key_id": report.credential, "attempt": String(report.attempt),
+          "duration_ms": milliseconds, "outcome": report.label, "detail": "\(error)",
+          "platform_tid": report.platformTID ?? "",
+        ])
+      if let description = report.errorDescription {
+        log.write(.debug, "Talkdesk ID's own description", ["error_description": description])
+      }
+    }
+    if report.clockIsOff, let skew = report.clockSkew {
+      log.write(
+        .warning, "this machine's clock differs from Talkdesk's: assertions may be refused",
+        ["ahead_seconds": String(-skew.components.seconds)])
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// What callers are told when Talkdesk ID gave no token. Upstream's own words stay in the log.
+
+internal import Talkdesk
+
+extension Problem {
+  /// The problem a failed exchange is to a caller.
+  init(_ error: TokenError) {
+    switch error {
+    case .exchangeFailed(let cause, let wait): self.init(cause, retryAfter: wait)
+    case .coolingDown(_, let wait): self = .unavailable(after: wait)
+    case .deadlineExceeded: self = .late
+    case .cancelled, .shutDown: self = .unavailable(after: .seconds(1))
+    }
+  }
+
+  private init(_ error: TokenExchangeError, retryAfter wait: Duration) {
+    switch error {
+    case .refused:
+      self.init(
+        .upstreamRefused,
+        "Talkdesk ID does not accept this server's credential or scope; its operator must look at it.")
+    case .rateLimited, .unavailable, .transport:
+      self = .unavailable(after: wait)
+    case .unusableReply:
+      self.init(.upstreamFailed, "Talkdesk ID's reply cannot be used.")
+    case .timedOut:
+      self = .late
+    case .signingFailed:
+      self.init(.internal, "The client assertion could not be signed.")
+    }
+  }
+
+  private static func unavailable(after wait: Duration) -> Problem {
+    Problem(
+      .upstreamUnavailable, "Talkdesk ID is not available; try again later.",
+      retryAfter: wait.wholeSecondsRoundedUp)
+  }
+
+  private static var late: Problem { Problem(.upstreamTimeout, "Talkdesk ID did not answer in time.") }
+}
+
+extension Duration {
+  /// Whole seconds, at least one, such that waiting them is waiting long enough.
+  var wholeSecondsRoundedUp: Int {
+    let (seconds, attoseconds) = components
+    return max(1, Int(clamping: seconds) + (attoseconds > 0 ? 1 : 0))
+  }
+}

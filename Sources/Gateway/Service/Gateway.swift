@@ -1,0 +1,82 @@
+// The public server's handler: from a request to exactly one answer, and for vending exactly one audit record.
+
+public import HTTP
+public import HTTPServer
+internal import JSON
+internal import Platform
+internal import Talkdesk
+
+/// Answers everything the public listener is asked.
+///
+/// What is cached is answered before `handle` returns, on the connection's loop. What has to ask Talkdesk ID goes on in a
+/// task, and the answer comes back through the responder.
+public final class Gateway: RequestHandler {
+  let authenticator: Authenticator
+  let apps: AppRegistry
+  let policy: Policy
+  let tokens: TokenSource
+  let prepared: PreparedTokens
+  let audit: AuditLog
+  let log: Log
+  let clock: any TimeSource
+  let health: Health
+
+  init(
+    authenticator: Authenticator, apps: AppRegistry, policy: Policy, tokens: TokenSource,
+    prepared: PreparedTokens, audit: AuditLog, log: Log,
+    clock: any TimeSource, health: Health
+  ) {
+    self.authenticator = authenticator
+    self.apps = apps
+    self.policy = policy
+    self.tokens = tokens
+    self.prepared = prepared
+    self.audit = audit
+    self.log = log
+    self.clock = clock
+    self.health = health
+  }
+
+  public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let route = Route(request)
+    switch (route, request.method) {
+    case (.access, .get), (.access, .head):
+      vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
+    case (.token(let app), .post):
+      vend(as: .stock, app: app, request, &exchange)
+    case (.liveness, .get), (.liveness, .head):
+      exchange.respond(Health.alive)
+    case (.readiness, .get), (.readiness, .head):
+      exchange.respond(health.readiness())
+    case (.root, .get), (.root, .head):
+      exchange.respond(LandingPage.response)
+    case (.unknown, _):
+      refuse(Problem(.notFound, "No endpoint has this path."), &exchange)
+    case (_, .options):
+      exchange.respond(Response(status: .noContent, fields: ["Allow": route.allowed]))
+    default:
+      var problem = Problem(.methodNotAllowed, "Use one of: \(route.allowed).")
+      problem.responseFields.append("Allow", route.allowed)
+      refuse(problem, &exchange)
+    }
+  }
+
+  public func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
+    let problem =
+      switch failure {
+      case .malformed:
+        Problem(.malformedRequest, "The bytes received are not a request as RFC 9112 writes it.")
+      case .timedOut: Problem(.requestTimeout, "Send the whole request without long pauses.")
+      case .contentTooLarge: Problem(.contentTooLarge, "Send less content.")
+      case .targetTooLong: Problem(.targetTooLong, "Send a shorter request target.")
+      case .fieldsTooLarge: Problem(.fieldsTooLarge, "Send fewer and shorter header fields.")
+      case .overloaded: Problem(.overloaded, "All connections are taken; try again shortly.", retryAfter: 1)
+      case .unanswered: Problem(.internal, "The request was dropped without an answer.")
+      }
+    return problem.response(requestID: requestID)
+  }
+
+  private func refuse(_ problem: Problem, _ exchange: inout Exchange) {
+    exchange.respond(problem.response(requestID: exchange.requestID))
+  }
+}

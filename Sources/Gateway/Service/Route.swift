@@ -1,0 +1,40 @@
+// From a request's path to what answers it.
+
+internal import HTTP
+
+/// What a path leads to. Paths are compared as they came: nothing here needs percent-encoding.
+enum Route {
+  case access
+  /// `POST /token/{app}`, with the app's name.
+  case token(app: Request.QueryItem)
+  case liveness
+  case readiness
+  case root
+  case unknown
+
+  init(_ request: borrowing Request) {
+    if request.pathIs("/access") {
+      self = .access
+    } else if let segment = request.pathSegment(after: "token") {
+      // A name that does not decode is no app's name.
+      self = .token(app: request.percentDecoded(segment).map { .value($0) } ?? .malformed)
+    } else if request.pathIs("/livez") || request.pathIs("/healthz") {
+      self = .liveness
+    } else if request.pathIs("/readyz") {
+      self = .readiness
+    } else if request.pathIs("/") {
+      self = .root
+    } else {
+      self = .unknown
+    }
+  }
+
+  /// The methods a route knows, for `Allow` (RFC 9110 §10.2.1).
+  var allowed: String {
+    switch self {
+    case .access, .liveness, .readiness, .root: "GET, HEAD, OPTIONS"
+    case .token: "POST, OPTIONS"
+    case .unknown: ""
+    }
+  }
+}

@@ -1,0 +1,189 @@
+// Everything a running server consists of, in the order in which it is made and taken apart.
+
+internal import HTTP
+public import HTTPServer
+internal import JOSE
+public import Platform
+internal import Talkdesk
+internal import Upstream
+
+/// The running server: made from a configuration, started, drained and ended.
+public final class Service: Sendable {
+  /// Why no server could be made or started.
+  public enum StartError: Error, Sendable, CustomStringConvertible {
+    /// The address cannot be listened on: taken, not this machine's, or not allowed.
+    case listen(host: String, port: UInt16, SystemError)
+    /// The upstream client cannot be made.
+    case upstream(String)
+
+    /// Whether another address or time could succeed.
+    public var isUnavailable: Bool { if case .listen = self { true } else { false } }
+
+    public var description: String {
+      switch self {
+      case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
+      case .upstream(let reason): "the upstream client cannot be made: \(reason)"
+      }
+    }
+  }
+
+  private let configuration: Configuration
+  private let clock = SystemClock()
+  private let loops: EventLoopGroup
+  private let transport: CurlTransport
+  private let tokens: TokenSource
+  private let health: Health
+  private let server: Server
+  private let sink: LogSink
+  /// How many connections are taken, where the limit on descriptors allows fewer than configured.
+  private let cappedConnections: Int?
+  private let log: Log
+
+  /// Makes a server; nothing is listened on and nobody is asked before `start`.
+  /// - Parameters:
+  ///   - configuration: Loaded for serving. Its upstream must be there.
+  ///   - front: Puts something in front of the gateway's handler, as the sandbox does.
+  ///   - loops: The loops to run on.
+  ///   - descriptorLimit: How many descriptors the process may open; connections are capped to fit it.
+  ///   - write: Writes to stdout; see `LogSink`.
+  public init(
+    configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int,
+    front: (any RequestHandler) -> any RequestHandler = { $0 },
+    write: @escaping @Sendable ([UInt8]) -> Bool
+  ) throws(StartError) {
+    guard let upstream = configuration.talkdesk.upstream else {
+      preconditionFailure("a configuration for serving has an upstream")
+    }
+    self.configuration = configuration
+    self.loops = loops
+    // One lane for each loop's audit, one for everything else.
+    sink = LogSink(lanes: loops.loops.count + 1, write: write)
+    log = Log(
+      sink: sink, lane: loops.loops.count, level: configuration.log.level, format: configuration.log.format,
+      clock: clock)
+
+    do {
+      transport = try CurlTransport()
+      tokens = TokenSource(
+        talkdeskID: try TalkdeskID(upstream, transport: transport, clock: clock),
+        policy: TokenPolicy(configuration.tokens), time: clock, observer: TokenLog(log: log))
+    } catch {
+      throw .upstream("\(error)")
+    }
+
+    let apps = configuration.apps.map { App(id: $0.id, callers: $0.callers.map(Set.init), scope: $0.scope) }
+    health = Health(tokens: tokens)
+    let gateway = Gateway(
+      authenticator: Authenticator(configuration), apps: AppRegistry(apps),
+      policy: Policy(accountScope: configuration.talkdesk.scope, apps: apps, tokens: tokens),
+      tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
+      audit: AuditLog(sink: sink, clock: clock), log: log, clock: clock, health: health)
+    guard let address = SocketAddress(host: configuration.listen.host, port: configuration.listen.port) else {
+      preconditionFailure("the configured host is an address")
+    }
+    var limits = ServerLimits(configuration.limits)
+    let fitting = ServerLimits.connections(fitting: descriptorLimit)
+    cappedConnections = fitting < limits.connections ? fitting : nil
+    limits.connections = min(limits.connections, fitting)
+    server = Server(
+      .address(address, sharesPort: configuration.listen.sharePort), limits: limits, loops: loops,
+      handler: front(gateway))
+  }
+
+  /// Begins to listen and returns the address.
+  public func start() throws(StartError) -> SocketAddress {
+    do throws(SystemError) {
+      return try server.start()
+    } catch {
+      throw .listen(host: configuration.listen.host, port: configuration.listen.port, error)
+    }
+  }
+
+  /// Begins to write the log. Separate from `start` so that the line that says where the server listens comes first.
+  public func startLog() {
+    sink.start()
+    if let cappedConnections {
+      log.write(
+        .warning, "limits.connections is capped by the limit on open descriptors",
+        ["configured": String(configuration.limits.connections), "connections": String(cappedConnections)])
+    }
+    if configuration.allowAnonymous {
+      log.write(.warning, "anyone who reaches this server gets tokens: allow_anonymous is true")
+    }
+  }
+
+  /// Says that this instance goes away, takes requests for `drain_delay`, finishes what runs within `drain_timeout`, and
+  /// ends everything.
+  public func drain() async {
+    log.write(.info, "draining")
+    health.beginDrain()
+    server.beginDrain()
+    if configuration.limits.drainDelay > .zero {
+      // Cancellation would only mean that draining goes faster.
+      try? await clock.sleep(until: clock.now + configuration.limits.drainDelay)
+    }
+    server.stopAccepting()
+    await server.shutdown(within: configuration.limits.drainTimeout)
+    tokens.shutdown()
+    await transport.shutdown()
+    log.write(.info, "ended")
+    // A reader that does not read must not keep the process from ending.
+    _ = sink.close(within: .seconds(1))
+  }
+}
+
+extension TalkdeskID {
+  /// The client of a configured upstream.
+  init(_ upstream: Configuration.Upstream, transport: any HTTPTransport, clock: any TimeSource) throws {
+    let credentials: [ClientCredential] =
+      switch upstream.authentication {
+      case .secret(let secret): [.secret(clientID: upstream.clientID, secret: secret)]
+      case .key(let key, let next):
+        try (next.map { [$0, key] } ?? [key]).map { key in
+          .signedJWT(
+            clientID: upstream.clientID, keyID: key.id,
+            signer: try Signer(key: key.key, algorithm: key.algorithm))
+        }
+      }
+    let endpoints = try TalkdeskEndpoints(
+      tokenURL: upstream.tokenURL, audience: upstream.audience, apiBase: upstream.apiURL)
+    self.init(endpoints: endpoints, credentials: credentials, transport: transport, time: clock)
+  }
+}
+
+extension TokenPolicy {
+  /// The policy the configuration states.
+  init(_ tokens: Configuration.Tokens) {
+    self.init(share: tokens.share, minRemaining: tokens.minimumRemaining, deadline: tokens.deadline)
+  }
+}
+
+extension Authenticator {
+  /// The authenticator of the configured callers.
+  init(_ configuration: Configuration) {
+    var basic: [BasicCaller] = []
+    var keys: [KeyCaller] = []
+    for caller in configuration.callers {
+      switch caller.proof {
+      case .basic(let username, let password):
+        basic.append(BasicCaller(id: caller.id, username: username, passwordDigest: password.bytes))
+      case .apiKey(let digest):
+        keys.append(KeyCaller(id: caller.id, keyDigest: digest.bytes))
+      case .jwt:
+        // A configuration with callers that this version cannot authenticate is refused before it gets here.
+        preconditionFailure("JWT callers are not built")
+      }
+    }
+    self.init(basicCallers: basic, keyCallers: keys, allowsAnonymous: configuration.allowAnonymous)
+  }
+}
+
+extension ServerLimits {
+  /// The limits the configuration states.
+  init(_ limits: Configuration.Limits) {
+    self.init(
+      connections: limits.connections, headerBytes: limits.headerBytes, contentBytes: limits.contentBytes,
+      headerTimeout: limits.headerTimeout, requestTimeout: limits.requestTimeout,
+      idleTimeout: limits.idleTimeout)
+  }
+}

@@ -1,0 +1,54 @@
+// The signals that end a server, taken on a queue instead of in a handler where almost nothing is allowed.
+
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Takes SIGTERM and SIGINT from the moment it is made.
+///
+/// `@unchecked Sendable`: the sources are made in `init`, used on their queue alone and never touched again; everything
+/// else is locked or immutable.
+public final class SignalWatch: @unchecked Sendable {
+  private struct State {
+    var isEnding = false
+    var insist: (@Sendable () -> Void)?
+  }
+
+  private let state = Mutex(State())
+  private let ending = DispatchSemaphore(value: 0)
+  private let queue = DispatchQueue(label: "callgate.signals")
+  private var sources: [any DispatchSourceSignal] = []
+
+  /// Begins to take the signals. To be made before other threads are.
+  public init() {
+    for number in [SIGTERM, SIGINT] {
+      // First ignored, or the default action would still end the process; and before the source is made, because
+      // ignoring afterwards would silence it.
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler { [unowned self] in self.received(number) }
+      source.resume()
+      sources.append(source)
+    }
+  }
+
+  /// Returns when the first signal has come.
+  public func waitForEnd() { ending.wait() }
+
+  /// Says what to do when SIGINT comes once the end has begun: somebody at a terminal insists.
+  public func onSecondInterrupt(_ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.insist = action }
+  }
+
+  private func received(_ number: Int32) {
+    let action: (@Sendable () -> Void)? = state.withLock { state in
+      guard state.isEnding else {
+        state.isEnding = true
+        ending.signal()
+        return nil
+      }
+      return number == SIGINT ? state.insist : nil
+    }
+    action?()
+  }
+}

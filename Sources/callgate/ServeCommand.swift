@@ -1,0 +1,92 @@
+import ArgumentParser
+import Gateway
+import Glibc
+import JOSE
+import Platform
+import Sandbox
+
+/// `callgate serve`: the server.
+struct ServeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Runs the server.",
+    discussion: """
+      Prints where it listens, then audit and log lines. SIGTERM and SIGINT finish what runs and end it with 0.
+
+      Examples:
+        callgate serve --sandbox
+        callgate serve --config callgate.yaml --port 9000
+
+      Exit status: 0 after a signal, 69 if the port is taken, 78 if the configuration is wrong.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Option(
+    help: ArgumentHelp("The address to listen on. Without it: HOST, or listen.host.", valueName: "address"))
+  var host: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The port to listen on, 0 for a free one. Without it: PORT, or listen.port.", valueName: "number"))
+  var port: String?
+
+  @Flag(help: "Runs against an emulated Talkdesk on this machine: no account, no network, anyone may call.")
+  var sandbox = false
+
+  func run() throws {
+    // Before any thread is made, so that every one inherits it.
+    let signals = SignalWatch()
+    ProcessSetup.ignoreBrokenPipes()
+    var configuration = try options.load(for: sandbox ? .sandbox : .serve, host: host, port: port)
+    // A setting that somebody relies on and this version ignores must stop the start.
+    guard configuration.unenforced.isEmpty else {
+      for setting in configuration.unenforced { Output.message(setting.problem.description) }
+      throw ExitStatus.configuration.exit
+    }
+    do {
+      let descriptors = try ProcessSetup.raiseDescriptorLimit()
+      let talkdesk = sandbox ? try LocalTalkdesk.start() : nil
+      if let talkdesk { configuration.talkdesk.upstream = try Self.upstream(of: talkdesk) }
+      let service = try Service(
+        configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
+        front: { gateway in
+          talkdesk.map { SandboxFront(emulator: $0.server.emulator, gateway: gateway) } ?? gateway
+        },
+        write: StandardOutput.write)
+      let address = try service.start()
+      Output.line("callgate: listening on http://\(address)")
+      service.startLog()
+      wait(for: signals, toEnd: service, and: talkdesk)
+    } catch let error as Service.StartError {
+      Output.message("callgate: \(error)")
+      throw error.isUnavailable ? ExitStatus.unavailable.exit : ExitStatus.internal.exit
+    } catch let error as SystemError {
+      Output.message("callgate: \(error)")
+      throw ExitStatus.internal.exit
+    }
+  }
+
+  private func wait(for signals: SignalWatch, toEnd service: Service, and talkdesk: LocalTalkdesk?) {
+    signals.waitForEnd()
+    // Whoever insists at a terminal gets it; further SIGTERMs change nothing.
+    signals.onSecondInterrupt { _exit(130) }
+    Blocker.run {
+      await service.drain()
+      await talkdesk?.server.stop()
+    }
+  }
+
+  /// The emulator as the configuration's upstream, reached over HTTP like the real one.
+  private static func upstream(of talkdesk: LocalTalkdesk) throws -> Configuration.Upstream {
+    guard let key = talkdesk.credential.privateKey else { preconditionFailure("the sandbox made the key") }
+    let registration = talkdesk.credential.registration
+    return Configuration.Upstream(
+      tokenURL: talkdesk.server.baseURL + "/oauth/token", apiURL: talkdesk.server.baseURL,
+      clientID: talkdesk.credential.clientID,
+      authentication: .key(
+        Configuration.SigningKey(
+          id: registration.keyID, algorithm: registration.algorithm, key: try PrivateKey(key.exposedBytes())),
+        next: nil))
+  }
+}

@@ -1,0 +1,69 @@
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+@Suite struct LogSinkTests {
+  /// What was written, and a gate that holds writing up.
+  private final class Output: Sendable {
+    let bytes = Mutex<[UInt8]>([])
+    let gate = DispatchSemaphore(value: 0)
+    let accepts = Mutex(true)
+
+    var lines: [Substring] { bytes.withLock { String(decoding: $0, as: UTF8.self) }.split(separator: "\n") }
+
+    func write(_ more: [UInt8]) -> Bool {
+      guard accepts.withLock({ $0 }) else { return false }
+      bytes.withLock { $0 += more }
+      return true
+    }
+  }
+
+  @Test func `every line of a lane is written, in order`() {
+    let output = Output()
+    let sink = LogSink(lanes: 2, write: output.write)
+    sink.start()
+    for number in 0..<1000 { sink.append(Array("a\(number)\n".utf8), lane: 0) }
+    for number in 0..<1000 { sink.append(Array("b\(number)\n".utf8), lane: 1) }
+    #expect(sink.close(within: .seconds(10)))
+    let lines = output.lines
+    #expect(lines.filter { $0.hasPrefix("a") } == (0..<1000).map { "a\($0)" })
+    #expect(lines.filter { $0.hasPrefix("b") } == (0..<1000).map { "b\($0)" })
+    #expect(sink.droppedLines == 0)
+  }
+
+  @Test func `a reader that stops reading holds nobody up, and what it cost is counted and written down`() {
+    let output = Output()
+    let sink = LogSink(lanes: 1) { bytes in
+      output.gate.wait()
+      output.gate.signal()
+      return output.write(bytes)
+    }
+    sink.start()
+    let line = [UInt8](repeating: UInt8(ascii: "x"), count: 999) + [UInt8(ascii: "\n")]
+    for _ in 0..<5000 { sink.append(line, lane: 0) }
+    let dropped = sink.droppedLines
+    #expect(dropped >= 5000 - 2 * (LogSink.laneCapacity / 1000 + 1))
+    #expect(dropped < 5000)
+    #expect(!sink.close(within: .milliseconds(50)))
+    output.gate.signal()
+    while !output.lines.contains(where: { $0.contains(#""lost":\#(dropped)"#) }) { usleepBriefly() }
+    #expect(output.lines.filter { $0.hasPrefix("x") }.count == 5000 - dropped)
+  }
+
+  @Test func `lines that cannot be written are counted`() {
+    let output = Output()
+    output.accepts.withLock { $0 = false }
+    let sink = LogSink(lanes: 1, write: output.write)
+    sink.start()
+    sink.append(Array("one\n".utf8), lane: 0)
+    sink.append(Array("two\n".utf8), lane: 0)
+    #expect(sink.close(within: .seconds(10)))
+    #expect(sink.droppedLines == 2)
+  }
+
+  private func usleepBriefly() {
+    DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(5)) == .success ? () : ()
+  }
+}

@@ -121,14 +121,14 @@ def matched(scratch: Path, likeness: Likeness) -> Trim:
     """Asks an untrimmed nginx once and returns the trim that makes its answer and its line as long as the likeness's."""
     with Nginx(scratch, likeness) as plain:
         answer = client.ask(plain.port, TARGET)
-        line = plain.last_line()
+        line = plain.last_audit_line()
     return Trim(content=answer.wire_bytes - likeness.wire_bytes, line=max(0, likeness.line_bytes - len(line)))
 
 
 def verify(server: Nginx) -> None:
     """Raises Unmeasured when answers or lines of the peer are not as long as those they stand beside."""
     answer = client.ask(server.port, TARGET)
-    line = server.last_line()
+    line = server.last_audit_line()
     like = server.likeness
     if answer.wire_bytes != like.wire_bytes or abs(len(line) - like.line_bytes) > 8:
         raise Unmeasured(

@@ -77,15 +77,16 @@ class Server:
         os.truncate(self.lines, 0)
         return count
 
-    def last_line(self, within: float = 2.0) -> bytes:
-        """The last line written, once there is one: what an answered request leaves behind."""
+    def last_audit_line(self, within: float = 2.0) -> bytes:
+        """The last audit line written, once there is one: what an answered request leaves behind."""
         deadline = time.monotonic() + within
         while time.monotonic() < deadline:
-            whole = self.lines.read_bytes()
-            if whole.endswith(b"\n"):
-                return whole.splitlines()[-1]
+            whole, _, _ = self.lines.read_bytes().rpartition(b"\n")
+            audit = [line for line in whole.splitlines() if line.startswith(b'{"log":"audit"')]
+            if audit:
+                return audit[-1]
             time.sleep(0.02)
-        raise Unmeasured(f"{self.name} wrote no line for a request within {within:g} s")
+        raise Unmeasured(f"{self.name} wrote no audit line for a request within {within:g} s")
 
     def __enter__(self) -> Self:
         try:

@@ -25,7 +25,7 @@ class Stand:
         """What our server answers to the request that is measured, and how long a line it writes for it."""
         with self.ours() as ours:
             answer = client.ask(ours.port, TARGET)  # The second request: a token from the cache, as in every run.
-            return nginx.Likeness.of(answer, ours.last_line())
+            return nginx.Likeness.of(answer, ours.last_audit_line())
 
     def ours(self, port: int = 0) -> Server:
         if self.binary is None:

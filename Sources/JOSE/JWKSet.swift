@@ -100,7 +100,8 @@ public struct JWKSet: Sendable {
 
   /// Reads a set. Secrets (`oct`) are taken only if `symmetric` says so: a published set has no business with them.
   ///
-  /// - Throws: `JWKSetError` for what is not a set, has too many keys, or names two usable keys alike.
+  /// - Throws: `JWKSetError` for what is not a set, has too many keys, names two signature keys alike or mixes
+  ///   secrets with public keys.
   public init(parsing bytes: [UInt8], symmetric: Bool = false) throws(JWKSetError) {
     let value: JSONValue
     do {
@@ -121,8 +122,14 @@ public struct JWKSet: Sendable {
         skipped.append(Skipped(index: index, keyID: entry["kid"]?.string, reason: error))
       }
     }
-    let names = keys.compactMap { $0.keyID.map { Array($0.utf8) } }
-    // With two keys of one name, whichever came first would win, and an order is not a promise.
+    let secrets = keys.count { $0.algorithms.isEmpty }
+    guard secrets == 0 || secrets == keys.count else { throw .mixedKeys }
+    // With two keys of one name, whichever came first would win, and an order is not a promise. A damaged twin counts:
+    // it may be the one that was meant. A key for encryption does not, nor a type that is not known.
+    let names = entries.compactMap { entry -> [UInt8]? in
+      guard ["EC", "RSA", "OKP", "oct"].contains(entry["kty"]), entry["use"] != "enc" else { return nil }
+      return entry["kid"]?.string.map { Array($0.utf8) }
+    }
     guard Set(names).count == names.count else { throw .duplicateKeyID }
     self.keys = keys
     self.skipped = skipped
@@ -138,13 +145,14 @@ public struct JWKSet: Sendable {
 /// Why a text is no JWK set.
 public enum JWKSetError: Error, Hashable, Sendable, CustomStringConvertible {
   case notJSON(JSONError)
-  case noKeys, tooManyKeys, duplicateKeyID
+  case noKeys, tooManyKeys, duplicateKeyID, mixedKeys
 
   public var description: String {
     switch self {
     case .notJSON(let error): "the key set is not JSON: \(error)"
     case .noKeys: "the key set is not an object with an array named keys"
     case .tooManyKeys: "the key set has more than \(JWKSet.maximumKeys) keys"
+    case .mixedKeys: "the key set mixes secrets with public keys"
     case .duplicateKeyID: "two keys of the set have the same kid"
     }
   }

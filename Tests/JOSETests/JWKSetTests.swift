@@ -1,0 +1,150 @@
+import JSON
+import Testing
+
+@testable import JOSE
+
+@Suite struct JWKSetTests {
+  static func ec(_ extra: JSONObject = [:]) -> JSONValue {
+    var jwk = JWSTests.exampleKey.object ?? [:]
+    for (name, value) in extra.members { jwk[name] = value }
+    return .object(jwk)
+  }
+
+  private func set(_ keys: [JSONValue], symmetric: Bool = false) throws(JWKSetError) -> JWKSet {
+    try JWKSet(parsing: JSONValue.object(["keys": .array(keys)]).serialized(), symmetric: symmetric)
+  }
+
+  private func failure(_ jwk: JSONValue) -> KeyError? {
+    do {
+      _ = try JWK(jwk)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func `the thumbprint example of RFC 7638 holds`() throws {
+    let modulus = [
+      "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n",
+      "3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgd",
+      "AZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-",
+      "kEgU8awapJzKnqDKgw",
+    ].joined()
+    let key = try PublicKey(jwk: [
+      "kty": "RSA", "n": .string(modulus), "e": "AQAB", "alg": "RS256", "kid": "2011-04-29",
+    ])
+    #expect(key.thumbprint == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs")
+    #expect(key.kind == .rsa(bits: 2048))
+  }
+
+  @Test func `a key allows what it fits, or the one algorithm it names`() throws {
+    #expect(try JWK(Self.ec()).algorithms == [.ES256])
+    let rsa = try PublicKey(KeyFixtures.rsa2048Public).jwk()
+    #expect(try JWK(.object(rsa)).algorithms == [.PS256, .PS384, .PS512, .RS256, .RS384, .RS512])
+    var fixed = rsa
+    fixed["alg"] = "RS256"
+    #expect(try JWK(.object(fixed)).algorithms == [.RS256])
+    let signer = try Signer(key: PrivateKey(KeyFixtures.rsa2048), algorithm: .PS256)
+    let token = try JWS.Compact(parsing: Array(try JWS.sign(header: [:], payload: [], with: signer).utf8))
+    #expect(try token.verify(with: JWK(.object(rsa))))
+    #expect(try !token.verify(with: JWK(.object(fixed))))
+  }
+
+  @Test(
+    arguments: [
+      (["use": "enc"], "use is not sig"), (["use": 1], "use is not a string"),
+      (["key_ops": ["sign"]], "key_ops does not allow verify"),
+      (["key_ops": []], "key_ops does not allow verify"),
+      (["key_ops": "verify"], "key_ops does not allow verify"),
+      (["key_ops": ["verify", "verify"]], "key_ops does not allow verify"),
+      (["alg": "ES521"], "alg is not supported"), (["alg": "HS256"], "alg is not supported"),
+      (["alg": "none"], "alg is not supported"), (["alg": 1], "alg is not a string"),
+      (["kid": 1], "kid is not a string"),
+      (["crv": "P-384"], "x or y has not the length of the curve"),
+      (["crv": "secp256k1"], "crv is not P-256, P-384 or P-521"),
+      (["x": "AA"], "x or y has not the length of the curve"), (["x": "!"], "x is not Base64url"),
+      (["y": ""], "y is not Base64url"),
+      (["y": 1], "y is missing"), (["kty": "RSA"], "n is missing"),
+      (["kty": "XYZ"], "kty is not EC, RSA or OKP"),
+      (["kty": "OKP"], "crv is not Ed25519"), (["kty": 1], "kty is missing"),
+      (["kty": "oct", "k": "AAAA"], "a secret needs alg HS256, HS384 or HS512"),
+    ] as [(JSONObject, String)])
+  func `a key that cannot verify says why`(extra: JSONObject, reason: String) {
+    #expect(failure(Self.ec(extra)) == .invalidJWK(reason: reason))
+  }
+
+  @Test func `a point off the curve is refused`() {
+    let y = "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a4"
+    guard case .invalid = failure(Self.ec(["y": .string(y)])) else {
+      Issue.record("accepted")
+      return
+    }
+  }
+
+  @Test(arguments: ["", "AQ", "Ag", "AAEAAQ", "AQAAAAAAAAAAAQ"])
+  func `an RSA exponent that makes no sense is refused`(exponent: String) throws {
+    var jwk = try PublicKey(KeyFixtures.rsa2048Public).jwk()
+    jwk["e"] = .string(exponent)
+    #expect(failure(.object(jwk)) != nil)
+  }
+
+  @Test func `an RSA modulus that is short, padded or even is refused`() throws {
+    let original = try PublicKey(KeyFixtures.rsa2048Public).jwk()
+    let modulus = try SharedVectors.base64URL(original["n"])
+    var even = modulus
+    even[255] &= 0xFE
+    for bad in [[0] + modulus, Array(modulus.dropLast()), even, [UInt8](repeating: 0xFF, count: 1025)] {
+      var jwk = original
+      jwk["n"] = .string(Base64URL.encode(bad))
+      #expect(failure(.object(jwk)) != nil, "\(bad.count) bytes")
+    }
+  }
+
+  @Test func `private members are noticed and not used`() throws {
+    let key = try JWK(Self.ec(["d": "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI"]))
+    #expect(key.hasPrivateMembers)
+    #expect(try !JWK(Self.ec()).hasPrivateMembers)
+  }
+
+  @Test func `a set passes over what it cannot use and says so`() throws {
+    let unknown: JSONValue = ["kty": "AKP", "kid": "pq"]
+    let read = try set([
+      Self.ec(["kid": "a"]), unknown, Self.ec(["use": "enc", "kid": "a"]), ["kty": "oct", "k": "AA"], 1,
+    ])
+    #expect(read.keys.count == 1)
+    #expect(read.skipped.map(\.index) == [1, 2, 3, 4])
+    #expect(read.skipped.map(\.keyID) == ["pq", "a", nil, nil])
+    #expect(read.skipped[2].reason == .invalidJWK(reason: "a secret in a public set"))
+  }
+
+  @Test func `a token's kid chooses, and an unknown one is replaced by nothing`() throws {
+    let p384 = try PublicKey(jwk: .object(PrivateKey(KeyFixtures.p384).publicKey.jwk()))
+    var other = p384.jwk()
+    other["kid"] = "b"
+    let two = try set([Self.ec(["kid": "a"]), .object(other)])
+    #expect(two.key(named: "a")?.algorithms == [.ES256])
+    #expect(two.key(named: "b")?.algorithms == [.ES384])
+    #expect(two.key(named: "c") == nil)
+    #expect(two.key(named: nil) == nil)
+    let one = try set([Self.ec(["kid": "a"])])
+    #expect(one.key(named: nil)?.keyID == "a")
+    #expect(one.key(named: "b") == nil)
+    #expect(try set([Self.ec()]).key(named: "a") == nil)
+    #expect(try set([]).key(named: nil) == nil)
+  }
+
+  @Test func `what is no set is refused`() throws {
+    #expect(throws: JWKSetError.duplicateKeyID) { try set([Self.ec(["kid": "a"]), Self.ec(["kid": "a"])]) }
+    #expect(throws: JWKSetError.noKeys) { try JWKSet(parsing: Array("{}".utf8)) }
+    #expect(throws: JWKSetError.noKeys) { try JWKSet(parsing: Array("[]".utf8)) }
+    #expect(throws: JWKSetError.noKeys) { try JWKSet(parsing: Array(#"{"keys":{}}"#.utf8)) }
+    #expect(throws: JWKSetError.self) { try JWKSet(parsing: Array("<html>".utf8)) }
+    #expect(throws: JWKSetError.tooManyKeys) {
+      try set([JSONValue](repeating: 1, count: JWKSet.maximumKeys + 1))
+    }
+    #expect(try set([JSONValue](repeating: 1, count: JWKSet.maximumKeys)).keys.isEmpty)
+    let secret: JSONValue = ["kty": "oct", "alg": "HS256", "k": .string(JWSTests.macKey)]
+    #expect(try set([secret], symmetric: true).keys.count == 1)
+    #expect(throws: JWKSetError.mixedKeys) { try set([secret, Self.ec()], symmetric: true) }
+  }
+}

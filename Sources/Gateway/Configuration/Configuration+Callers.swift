@@ -37,10 +37,10 @@ extension Configuration {
     public enum Keys: Sendable {
       /// Fetched, and fetched again when they change.
       case url(String)
-      /// A JWK set (RFC 7517 §5) read from a file: its JSON, in which at least one key is usable.
-      case set([UInt8], path: String)
+      /// A JWK set read from a file; at least one of its keys is usable.
+      case set(JWKSet, path: String)
       /// A shared secret, for HS256.
-      case secret(Secret)
+      case secret(SymmetricKey)
       /// In a file that this purpose does not open.
       case unopened
     }

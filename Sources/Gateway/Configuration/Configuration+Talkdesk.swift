@@ -1,4 +1,5 @@
 public import JOSE
+public import Talkdesk
 
 extension Configuration {
   /// The account at Talkdesk.
@@ -62,30 +63,8 @@ extension Configuration {
     }
   }
 
-  /// Where Talkdesk keeps an account, and the hosts that follow from it.
-  public enum Region: String, Sendable, CaseIterable {
-    case us, eu, ca, au
-
-    /// The token endpoint of an account here.
-    public func tokenURL(account: String) -> String {
-      switch self {
-      case .us: "https://\(account).talkdeskid.com/oauth/token"
-      case .eu: "https://\(account).talkdeskid.eu/oauth/token"
-      case .ca: "https://\(account).talkdeskidca.com/oauth/token"
-      case .au: "https://\(account).talkdeskid.au/oauth/token"
-      }
-    }
-
-    /// The base URL of the API here. Sources disagree about Australia's, hence `talkdesk.api_url`.
-    public var apiURL: String {
-      switch self {
-      case .us: "https://api.talkdeskapp.com"
-      case .eu: "https://api.talkdeskapp.eu"
-      case .ca: "https://api.talkdeskappca.com"
-      case .au: "https://api.talkdeskapp.au"
-      }
-    }
-  }
+  /// Where Talkdesk keeps an account.
+  public typealias Region = Talkdesk.Region
 
   /// How tokens are kept and vended.
   public struct Tokens: Sendable, Hashable {

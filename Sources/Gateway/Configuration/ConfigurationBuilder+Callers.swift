@@ -1,5 +1,4 @@
 internal import JOSE
-internal import JSON
 
 extension ConfigurationBuilder {
   /// `callers`, with the caller of `DEFAULT_USERNAME` first.
@@ -197,31 +196,27 @@ extension ConfigurationBuilder {
     guard let content = file(path, at: node.place, name: name, limit: Self.maximumDocumentBytes) else {
       return nil
     }
-    do {
-      let document = try JSONValue(parsing: content.bytes)
-      guard let keys = document["keys"]?.array else {
-        problems.add(node.place, name, Refusal("names a file that is no JWK set", "give {\"keys\": […]}"))
-        return nil
-      }
-      // A set may hold keys for others (RFC 7517 §5): those of unknown kinds are passed over, here as when verifying.
-      guard keys.contains(where: Self.isUsable) else {
+    do throws(JWKSetError) {
+      let set = try JWKSet(parsing: content.bytes)
+      // A set may hold keys for others (RFC 7517 §5); one that holds none for us lets nobody in.
+      guard !set.keys.isEmpty else {
+        let reason = set.skipped.first.map { ": \($0.reason)" } ?? ""
         problems.add(
           node.place, name,
           Refusal(
-            "names a JWK set without a usable public key", "use P-256, P-384, P-521, RSA or Ed25519 keys"))
+            "names a JWK set without a usable public key\(reason)",
+            "use P-256, P-384, P-521, RSA or Ed25519 keys"))
         return nil
       }
-      return .set(content.bytes, path: path)
+      if set.keys.contains(where: \.hasPrivateMembers) {
+        problems.note(node.place, "\(quoted(path)) holds a private key; only public keys belong in a JWK set")
+      }
+      return .set(set, path: path)
     } catch {
       problems.add(
-        node.place, name, Refusal("names a file that is not JSON (\(error))", "give {\"keys\": […]}"))
+        node.place, name, Refusal("names a file that is no JWK set: \(error)", "give {\"keys\": […]}"))
       return nil
     }
-  }
-
-  private static func isUsable(_ jwk: JSONValue) -> Bool {
-    // The reason does not matter: one usable key is enough.
-    (try? PublicKey(jwk: jwk)) != nil
   }
 
   private mutating func sharedSecret(_ node: ConfigurationNode, _ name: String) -> Configuration.JWTIssuer
@@ -230,14 +225,12 @@ extension ConfigurationBuilder {
     guard let path = text(node, name) else { return nil }
     guard purpose.opensListenerSecrets else { return .unopened }
     guard let bytes = secretBytes(path, at: node.place, name: name) else { return nil }
-    guard bytes.count >= 32 else {
-      problems.add(
-        node.place, name,
-        Refusal(
-          "names a secret of \(bytes.count) bytes; HS256 needs 32 (RFC 7518 §3.2)", "use a longer secret"))
+    do throws(KeyError) {
+      return .secret(try SymmetricKey(Secret(bytes), algorithm: .HS256))
+    } catch {
+      problems.add(node.place, name, Refusal("\(error)", "use a longer secret: openssl rand -hex 32"))
       return nil
     }
-    return .secret(Secret(bytes))
   }
 
   private mutating func text(_ node: ConfigurationNode, _ name: String) -> String? {

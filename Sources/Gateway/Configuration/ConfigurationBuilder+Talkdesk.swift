@@ -1,4 +1,5 @@
 internal import JOSE
+internal import Talkdesk
 
 extension ConfigurationBuilder {
   /// `talkdesk`.
@@ -27,13 +28,36 @@ extension ConfigurationBuilder {
     }
     let authentication = authentication(
       keyID: keyID, algorithm: algorithm, nextKeyID: nextKeyID, nextAlgorithm: nextAlgorithm)
-    guard let url = tokenURL ?? account.map(region.tokenURL), let clientID, let authentication else {
+    noteUnconfirmedHost(region)
+    guard tokenURL != nil || account != nil, let clientID, let authentication else {
+      return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
+    }
+    let endpoints: TalkdeskEndpoints
+    do {
+      endpoints = try TalkdeskEndpoints(
+        account: account, region: region, tokenURL: tokenURL, audience: audience, apiBase: apiURL)
+    } catch {
+      // Each part was judged above, more strictly; what still is refused here must not be lost.
+      problems.add(
+        place(of: Settings.tokenURL) ?? place(of: Settings.apiURL) ?? .setting("talkdesk"), "talkdesk",
+        Refusal("cannot be reached as stated", "check account, region, token_url and api_url"))
       return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
     }
     let upstream = Configuration.Upstream(
-      tokenURL: url, apiURL: apiURL ?? region.apiURL, audience: audience, clientID: clientID,
+      tokenURL: endpoints.tokenURL, apiURL: endpoints.apiBase, audience: endpoints.audience,
+      clientID: clientID,
       authentication: authentication)
     return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: upstream)
+  }
+
+  /// Sources disagree about one region's API host; whoever lives there should know.
+  private mutating func noteUnconfirmedHost(_ region: Region) {
+    guard !region.apiHostIsConfirmed, !isStated(Settings.apiURL), let place = place(of: Settings.region)
+    else { return }
+    problems.note(
+      place,
+      "Talkdesk's pages do not name this region's API host; \(region.apiBase) is used — set TD_API_URL if it differs"
+    )
   }
 
   private func isStated<Value>(_ typed: TypedSetting<Value>) -> Bool { partial.entries[typed.setting] != nil }

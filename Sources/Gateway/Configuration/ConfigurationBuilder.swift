@@ -14,8 +14,8 @@ struct ConfigurationBuilder {
 
   /// The largest secret taken from a file, in bytes.
   static let maximumSecretBytes = 64 * 1024
-  /// The largest certificate chain or JWK set, in bytes.
-  static let maximumDocumentBytes = 1 << 20
+  /// The largest certificate chain or JWK set, in bytes (`JWKSet.maximumBytes`).
+  static let maximumDocumentBytes = 256 * 1024
 
   /// Where a setting was said, if it was.
   func place<Value>(of typed: TypedSetting<Value>) -> ConfigurationPlace? {

@@ -120,7 +120,8 @@ enum Settings {
   static let tokenURL = TypedSetting(
     Setting(
       "talkdesk.token_url", variable: "TD_TOKEN_URL", note: "follows from account and region",
-      example: "https://acme.talkdeskid.com/oauth/token", "The token endpoint, complete."), URLText.complete)
+      example: "https://acme.talkdeskid.com/oauth/token", "The token endpoint, complete."),
+    URLText.endpoint)
   static let apiURL = TypedSetting(
     Setting(
       "talkdesk.api_url", variable: "TD_API_URL", note: "follows from the region",

@@ -17,6 +17,14 @@ enum URLText {
     return text
   }
 
+  /// A complete URL without a query.
+  static let endpoint: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    guard try !read(text).rest.contains("?") else {
+      throw Refusal("has a query", "write the URL up to the question mark")
+    }
+    return text
+  }
+
   /// A URL that a path is appended to: no query; a slash at the end is dropped.
   static let base: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     let parts = try read(text)

@@ -61,6 +61,12 @@ enum YAMLReader {
   private static func describe(_ error: YamlError, name: String) -> (ConfigurationPlace, Refusal) {
     func place(_ mark: Mark) -> ConfigurationPlace { .file(name, line: mark.line, column: mark.column) }
     switch error {
+    case .scanner(_, let problem, _, _) where problem.hasPrefix("Maximum nesting"),
+      .parser(_, let problem, _, _) where problem.hasPrefix("Maximum nesting"):
+      return (
+        .file(name, line: 1, column: 1),
+        Refusal("is nested deeper than \(maximumDepth) levels", "flatten it")
+      )
     case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _):
       let about = context.map { ", \($0.text) that began in line \($0.mark.line)" } ?? ""
       return (

@@ -61,7 +61,7 @@ enum Fixture {
 
   static func reader(_ files: [String: ConfigurationFiles.Content]) -> ConfigurationFiles {
     ConfigurationFiles { path, limit throws(ConfigurationFiles.Failure) in
-      if path.hasSuffix("/") { throw .directory }
+      if path == "/etc/" { throw .directory }
       if path == "/locked" { throw .system("Permission denied") }
       guard let content = files[path] else { throw .missing }
       guard content.bytes.count <= limit else { throw .tooLarge(limit: limit) }

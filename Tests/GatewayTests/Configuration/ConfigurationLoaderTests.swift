@@ -1,4 +1,5 @@
 import JOSE
+import Talkdesk
 import Testing
 
 @testable import Gateway
@@ -324,6 +325,13 @@ import Testing
     ).configuration.talkdesk.upstream
     #expect(upstream?.tokenURL == tokenURL)
     #expect(upstream?.apiURL == apiURL)
+  }
+
+  @Test func `a region whose API host nobody confirms is noted, unless the host is stated`() throws {
+    let environment = Fixture.changed(["TD_REGION": "au"])
+    #expect(try Fixture.load(environment: environment).notices.map(\.place) == [.variable("TD_REGION")])
+    let stated = Fixture.changed(["TD_REGION": "au", "TD_API_URL": "https://api.example"])
+    #expect(try Fixture.load(environment: stated).notices.isEmpty)
   }
 
   @Test func `a token URL makes the account unnecessary and is the audience`() throws {

@@ -289,6 +289,9 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       nil, ["TD_TOKEN_URL": "https://user:pass@acme.talkdeskid.com/"],
       "TD_TOKEN_URL: holds a user name or password — leave out everything up to the @"),
     Mistake(
+      nil, ["TD_TOKEN_URL": "https://a/b?c"],
+      "TD_TOKEN_URL: has a query — write the URL up to the question mark"),
+    Mistake(
       nil, ["TD_TOKEN_URL": "https://a/b#c"],
       "TD_TOKEN_URL: has a fragment — leave out everything from the # on"),
     Mistake(nil, ["TD_TOKEN_URL": "acme.talkdeskid.com"], "TD_TOKEN_URL: is not a complete URL — \(anyURL)"),
@@ -405,7 +408,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "loopback address only"),
     Mistake(
       "callers: [{ id: a, jwt: { issuer: i, audience: a, jwks_file: /key } }]",
-      "config.yaml:1:62: callers.a.jwt.jwks_file: names a file that is not JSON (byte 0: a value is missing) — give "
+      "config.yaml:1:62: callers.a.jwt.jwks_file: names a file that is no JWK set: the key set is not JSON: byte 0: a value is missing — give "
         + "{\"keys\": […]}"),
     Mistake(
       "callers: [{ id: a, jwt: { issuer: i, audience: a, jwks_file: /emptyset } }]",
@@ -413,8 +416,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "RSA or Ed25519 keys"),
     Mistake(
       "callers: [{ id: a, jwt: { issuer: i, audience: a, hs256_secret_file: /short } }]",
-      "config.yaml:1:70: callers.a.jwt.hs256_secret_file: names a secret of 5 bytes; HS256 needs 32 (RFC 7518 §3.2) — use "
-        + "a longer secret"),
+      "config.yaml:1:70: callers.a.jwt.hs256_secret_file: this secret has 40 bits; HS256 needs at least 256 — use a longer secret: "
+        + "openssl rand -hex 32"),
   ]
 
   static let apps: [Mistake] = [

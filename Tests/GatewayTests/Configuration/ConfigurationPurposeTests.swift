@@ -75,7 +75,7 @@ import Testing
   @Test func `the sandbox refuses to run on Heroku`() {
     #expect(
       Fixture.problems(environment: ["DYNO": "web.1"], for: .sandbox) == [
-        "--sandbox: lets everybody in, and DYNO says this is Heroku — set Talkdesk's credential and leave --sandbox out"
+        "DYNO: says this is Heroku, and --sandbox lets everybody in — set Talkdesk's credential and leave --sandbox out"
       ])
   }
 

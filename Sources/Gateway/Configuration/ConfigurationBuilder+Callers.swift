@@ -209,7 +209,8 @@ extension ConfigurationBuilder {
         return nil
       }
       if set.keys.contains(where: \.hasPrivateMembers) {
-        problems.note(node.place, "\(quoted(path)) holds a private key; only public keys belong in a JWK set")
+        problems.note(
+          node.place, "\(quoted(path: path)) holds a private key; only public keys belong in a JWK set")
       }
       return .set(set, path: path)
     } catch {

@@ -106,7 +106,7 @@ struct ConfigurationBuilder {
     guard var content = file(path, at: place, name: name, limit: Self.maximumSecretBytes) else { return nil }
     if content.mode & 0o077 != 0 {
       problems.note(
-        place, "\(quoted(path)) can be read by others (mode \(Self.octal(content.mode))); chmod 600 it")
+        place, "\(quoted(path: path)) can be read by others (mode \(Self.octal(content.mode))); chmod 600 it")
     }
     if content.bytes.last == 0x0A { content.bytes.removeLast() }
     if content.bytes.last == 0x0D { content.bytes.removeLast() }
@@ -147,7 +147,7 @@ struct ConfigurationBuilder {
 
   /// A path as shown: not where it is long enough to be a key pasted into the wrong variable.
   private static func shown(_ path: String) -> String {
-    path.utf8.count <= 128 ? quoted(path) : "the file it names"
+    path.utf8.count <= 128 ? quoted(path: path) : "the file it names"
   }
 
   private static func octal(_ mode: UInt32) -> String {

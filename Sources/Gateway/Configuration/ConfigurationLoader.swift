@@ -122,7 +122,8 @@ extension ConfigurationBuilder {
     switch entry.content {
     case .text(let text): return one(text)
     case .list(let items): return "[" + items.map { one($0.text) }.joined(separator: ", ") + "]"
-    case .content(let path): return setting.form == .secret ? "<redacted> from \(quoted(path))" : "<redacted>"
+    case .content(let path):
+      return setting.form == .secret ? "<redacted> from \(quoted(path: path))" : "<redacted>"
     }
   }
 }

@@ -52,10 +52,10 @@ struct Refusal: Error, Hashable {
   }
 }
 
-/// A value as problems show it: quoted, on one line, and cut where it grows long.
-func quoted(_ text: some StringProtocol) -> String {
+/// A value as problems show it: quoted, on one line, and cut where it grows longer than so many characters.
+func quoted(_ text: some StringProtocol, limit: Int = 64) -> String {
   var result = "\""
-  for scalar in text.unicodeScalars.prefix(64) {
+  for scalar in text.unicodeScalars.prefix(limit) {
     switch scalar {
     case "\n": result += "\\n"
     case "\r": result += "\\r"
@@ -69,5 +69,8 @@ func quoted(_ text: some StringProtocol) -> String {
     default: result.unicodeScalars.append(scalar)
     }
   }
-  return result + (text.unicodeScalars.count > 64 ? "…\"" : "\"")
+  return result + (text.unicodeScalars.count > limit ? "…\"" : "\"")
 }
+
+/// A path as problems show it: whole, since a path that is cut names nothing.
+func quoted(path: String) -> String { quoted(path, limit: 4096) }

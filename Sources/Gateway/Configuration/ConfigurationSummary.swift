@@ -70,7 +70,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
   private static func store(_ store: Configuration.Store) -> String {
     switch store {
     case .memory: "memory"
-    case .sqlite(let path): "SQLite, \(quoted(path))"
+    case .sqlite(let path): "SQLite, \(quoted(path: path))"
     case .postgres: "PostgreSQL"
     }
   }

@@ -26,10 +26,12 @@ public struct NewKey: Sendable {
       case .unknownAlgorithm(let name):
         "unknown algorithm \(quoted(name)) — use one of \(NewKey.algorithms.joined(separator: ", "))"
       case .generation(let words): words
-      case .exists(let path): "\(quoted(path)) exists already and is never overwritten — name a new file"
-      case .unusablePath(let path, let reason): "cannot create \(quoted(path)): \(reason) — name a new file"
-      case .refused(let path, let reason): "cannot create \(quoted(path)): \(reason)"
-      case .incomplete(let path, let reason): "cannot write \(quoted(path)): \(reason)"
+      case .exists(let path):
+        "\(quoted(path: path)) exists already and is never overwritten — name a new file"
+      case .unusablePath(let path, let reason):
+        "cannot create \(quoted(path: path)): \(reason) — name a new file"
+      case .refused(let path, let reason): "cannot create \(quoted(path: path)): \(reason)"
+      case .incomplete(let path, let reason): "cannot write \(quoted(path: path)): \(reason)"
       }
     }
   }

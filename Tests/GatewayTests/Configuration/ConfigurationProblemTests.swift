@@ -28,6 +28,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
 
 @Suite struct ConfigurationProblemTests {
   private static let digest = String(repeating: "0a", count: 32)
+  private static let longPath = "/" + String(repeating: "d/", count: 60) + "x"
   private static let anyURL = "write it as https://HOST/PATH"
 
   static let sections: [Mistake] = [
@@ -98,6 +99,9 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       nil, ["CALLGATE_CONFIG": "/missing"],
       "CALLGATE_CONFIG: cannot read \"/missing\": there is no such file — check the path"),
+    Mistake(
+      nil, ["CALLGATE_CONFIG": longPath],
+      "CALLGATE_CONFIG: cannot read \"\(longPath)\": there is no such file — check the path"),
     Mistake(
       nil, ["CALLGATE_CONFIG": "missing"],
       "CALLGATE_CONFIG: cannot read \"missing\": there is no such file — check the path; it is relative to the working directory"

@@ -14,6 +14,7 @@ pids=()
 # Nothing of the caller's environment may change what is tested.
 for name in $(compgen -e); do
   case "$name" in
+    CALLGATE_SHARED) ;;
     TD_* | CALLGATE_* | DEFAULT_USER* | DEFAULT_PASSWORD* | DATABASE_URL* | HOST | PORT | DYNO | *_proxy | *_PROXY) unset "$name" ;;
   esac
 done

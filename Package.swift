@@ -62,7 +62,7 @@ let package = Package(
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
     .testTarget(name: "UpstreamTests", dependencies: ["Upstream", "HTTP", "Platform", "COpenSSL"], swiftSettings: strict),
     .testTarget(name: "TalkdeskTests", dependencies: ["Talkdesk", "HTTP", "Platform", "JSON", "JOSE"], swiftSettings: strict),
-    .testTarget(name: "GatewayTests", dependencies: ["Gateway", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk"], swiftSettings: strict),
+    .testTarget(name: "GatewayTests", dependencies: ["Gateway", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk", "Upstream"], swiftSettings: strict),
     .testTarget(name: "SandboxTests", dependencies: ["Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Upstream", "Talkdesk"], swiftSettings: strict),
   ]
 )

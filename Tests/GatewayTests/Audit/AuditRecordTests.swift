@@ -1,0 +1,74 @@
+import HTTPServer
+import JSON
+import Platform
+import Testing
+
+@testable import Gateway
+
+@Suite struct AuditRecordTests {
+  private func line(_ record: AuditRecord, duration: Duration = .microseconds(1_234)) throws -> (
+    String, JSONValue
+  ) {
+    var bytes: [UInt8] = []
+    record.append(
+      to: &bytes, time: UnixTime(seconds: 1_795_219_199, nanoseconds: 5_000_000), duration: duration)
+    #expect(bytes.last == UInt8(ascii: "\n"))
+    #expect(!bytes.dropLast().contains(UInt8(ascii: "\n")))
+    return (String(decoding: bytes, as: UTF8.self), try JSONValue(parsing: Array(bytes.dropLast())))
+  }
+
+  private func record() throws -> AuditRecord {
+    AuditRecord(
+      action: .access, requestID: try #require(RequestID("r-1")),
+      address: try #require(IPAddress("203.0.113.9")))
+  }
+
+  @Test func `a record is one JSON line with every member that has a value`() throws {
+    var record = try record()
+    record.caller = "ios-app"
+    record.subject = "ann"
+    record.app = "shop"
+    record.outcome = .deny
+    record.code = .closed
+    record.rule = "opening-hours"
+    record.verdicts = [AuditRecord.RuleVerdict(rule: "opening-hours", verdict: "deny")]
+    record.upstreamStatus = 200
+    record.tokenSHA256 = "ab"
+    record.contact = "+*********65"
+    #expect(
+      try line(record).1
+        == [
+          "log": "audit", "time": "2026-11-20T23:59:59.005Z", "request_id": "r-1", "action": "access",
+          "caller": "ios-app", "subject": "ann", "app": "shop", "address": "203.0.113.9", "decision": "deny",
+          "code": "closed", "rule": "opening-hours",
+          "verdicts": [["rule": "opening-hours", "verdict": "deny"]], "cache": "none", "upstream_status": 200,
+          "duration_ms": .number(try #require(JSONNumber(1.234))), "token_sha256": "ab",
+          "contact": "+*********65",
+        ])
+  }
+
+  @Test func `members without a value are left out`() throws {
+    let names = try line(record()).1.object?.members.map(\.name)
+    #expect(
+      names == [
+        "log", "time", "request_id", "action", "address", "decision", "verdicts", "cache", "duration_ms",
+      ])
+  }
+
+  @Test(arguments: ["line\nbreak", "quote\"", "\u{1B}[31mred", "null\u{0}", "\u{2028}"])
+  func `no value can forge a line or move a terminal's cursor`(subject: String) throws {
+    var record = try record()
+    record.subject = subject
+    let (text, value) = try line(record)
+    #expect(value["subject"]?.string == subject)
+    #expect(text.dropLast().utf8.allSatisfy { $0 >= 0x20 })
+  }
+
+  @Test(arguments: [
+    (Duration.zero, "0.000"), (.nanoseconds(999), "0.000"), (.microseconds(12), "0.012"),
+    (.milliseconds(9_999), "9999.000"), (.seconds(12_345), "12345000.000"),
+  ])
+  func `a duration is written in milliseconds`(duration: Duration, text: String) throws {
+    #expect(try line(record(), duration: duration).0.contains(#""duration_ms":\#(text)"#))
+  }
+}

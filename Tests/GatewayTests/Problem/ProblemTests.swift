@@ -1,0 +1,74 @@
+import HTTP
+import HTTPServer
+import JSON
+import Talkdesk
+import Testing
+
+@testable import Gateway
+
+@Suite struct ProblemTests {
+  @Test func `a problem is a problem document with the request's id`() throws {
+    var problem = Problem(.closed, "Opens tomorrow.", retryAfter: 90)
+    problem.rule = "opening-hours"
+    problem.nextOpen = "2026-11-23T14:00:00Z"
+    problem.fields = [Problem.FieldProblem(name: "value", description: "is empty")]
+    problem.id = "abc"
+    let id = try #require(RequestID("r-1"))
+    let response = problem.response(requestID: id)
+    #expect(response.status == .forbidden)
+    #expect(response.fields["Content-Type"] == "application/problem+json")
+    #expect(response.fields["Cache-Control"] == "no-store")
+    #expect(response.fields["Retry-After"] == "90")
+    let document = try JSONValue(parsing: response.content)
+    #expect(
+      document
+        == [
+          "type": "urn:callgate:problem:closed", "title": "Closed at this time", "status": 403,
+          "detail": "Opens tomorrow.", "instance": "r-1", "code": "closed", "message": "Closed at this time",
+          "fields": [["name": "value", "description": "is empty"]], "rule": "opening-hours",
+          "retry_after": 90,
+          "next_open": "2026-11-23T14:00:00Z", "id": "abc",
+        ])
+  }
+
+  @Test func `members without a value are left out`() throws {
+    let response = Problem(.notFound, "No endpoint has this path.").response(requestID: RequestID())
+    let document = try JSONValue(parsing: response.content)
+    #expect(
+      document.object?.members.map(\.name) == [
+        "type", "title", "status", "detail", "instance", "code", "message",
+      ])
+    #expect(response.fields["Retry-After"] == nil)
+  }
+
+  @Test(arguments: [
+    (TokenExchangeError.refused(status: 401, code: "invalid_client"), Problem.Code.upstreamRefused),
+    (.rateLimited(retryAfter: .seconds(7)), .upstreamUnavailable),
+    (.unavailable(status: 503, retryAfter: nil), .upstreamUnavailable),
+    (.unusableReply(.notJSON), .upstreamFailed),
+    (.timedOut(sent: true), .upstreamTimeout),
+    (.transport(TransportError(.connect, sent: false, detail: "refused")), .upstreamUnavailable),
+    (.signingFailed("EVP_DigestSign"), .internal),
+  ])
+  func `each failure of an exchange has its code, and upstream's words stay here`(
+    error: TokenExchangeError, code: Problem.Code
+  ) {
+    let problem = Problem(TokenError.exchangeFailed(error, retryAfter: .milliseconds(6200)))
+    #expect(problem.code == code)
+    // 503 promises that a repetition makes sense, so it says when; rounded up, or it would come too early.
+    #expect(problem.retryAfter == (code == .upstreamUnavailable ? 7 : nil))
+    #expect(!problem.detail.contains("invalid_client") && !problem.detail.contains("EVP_"))
+    let cooling = Problem(TokenError.coolingDown(cause: error, retryAfter: .seconds(3)))
+    #expect(cooling.code == .upstreamUnavailable && cooling.retryAfter == 3)
+  }
+
+  @Test(arguments: Problem.Code.allCases)
+  func `every refusal has a status of its class and a title`(code: Problem.Code) {
+    #expect((400...599).contains(code.status.code))
+    #expect(!code.title.isEmpty && !code.title.hasSuffix("."))
+    // The stock Android client ignores the status and looks for this member alone.
+    #expect(
+      !String(decoding: Problem(code, "x").response(requestID: RequestID()).content, as: UTF8.self).contains(
+        "auth_token"))
+  }
+}

@@ -1,0 +1,79 @@
+import HTTP
+import HTTPServer
+import JOSE
+import JSON
+import Platform
+import Sandbox
+import Synchronization
+import Upstream
+
+@testable import Gateway
+
+/// A whole gateway over loopback sockets, with an emulated Talkdesk behind it and its output kept.
+final class RunningService: Sendable {
+  /// What was written to stdout.
+  final class Output: Sendable {
+    private let bytes = Mutex<[UInt8]>([])
+
+    func write(_ more: [UInt8]) -> Bool {
+      bytes.withLock { $0 += more }
+      return true
+    }
+
+    /// Every line, parsed.
+    func lines() throws -> [JSONValue] {
+      try bytes.withLock { $0 }.split(separator: UInt8(ascii: "\n")).map { try JSONValue(parsing: Array($0)) }
+    }
+  }
+
+  let talkdesk: LocalTalkdesk
+  let baseURL: String
+  private let service: Service
+  private let loops: EventLoopGroup
+  private let transport: CurlTransport
+  private let output = Output()
+
+  init(environment: [String: String] = [:], yaml: String? = nil) throws {
+    talkdesk = try LocalTalkdesk.start()
+    var environment = environment.merging(["HOST": "127.0.0.1", "PORT": "0"]) { mine, _ in mine }
+    for (name, value) in talkdesk.variables { environment[name] = value.exposedString() }
+    environment["CALLGATE_CONFIG_TEXT"] = yaml
+    let sources = ConfigurationSources(environment: environment, files: .system)
+    let configuration = try ConfigurationLoader.load(sources, for: .serve).configuration
+    loops = try EventLoopGroup(count: 2)
+    service = try Service(
+      configuration: configuration, loops: loops, descriptorLimit: 1024, write: output.write)
+    baseURL = "http://\(try service.start())"
+    service.startLog()
+    transport = try CurlTransport()
+  }
+
+  /// Asks the gateway.
+  func ask(_ method: Method, _ path: String, _ fields: Fields = [:], content: [UInt8] = []) async throws
+    -> InboundResponse
+  {
+    try await transport.send(
+      OutboundRequest(
+        method: method, url: baseURL + path, fields: fields, content: content, timeout: .seconds(20)))
+  }
+
+  /// Asks the emulator.
+  @discardableResult
+  func tellTalkdesk(_ method: Method, _ path: String, _ content: JSONValue = .null) async throws -> JSONValue
+  {
+    let response = try await transport.send(
+      OutboundRequest(
+        method: method, url: talkdesk.server.baseURL + path,
+        content: method == .post ? content.serialized() : [], timeout: .seconds(20)))
+    return response.content.isEmpty ? .null : try JSONValue(parsing: response.content)
+  }
+
+  /// Ends everything and returns every line that was written.
+  func end() async throws -> [JSONValue] {
+    await transport.shutdown()
+    await service.drain()
+    await talkdesk.server.stop()
+    loops.shutdown()
+    return try output.lines()
+  }
+}

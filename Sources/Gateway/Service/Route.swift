@@ -10,6 +10,8 @@ enum Route {
   case liveness
   case readiness
   case root
+  /// `OPTIONS *`: the server itself (RFC 9110 §9.3.7).
+  case server
   case unknown
 
   init(_ request: borrowing Request) {
@@ -24,6 +26,8 @@ enum Route {
       self = .readiness
     } else if request.pathIs("/") {
       self = .root
+    } else if request.pathIs("*") {
+      self = .server
     } else {
       self = .unknown
     }
@@ -34,6 +38,7 @@ enum Route {
     switch self {
     case .access, .liveness, .readiness, .root: "GET, HEAD, OPTIONS"
     case .token: "POST, OPTIONS"
+    case .server: "GET, HEAD, POST, OPTIONS"
     case .unknown: ""
     }
   }

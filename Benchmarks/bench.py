@@ -59,12 +59,22 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/benchmarks.md")
     parser.add_argument("--control", action="store_true", help="nginx against nginx: how far equals seem to differ")
-    parser.add_argument("--server", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--microbench", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--server", type=program, help=argparse.SUPPRESS)
+    parser.add_argument("--microbench", type=program, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if (chosen.pairs or 1) < 1 or not 0 < (chosen.seconds or 1) <= 600:
         parser.error("--pairs is at least 1, --seconds at most 600")
+    if not chosen.control and chosen.server is None and NEED_A_STAND & set(chosen.only or NAMES):
+        parser.error("no --server: run script/bench, which builds it")
     return chosen
+
+
+def program(path: str) -> Path:
+    """A path that holds wherever the program is started from."""
+    resolved = Path(path).resolve()
+    if not resolved.is_file():
+        raise argparse.ArgumentTypeError(f"{path} is not there")
+    return resolved
 
 
 def scale(chosen: argparse.Namespace) -> Scale:
@@ -130,7 +140,8 @@ def main() -> int:
         shutil.rmtree(scratch, ignore_errors=True)
     print(machine.describe(), end="\n\n")
     if rows:
-        print(report.markdown(rows) if chosen.markdown else report.text(rows))
+        form = report.markdown if chosen.markdown else report.text
+        print(form(rows, "nginx too" if chosen.control else "callgate"))
     if reasons:
         say(f"{len(reasons)} of the measurements could not be taken")
     return 1 if reasons else 0

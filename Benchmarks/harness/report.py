@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from statistics import median
 
-HEADINGS = ("measure", "callgate", "peer", "ratio (min–max)", "target", "")
+
+def headings(ours: str) -> tuple[str, ...]:
+    """What stands over the columns; `ours` names the first server."""
+    return ("measure", ours, "peer", "ratio (min–max)", "target", "")
 
 
 @dataclass(frozen=True)
@@ -48,13 +51,15 @@ class Pairs:
         )
 
 
-def text(rows: list[Row]) -> str:
+def text(rows: list[Row], ours: str) -> str:
     """The table in columns, for a terminal."""
-    cells = [HEADINGS, *(tuple(cell.replace("**", "") for cell in row.cells()) for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(HEADINGS))]
+    cells = [headings(ours), *(tuple(cell.replace("**", "") for cell in row.cells()) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cells)
 
 
-def markdown(rows: list[Row]) -> str:
-    lines = [HEADINGS, tuple("---" for _ in HEADINGS), *(row.cells() for row in rows)]
+def markdown(rows: list[Row], ours: str) -> str:
+    """The table as docs/benchmarks.md keeps it."""
+    heads = headings(ours)
+    lines = [heads, tuple("---" for _ in heads), *(row.cells() for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -59,10 +59,22 @@ let package = Package(
     .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON"], swiftSettings: strict),
-    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
-    .testTarget(name: "UpstreamTests", dependencies: ["Upstream", "HTTP", "Platform", "COpenSSL"], swiftSettings: strict),
-    .testTarget(name: "TalkdeskTests", dependencies: ["Talkdesk", "HTTP", "Platform", "JSON", "JOSE"], swiftSettings: strict),
-    .testTarget(name: "GatewayTests", dependencies: ["Gateway", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk", "Upstream"], swiftSettings: strict),
-    .testTarget(name: "SandboxTests", dependencies: ["Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Upstream", "Talkdesk"], swiftSettings: strict),
+    .testTarget(
+      name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
+    .testTarget(
+      name: "UpstreamTests", dependencies: ["Upstream", "HTTP", "Platform", "COpenSSL"], swiftSettings: strict
+    ),
+    .testTarget(
+      name: "TalkdeskTests", dependencies: ["Talkdesk", "HTTP", "Platform", "JSON", "JOSE"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "GatewayTests",
+      dependencies: [
+        "Gateway", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk", "Upstream",
+      ], swiftSettings: strict),
+    .testTarget(
+      name: "SandboxTests",
+      dependencies: ["Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Upstream", "Talkdesk"],
+      swiftSettings: strict),
   ]
 )

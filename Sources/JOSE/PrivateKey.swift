@@ -48,7 +48,8 @@ public final class PrivateKey: Sendable {
   public func pem() throws(KeyError) -> Secret {
     var der = try key.pkcs8().exposedBytes()
     defer { wipe(&der) }
-    return Secret(PEM.text(label: "PRIVATE KEY", der: der))
+    var text = PEM.text(label: "PRIVATE KEY", der: der)
+    return Secret(wiping: &text)
   }
 }
 
@@ -60,12 +61,20 @@ extension PrivateKey: CustomStringConvertible, CustomDebugStringConvertible, Cus
 
 /// The textual form of RFC 7468.
 enum PEM {
-  static func text(label: String, der: [UInt8]) -> String {
-    let body = Array(Base64.encode(der).utf8)
-    var text = "-----BEGIN \(label)-----\n"
+  /// The armoured text with a final newline, as bytes, so that a private one can be wiped.
+  static func text(label: String, der: [UInt8]) -> [UInt8] {
+    var body: [UInt8] = []
+    Base64Codec.append(der, alphabet: Base64Codec.standardAlphabet, padding: true, to: &body)
+    defer { wipe(&body) }
+    var text: [UInt8] = []
+    // Room for all of it at once: growing would leave copies behind.
+    text.reserveCapacity(body.count + body.count / 64 + 2 * label.utf8.count + 64)
+    text += "-----BEGIN \(label)-----\n".utf8
     for start in stride(from: 0, to: body.count, by: 64) {
-      text += String(decoding: body[start..<min(start + 64, body.count)], as: UTF8.self) + "\n"
+      text += body[start..<min(start + 64, body.count)]
+      text.append(0x0A)
     }
-    return text + "-----END \(label)-----\n"
+    text += "-----END \(label)-----\n".utf8
+    return text
   }
 }

@@ -34,7 +34,9 @@ public final class PublicKey: Sendable {
   public func fits(_ algorithm: SignatureAlgorithm) -> Bool { kind.algorithms.contains(algorithm) }
 
   /// The key as PEM, with a final newline.
-  public func pem() -> String { PEM.text(label: "PUBLIC KEY", der: subjectPublicKeyInfo) }
+  public func pem() -> String {
+    String(decoding: PEM.text(label: "PUBLIC KEY", der: subjectPublicKeyInfo), as: UTF8.self)
+  }
 
   /// SHA-256 of the SubjectPublicKeyInfo in lower-case hex: what logs and people compare.
   public var fingerprint: String { Hex.encode(SHA256.digest(subjectPublicKeyInfo)) }

@@ -18,12 +18,14 @@ public enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
   }
 
   /// The digest of the bytes (FIPS 180-4).
-  public func digest(_ bytes: [UInt8]) -> [UInt8] {
+  public func digest(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { digest($0) } }
+
+  /// The digest of bytes that stand still for the length of the call.
+  func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     let result = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
       var written: UInt32 = 0
-      let status = bytes.withUnsafeBytes {
-        EVP_Digest($0.baseAddress, $0.count, buffer.baseAddress, &written, method.handle, nil)
-      }
+      let status = EVP_Digest(
+        bytes.baseAddress, bytes.count, buffer.baseAddress, &written, method.handle, nil)
       count = status == 1 ? Int(written) : 0
     }
     // These digests cannot fail on memory they were given; a library without them must not be run with.

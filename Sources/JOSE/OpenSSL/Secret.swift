@@ -54,7 +54,10 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
   public func exposedString() -> String { withRawBytes { String(decoding: $0, as: UTF8.self) } }
 
   /// Whether the bytes are these, in time that depends on neither content.
-  public func isEqual(to bytes: [UInt8]) -> Bool { constantTimeEqual(exposedBytes(), bytes) }
+  public func isEqual(to bytes: [UInt8]) -> Bool {
+    constantTimeEqual(
+      digest: withRawBytes { DigestAlgorithm.sha256.digest($0) }, digest: SHA256.digest(bytes))
+  }
 
   func withRawBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     defer { withExtendedLifetime(self) {} }

@@ -26,7 +26,9 @@ final class SignatureContext: @unchecked Sendable {
     keyContext = EVP_PKEY_CTX_new_from_pkey(nil, key.handle, nil)
     // From here deinit runs when this throws, and frees both.
     let started = direction == .sign ? EVP_PKEY_sign_init(keyContext) : EVP_PKEY_verify_init(keyContext)
-    guard started == 1 else { throw OpenSSLError(operation: "EVP_PKEY_sign_init") }
+    guard started == 1 else {
+      throw OpenSSLError(operation: direction == .sign ? "EVP_PKEY_sign_init" : "EVP_PKEY_verify_init")
+    }
     try configure(digest)
   }
 
@@ -73,7 +75,9 @@ final class SignatureContext: @unchecked Sendable {
       }
       count = status == 1 ? length : 0
     }
-    guard status == 1 else { throw OpenSSLError(operation: "EVP_PKEY_sign") }
+    guard status == 1 else {
+      throw OpenSSLError(operation: keyContext == nil ? "EVP_DigestSign" : "EVP_PKEY_sign")
+    }
     return signature
   }
 

@@ -1,0 +1,52 @@
+import HTTP
+import Testing
+
+private func get(_ target: String) -> Request { request("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n") }
+
+@Test func `a path is compared without decoding`() {
+  #expect(get("/access").pathIs("/access"))
+  #expect(get("/access?probe").pathIs("/access"))
+  #expect(!get("/%61ccess").pathIs("/access"))
+  #expect(!get("/access/").pathIs("/access"))
+  #expect(get("http://a").pathIs("/"))
+}
+
+@Test(arguments: [
+  ("/", []), ("/token/app", ["token", "app"]), ("//token///app//", ["token", "app"]), ("/a", ["a"]),
+  ("/a/", ["a"]),
+]) func `empty segments are left out`(path: String, segments: [String]) {
+  let request = get(path)
+  #expect(request.pathSegments().map { request.string($0) } == segments)
+}
+
+@Test(arguments: [
+  ("/token/app", "app"), ("/token/app/", "app"), ("//token//app//", "app"), ("/token", nil), ("/token/", nil),
+  ("/token/a/b", nil), ("/Token/app", nil), ("/tokens/app", nil), ("/", nil),
+]) func `one segment after the first is found, whatever the slashes`(path: String, segment: String?) {
+  let request = get(path)
+  #expect(request.pathSegment(after: "token").map { request.string($0) } == segment)
+}
+
+@Test(arguments: [
+  ("/a", "/a"), ("/%61%2F", "/a/"), ("/%C3%BC", "/ü"), ("/+", "/+"), ("/%FF", nil), ("/%C0%AF", nil),
+  ("/%00", nil),
+  ("/%0d%0a", nil), ("/%7f", nil), ("/%ED%A0%80", nil),
+]) func `percent-decoding refuses what is not UTF-8 or a control octet`(path: String, decoded: String?) {
+  let request = get(path)
+  #expect(request.percentDecoded(request.path) == decoded)
+}
+
+@Test(arguments: [
+  ("/", Request.QueryItem.absent), ("/?", .absent), ("/?b=1", .absent), ("/?app", .value("")),
+  ("/?app=", .value("")),
+  ("/?app=x", .value("x")), ("/?b&app=x&c", .value("x")), ("/?%61pp=%78", .value("x")),
+  ("/?app=a=b", .value("a=b")),
+  ("/?app=+1", .value("+1")), ("/?app=a&app=a", .malformed), ("/?app&app=a", .malformed),
+  ("/?app=%FF", .malformed),
+  ("/?app=%00", .malformed), ("/?&&app=x&", .value("x")), ("/?%FF=1&app=x", .value("x")),
+  ("/?App=x", .absent),
+  ("/?apps=x", .absent), ("/?=app", .absent),
+]) func `a query item is there once or not at all`(target: String, item: Request.QueryItem) {
+  #expect(get(target).queryItem("app") == item)
+  #expect(get(target).hasQueryItem("app") == (item != .absent))
+}

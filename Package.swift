@@ -32,7 +32,7 @@ let package = Package(
     .target(name: "JSON", swiftSettings: memorySafe),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
     .target(name: "Gate", swiftSettings: memorySafe),
-    .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: strict),
+    .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
     .target(
       name: "Talkdesk", dependencies: ["HTTP", "Platform", "JSON", "JOSE"], swiftSettings: memorySafe),

@@ -38,6 +38,8 @@ public struct RequestParser: Sendable {
   private var headParser = HeadParser()
   private var chunks = ChunkedDecoder()
   private var continueIsDue = false
+  /// Whether the head of the present request is whole, so that its fields may be looked at although the request is not.
+  public private(set) var hasHead = false
 
   /// A parser at the start of a connection.
   public init(limits: MessageLimits = MessageLimits()) { self.limits = limits }
@@ -103,6 +105,7 @@ public struct RequestParser: Sendable {
       offset += 1
     default:
       request.reset()
+      hasHead = false
       headParser = HeadParser()
       stage = .head
     }
@@ -144,6 +147,7 @@ public struct RequestParser: Sendable {
         request.head.removeSubrange(end...)
       }
       offset += end - kept
+      hasHead = true
       if request.path.isEmpty { giveEmptyPathASlash(&request) }
       return beginContent(request.version)
     }

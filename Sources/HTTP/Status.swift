@@ -13,6 +13,7 @@ public struct Status: Hashable, Sendable {
 
   public static let ok = Status(200, "OK")
   public static let created = Status(201, "Created")
+  public static let accepted = Status(202, "Accepted")
   public static let noContent = Status(204, "No Content")
   public static let badRequest = Status(400, "Bad Request")
   public static let unauthorized = Status(401, "Unauthorized")

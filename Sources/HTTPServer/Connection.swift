@@ -37,6 +37,8 @@ final class Connection: EventReceiver {
   private var isReadable = false
   /// The filter has said that nothing more is sent.
   private var isFinished = false
+  /// Octets are being parsed, into the loop's request.
+  private var isParsing = false
   /// Whether the client seems to go on sending after the request that is being answered.
   private var mayStillSend = false
   /// The end of input is in the socket, after what can still be read.
@@ -54,7 +56,6 @@ final class Connection: EventReceiver {
 
   /// Takes up life on the loop. Registered once for everything, edge-triggered: no epoll_ctl(2) per request.
   func open() {
-    socket.setServerOptions()
     do throws(SystemError) {
       token = try worker.loop.register(socket.descriptor, [.read, .write, .peerFinished, .onChange], self)
     } catch {
@@ -118,6 +119,14 @@ final class Connection: EventReceiver {
   func abandon() {
     guard machine.phase == .handling else { return }
     close()
+  }
+
+  /// The deferred answer will never come.
+  func deliverNothing(_ requestID: RequestID, _ framing: AnswerFraming) {
+    guard machine.phase == .handling else { return }
+    mayStillSend = true
+    answerUnanswered(requestID, framing)
+    resume()
   }
 
   private func resume() {
@@ -219,7 +228,9 @@ final class Connection: EventReceiver {
   /// Parses octets and hands requests over, until one is deferred, the client leaves too much unread, or they end.
   private func process(_ input: Span<UInt8>) {
     guard machine.wantsInput else { return keep(input, from: 0) }
-    if parser.phase != .idle { swap(&worker.request, &partial) }
+    let isContinued = parser.phase != .idle
+    if isContinued { swap(&worker.request, &partial) }
+    isParsing = true
     var offset = 0
     parsing: while machine.wantsInput {
       switch parser.parse(input, from: &offset, into: &worker.request) {
@@ -239,12 +250,13 @@ final class Connection: EventReceiver {
         break parsing
       }
     }
-    if parser.phase == .idle {
-      // What a request in parts was swapped against is not needed twice.
-      if !partial.head.isEmpty { partial = Request() }
-    } else {
-      partial = Request()
+    isParsing = false
+    if parser.phase != .idle, machine.wantsInput {
+      // The rest is still to come: what there is goes with the connection.
       swap(&worker.request, &partial)
+    } else if isContinued {
+      // The loop goes on with this storage; the other is not needed, and an idle connection keeps none.
+      partial = Request()
     }
     if offset < input.count { keep(input, from: offset) }
     flush()
@@ -271,9 +283,7 @@ final class Connection: EventReceiver {
     mayStillSend = inputFollows || isReadable
     var exchange = Exchange(requestID: id, now: now, framing: framing, connection: self)
     worker.handler.handle(worker.request, &exchange)
-    if exchange.state == .open {
-      answer(worker.handler.refusal(.unanswered, requestID: id), id, framing)
-    }
+    if exchange.state == .open { answerUnanswered(id, framing) }
   }
 
   func answer(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
@@ -304,10 +314,21 @@ final class Connection: EventReceiver {
 
   /// Answers what is no request, or no request any more, and ends the connection.
   private func refuse(_ failure: RequestFailure) {
-    let id = RequestID(from: &worker.ids)
+    // Between turns the unfinished request is the connection's; while octets are parsed it is the loop's.
+    let id =
+      !parser.hasHead
+      ? RequestID(from: &worker.ids)
+      : isParsing ? RequestID(of: worker.request, or: &worker.ids) : RequestID(of: partial, or: &worker.ids)
     var response = worker.handler.refusal(failure, requestID: id)
     response.closesConnection = true
     answer(response, id, AnswerFraming(isHead: false, clientCloses: false))
+  }
+
+  /// Answers in place of a handler that did not.
+  func answerUnanswered(_ requestID: RequestID, _ framing: AnswerFraming) {
+    var response = worker.handler.refusal(.unanswered, requestID: requestID)
+    response.closesConnection = true
+    answer(response, requestID, framing)
   }
 
   // MARK: Output

@@ -63,8 +63,7 @@ final class PendingAnswer: @unchecked Sendable {
   deinit {
     guard !isAnswered.load(ordering: .acquiring) else { return }
     worker.loop.execute { [worker, token, requestID, framing] in
-      guard let connection = worker.connection(token) else { return }
-      connection.deliver(worker.handler.refusal(.unanswered, requestID: requestID), requestID, framing)
+      worker.connection(token)?.deliverNothing(requestID, framing)
     }
   }
 }

@@ -52,16 +52,16 @@ struct DeadlineQueue {
   mutating func next(due now: MonotonicTime) -> Int? {
     while let first = heap.first, first.point <= now.nanoseconds {
       let deadline = deadlines[first.slot]
-      if deadline <= now.nanoseconds {
+      if deadline == Self.never {
+        take(0)
+      } else if deadline > first.point {
+        // It was moved later meanwhile.
+        heap[0].point = deadline
+        sink(0)
+      } else {
         deadlines[first.slot] = Self.never
         take(0)
         return first.slot
-      }
-      if deadline == Self.never {
-        take(0)
-      } else {
-        heap[0].point = deadline
-        sink(0)
       }
     }
     return nil

@@ -24,12 +24,12 @@ public struct EventToken: Hashable, Sendable {
 /// One thread of work: `epoll_wait` in a loop, run as one long work item on a serial Dispatch queue of its own.
 ///
 /// It owns what is registered with it, runs closures and Swift concurrency jobs sent to it, and is a `SerialExecutor`, so
-/// that an actor may live on it: `unownedExecutor { loop.asUnownedSerialExecutor() }`. A source per connection costs twice
+/// that an actor may live on it (`unownedExecutor { loop.asUnownedSerialExecutor() }`), and a `TaskExecutor`. A source per connection costs twice
 /// the time per request (docs/decisions has the measurements).
 ///
 /// `@unchecked Sendable`: everything but `inbox`, `poller` and the atomics is touched only by the loop's thread, which
 /// `preconditionInLoop` checks at every entry that is not on the way of a request.
-public final class EventLoop: SerialExecutor, @unchecked Sendable {
+public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private enum Work {
     case body(@Sendable () -> Void)
     case job(UnownedJob)
@@ -242,7 +242,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     for work in spare {
       switch work {
       case .body(let body): body()
-      case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+      case .job(let job):
+        job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
       }
     }
     spare.removeAll(keepingCapacity: spare.capacity <= 1024)

@@ -32,7 +32,8 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
   /// Reads the usual forms: dotted decimal, or RFC 4291 §2.2 without zone. Nil for anything else.
   public init?(_ text: String) {
-    guard text.utf8.count <= 45 else { return nil }
+    // inet_pton(3) reads up to a NUL and would not see what follows.
+    guard text.utf8.count <= 45, !text.utf8.contains(0) else { return nil }
     var v4 = in_addr()
     if inet_pton(AF_INET, text, &v4) == 1 {
       self.init(v4: UInt32(bigEndian: v4.s_addr))

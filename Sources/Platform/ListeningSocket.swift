@@ -13,6 +13,7 @@ public struct ListeningSocket: ~Copyable, Sendable {
       throw SystemError(operation: "fcntl", code: errno)
     }
     guard fcntl(number, F_SETFD, FD_CLOEXEC) == 0 else { throw SystemError(operation: "fcntl", code: errno) }
+    SocketOption.setForServer(number)
     self.descriptor = descriptor
   }
 
@@ -22,6 +23,7 @@ public struct ListeningSocket: ~Copyable, Sendable {
   ///   connections over them. It also hides that another server holds the port.
   public init(address: SocketAddress, sharesPort: Bool, backlog: Int32 = 4096) throws(SystemError) {
     let descriptor = try Self.bound(address, sharesPort: sharesPort)
+    SocketOption.setForServer(descriptor.number)
     guard listen(descriptor.number, backlog) == 0 else { throw SystemError(operation: "listen", code: errno) }
     self.descriptor = descriptor
   }
@@ -56,6 +58,9 @@ public struct ListeningSocket: ~Copyable, Sendable {
   public static func probe(_ address: SocketAddress) throws(SystemError) {
     _ = try bound(address, sharesPort: false)
   }
+
+  /// Gives the descriptor away, still listening: to another process, or to who asked for one.
+  public consuming func release() -> Int32 { descriptor.release() }
 
   /// The address the socket listens on, with the port the system chose (getsockname(2)).
   public borrowing func boundAddress() throws(SystemError) -> SocketAddress {

@@ -55,32 +55,15 @@ public struct StreamSocket: ~Copyable, Sendable {
   /// Says that nothing more will be written: sends FIN and goes on reading (shutdown(2)).
   public borrowing func finishWriting() { _ = shutdown(descriptor.number, Int32(SHUT_WR)) }
 
-  /// Sends what is written at once, and notices a peer that is gone: keep-alive probes after 60 s, then every 10 s,
-  /// three times; unacknowledged data for 30 s ends the connection. A refused option is no reason to refuse the client.
-  public borrowing func setServerOptions() {
-    set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-    set(SOL_SOCKET, SO_KEEPALIVE, 1)
-    set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
-    set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
-    set(Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
-    set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 30_000)
-  }
-
-  /// The kernel's send buffer in bytes (SO_SNDBUF); it doubles what is asked for.
-  public borrowing func setSendBufferSize(_ bytes: Int32) { set(SOL_SOCKET, SO_SNDBUF, bytes) }
-
   /// The kernel's receive buffer in bytes (SO_RCVBUF); it doubles what is asked for.
-  public borrowing func setReceiveBufferSize(_ bytes: Int32) { set(SOL_SOCKET, SO_RCVBUF, bytes) }
+  public borrowing func setReceiveBufferSize(_ bytes: Int32) {
+    SocketOption.set(descriptor.number, SOL_SOCKET, SO_RCVBUF, bytes)
+  }
 
   /// Makes closing reset the connection instead of finishing it (SO_LINGER of 0).
   public borrowing func resetOnClose() {
     var option = linger(l_onoff: 1, l_linger: 0)
     _ = setsockopt(descriptor.number, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
-  }
-
-  private borrowing func set(_ level: Int32, _ option: Int32, _ value: Int32) {
-    var value = value
-    _ = setsockopt(descriptor.number, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
   private static func transfer(failed operation: String, _ code: Int32) -> Transfer {

@@ -1,0 +1,83 @@
+import HTTP
+import HTTPServer
+import Platform
+import Synchronization
+
+/// A server on a free loopback port whose handler does what the path says.
+final class TestServer: Sendable {
+  let handler = TestHandler()
+  let server: Server
+  let address: SocketAddress
+  private let loops: EventLoopGroup
+
+  init(
+    limits: ServerLimits = ServerLimits(), loops count: Int = 1, host: String = "127.0.0.1",
+    filter: (@Sendable () -> any StreamFilter)? = nil
+  ) throws {
+    loops = try EventLoopGroup(count: count)
+    let address = SocketAddress(IPAddress(host) ?? IPAddress(v4: 0x7F00_0001), port: 0)
+    server = Server(.address(address), limits: limits, loops: loops, handler: handler, filter: filter)
+    self.address = try server.start()
+  }
+
+  deinit { loops.shutdown() }
+
+  func client() throws -> Client { try Client(address) }
+
+  /// Returns once every loop has turned, and so has done what was sent to it before.
+  func settle() { for loop in loops.loops { loop.run {} } }
+}
+
+final class TestHandler: RequestHandler {
+  let responders = Mutex<[Responder]>([])
+  let handled = Atomic<Int>(0)
+  let large = PreparedResponse(Response(status: .ok, content: Array(repeating: 0x78, count: 8192)))
+
+  func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
+    handled.add(1, ordering: .relaxed)
+    if request.pathIs("/defer") {
+      let responder = exchange.deferred()
+      responders.withLock { $0.append(responder) }
+    } else if request.pathIs("/nothing") {
+      return
+    } else if request.pathIs("/drop") {
+      _ = exchange.deferred()
+    } else if request.pathIs("/large") {
+      exchange.respond(large)
+    } else if request.pathIs("/twice") {
+      exchange.respond(Response(status: .ok, content: Array("first".utf8)))
+      exchange.respond(Response(status: .ok, content: Array("second".utf8)))
+    } else if request.pathIs("/split") {
+      exchange.respond(Response(status: .ok, fields: ["X": "a\r\nSet-Cookie: b"]))
+    } else if request.pathIs("/close") {
+      exchange.respond(Response(status: .ok, closesConnection: true))
+    } else if request.pathIs("/peer") {
+      exchange.respond(Response(status: .ok, content: Array(exchange.peer.address.description.utf8)))
+    } else {
+      let text = "\(request.string(request.path)) \(request.content.count)"
+      exchange.respond(Response(status: .ok, content: Array(text.utf8)))
+    }
+  }
+
+  func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
+    let status: Status =
+      switch failure {
+      case .malformed: .badRequest
+      case .timedOut: .requestTimeout
+      case .contentTooLarge: .contentTooLarge
+      case .targetTooLong: .uriTooLong
+      case .fieldsTooLarge: .requestHeaderFieldsTooLarge
+      case .overloaded: .serviceUnavailable
+      case .unanswered: .internalServerError
+      }
+    return Response(status: status, content: Array("\(failure)".utf8))
+  }
+
+  /// Takes the next responder, waiting for it.
+  func nextResponder() async -> Responder {
+    while true {
+      if let responder = responders.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return responder }
+      await Task.yield()
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import Platform
+import Testing
+
+@Test(arguments: [
+  ("192.0.2.1", "192.0.2.1"), ("0.0.0.0", "0.0.0.0"), ("255.255.255.255", "255.255.255.255"), ("::", "::"),
+  ("::1", "::1"), ("2001:DB8:0:0:8:800:200C:417A", "2001:db8::8:800:200c:417a"),
+  ("::ffff:192.0.2.1", "192.0.2.1"),
+  ("::FFFF:c000:0201", "192.0.2.1"), ("fe80::1", "fe80::1"), ("::192.0.2.1", "::192.0.2.1"),
+]) func `an address is read and written in its usual form`(text: String, canonical: String) throws {
+  let address = try #require(IPAddress(text))
+  #expect(address.description == canonical)
+  #expect(IPAddress(canonical) == address)
+}
+
+@Test(arguments: [
+  "", "1", "1.2.3", "1.2.3.4.5", "256.1.1.1", "01.2.3.4", "1.2.3.4 ", " 1.2.3.4", "1.2.3.4\0", "0x7f.1",
+  "a.b.c.d", ":",
+  ":::", "1::2::3", "fe80::1%eth0", "[::1]", "12345::", "::1/128", "1.2.3.4:80",
+  "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000",
+]) func `what is no address is refused`(text: String) { #expect(IPAddress(text) == nil) }
+
+@Test func `the octets of an address stand in network order`() throws {
+  #expect(try #require(IPAddress("192.0.2.1")).octets == [192, 0, 2, 1])
+  #expect(
+    try #require(IPAddress("2001:db8::1")).octets == [
+      0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+    ])
+}
+
+@Test(arguments: [
+  ("10.1.2.3", "10.0.0.0", 8, true), ("11.1.2.3", "10.0.0.0", 8, false), ("10.1.2.3", "10.1.2.2", 31, true),
+  ("10.1.2.3", "10.1.2.2", 32, false), ("10.1.2.3", "10.1.2.3", 32, true), ("1.2.3.4", "200.0.0.0", 0, true),
+  ("2001:db8::1", "2001:db8::", 32, true), ("2001:db9::1", "2001:db8::", 32, false),
+  ("2001:db8::1", "2001:db8::2", 126, true), ("2001:db8::1", "2001:db8::2", 127, false),
+  ("2001:db8:0:1::", "2001:db8::", 63, true), ("2001:db8:0:1::", "2001:db8::", 64, false),
+  ("2001:db8::8000:0:0:0", "2001:db8::", 64, true), ("2001:db8::8000:0:0:0", "2001:db8::", 65, false),
+  ("::1", "fe80::", 0, true), ("::1", "::1", 128, true), ("10.0.0.1", "::", 0, false),
+  ("::ffff:10.1.2.3", "10.0.0.0", 8, true), ("10.1.2.3", "10.1.2.3", 99, true),
+]) func `a prefix is compared bit by bit`(address: String, prefix: String, length: Int, matches: Bool) throws
+{
+  let address = try #require(IPAddress(address))
+  let prefix = try #require(IPAddress(prefix))
+  #expect(address.hasPrefix(prefix, length: length) == matches)
+}
+
+@Test func `loopback is known in both versions`() throws {
+  for text in ["127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1"] {
+    #expect(try #require(IPAddress(text)).isLoopback)
+  }
+  for text in ["128.0.0.1", "126.255.255.255", "::2", "::", "0.0.0.0", "1::1"] {
+    #expect(try !#require(IPAddress(text)).isLoopback)
+  }
+}

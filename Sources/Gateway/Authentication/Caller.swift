@@ -1,15 +1,20 @@
 // Who asks. Only the authenticator makes one, so code that skipped it does not compile.
 
-/// An authenticated caller.
-public struct Caller: Hashable, Sendable {
-  /// The id of the configured caller, or `anonymous`.
-  public let id: String
-  /// Who asks on the caller's behalf: a JWT's subject, otherwise the caller's id.
-  public let subject: String
+internal import Gate
 
-  /// Only `Authenticator` calls this.
-  init(authenticated id: String, subject: String? = nil) {
+/// An authenticated caller.
+struct Caller: Hashable, Sendable {
+  /// The id of the configured caller, or `anonymous`.
+  let id: String
+  /// Who asks on the caller's behalf: a JWT's subject, otherwise the caller's id.
+  let subject: String
+  /// What a JWT says of them; empty for other callers.
+  let claims: [FactMember]
+
+  /// Only authenticators call this.
+  init(authenticated id: String, subject: String? = nil, claims: [FactMember] = []) {
     self.id = id
     self.subject = subject ?? id
+    self.claims = claims
   }
 }

@@ -1,0 +1,161 @@
+// Callers who prove themselves by a JWT of their own identity provider (RFC 7519, RFC 8725).
+
+internal import Gate
+internal import JOSE
+internal import JSON
+internal import Platform
+
+/// Verifies the JWTs of configured issuers.
+///
+/// The issuer named in a token only chooses among configured ones; keys come from the configuration alone, never from
+/// the token's header; each key brings its own algorithms, so `none` and a public key used as a shared secret do not
+/// exist here.
+struct JWTAuthenticator: Sendable {
+  /// One configured caller.
+  struct Issuer: Sendable {
+    /// The caller's id.
+    let id: String
+    let issuer: String
+    let audience: String
+    /// The claim that names the subject.
+    let subjectClaim: String
+    let keys: Keys
+  }
+
+  /// Where an issuer's keys are.
+  enum Keys: Sendable {
+    case source(KeySource)
+    case set(JWKSet)
+    case secret(SymmetricKey)
+  }
+
+  /// What became of a token.
+  enum Outcome {
+    case caller(Caller)
+    /// It is no token of a configured issuer: perhaps an API key that looks like one.
+    case notOurs
+    case refused(detail: String)
+    /// Its key is not known yet: fetch, then try again.
+    case fetchFirst(KeySource)
+  }
+
+  /// Seconds by which an issuer's clock may differ.
+  static let leeway = 30
+
+  let issuers: [Issuer]
+  private let verified = VerifiedTokens()
+
+  init(issuers: [Issuer]) { self.issuers = issuers }
+
+  /// Who sent a token.
+  /// - Parameters:
+  ///   - fetched: Whether a fetch for this very token has been made: there is no second one.
+  ///   - now: The wall clock, for the token's dates.
+  func authenticate(_ token: [UInt8], fetched: Bool, now: UnixTime, at moment: MonotonicTime) -> Outcome {
+    let seconds = Double(now.seconds) + Double(now.nanoseconds) / 1e9
+    let digest = SHA256.digest(token)
+    if let caller = verified.caller(digest, generation: isCurrent, now: seconds) { return .caller(caller) }
+
+    let jws: JWS.Compact
+    let claimed: String
+    do {
+      jws = try JWS.Compact(parsing: token)
+      // Not verified yet: it only chooses whose keys verify it.
+      guard let issuer = try JWTClaims(payload: jws.payload).issuer else { return .notOurs }
+      claimed = issuer
+    } catch {
+      return .notOurs
+    }
+    let candidates = issuers.filter { $0.issuer == claimed }
+    guard !candidates.isEmpty else { return .notOurs }
+
+    var refusal = "The token's signature is not the issuer's."
+    for issuer in candidates {
+      let key: JWK?
+      var generation = 0
+      switch issuer.keys {
+      case .secret(let secret):
+        guard jws.verify(with: secret) else { continue }
+        key = nil
+      case .set(let set):
+        key = set.key(named: jws.keyID)
+        guard let key, jws.verify(with: key) else { continue }
+      case .source(let source):
+        switch source.key(named: jws.keyID, now: moment) {
+        case .key(let found, let current):
+          generation = current
+          key = found
+          guard jws.verify(with: found) else { continue }
+        case .fetchFirst where !fetched: return .fetchFirst(source)
+        case .fetchFirst, .unknown:
+          refusal = "The token's key is not among the issuer's."
+          continue
+        }
+      }
+      do throws(JWTError) {
+        let claims = try jws.claims(
+          JWTExpectations(issuer: issuer.issuer, audience: issuer.audience, leeway: Self.leeway), now: seconds
+        )
+        guard let caller = Self.caller(issuer, claims) else {
+          refusal = "The token does not name a subject."
+          continue
+        }
+        if let expiry = claims.expirationTime {
+          verified.remember(
+            digest,
+            VerifiedTokens.Entry(
+              caller: caller, validUntil: expiry + Double(Self.leeway), generation: generation),
+            now: seconds)
+        }
+        return .caller(caller)
+      } catch {
+        refusal = Self.sentence(error)
+      }
+    }
+    return .refused(detail: refusal)
+  }
+
+  /// Whether the keys a token was verified with are still those in force.
+  private func isCurrent(_ entry: VerifiedTokens.Entry) -> Bool {
+    issuers.contains { issuer in
+      guard issuer.id == entry.caller.id else { return false }
+      if case .source(let source) = issuer.keys { return source.generation == entry.generation }
+      return true
+    }
+  }
+
+  private static func caller(_ issuer: Issuer, _ claims: JWTClaims) -> Caller? {
+    guard let subject = claims[issuer.subjectClaim]?.string, (1...255).contains(subject.utf8.count) else {
+      return nil
+    }
+    return Caller(
+      authenticated: issuer.id, subject: subject,
+      claims: claims.members.members.map { FactMember($0.name, FactValue($0.value)) })
+  }
+
+  /// What is wrong with a token, for its sender: claims' names, never their values.
+  private static func sentence(_ error: JWTError) -> String {
+    switch error {
+    case .expired: "The token has expired."
+    case .notYetValid, .issuedInFuture: "The token is not valid yet."
+    case .wrongAudience: "The token is for another audience."
+    case .wrongIssuer, .wrongType, .livesTooLong, .notJSON, .notObject: "The token is of another kind."
+    case .missing(let claim): "The token lacks the claim \(claim)."
+    case .malformed(let claim): "The token's claim \(claim) is malformed."
+    }
+  }
+}
+
+extension FactValue {
+  /// A claim as rules see it.
+  init(_ value: JSONValue) {
+    switch value {
+    case .null: self = .null
+    case .bool(let bool): self = .bool(bool)
+    case .number(let number): self = .number(number.text)
+    case .string(let text): self = .string(text)
+    case .array(let elements): self = .array(elements.map { FactValue($0) })
+    case .object(let object): self = .object(object.members.map { FactMember($0.name, FactValue($0.value)) })
+    }
+  }
+}

@@ -1,0 +1,44 @@
+// Tokens that were verified before, by their digest, so that a signature is checked once and not for each request.
+
+internal import JOSE
+internal import Synchronization
+
+/// What verified tokens said, until they expire. Holds digests, never tokens.
+final class VerifiedTokens: Sendable {
+  /// What one token was found to be.
+  struct Entry: Sendable {
+    let caller: Caller
+    /// Seconds since 1970 after which it is no longer accepted, leeway included.
+    let validUntil: Double
+    /// The generation of the keys it was verified with.
+    let generation: Int
+  }
+
+  /// How many tokens are remembered; beyond it the table begins anew.
+  static let capacity = 16_384
+
+  private let table = Mutex<[[UInt8]: Entry]>([:])
+
+  /// The caller of a token that was verified before with the keys in force, if it has not expired.
+  func caller(_ digest: [UInt8], generation: (Entry) -> Bool, now: Double) -> Caller? {
+    table.withLock { table in
+      guard let entry = table[digest] else { return nil }
+      guard now < entry.validUntil, generation(entry) else {
+        table[digest] = nil
+        return nil
+      }
+      return entry.caller
+    }
+  }
+
+  /// Remembers a token.
+  func remember(_ digest: [UInt8], _ entry: Entry, now: Double) {
+    table.withLock { table in
+      if table.count >= Self.capacity {
+        table = table.filter { $0.value.validUntil > now }
+        if table.count >= Self.capacity { table.removeAll(keepingCapacity: true) }
+      }
+      table[digest] = entry
+    }
+  }
+}

@@ -1,0 +1,258 @@
+import Gate
+import HTTP
+import JOSE
+import JSON
+import Platform
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+@Suite struct JWTAuthenticatorTests {
+  private static let now = UnixTime(seconds: 1_795_000_000)
+  private let moment = MonotonicTime(nanoseconds: 1_000_000_000_000)
+  private let key: PrivateKey
+  private let signer: Signer
+
+  init() throws {
+    key = try PrivateKey.generate(for: .ES256)
+    signer = try Signer(key: key, algorithm: .ES256)
+  }
+
+  private func jwk(_ key: PublicKey, id: String) -> JSONValue {
+    var members = key.jwk()
+    members["kid"] = .string(id)
+    return .object(members)
+  }
+
+  private func set(_ keys: [JSONValue]) -> JSONValue { ["keys": .array(keys)] }
+
+  private func authenticator(_ keys: JWTAuthenticator.Keys) -> JWTAuthenticator {
+    JWTAuthenticator(issuers: [
+      JWTAuthenticator.Issuer(
+        id: "app-users", issuer: "https://id.example", audience: "callgate", subjectClaim: "sub", keys: keys)
+    ])
+  }
+
+  private func authenticator() throws -> JWTAuthenticator {
+    authenticator(.set(try JWKSet(parsing: set([jwk(key.publicKey, id: "k1")]).serialized())))
+  }
+
+  private func token(
+    header: JSONObject = ["alg": "ES256", "kid": "k1", "typ": "JWT"], _ changes: JSONObject = [:],
+    without names: Set<String> = [], signer other: Signer? = nil
+  ) throws -> [UInt8] {
+    var claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "tier": "gold",
+      "exp": .number(JSONNumber(Self.now.seconds + 60)),
+    ]
+    for (name, value) in changes.members { claims[name] = value }
+    for name in names { claims[name] = nil }
+    return Array(try JWS.sign(header: header, payload: claims.serialized(), with: other ?? signer).utf8)
+  }
+
+  private func outcome(
+    _ authenticator: JWTAuthenticator, _ token: [UInt8], fetched: Bool = false, now: UnixTime = now
+  ) -> String {
+    switch authenticator.authenticate(token, fetched: fetched, now: now, at: moment) {
+    case .caller(let caller): "caller \(caller.id) \(caller.subject)"
+    case .notOurs: "not ours"
+    case .refused(let detail): detail
+    case .fetchFirst: "fetch first"
+    }
+  }
+
+  @Test func `a token of the issuer names its subject, and its claims are kept`() throws {
+    let authenticator = try authenticator()
+    let token = try token()
+    for _ in 0..<2 {
+      guard
+        case .caller(let caller) = authenticator.authenticate(
+          token, fetched: false, now: Self.now, at: moment)
+      else {
+        Issue.record("refused")
+        return
+      }
+      #expect(caller.id == "app-users" && caller.subject == "ann")
+      #expect(caller.claims.contains { $0.name == "tier" && $0.value == .string("gold") })
+    }
+  }
+
+  @Test func `a token that was verified before expires all the same`() throws {
+    let authenticator = try authenticator()
+    let token = try token()
+    #expect(outcome(authenticator, token) == "caller app-users ann")
+    let later = UnixTime(seconds: Self.now.seconds + 91)
+    #expect(outcome(authenticator, token, now: later) == "The token has expired.")
+  }
+
+  @Test func `claims that do not fit are refused`() throws {
+    let authenticator = try authenticator()
+    func refusal(_ changes: JSONObject, without names: Set<String> = []) throws -> String {
+      outcome(authenticator, try token(changes, without: names))
+    }
+    #expect(try refusal(["exp": .number(JSONNumber(Self.now.seconds - 31))]) == "The token has expired.")
+    #expect(try refusal(["exp": .number(JSONNumber(Self.now.seconds - 29))]) == "caller app-users ann")
+    #expect(try refusal([:], without: ["exp"]) == "The token lacks the claim exp.")
+    #expect(try refusal(["nbf": .number(JSONNumber(Self.now.seconds + 31))]) == "The token is not valid yet.")
+    #expect(try refusal(["aud": "other"]) == "The token is for another audience.")
+    #expect(try refusal(["aud": ["x", "callgate"]]) == "caller app-users ann")
+    #expect(try refusal([:], without: ["sub"]) == "The token does not name a subject.")
+    #expect(try refusal(["iss": "https://evil.example"]) == "not ours")
+    #expect(try refusal([:], without: ["iss"]) == "not ours")
+  }
+
+  @Test func `only the issuer's key verifies, by its own algorithm`() throws {
+    let authenticator = try authenticator()
+    let other = try Signer(key: PrivateKey.generate(for: .ES256), algorithm: .ES256)
+    #expect(outcome(authenticator, try token(signer: other)) == "The token's signature is not the issuer's.")
+    #expect(
+      outcome(authenticator, try token(header: ["alg": "ES256", "kid": "k2"]))
+        == "The token's signature is not the issuer's.")
+    // The public key as a shared secret.
+    let secret = try SymmetricKey(Secret(key.publicKey.pem()), algorithm: .HS256)
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,
+    ]
+    let confused = JWS.sign(
+      header: ["alg": "HS256", "kid": "k1"], payload: claims.serialized(), with: secret)
+    #expect(outcome(authenticator, Array(confused.utf8)) == "The token's signature is not the issuer's.")
+    let none =
+      Base64URL.encode(Array(#"{"alg":"none"}"#.utf8)) + "." + Base64URL.encode(claims.serialized()) + "."
+    #expect(
+      ["not ours", "The token's signature is not the issuer's."].contains(
+        outcome(authenticator, Array(none.utf8))))
+  }
+
+  @Test func `of several keys the token must name one`() throws {
+    let second = try PrivateKey.generate(for: .ES256)
+    let keys = set([jwk(key.publicKey, id: "k1"), jwk(second.publicKey, id: "k2")])
+    let authenticator = authenticator(.set(try JWKSet(parsing: keys.serialized())))
+    #expect(
+      outcome(authenticator, try token(header: ["alg": "ES256"]))
+        == "The token's signature is not the issuer's.")
+    #expect(outcome(authenticator, try token()) == "caller app-users ann")
+  }
+
+  @Test func `a shared secret verifies HS256`() throws {
+    let secret = try SymmetricKey(Secret("canary-secret-of-32-octets-at-least"), algorithm: .HS256)
+    let authenticator = authenticator(.secret(secret))
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "bob", "exp": 9_999_999_999,
+    ]
+    let good = JWS.sign(header: ["alg": "HS256"], payload: claims.serialized(), with: secret)
+    #expect(outcome(authenticator, Array(good.utf8)) == "caller app-users bob")
+    #expect(outcome(authenticator, try token()) == "The token's signature is not the issuer's.")
+  }
+
+  @Test(arguments: ["a.b.c", "..", "abc", "", "eyJhbGciOiJFUzI1NiJ9.e30.AAAA"])
+  func `what is no token of a configured issuer may be an API key`(text: String) throws {
+    #expect(outcome(try authenticator(), Array(text.utf8)) == "not ours")
+  }
+
+  // MARK: Keys from a URL
+
+  /// Answers as it is told and counts.
+  private final class Provider: HTTPTransport {
+    let replies: Mutex<[Result<InboundResponse, TransportError>]>
+    let count = Atomic<Int>(0)
+
+    init(_ replies: [Result<InboundResponse, TransportError>]) { self.replies = Mutex(replies) }
+
+    func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
+      count.wrappingAdd(1, ordering: .relaxed)
+      let reply = replies.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+      return try reply.get()
+    }
+  }
+
+  /// A clock that stands until it is moved.
+  private final class HandClock: TimeSource {
+    private let nanoseconds = Atomic<Int64>(1_000_000_000_000)
+    var now: MonotonicTime { MonotonicTime(nanoseconds: nanoseconds.load(ordering: .relaxed)) }
+    var unixTime: UnixTime { JWTAuthenticatorTests.now }
+    func advance(_ span: Duration) { nanoseconds.wrappingAdd(span.nanosecondsClamped, ordering: .relaxed) }
+    func sleep(until: MonotonicTime) async throws { preconditionFailure("nothing here sleeps") }
+  }
+
+  private func reply(_ keys: [JSONValue], _ fields: Fields = [:]) -> Result<InboundResponse, TransportError> {
+    .success(InboundResponse(status: 200, fields: fields, content: set(keys).serialized()))
+  }
+
+  @Test func `an unknown key causes one fetch, and not another for a while`() async throws {
+    let provider = Provider([reply([jwk(key.publicKey, id: "k1")])])
+    let clock = HandClock()
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: clock) { _ in }
+    let authenticator = authenticator(.source(source))
+    let unknown = try token(header: ["alg": "ES256", "kid": "other"])
+    guard case .fetchFirst = authenticator.authenticate(unknown, fetched: false, now: Self.now, at: clock.now)
+    else {
+      Issue.record("nothing was fetched")
+      return
+    }
+    await source.fetch()
+    for _ in 0..<100 {
+      guard case .refused = authenticator.authenticate(unknown, fetched: false, now: Self.now, at: clock.now)
+      else {
+        Issue.record("asked for another fetch")
+        return
+      }
+    }
+    #expect(outcome(authenticator, try token()) == "caller app-users ann")
+    #expect(provider.count.load(ordering: .relaxed) == 1)
+    clock.advance(KeySource.shortestPause)
+    guard case .fetchFirst = authenticator.authenticate(unknown, fetched: false, now: Self.now, at: clock.now)
+    else {
+      Issue.record("never fetched again")
+      return
+    }
+    // And for one token never twice.
+    guard case .refused = authenticator.authenticate(unknown, fetched: true, now: Self.now, at: clock.now)
+    else {
+      Issue.record("fetched twice for one token")
+      return
+    }
+  }
+
+  @Test func `the keys are kept while the issuer is down`() async throws {
+    let provider = Provider([
+      reply([jwk(key.publicKey, id: "k1")], ["Cache-Control": "public, max-age=60"]),
+      .failure(TransportError(.connect, sent: false, detail: "refused")),
+    ])
+    let clock = HandClock()
+    let failures = Atomic<Int>(0)
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: clock) { _ in
+      failures.wrappingAdd(1, ordering: .relaxed)
+    }
+    let authenticator = authenticator(.source(source))
+    await source.fetch()
+    clock.advance(.seconds(3600))
+    #expect(outcome(authenticator, try token()) == "caller app-users ann")
+    await source.fetch()
+    #expect(failures.load(ordering: .relaxed) >= 1)
+    #expect(outcome(authenticator, try token(["sub": "bob"])) == "caller app-users bob")
+  }
+
+  @Test func `a key that is withdrawn no longer serves, not even for tokens that were verified before`()
+    async throws
+  {
+    let second = try PrivateKey.generate(for: .ES256)
+    let provider = Provider([reply([jwk(key.publicKey, id: "k1")]), reply([jwk(second.publicKey, id: "k2")])])
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: HandClock()) { _ in }
+    let authenticator = authenticator(.source(source))
+    await source.fetch()
+    let token = try token()
+    #expect(outcome(authenticator, token) == "caller app-users ann")
+    await source.fetch()
+    #expect(outcome(authenticator, token) == "The token's key is not among the issuer's.")
+  }
+
+  @Test(arguments: [
+    ("max-age=3600", 3600), ("public, Max-Age=120", 120), ("max-age=1", 60), ("max-age=99999999", 86_400),
+    ("no-store", 60),
+    ("max-age=x", 600), ("", 600),
+  ])
+  func `Cache-Control says how long keys are fresh, within bounds`(value: String, seconds: Int) {
+    #expect(KeySource.life(["Cache-Control": value]) == .seconds(seconds))
+  }
+}

@@ -71,16 +71,18 @@ public struct Quota: Sendable {
 
   /// The instant from which a state says no more than none, in seconds since the epoch.
   public func expiry(of state: AllowanceState) -> Int64 {
-    zone.firstInstant(showing: dayAfterPeriod(from: state.mark) * 86_400) ?? .max
+    guard abs(state.mark) < Zone.covered.upperBound / 86_400 else { return 0 }
+    return zone.firstInstant(showing: dayAfterPeriod(from: state.mark) * 86_400) ?? .max
   }
 
   // MARK: The calendar
 
   /// The state that counts now. A kept period that begins later than the current one stays: the clock was put
-  /// back, and what is used is used.
+  /// back, and what is used is used. One more than a year ahead was not written by a quota, but by a rate that
+  /// had the same name before a reload.
   private func current(_ state: AllowanceState?, at now: Instant) -> AllowanceState? {
     guard let start = periodStart(at: now) else { return nil }
-    guard let state, state.mark >= start else { return AllowanceState(mark: start, count: 0) }
+    guard let state, state.mark >= start, state.mark <= start + 400 else { return AllowanceState(mark: start, count: 0) }
     return state
   }
 

@@ -36,10 +36,10 @@ public struct Evaluation: Sendable {
     precondition(!isWaiting, "the remote policy's answer is outstanding")
     let entries = policy.entries
     while index < entries.count {
-      if denial != nil || !Policy.concerns(entries[index], concern) {
+      let entry = entries[index]
+      if denial != nil || !Policy.concerns(entry, concern) {
         marks.append(.skipped)
       } else {
-        let entry = entries[index]
         switch entry.kind {
         case .hours(let schedule): note(hours(schedule, entry.name))
         case .rate(let rate, let key, let onFailure):

@@ -9,21 +9,32 @@ public final class Policy: Sendable {
   /// Whether any rule asks a remote policy.
   public let asksRemotes: Bool
 
-  /// A rule as it is asked.
-  struct Entry: Sendable {
-    var kind: Rule.Kind
-    var name: String
+  /// A rule as it is asked. An object, so that looking at one counts one reference and copies nothing.
+  final class Entry: Sendable {
+    let kind: Rule.Kind
+    let name: String
     /// The actions it concerns, a bit each; none when it is off.
-    var actions: UInt8
-    var apps: NameSet?
-    var callers: NameSet?
-    var isEnforced: Bool
+    let actions: UInt8
+    let apps: NameSet?
+    let callers: NameSet?
+    let isEnforced: Bool
+
+    init(_ rule: Rule, apps: NameSet?, callers: NameSet?) {
+      kind = rule.kind
+      name = rule.name
+      actions = rule.mode == .off ? 0 : rule.actions.reduce(0) { $0 | $1.bit } & rule.kind.actions
+      self.apps = apps
+      self.callers = callers
+      isEnforced = rule.mode == .enforce
+    }
   }
 
   let entries: [Entry]
   /// The names of apps and callers that any rule tells apart.
   private let appNames: [String: Int]
   private let callerNames: [String: Int]
+  /// Whether any rule switches the built-in one off.
+  private let hasOptOut: Bool
   /// The most allowances a decision can take.
   let mostCharges: Int
 
@@ -39,11 +50,8 @@ public final class Policy: Sendable {
     var callers: [String: Int] = [:]
     entries = rules.map { rule in
       Entry(
-        kind: rule.kind, name: rule.name,
-        actions: rule.mode == .off ? 0 : rule.actions.reduce(0) { $0 | $1.bit } & rule.kind.actions,
-        apps: rule.apps.map { NameSet($0, numbering: &apps) },
-        callers: rule.callers.map { NameSet($0, numbering: &callers) },
-        isEnforced: rule.mode == .enforce)
+        rule, apps: rule.apps.map { NameSet($0, numbering: &apps) },
+        callers: rule.callers.map { NameSet($0, numbering: &callers) })
     }
     self.rules = rules
     appNames = apps
@@ -51,17 +59,20 @@ public final class Policy: Sendable {
     var fields: [String] = []
     var allowances = 0
     var remotes = false
+    var optOut = false
     for rule in rules where rule.mode != .off {
       switch rule.kind {
       case .field(let field): if !fields.contains(field.field) { fields.append(field.field) }
       case .rate, .quota: allowances += 1
       case .remote: remotes = true
-      default: break
+      case .numbers(let numbers): if !numbers.refusesDefaultRanges { optOut = true }
+      case .hours, .addresses, .claims: break
       }
     }
     fieldNames = fields
     mostCharges = allowances
     asksRemotes = remotes
+    hasOptOut = optOut
   }
 
   /// A policy without rules: everything is allowed but what the built-in rule refuses.
@@ -75,6 +86,7 @@ public final class Policy: Sendable {
     appNames = [:]
     callerNames = [:]
     mostCharges = 0
+    hasOptOut = false
   }
 
   /// The name of the rule at a place among the verdicts.
@@ -101,7 +113,7 @@ public final class Policy: Sendable {
   }
 
   /// Whether a rule concerns a request.
-  @inline(__always) static func concerns(_ entry: borrowing Entry, _ concern: Concern) -> Bool {
+  @inline(__always) static func concerns(_ entry: Entry, _ concern: Concern) -> Bool {
     guard entry.actions & concern.action != 0 else { return false }
     if let callers = entry.callers, !callers.contains(concern.caller) { return false }
     if let apps = entry.apps, !apps.contains(concern.app) { return false }
@@ -112,6 +124,7 @@ public final class Policy: Sendable {
   /// `default_deny: false`.
   func asksDefaultNumbers(_ concern: Concern) -> Bool {
     guard concern.action == Action.callback.bit else { return false }
+    guard hasOptOut else { return true }
     for entry in entries where entry.isEnforced {
       if case .numbers(let rule) = entry.kind, !rule.refusesDefaultRanges, Self.concerns(entry, concern) {
         return false

@@ -58,6 +58,7 @@ let package = Package(
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: strict),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
+    .testTarget(name: "GateTests", dependencies: ["Gate"], swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON"], swiftSettings: strict),
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),

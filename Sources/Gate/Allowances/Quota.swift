@@ -71,7 +71,7 @@ public struct Quota: Sendable {
 
   /// The instant from which a state says no more than none, in seconds since the epoch.
   public func expiry(of state: AllowanceState) -> Int64 {
-    guard abs(state.mark) < Zone.covered.upperBound / 86_400 else { return 0 }
+    guard (0..<Zone.covered.upperBound / 86_400).contains(state.mark) else { return 0 }
     return zone.firstInstant(showing: dayAfterPeriod(from: state.mark) * 86_400) ?? .max
   }
 
@@ -82,7 +82,9 @@ public struct Quota: Sendable {
   /// had the same name before a reload.
   private func current(_ state: AllowanceState?, at now: Instant) -> AllowanceState? {
     guard let start = periodStart(at: now) else { return nil }
-    guard let state, state.mark >= start, state.mark <= start + 400 else { return AllowanceState(mark: start, count: 0) }
+    guard let state, state.mark >= start, state.mark <= start + 400, state.count >= 0 else {
+      return AllowanceState(mark: start, count: 0)
+    }
     return state
   }
 

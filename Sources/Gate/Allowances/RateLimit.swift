@@ -86,7 +86,9 @@ public struct RateLimit: Hashable, Sendable {
   /// What is kept after giving back one request that was taken.
   ///
   /// Given back is what that request still occupies: time that has been earned since cannot be handed out a
-  /// second time. So the rate is never exceeded, and a request given back at once leaves no trace.
+  /// second time. A request given back at once leaves no trace, and one given back later lets exactly one other
+  /// pass. Where several are given back while newer ones stand, the kept time cannot tell how far each had moved
+  /// up; the rate may then be exceeded by less than one request.
   ///
   /// - Parameters:
   ///   - state: what is kept now.
@@ -94,7 +96,7 @@ public struct RateLimit: Hashable, Sendable {
   public func giveBack(to state: AllowanceState?, taken: AllowanceState, at now: Instant) -> AllowanceState? {
     guard let state else { return nil }
     let time = clamp(now)
-    let end = exact(taken)
+    let end = min(exact(taken), exact(state))
     let start = max(subtract(end, interval), time)
     guard start < end else { return state }
     let rest = subtract(exact(state), subtract(end, start))

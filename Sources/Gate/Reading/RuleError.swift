@@ -28,7 +28,8 @@ func quoted(_ text: String) -> String {
 
 /// The word of a list that a mistyped one is nearest to; nil when none is near.
 func nearest(to word: String, in known: some Sequence<String>) -> String? {
-  let limit = max(1, word.count / 3)
+  // Two letters changed places is two.
+  let limit = word.count < 4 ? 1 : max(2, word.count / 3)
   var best: (word: String, distance: Int)?
   for candidate in known where abs(candidate.count - word.count) <= limit {
     let distance = editDistance(Array(word.utf8), Array(candidate.utf8))

@@ -1,0 +1,100 @@
+// What several tests of the gate need.
+
+import Foundation
+import Gate
+import Testing
+
+/// A place among the fixtures of this package.
+func fixture(_ path: String) -> URL {
+  URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures")
+    .appending(path: path)
+}
+
+/// A file of the shared data beside the checkout; nil where there is none.
+func sharedFile(_ path: String) -> URL? {
+  let beside = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared")
+  let root = ProcessInfo.processInfo.environment["CALLGATE_SHARED"].map { URL(filePath: $0) } ?? beside
+  let file = root.appending(path: path)
+  return FileManager.default.fileExists(atPath: file.path) ? file : nil
+}
+
+/// A generator of the same numbers every time (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+/// A point in time from its text.
+func at(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text), "\(text)") }
+
+/// A second in nanoseconds.
+let second: Int64 = 1_000_000_000
+
+/// A week with the same windows on the days of a list, Monday being 0.
+func week(_ days: [Int], _ windows: String...) throws -> [[OpeningWindow]] {
+  let windows = try windows.map { try OpeningWindow($0) }
+  return (0..<7).map { days.contains($0) ? windows : [] }
+}
+
+/// States that tests write.
+final class TestStates: AllowanceStates {
+  var states: [AllowanceKey: AllowanceState] = [:]
+  var isDown = false
+
+  func lookup(_ key: AllowanceKey) -> AllowanceLookup {
+    isDown ? .unavailable : states[key].map { .state($0) } ?? .unused
+  }
+
+  /// What a store does with the charges of an allowed request.
+  func take(_ charges: [AllowanceCharge], at now: Instant) -> ChargeOutcome {
+    let outcome = charges.take(from: charges.map { states[$0.key] }, at: now)
+    if case .taken(let receipts) = outcome {
+      for receipt in receipts { states[receipt.key] = receipt.taken }
+    }
+    return outcome
+  }
+
+  func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) {
+    for receipt in receipts { states[receipt.key] = receipt.givenBack(to: states[receipt.key], at: now) }
+  }
+}
+
+extension Policy {
+  /// Asks the rules, takes the allowances and gives the decision as it stands then.
+  func settle(_ facts: Facts, _ states: TestStates) -> (decision: Decision, grant: Grant?) {
+    let decision = decide(facts, states: states)
+    guard case .allow(let clearance) = decision.outcome else { return (decision, nil) }
+    return decision.settled(states.take(clearance.charges, at: facts.instant), at: facts.instant)
+  }
+}
+
+extension Facts {
+  /// A request with little known of it.
+  static func request(
+    _ action: Action = .access, caller: String? = "ios-app", at now: Instant = Instant(seconds: 1_795_000_000)
+  ) -> Facts {
+    Facts(action: action, callerID: caller, address: IPAddress("203.0.113.9"), phone: nil, instant: now)
+  }
+}
+
+extension RuleNode: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
+  init(stringLiteral value: String) { self.init(.text(value)) }
+  init(arrayLiteral elements: RuleNode...) { self.init(.list(elements)) }
+  init(dictionaryLiteral elements: (String, RuleNode)...) {
+    self.init(.mapping(elements.map { Member($0, $1) }))
+  }
+}
+
+extension PolicyReading {
+  var policy: Policy? { if case .policy(let policy) = self { policy } else { nil } }
+  var problems: [RuleProblem] { if case .problems(let problems) = self { problems } else { [] } }
+}

@@ -1,0 +1,239 @@
+import Gate
+import Testing
+
+struct RateLimitTests {
+  private func rate(_ limit: Int64, per: Int64 = 60 * second, burst: Int64? = nil) throws -> AllowancePlan {
+    .rate(try RateLimit(limit: limit, per: per, burst: burst))
+  }
+
+  private func after(_ start: Instant, _ nanoseconds: Int64) -> Instant {
+    let sum = start.nanosecondsSinceEpoch + nanoseconds
+    return Instant(seconds: sum / second, nanoseconds: Int32(sum % second))
+  }
+
+  private let start = Instant(seconds: 1_795_000_000, nanoseconds: 999_999_999)
+
+  @Test(arguments: [1, 3, 7, 30, 997] as [Int64])
+  func `a whole limit is there at once, not one more, and all of it again a span later`(_ limit: Int64) throws
+  {
+    let plan = try rate(limit)
+    var state: AllowanceState?
+    var now = start
+    for _ in 0..<50 {
+      for taken in 0..<limit {
+        #expect(plan.count(of: state, at: now).remaining == limit - taken)
+        guard case .taken(let next) = plan.take(from: state, at: now) else {
+          Issue.record("\(taken) of \(limit) refused")
+          return
+        }
+        state = next
+      }
+      #expect(plan.count(of: state, at: now).remaining == 0)
+      guard case .refused = plan.take(from: state, at: now) else {
+        Issue.record("one more than \(limit) taken")
+        return
+      }
+      // To the nanosecond: no drift, though 60 seconds are not a whole number of 7ths.
+      let early = plan.count(of: state, at: after(now, 60 * second - 1)).remaining
+      #expect(early == limit - 1)
+      now = after(now, 60 * second)
+    }
+  }
+
+  @Test func `obeying Retry-After succeeds and the rate is never exceeded, over thousands of schedules`()
+    throws
+  {
+    var random = SeededGenerator(1)
+    for _ in 0..<3000 {
+      let limit = Int64.random(in: 1...50, using: &random)
+      let per = Int64.random(in: 1_000_000...(100 * second), using: &random)
+      let burst = Int64.random(in: 1...60, using: &random)
+      let plan = try rate(limit, per: per, burst: burst)
+      var state: AllowanceState?
+      var now = after(start, Int64.random(in: 0..<second, using: &random))
+      var taken: [Int64] = []
+      for _ in 0..<60 {
+        now = after(now, Int64.random(in: 0...(2 * per / limit), using: &random))
+        switch plan.take(from: state, at: now) {
+        case .taken(let next):
+          let before = plan.count(of: state, at: now).remaining
+          #expect(before >= 1 && plan.count(of: next, at: now).remaining == before - 1)
+          state = next
+          taken.append(now.nanosecondsSinceEpoch)
+        case .refused(let wait):
+          let count = plan.count(of: state, at: now)
+          #expect(count.remaining == 0 && count.reset == wait && wait >= 1)
+          // Not a second more than needed.
+          if wait > 1, case .taken = plan.take(from: state, at: after(now, (wait - 1) * second)) {
+            Issue.record("Retry-After is too long")
+          }
+          now = after(now, wait * second)
+          guard case .taken(let next) = plan.take(from: state, at: now) else {
+            Issue.record("Retry-After was too short")
+            continue
+          }
+          state = next
+          taken.append(now.nanosecondsSinceEpoch)
+        }
+      }
+      // Between any two, no more than a burst and what the time between them earned.
+      for (place, first) in taken.enumerated() {
+        for (more, last) in taken[place...].enumerated() {
+          let earned = Int128(last - first) * Int128(limit)
+          #expect(Int128(more + 1 - Int(burst)) * Int128(per) <= earned)
+        }
+      }
+    }
+  }
+
+  @Test func `what is given back at once leaves no trace`() throws {
+    var random = SeededGenerator(2)
+    for _ in 0..<2000 {
+      let plan = try rate(
+        Int64.random(in: 1...9, using: &random), burst: Int64.random(in: 1...9, using: &random))
+      var state: AllowanceState?
+      var now = start
+      for _ in 0..<20 {
+        now = after(now, Int64.random(in: 0...(20 * second), using: &random))
+        guard case .taken(let taken) = plan.take(from: state, at: now) else { continue }
+        let back = plan.giveBack(to: taken, taken: taken, at: now)
+        #expect(plan.count(of: back, at: now) == plan.count(of: state, at: now))
+        #expect(plan.take(from: back, at: now) == .taken(taken))
+        if Bool.random(using: &random) { state = taken }
+      }
+    }
+  }
+
+  /// Takes and gives back at random; how many requests more than the rate allows were let through in the worst
+  /// span of time.
+  private func excess(returning few: Bool, _ random: inout SeededGenerator) throws -> Double {
+    let limit = Int64.random(in: 1...5, using: &random)
+    let burst = Int64.random(in: 1...8, using: &random)
+    let per = 10 * second
+    let plan = try rate(limit, per: per, burst: burst)
+    var state: AllowanceState?
+    var now = start
+    var held: [(time: Int64, state: AllowanceState)] = []
+    var returned = 0
+    for _ in 0..<60 {
+      now = after(now, Int64.random(in: 0...(4 * second), using: &random))
+      if !held.isEmpty, !few || returned == 0, Int.random(in: 0..<3, using: &random) == 0 {
+        let failed = held.remove(at: Int.random(in: 0..<held.count, using: &random))
+        state = plan.giveBack(to: state, taken: failed.state, at: now)
+        returned += 1
+      } else if case .taken(let next) = plan.take(from: state, at: now) {
+        state = next
+        held.append((now.nanosecondsSinceEpoch, next))
+      }
+    }
+    var worst = 0.0
+    for (place, first) in held.enumerated() {
+      for (more, last) in held[place...].enumerated() {
+        let earned = Double(last.time - first.time) * Double(limit) / Double(per)
+        worst = max(worst, Double(more + 1) - Double(burst) - earned)
+      }
+    }
+    return worst
+  }
+
+  @Test func `giving one back never lets more through than the rate earns, several less than one more`()
+    throws
+  {
+    var random = SeededGenerator(3)
+    var one = 0.0
+    var several = 0.0
+    for _ in 0..<2000 {
+      one = max(one, try excess(returning: true, &random))
+      several = max(several, try excess(returning: false, &random))
+    }
+    #expect(one < 1e-6)
+    #expect(several < 1)
+  }
+
+  @Test func `a failed request of a full burst makes room for another`() throws {
+    let plan = try rate(2, per: 3600 * second)
+    guard case .taken(let first) = plan.take(from: nil, at: start),
+      case .taken(let second) = plan.take(from: first, at: start)
+    else { throw RuleError(key: "", problem: "a burst of two was refused", remedy: "") }
+    let later = after(start, 50_000_000)
+    let back = plan.giveBack(to: second, taken: first, at: later)
+    guard case .taken(let third) = plan.take(from: back, at: later) else {
+      Issue.record("there was room for one")
+      return
+    }
+    guard case .refused = plan.take(from: third, at: later) else {
+      Issue.record("there was room for one only")
+      return
+    }
+  }
+
+  @Test func `a clock put back and a more generous rule lock nobody out`() throws {
+    let strict = try rate(1, per: 86_400 * second)
+    guard case .taken(let state) = strict.take(from: nil, at: start) else { return }
+    let generous = try rate(60)
+    guard case .refused(let wait) = generous.take(from: state, at: start) else {
+      Issue.record("what is used stays used")
+      return
+    }
+    #expect(wait == 1)
+    guard case .refused(let long) = strict.take(from: state, at: after(start, -10 * 86_400 * second)) else {
+      Issue.record("what is used stays used")
+      return
+    }
+    #expect(long <= 86_400)
+  }
+
+  @Test func `counts given are counts used`() throws {
+    let plan = try rate(7, burst: 5)
+    for used in 0...5 as ClosedRange<Int64> {
+      #expect(plan.count(of: plan.state(used: used, at: start), at: start).remaining == 5 - used)
+    }
+    guard case .refused = plan.take(from: plan.state(used: 30, at: start), at: start) else {
+      Issue.record("thirty of five are used up")
+      return
+    }
+  }
+
+  @Test func `a state is worth nothing from its expiry on`() throws {
+    let plan = try rate(7, burst: 5)
+    let state = try #require(plan.state(used: 5, at: start))
+    #expect(plan.count(of: state, at: Instant(seconds: plan.expiry(of: state))).remaining == 5)
+    #expect(plan.count(of: state, at: Instant(seconds: plan.expiry(of: state) - 1)).remaining == 4)
+  }
+
+  @Test func `limits that cannot be counted are refused`() throws {
+    #expect(throws: RuleError.self) { try RateLimit(limit: 0, per: second) }
+    #expect(throws: RuleError.self) { try RateLimit(limit: 1_000_000_001, per: second) }
+    #expect(throws: RuleError.self) { try RateLimit(limit: 1, per: 999_999) }
+    #expect(throws: RuleError.self) { try RateLimit(limit: 1, per: 31_622_400 * second + 1) }
+    #expect(throws: RuleError.self) { try RateLimit(limit: 1, per: second, burst: 0) }
+    #expect(throws: RuleError.self) { try RateLimit(limit: 1, per: 86_400 * second, burst: 3651) }
+    _ = try RateLimit(limit: 1, per: 86_400 * second, burst: 3650)
+    _ = try RateLimit(limit: 1_000_000_000, per: 31_622_400 * second, burst: 1_000_000_000)
+  }
+
+  @Test func `any state a store gives back is survived`() throws {
+    let values: [Int64] = [.min, -1, 0, 1, 20_775, 1_795_000_000_000_000_000, .max]
+    for plan in [try rate(7), .quota(try Quota(limit: 5, period: .month, zone: .utc))] {
+      for mark in values {
+        for count in values {
+          let state = AllowanceState(mark: mark, count: count)
+          #expect(plan.count(of: state, at: start).remaining >= 0)
+          _ = plan.take(from: state, at: start)
+          _ = plan.expiry(of: state)
+        }
+      }
+    }
+  }
+
+  @Test func `fields are structured fields`() throws {
+    let statuses = [
+      AllowanceStatus(
+        rule: "per-caller", count: AllowanceCount(limit: 30, window: 60, remaining: 0, reset: 12)),
+      AllowanceStatus(
+        rule: "a\"b", count: AllowanceCount(limit: 5, window: 86_400, remaining: 4, reset: 3600)),
+    ]
+    #expect(statuses.rateLimitPolicy == #""per-caller";q=30;w=60, "a\"b";q=5;w=86400"#)
+    #expect(statuses.rateLimit == #""per-caller";r=0;t=12, "a\"b";r=4;t=3600"#)
+  }
+}

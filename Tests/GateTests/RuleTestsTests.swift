@@ -1,0 +1,119 @@
+import Gate
+import Testing
+
+struct RuleTestsTests {
+  private let now = Instant(seconds: 1_795_003_200)  // 2026-11-18T12:00:00Z, a Wednesday.
+
+  private func policy() throws -> Policy {
+    try #require(
+      Policy.reading([
+        [
+          "name": "opening-hours", "kind": "hours", "on": "callback", "timezone": "America/New_York",
+          "weekly": ["mon-fri": "09:00-18:00"],
+        ],
+        ["name": "per-caller", "kind": "rate", "key": "caller", "limit": "30", "per": "1m", "burst": "10"],
+        ["name": "daily", "kind": "quota", "key": "subject", "limit": "5", "per": "day"],
+        ["name": "paying", "kind": "claims", "callers": ["app-users"], "require": ["tier": "gold"]],
+        ["name": "fraud", "kind": "remote", "on": ["callback"], "url": "https://policy.example/"],
+      ]).policy)
+  }
+
+  private func failures(_ tests: RuleNode...) throws -> [String?] {
+    let context = RuleTestContext(
+      known: KnownNames(callers: ["ios-app", "app-users"], apps: ["shop", "closed-shop"]), now: now
+    ) { caller, app in
+      app == "closed-shop" ? .refused(Denial(code: .denied, rule: nil)) : .admitted(app: app)
+    }
+    let policy = try policy()
+    switch policy.readingTests(["tests": RuleNode(.list(tests))], context: context) {
+    case .tests(let tests): return tests.map { $0.failure(under: policy) }
+    case .problems(let problems): return problems.map { "\($0.key): \($0.problem)" }
+    }
+  }
+
+  @Test func `expectations that hold pass`() throws {
+    let failures = try failures(
+      [
+        "name": "closed on Sunday", "action": "callback", "at": "2026-11-22T10:00:00-05:00",
+        "caller": "ios-app",
+        "phone": "+14155550100", "expect": "deny", "code": "closed", "rule": "opening-hours",
+      ],
+      [
+        "name": "sixth of the day", "caller": "app-users", "subject": "ann", "claims": ["tier": "gold"],
+        "fields": ["X-App-Version": "2.3.0"], "address": "203.0.113.9", "app": "shop",
+        "counts": ["daily": "5"],
+        "expect": "deny", "code": "quota_exhausted",
+      ],
+      [
+        "name": "fifth of the day", "caller": "app-users", "claims": ["tier": "gold"],
+        "counts": ["daily": "4", "per-caller": "9"], "expect": "allow",
+      ],
+      [
+        "name": "burst", "caller": "ios-app", "counts": ["per-caller": "10"], "expect": "deny",
+        "code": "rate_limited",
+      ],
+      ["name": "anonymous", "expect": "allow"],
+      ["name": "by name", "caller": "anonymous", "expect": "allow"],
+      [
+        "name": "app", "caller": "ios-app", "app": "closed-shop", "expect": "deny", "code": "denied",
+        "rule": "-",
+      ],
+      [
+        "name": "premium", "action": "callback", "at": "2026-11-20T10:00:00-05:00", "caller": "ios-app",
+        "phone": "+19002123456", "remote": ["fraud": "allow"], "expect": "deny", "rule": "default-numbers",
+      ],
+      [
+        "name": "no answer", "action": "callback", "at": "2026-11-20T10:00:00-05:00", "caller": "ios-app",
+        "phone": "+14155550100", "expect": "deny", "rule": "fraud",
+      ])
+    #expect(failures == Array(repeating: nil, count: 9))
+  }
+
+  @Test func `expectations that do not hold fail, saying what was found`() throws {
+    let failures = try failures(
+      ["name": "a", "caller": "app-users", "expect": "allow"],
+      ["name": "b", "caller": "ios-app", "expect": "deny", "code": "closed"],
+      ["name": "c", "caller": "app-users", "expect": "deny", "code": "closed"],
+      ["name": "d", "caller": "app-users", "expect": "deny", "rule": "daily"])
+    #expect(
+      failures == [
+        "expected allow, got deny denied paying", "expected deny closed, got allow",
+        "expected deny closed, got deny denied paying", "expected deny daily, got deny denied paying",
+      ])
+  }
+
+  @Test func `a test with a mistake is no test`() throws {
+    #expect(
+      try failures(["name": "a", "expect": "allow", "phon": "+1"]).first??.hasPrefix("tests[0].phon") == true)
+    for (key, value) in [
+      ("at", "2026-11-22"), ("caller", "ios"), ("app", "shp"), ("address", "x"), ("phone", "123"),
+      ("action", "call"),
+      ("expect", "maybe"), ("code", "nope"), ("rule", "nope"),
+    ] as [(String, RuleNode)] {
+      var members = [RuleNode.Member("name", "a"), RuleNode.Member(key, value)]
+      if key != "expect" { members.append(.init("expect", "deny")) }
+      #expect(
+        try failures(RuleNode(.mapping(members))).first??.hasPrefix("tests[0].\(key)") == true, "\(key)")
+    }
+    #expect(
+      try failures(["name": "a", "expect": "allow", "code": "closed"]).first??.hasPrefix("tests[0].expect")
+        == true)
+    #expect(try failures(["expect": "allow"]).first??.hasPrefix("tests[0].name") == true)
+    for counts in [["daily": "x"], ["dialy": "1"], ["paying": "1"]] as [RuleNode] {
+      #expect(
+        try failures(["name": "a", "expect": "allow", "counts": counts]).first??.hasPrefix("tests[0].counts")
+          == true)
+    }
+  }
+
+  @Test func `a file without a list of tests is a problem`() throws {
+    for file in ["x", [], ["test": []], [:]] as [RuleNode] {
+      guard case .problems(let problems) = try policy().readingTests(file, context: RuleTestContext(now: now))
+      else {
+        Issue.record("it was read")
+        continue
+      }
+      #expect(!problems.isEmpty)
+    }
+  }
+}

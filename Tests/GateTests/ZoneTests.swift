@@ -1,0 +1,22 @@
+import Gate
+import Testing
+
+struct ZoneTests {
+  @Test(arguments: [
+    "Mars/Phobos", "EST", "GMT+5", "+0300", "", "america/new_york", "Europe/Lisbon ", "local",
+    "America/New_York\u{0}",
+  ])
+  func `a name that is no zone is refused and never read as UTC`(_ name: String) {
+    #expect(throws: RuleError.self) { try Zone(named: name) }
+  }
+
+  @Test func `a mistyped zone is answered with the one that was meant`() {
+    let error = #expect(throws: RuleError.self) { try Zone(named: "Europe/Lisabon") }
+    #expect(error?.remedy.contains("Europe/Lisbon") == true)
+  }
+
+  @Test(arguments: ["UTC", "Etc/UTC", "America/Argentina/Buenos_Aires", "US/Eastern", "Etc/GMT+5"])
+  func `names of the IANA database are taken`(_ name: String) throws {
+    #expect(try Zone(named: name).name == name)
+  }
+}

@@ -46,7 +46,7 @@ struct AuditRecord: Sendable {
   ///   - duration: From the whole request to the answer.
   func append(to output: inout [UInt8], time: UnixTime, duration: Duration) {
     output.append(contentsOf: #"{"log":"audit","time":""#.utf8)
-    Timestamp.append(time, to: &output)
+    time.appendRFC3339(to: &output)
     output.append(contentsOf: #"","request_id":""#.utf8)
     requestID.append(to: &output)
     output.append(contentsOf: #"","action":""#.utf8)
@@ -78,10 +78,10 @@ struct AuditRecord: Sendable {
     output.append(UInt8(ascii: "\""))
     if let upstreamStatus {
       output.append(contentsOf: #","upstream_status":"#.utf8)
-      Timestamp.appendDigits(Int64(upstreamStatus), width: 3, to: &output)
+      output.append(decimal: Int64(upstreamStatus), digits: 3)
     }
     output.append(contentsOf: #","duration_ms":"#.utf8)
-    Self.appendMilliseconds(duration, to: &output)
+    output.append(milliseconds: duration)
     Self.member(#","token_sha256":"#, tokenSHA256, to: &output)
     Self.member(#","contact":"#, contact, to: &output)
     output.append(contentsOf: [UInt8(ascii: "}"), UInt8(ascii: "\n")])
@@ -91,19 +91,5 @@ struct AuditRecord: Sendable {
     guard let value else { return }
     name.withUTF8Buffer { unsafe output.append(contentsOf: $0) }
     JSONText.append(value, to: &output)
-  }
-
-  /// Milliseconds with three decimals.
-  private static func appendMilliseconds(_ duration: Duration, to output: inout [UInt8]) {
-    let microseconds = max(0, duration.nanosecondsClamped / 1000)
-    var width = 1
-    var bound: Int64 = 10
-    while microseconds / 1000 >= bound, width < 15 {
-      width += 1
-      bound *= 10
-    }
-    Timestamp.appendDigits(microseconds / 1000, width: width, to: &output)
-    output.append(UInt8(ascii: "."))
-    Timestamp.appendDigits(microseconds % 1000, width: 3, to: &output)
   }
 }

@@ -35,7 +35,7 @@ public struct Log: Sendable {
     switch format {
     case .json:
       line.append(contentsOf: #"{"log":"log","time":""#.utf8)
-      Timestamp.append(clock.unixTime, to: &line)
+      clock.unixTime.appendRFC3339(to: &line)
       line.append(contentsOf: #"","level":"\#(level.rawValue)","message":"#.utf8)
       JSONText.append(message, to: &line)
       for (name, value) in values {
@@ -46,7 +46,7 @@ public struct Log: Sendable {
       }
       line.append(contentsOf: "}\n".utf8)
     case .text:
-      Timestamp.append(clock.unixTime, to: &line)
+      clock.unixTime.appendRFC3339(to: &line)
       line.append(contentsOf: " \(level.rawValue) \(message)".utf8)
       for (name, value) in values {
         line.append(contentsOf: " \(name)=".utf8)

@@ -1,9 +1,7 @@
 import Platform
 import Testing
 
-@testable import Gateway
-
-@Suite struct TimestampTests {
+@Suite struct RFC3339Tests {
   @Test(
     arguments: [
       (0, 0, "1970-01-01T00:00:00.000Z"),
@@ -14,6 +12,6 @@ import Testing
       (-1, 0, "1969-12-31T23:59:59.000Z"),
     ] as [(Int64, Int32, String)])
   func `a point in time is written as RFC 3339 in UTC`(seconds: Int64, nanoseconds: Int32, text: String) {
-    #expect(Timestamp.string(UnixTime(seconds: seconds, nanoseconds: nanoseconds)) == text)
+    #expect(UnixTime(seconds: seconds, nanoseconds: nanoseconds).rfc3339 == text)
   }
 }

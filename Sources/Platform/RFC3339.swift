@@ -1,0 +1,74 @@
+// Dates as logs and answers show them (RFC 3339), written straight into a buffer: every audit line has one.
+
+extension UnixTime {
+  /// Appends the time in UTC with milliseconds: `2026-11-20T23:59:59.123Z`. Years 0 to 9999.
+  public func appendRFC3339(to output: inout [UInt8]) {
+    let days = seconds.flooredDivision(by: 86_400)
+    let secondOfDay = seconds - days * 86_400
+    let (year, month, day) = Self.civilDate(ofDay: days)
+    output.append(decimal: year / 100, digits: 2)
+    output.append(decimal: year % 100, digits: 2)
+    output.append(UInt8(ascii: "-"))
+    output.append(decimal: month, digits: 2)
+    output.append(UInt8(ascii: "-"))
+    output.append(decimal: day, digits: 2)
+    output.append(UInt8(ascii: "T"))
+    output.append(decimal: secondOfDay / 3600, digits: 2)
+    output.append(UInt8(ascii: ":"))
+    output.append(decimal: secondOfDay / 60 % 60, digits: 2)
+    output.append(UInt8(ascii: ":"))
+    output.append(decimal: secondOfDay % 60, digits: 2)
+    output.append(UInt8(ascii: "."))
+    output.append(decimal: Int64(nanoseconds / 1_000_000), digits: 3)
+    output.append(UInt8(ascii: "Z"))
+  }
+
+  /// The time in UTC with milliseconds.
+  public var rfc3339: String {
+    var octets: [UInt8] = []
+    appendRFC3339(to: &octets)
+    return String(decoding: octets, as: UTF8.self)
+  }
+
+  /// Year, month and day of a day count since 1970-01-01, in the proleptic Gregorian calendar. Years begin in March
+  /// here, so that the leap day is a year's last and needs no case of its own.
+  private static func civilDate(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let shifted = day + 719_468  // days since 0000-03-01
+    let era = shifted.flooredDivision(by: 146_097)  // 400 years
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    return (
+      yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+    )
+  }
+}
+
+extension Int64 {
+  /// The quotient rounded towards negative infinity.
+  fileprivate func flooredDivision(by divisor: Int64) -> Int64 {
+    self >= 0 ? self / divisor : (self + 1) / divisor - 1
+  }
+}
+
+extension [UInt8] {
+  /// Appends a number with leading zeros to so many digits, its last ones if it has more.
+  public mutating func append(decimal number: Int64, digits: Int) {
+    var divisor: Int64 = 1
+    for _ in 1..<digits { divisor *= 10 }
+    while divisor > 0 {
+      append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / divisor % 10))
+      divisor /= 10
+    }
+  }
+
+  /// Appends a span in milliseconds with three decimals: `12.345`. A negative span counts as none.
+  public mutating func append(milliseconds span: Duration) {
+    let microseconds = Swift.max(0, span.nanosecondsClamped / 1000)
+    append(contentsOf: String(microseconds / 1000).utf8)
+    append(UInt8(ascii: "."))
+    append(decimal: microseconds % 1000, digits: 3)
+  }
+}

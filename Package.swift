@@ -63,8 +63,8 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
     .testTarget(
-      name: "UpstreamTests", dependencies: ["Upstream", "HTTP", "Platform", "COpenSSL"], swiftSettings: strict
-    ),
+      name: "UpstreamTests", dependencies: ["Upstream", "HTTP", "Platform", "CCurl", "COpenSSL"],
+      swiftSettings: strict),
     .testTarget(
       name: "TalkdeskTests", dependencies: ["Talkdesk", "HTTP", "Platform", "JSON", "JOSE"],
       swiftSettings: strict),

@@ -48,7 +48,7 @@ final class TransferThread {
       waitingPerHost: settings.waitingPerHost)
   }
 
-  /// Works until told to stop.
+  /// Works until told to stop, then answers everybody and closes every connection.
   func run() {
     while readInbox() {
       for finished in multi.perform() { end(finished.easy.id, finished.easy.outcome(finished.code)) }
@@ -60,6 +60,7 @@ final class TransferThread {
     for (id, transfer) in transfers {
       end(id, failure(.cancelled, transfer, "the transport is shut down"))
     }
+    multi.close()
   }
 
   /// Takes in what arrived; false when told to stop.

@@ -3,6 +3,11 @@ import HTTP
 
 /// The table from libcurl's codes to this project's reasons. Codes decide, texts never.
 enum CurlFailure {
+  /// CURLE_TOO_LARGE, since 8.6.
+  private static let tooLarge = CURLcode(rawValue: 100)
+  /// CURLE_ECH_REQUIRED, since 8.8.
+  private static let echRequired = CURLcode(rawValue: 101)
+
   /// The reason for a code other than CURLE_OK.
   ///
   /// - Parameters:
@@ -29,7 +34,7 @@ enum CurlFailure {
     case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
       CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_ENGINE_NOTFOUND,
       CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
-      CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
+      CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED, echRequired:
       .tls
 
     // The deadline is kept by the transfer thread; this is libcurl's timeout for connecting.
@@ -48,8 +53,8 @@ enum CurlFailure {
       CURLE_CHUNK_FAILED:
       sent ? .malformedResponse : .connect
 
-    // A field line longer than libcurl's own 100 KiB shows as "out of memory".
-    case CURLE_FILESIZE_EXCEEDED, CURLE_OUT_OF_MEMORY:
+    // A field line longer than libcurl's own 100 KiB shows as "out of memory", in newer versions as "too large".
+    case CURLE_FILESIZE_EXCEEDED, CURLE_OUT_OF_MEMORY, tooLarge:
       sent ? .responseTooLarge : .connect
 
     // Codes of protocols and options that are not in use, and codes newer than this table.

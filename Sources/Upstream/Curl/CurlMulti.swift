@@ -30,9 +30,13 @@ final class CurlMulti {
     guard waker.wake() else { throw .library("curl_multi_wakeup failed: out of file descriptors?") }
   }
 
-  deinit {
-    waker.close()
+  deinit { close() }
+
+  /// Frees the handle and closes every connection; nothing else may be called after it.
+  func close() {
+    guard waker.close() else { return }
     for easy in running.values { curl_multi_remove_handle(handle, easy.handle) }
+    running = [:]
     curl_multi_cleanup(handle)
   }
 
@@ -96,5 +100,11 @@ final class CurlWaker: Sendable {
     }
   }
 
-  fileprivate func close() { handle.withLock { $0.pointer = nil } }
+  /// Whether this was the first call.
+  fileprivate func close() -> Bool {
+    handle.withLock { handle in
+      defer { handle.pointer = nil }
+      return handle.pointer != nil
+    }
+  }
 }

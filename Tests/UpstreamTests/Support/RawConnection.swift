@@ -19,6 +19,8 @@ final class RawConnection {
     self.fd = fd
     self.index = index
     self.upstream = upstream
+    var isOn: Int32 = 1
+    setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
   }
 
   /// Does the server's side of a TLS handshake; everything after it is encrypted.

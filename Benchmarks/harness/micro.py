@@ -23,8 +23,10 @@ def measure_signing(microbench: Path | None, pairs: int, seconds: int) -> list[R
             rates[index].append(runners[index]())
         say(f"signing {number + 1}/{pairs}: {rates[0][-1]:,.0f} : {rates[1][-1]:,.0f} per second")
     both = Pairs(*rates)
-    row = both.row("ES256 client assertions (peer: openssl speed)", ",.0f", "/s", "ratio ≥ 0.8")
-    return [Row(*row.cells()[:5], met=both.ratio() >= SIGNING_TARGET)]
+    met = both.ratio() >= SIGNING_TARGET
+    return [
+        both.row("ES256 client assertions (peer: openssl speed)", ",.0f", "/s", f"ratio ≥ {SIGNING_TARGET}", met)
+    ]
 
 
 def measure_parsers(microbench: Path | None, seconds: int) -> list[Row]:

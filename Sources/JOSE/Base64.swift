@@ -59,15 +59,21 @@ enum Base64Codec {
   }
 
   static func append(_ bytes: [UInt8], alphabet: [UInt8], padding: Bool, to text: inout [UInt8]) {
-    text.reserveCapacity(text.count + (bytes.count + 2) / 3 * 4)
+    let bytes = bytes.span
+    let alphabet = alphabet.span
+    var place = text.count
+    // Room first, so that the loop writes without asking for each character whether the array must grow.
+    text.append(contentsOf: repeatElement(0, count: bytes.count / 3 * 4))
+    var characters = text.mutableSpan
     var index = 0
     while index + 2 < bytes.count {
       let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
-      text.append(alphabet[Int(group >> 18)])
-      text.append(alphabet[Int(group >> 12 & 63)])
-      text.append(alphabet[Int(group >> 6 & 63)])
-      text.append(alphabet[Int(group & 63)])
+      characters[place] = alphabet[Int(group >> 18)]
+      characters[place + 1] = alphabet[Int(group >> 12 & 63)]
+      characters[place + 2] = alphabet[Int(group >> 6 & 63)]
+      characters[place + 3] = alphabet[Int(group & 63)]
       index += 3
+      place += 4
     }
     if bytes.count - index == 1 {
       text.append(alphabet[Int(bytes[index] >> 2)])

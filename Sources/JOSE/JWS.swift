@@ -25,10 +25,13 @@ public enum JWS {
 
   /// The token grows in one array: an assertion is made of few allocations beside its signature.
   private static func signingInput(header: JSONObject, algorithm: String, payload: [UInt8]) -> [UInt8] {
-    precondition(
-      header["alg"] == nil || header["alg"] == .string(algorithm), "the header names another algorithm")
-    var full: JSONObject = ["alg": .string(algorithm)]
-    for (name, value) in header.members { full.append(name, value) }
+    var full = header
+    if let named = header["alg"] {
+      precondition(named.string == algorithm, "the header names another algorithm")
+    } else {
+      full = ["alg": .string(algorithm)]
+      for (name, value) in header.members { full.append(name, value) }
+    }
     var input: [UInt8] = []
     // Base64's four thirds, a dot each, and the longest usual signature.
     input.reserveCapacity((payload.count + 128) * 4 / 3 + 180)

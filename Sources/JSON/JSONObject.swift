@@ -77,6 +77,7 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
 
   init(literal elements: [(String, JSONValue)]) {
     self.init()
+    members.reserveCapacity(elements.count)
     for (name, value) in elements {
       precondition(self[name] == nil, "the member \(name) stands twice in this literal")
       appendUnchecked(name, value)

@@ -60,8 +60,9 @@ final class SignatureContext: @unchecked Sendable {
   func sign(_ message: [UInt8]) throws(OpenSSLError) -> [UInt8] {
     ERR_clear_error()
     var status: Int32 = 0
-    // The longest here is RSA-8192's.
-    let signature = [UInt8](unsafeUninitializedCapacity: 1024) { buffer, count in
+    // As long as this key's longest: malloc tidies up all its free lists for anything of a kilobyte.
+    let capacity = Int(EVP_PKEY_get_size(key.handle))
+    let signature = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
       var length = buffer.count
       status = message.withUnsafeBufferPointer { message -> Int32 in
         guard let keyContext else {

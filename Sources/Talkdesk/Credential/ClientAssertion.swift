@@ -33,9 +33,10 @@ public enum ClientAssertion {
       "iat": .number(JSONNumber(issuedAt.seconds)),
       "exp": .number(JSONNumber(issuedAt.seconds + lifetime)),
     ]
-    // The signer writes `alg` itself.
-    return try JWS.sign(
-      header: ["kid": .string(keyID), "typ": "JWT"], payload: claims.serialized(), with: signer)
+    let header: JSONObject = [
+      "alg": .string(signer.algorithm.rawValue), "kid": .string(keyID), "typ": "JWT",
+    ]
+    return try JWS.sign(header: header, payload: claims.serialized(), with: signer)
   }
 
   private static let digits = Array("0123456789abcdef".utf8)

@@ -149,6 +149,20 @@ private func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf
     #expect(try !token.verify(with: PublicKey(jwk: Self.exampleKey), algorithm: .ES256))
   }
 
+  @Test func `a token that names another algorithm than it was signed with is refused`() throws {
+    // Both signatures are right; what the header says is not what is expected.
+    let input = encoded(#"{"alg":"RS256"}"#) + ".e30"
+    let signer = try Signer(key: PrivateKey(KeyFixtures.rsa2048), algorithm: .PS256)
+    let signed = try JWS.Compact(
+      parsing: Array((input + "." + Base64URL.encode(signer.sign(Array(input.utf8)))).utf8))
+    #expect(!signed.verify(with: signer.key.publicKey, algorithm: .PS256))
+    #expect(!signed.verify(with: signer.key.publicKey, algorithm: .RS256))
+    let key = try SymmetricKey(Secret([UInt8](repeating: 7, count: 64)), algorithm: .HS256)
+    let coded = try JWS.Compact(
+      parsing: Array((input + "." + Base64URL.encode(key.code(Array(input.utf8)))).utf8))
+    #expect(!coded.verify(with: key))
+  }
+
   @Test func `a secret shorter than its digest is refused`() throws {
     #expect(throws: KeyError.weakSecret(bits: 248, .HS256)) {
       try SymmetricKey(Secret([UInt8](repeating: 1, count: 31)), algorithm: .HS256)

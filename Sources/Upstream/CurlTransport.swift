@@ -20,11 +20,14 @@ public final class CurlTransport: HTTPTransport {
     case library(String)
     /// The file of trusted certificates cannot be read.
     case unreadableCAFile(path: String, SystemError)
+    /// A proxy variable of the environment cannot be used.
+    case proxy(ProxySettings.Malformed)
 
     public var description: String {
       switch self {
       case .library(let words): "libcurl: \(words)"
       case .unreadableCAFile(let path, let error): "\(path): \(error)"
+      case .proxy(let malformed): "\(malformed)"
       }
     }
   }
@@ -34,7 +37,8 @@ public final class CurlTransport: HTTPTransport {
 
   /// Starts a transport and its thread.
   ///
-  /// - Throws: `SetupError` when the file of trusted certificates cannot be read or libcurl cannot start.
+  /// - Throws: `SetupError` when the file of trusted certificates cannot be read, a proxy variable is malformed or
+  ///   libcurl cannot start.
   public convenience init(_ settings: TransportSettings = TransportSettings()) throws(SetupError) {
     try self.init(settings, names: NameCache(), lookUp: NameLookup.start)
   }
@@ -47,12 +51,18 @@ public final class CurlTransport: HTTPTransport {
     if let path = settings.caFile, access(path, R_OK) != 0 {
       throw .unreadableCAFile(path: path, SystemError(operation: "access", code: errno))
     }
+    var settings = settings
+    do throws(ProxySettings.Malformed) {
+      settings.proxies = try settings.proxies ?? .environment()
+    } catch {
+      throw .proxy(error)
+    }
     try CurlLibrary.start()
     let multi = try CurlMulti(pooledConnections: settings.pooledConnections)
     let inbox = Inbox(waker: multi.waker)
     // The thread takes the handle over; nothing here keeps it.
     nonisolated(unsafe) let handedOver = multi
-    DispatchQueue(label: "callgate.upstream").async {
+    DispatchQueue(label: "callgate.upstream").async { [settings] in
       let thread = TransferThread(
         settings: settings, multi: handedOver, inbox: inbox, names: names, lookUp: lookUp)
       thread.run()

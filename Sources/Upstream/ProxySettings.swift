@@ -22,7 +22,7 @@ public struct ProxySettings: Sendable {
   }
 
   /// Every host is reached directly.
-  public static let none = ProxySettings(proxy: nil, exceptions: ProxyExceptions(""))
+  public static let direct = ProxySettings(proxy: nil, exceptions: ProxyExceptions(""))
 
   init(proxy: Proxy?, exceptions: ProxyExceptions) {
     self.proxy = proxy

@@ -27,7 +27,7 @@ struct TransferPlan: Sendable {
       throw TransportError(.invalidURL, sent: false, detail: error.detail)
     }
     method = request.method
-    proxy = settings.proxies.proxy(for: target)
+    proxy = settings.proxies?.proxy(for: target)
     content = request.content
     maximumContentLength = max(0, request.maximumContentLength)
     reuse = request.reuse == .allowed

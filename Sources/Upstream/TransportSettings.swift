@@ -2,8 +2,9 @@
 public struct TransportSettings: Sendable {
   /// A PEM file of the certificates to trust, in place of the system's bundle; used for an https proxy too.
   public var caFile: String?
-  /// The proxy between this process and the Internet.
-  public var proxies: ProxySettings
+  /// The proxy between this process and the Internet. Nil takes what the environment says when the transport is
+  /// made, as curl does; `.direct` takes none.
+  public var proxies: ProxySettings?
   /// The value of `User-Agent` where a request brings none.
   public var userAgent: String
   /// What name resolution, connecting and the TLS handshake may take together, within a request's own
@@ -26,7 +27,7 @@ public struct TransportSettings: Sendable {
 
   /// Makes settings; the defaults suit two upstream hosts.
   public init(
-    caFile: String? = nil, proxies: ProxySettings = .none, userAgent: String = "callgate",
+    caFile: String? = nil, proxies: ProxySettings? = nil, userAgent: String = "callgate",
     connectTimeout: Duration = .seconds(3), transfersPerHost: Int = 96, transfersPerPath: Int = 64,
     waitingPerHost: Int = 4096, pooledConnections: Int = 256, idleTimeout: Duration = .seconds(45),
     maximumHeaderLength: Int = 32 * 1024

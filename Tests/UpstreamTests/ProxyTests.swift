@@ -200,4 +200,42 @@ import Testing
       }
     }
   }
+
+  // MARK: The environment of a process
+
+  private static let childVariable = "CALLGATE_TEST_PROXY_ENVIRONMENT"
+
+  @Test func `without a setting the environment names the proxy`() async throws {
+    try await withUpstream(
+      Script { connection in
+        _ = try connection.readRequest()
+        try connection.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+      }
+    ) { proxy in
+      let status = await ChildProcess.run(
+        [
+          CommandLine.arguments[0], "--testing-library", "swift-testing", "--filter", "proxyEnvironmentChild",
+        ],
+        environment: [
+          Self.childVariable: "1", "https_proxy": "http://127.0.0.1:\(proxy.port)", "no_proxy": "",
+        ])
+      #expect(status == 0)
+      #expect(proxy.heads.map { $0.prefix { $0 != "\r\n" } } == ["CONNECT upstream.test:443 HTTP/1.1"])
+    }
+  }
+
+  @Test(.enabled(if: getenv(childVariable) != nil, "the other half of the test before"))
+  func proxyEnvironmentChild() async throws {
+    try await withTransport(TransportSettings()) { transport in
+      expect(await transport.failure(.post("https://upstream.test/")), .connect, sent: false)
+    }
+  }
+
+  @Test func `a malformed proxy variable keeps the transport from starting`() throws {
+    let error = #expect(throws: ProxySettings.Malformed.self) {
+      try ProxySettings(environment: ["https_proxy": "http://user:hidden@host:port"])
+    }
+    #expect(error.map { CurlTransport.SetupError.proxy($0).description.contains("https_proxy") } == true)
+    #expect(error.map { CurlTransport.SetupError.proxy($0).description.contains("hidden") } == false)
+  }
 }

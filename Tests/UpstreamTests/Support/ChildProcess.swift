@@ -17,7 +17,8 @@ enum ChildProcess {
     var variables: [String] = extra.map { "\($0.key)=\($0.value)" }
     var next = environ
     while let entry = next.pointee {
-      variables.append(String(cString: entry))
+      let variable = String(cString: entry)
+      if extra[String(variable.prefix { $0 != "=" })] == nil { variables.append(variable) }
       next += 1
     }
     var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]

@@ -4,7 +4,8 @@ import Upstream
 
 /// Runs a test's body with a transport and shuts the transport down after it.
 func withTransport<Result>(
-  _ settings: TransportSettings = TransportSettings(), _ body: (CurlTransport) async throws -> Result
+  _ settings: TransportSettings = TransportSettings(proxies: .direct),
+  _ body: (CurlTransport) async throws -> Result
 ) async throws -> Result {
   let transport = try CurlTransport(settings)
   do {

@@ -53,7 +53,7 @@ public final class CurlTransport: HTTPTransport {
     }
     var settings = settings
     do throws(ProxySettings.Malformed) {
-      settings.proxies = try settings.proxies ?? .environment()
+      if settings.proxies == nil { settings.proxies = try ProxySettings.environment() }
     } catch {
       throw .proxy(error)
     }

@@ -28,7 +28,7 @@ private struct Closes: RequestHandler {
   }
 }
 
-@Suite struct CloseUnansweredTests {
+@Suite(.serialized) struct CloseUnansweredTests {
   /// Everything that comes back on one connection.
   private func send(_ text: String, to address: SocketAddress) throws -> String {
     let socket = try StreamSocket(connectedTo: address)

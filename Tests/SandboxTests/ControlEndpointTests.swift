@@ -19,7 +19,7 @@ private final class Console {
   }
 }
 
-@Suite struct ControlEndpointTests {
+@Suite(.serialized) struct ControlEndpointTests {
   @Test func `a fault is queued, listed and forgotten`() throws {
     let console = Console()
     #expect(console.ask(.post, "faults", #"{"endpoint":"token","status":503}"#).status == .created)

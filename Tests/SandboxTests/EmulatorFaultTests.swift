@@ -6,7 +6,7 @@ import Testing
 @testable import Sandbox
 
 /// Every kind of fault over real loopback HTTP.
-@Suite struct EmulatorFaultTests {
+@Suite(.serialized) struct EmulatorFaultTests {
   @Test func `a status is answered in place of acting, so many times`() async throws {
     try await RunningEmulator.run { emulator in
       try await emulator.fault(#"{"endpoint":"token","status":503,"times":2,"retry_after":7}"#)

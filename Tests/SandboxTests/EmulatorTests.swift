@@ -6,7 +6,7 @@ import Testing
 @testable import Sandbox
 
 /// The emulator over real loopback HTTP.
-@Suite struct EmulatorTests {
+@Suite(.serialized) struct EmulatorTests {
   @Test func `a client gets a token and makes a callback with it`() async throws {
     try await RunningEmulator.run { emulator in
       let answer = try #require(try await emulator.askToken())

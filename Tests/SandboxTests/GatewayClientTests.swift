@@ -9,7 +9,7 @@ import Upstream
 @testable import Sandbox
 
 /// The gateway's own client of Talkdesk, over its own transport, against the emulator: what each takes the other to be.
-@Suite struct GatewayClientTests {
+@Suite(.serialized) struct GatewayClientTests {
   /// An emulator and the gateway's way to it, on the system's clock.
   private struct Link {
     let server: SandboxServer

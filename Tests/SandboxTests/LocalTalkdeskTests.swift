@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite struct LocalTalkdeskTests {
+@Suite(.serialized) struct LocalTalkdeskTests {
   private func stopping(
     _ talkdesk: LocalTalkdesk, _ body: (LocalTalkdesk) async throws -> Void
   ) async throws {

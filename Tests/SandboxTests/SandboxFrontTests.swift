@@ -17,7 +17,7 @@ private struct Gateway: RequestHandler {
   }
 }
 
-@Suite struct SandboxFrontTests {
+@Suite(.serialized) struct SandboxFrontTests {
   @Test func `the sandbox takes its own paths and leaves all others to the gateway`() async throws {
     try await RunningEmulator.run { emulator in
       let loops = try EventLoopGroup(count: 1)

@@ -3,7 +3,7 @@ import Testing
 import Upstream
 
 /// What a transport sends, and how it reads good answers.
-@Suite(.timeLimit(.minutes(2))) struct AnswerTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct AnswerTests {
   @Test func `an answer's status, fields and content come back`() async throws {
     try await withUpstream(
       Script { connection in

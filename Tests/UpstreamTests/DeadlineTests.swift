@@ -5,7 +5,7 @@ import Upstream
 
 /// Time that runs out, tasks that are cancelled, transports that are shut down: every caller is answered,
 /// once, in time.
-@Suite(.timeLimit(.minutes(2))) struct DeadlineTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct DeadlineTests {
   /// How much later than its deadline an answer may come on a busy machine.
   private let slack = Duration.seconds(5)
 

@@ -3,7 +3,7 @@ import Testing
 import Upstream
 
 /// How broken and hostile answers end: the reason, and whether the request may have arrived.
-@Suite(.timeLimit(.minutes(2))) struct FailureTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct FailureTests {
   /// Reads the request, says something and closes.
   private func failure(
     after answer: String, method: Method = .get, limit: Int = 256 * 1024

@@ -7,7 +7,7 @@ import Testing
 @testable import Upstream
 
 /// Requests through a CONNECT proxy.
-@Suite(.timeLimit(.minutes(2))) final class ProxyTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) final class ProxyTests {
   private let authority = TestIdentity("", isAuthority: true)
   private let caFile: String
 

@@ -9,7 +9,7 @@ import Testing
 
 /// Names on their way to addresses, and what a resolver that misbehaves may do to a request: nothing past
 /// its deadline, and nothing to others.
-@Suite(.timeLimit(.minutes(2))) final class ResolverTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) final class ResolverTests {
   private let authority = TestIdentity("", isAuthority: true)
   private let caFile: String
 

@@ -3,7 +3,7 @@ import Testing
 import Upstream
 
 /// Which connection carries a request, and that libcurl's own repetition never makes two requests of a POST.
-@Suite(.timeLimit(.minutes(2))) struct ReuseTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ReuseTests {
   private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
   /// Answers the first request of a connection, reads the second and closes without a word.

@@ -5,7 +5,7 @@ import Upstream
 
 /// Who is believed to be the upstream: one good chain is, and everything else fails closed before a byte is
 /// sent.
-@Suite(.timeLimit(.minutes(2))) final class TLSTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) final class TLSTests {
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
   private static let names = "DNS:localhost,DNS:upstream.test,IP:127.0.0.1"
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(2))) struct ServiceTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ServiceTests {
   private let caller = ["DEFAULT_USERNAME": "app", "DEFAULT_PASSWORD": "canary-pass"]
   private var credentials: Fields {
     ["Authorization": "Basic " + Base64.encode(Array("app:canary-pass".utf8))]

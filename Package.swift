@@ -31,7 +31,7 @@ let package = Package(
     .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
     .target(name: "JSON", swiftSettings: memorySafe),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
-    .target(name: "Gate", swiftSettings: memorySafe),
+    .target(name: "Gate", dependencies: ["Platform"], swiftSettings: memorySafe),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
     .target(
@@ -71,7 +71,7 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk", "Upstream",
+        "Gateway", "Gate", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk", "Upstream",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",

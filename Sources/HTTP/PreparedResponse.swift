@@ -27,6 +27,22 @@ public struct PreparedResponse: Sendable {
     self.lines = lines
   }
 
+  /// The same response with further fields. Where one must not be written it becomes an empty 500, as in `init`.
+  public func adding(_ fields: Fields) -> PreparedResponse {
+    var lines = lines
+    guard Self.append(fields, to: &lines) else {
+      return PreparedResponse(Response(status: .internalServerError, closesConnection: true))
+    }
+    return PreparedResponse(self, lines: lines)
+  }
+
+  private init(_ other: PreparedResponse, lines: [UInt8]) {
+    self.lines = lines
+    content = other.content
+    status = other.status
+    closesConnection = other.closesConnection
+  }
+
   /// Appends the status line and all field lines but the server's own. `Date`, `X-Request-Id`, `Connection`, the empty
   /// line and the content are to follow.
   @inline(__always) public func appendLines(to output: inout [UInt8]) { output.append(contentsOf: lines) }
@@ -49,7 +65,12 @@ public struct PreparedResponse: Sendable {
       output.append(decimal: response.content.count)
       output.append(literal: "\r\n")
     }
-    for line in response.fields.lines {
+    return append(response.fields, to: &output)
+  }
+
+  /// Appends field lines; false, with the output in any state, when one must not be written.
+  private static func append(_ fields: Fields, to output: inout [UInt8]) -> Bool {
+    for line in fields.lines {
       guard isName(line.name), !isServers(line.name), isValue(line.value) else { return false }
       output.append(contentsOf: line.name.utf8)
       output.append(literal: ": ")

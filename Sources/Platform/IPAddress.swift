@@ -11,9 +11,12 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   /// The version.
   public let version: Version
   /// The first 64 bits of an IPv6 address; 0 for IPv4.
-  let high: UInt64
+  public let high: UInt64
   /// The last 64 bits of an IPv6 address, or the 32 bits of an IPv4 address.
-  let low: UInt64
+  public let low: UInt64
+
+  /// Whether this is an IPv4 address.
+  public var isV4: Bool { version == .v4 }
 
   /// Makes an IPv4 address from its 32 bits, most significant octet first.
   public init(v4 bits: UInt32) {
@@ -22,7 +25,8 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     low = UInt64(bits)
   }
 
-  /// Makes an address from the two halves of 128 bits, most significant octet first.
+  /// Makes an address from the two halves of 128 bits, most significant octet first. A mapped IPv4 address becomes
+  /// that.
   public init(v6High high: UInt64, low: UInt64) {
     let isMapped = high == 0 && low >> 32 == 0xFFFF
     version = isMapped ? .v4 : .v6
@@ -30,34 +34,99 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     self.low = isMapped ? low & 0xFFFF_FFFF : low
   }
 
-  /// Reads the usual forms: dotted decimal, or RFC 4291 §2.2 without zone. Nil for anything else.
+  /// An address from its 4 or 16 bytes in network order; nil for another count.
+  public init?(bytes: [UInt8]) {
+    switch bytes.count {
+    case 4: self.init(v4: bytes.reduce(0) { $0 << 8 | UInt32($1) })
+    case 16:
+      self.init(
+        v6High: bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) },
+        low: bytes[8...].reduce(0) { $0 << 8 | UInt64($1) })
+    default: return nil
+    }
+  }
+
+  /// Reads `203.0.113.9` or `2001:db8::1`; nil for anything else, zones (`%eth0`) and ports included.
   public init?(_ text: String) {
-    // inet_pton(3) reads up to a NUL and would not see what follows.
-    guard text.utf8.count <= 45, !text.utf8.contains(0) else { return nil }
-    var v4 = in_addr()
-    if inet_pton(AF_INET, text, &v4) == 1 {
-      self.init(v4: UInt32(bigEndian: v4.s_addr))
+    let bytes = Array(text.utf8)
+    guard bytes.count <= 45 else { return nil }
+    guard bytes.contains(UInt8(ascii: ":")) else {
+      guard let bits = Self.v4(bytes[...]) else { return nil }
+      self.init(v4: bits)
       return
     }
-    var v6 = in6_addr()
-    guard inet_pton(AF_INET6, text, &v6) == 1 else { return nil }
-    self.init(v6)
+    guard let groups = Self.v6(bytes) else { return nil }
+    self.init(
+      v6High: groups[..<4].reduce(0) { $0 << 16 | UInt64($1) },
+      low: groups[4...].reduce(0) { $0 << 16 | UInt64($1) })
   }
 
-  init(_ address: in6_addr) {
-    let (high, low) = withUnsafeBytes(of: address) {
-      ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+  private static func v4(_ bytes: ArraySlice<UInt8>) -> UInt32? {
+    let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 4 else { return nil }
+    var bits: UInt32 = 0
+    for part in parts {
+      // A leading zero means octal to some readers: ambiguous, so it is refused.
+      guard (1...3).contains(part.count), part.allSatisfy({ (0x30...0x39).contains($0) }),
+        part.count == 1 || part.first != UInt8(ascii: "0")
+      else { return nil }
+      let value = part.reduce(UInt32(0)) { $0 * 10 + UInt32($1 - 0x30) }
+      guard value <= 255 else { return nil }
+      bits = bits << 8 | value
     }
-    self.init(v6High: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
+    return bits
   }
 
-  var in6: in6_addr {
-    var address = in6_addr()
-    withUnsafeMutableBytes(of: &address) {
-      $0.storeBytes(of: high.bigEndian, as: UInt64.self)
-      $0.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+  /// The eight groups of an IPv6 address (RFC 4291 §2.2).
+  private static func v6(_ bytes: [UInt8]) -> [UInt16]? {
+    var head: [UInt16] = []
+    var tail: [UInt16]?
+    var rest = bytes[...]
+    func take(_ group: UInt16) {
+      if tail == nil { head.append(group) } else { tail?.append(group) }
     }
-    return address
+    if rest.starts(with: "::".utf8) {
+      tail = []
+      rest = rest.dropFirst(2)
+    }
+    while !rest.isEmpty {
+      let end = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
+      let part = rest[rest.startIndex..<end]
+      if part.contains(UInt8(ascii: ".")) {
+        guard end == rest.endIndex, let bits = v4(part) else { return nil }
+        take(UInt16(bits >> 16))
+        take(UInt16(bits & 0xFFFF))
+        break
+      }
+      guard (1...4).contains(part.count) else { return nil }
+      var group: UInt16 = 0
+      for byte in part {
+        guard let digit = hexDigit(byte) else { return nil }
+        group = group << 4 | digit
+      }
+      take(group)
+      if end == rest.endIndex { break }
+      rest = rest[(end + 1)...]
+      if rest.first == UInt8(ascii: ":") {
+        guard tail == nil else { return nil }
+        tail = []
+        rest = rest.dropFirst()
+      } else if rest.isEmpty {
+        return nil
+      }
+    }
+    guard let tail else { return head.count == 8 ? head : nil }
+    let gap = 8 - head.count - tail.count
+    return gap >= 1 ? head + [UInt16](repeating: 0, count: gap) + tail : nil
+  }
+
+  private static func hexDigit(_ byte: UInt8) -> UInt16? {
+    switch byte {
+    case 0x30...0x39: UInt16(byte - 0x30)
+    case 0x41...0x46: UInt16(byte - 0x37)
+    case 0x61...0x66: UInt16(byte - 0x57)
+    default: nil
+    }
   }
 
   /// The octets, most significant first: 4 or 16.
@@ -91,17 +160,48 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Dotted decimal, or the form of RFC 5952.
+  /// The address in its one canonical form (RFC 5952).
   public var description: String {
-    switch version {
-    case .v4:
-      return "\(low >> 24 & 255).\(low >> 16 & 255).\(low >> 8 & 255).\(low & 255)"
-    case .v6:
-      var address = in6
-      var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-      // inet_ntop(3) cannot fail with a buffer of this size.
-      inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count))
-      return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    if isV4 { return "\(low >> 24).\(low >> 16 & 0xFF).\(low >> 8 & 0xFF).\(low & 0xFF)" }
+    let groups: [UInt64] = (0..<8).map { place in
+      let half = place < 4 ? high : low
+      return half >> UInt64(48 - 16 * (place % 4)) & 0xFFFF
     }
+    // The longest run of two or more zero groups, the first of equals, is written as "::".
+    var best = 0..<0
+    var start = 0
+    while start < 8 {
+      var end = start
+      while end < 8, groups[end] == 0 { end += 1 }
+      if end - start >= 2, end - start > best.count { best = start..<end }
+      start = max(end, start + 1)
+    }
+    func text(_ range: Range<Int>) -> String {
+      range.map { String(groups[$0], radix: 16) }.joined(separator: ":")
+    }
+    return best.isEmpty ? text(0..<8) : "\(text(0..<best.lowerBound))::\(text(best.upperBound..<8))"
+  }
+
+  /// What is counted as one client: an IPv4 address, or the /64 network of an IPv6 address, since one customer
+  /// has at least that many.
+  public var client: IPAddress { isV4 ? self : IPAddress(v6High: high, low: 0) }
+}
+
+/// The kernel's form.
+extension IPAddress {
+  init(_ address: in6_addr) {
+    let (high, low) = withUnsafeBytes(of: address) {
+      ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+    self.init(v6High: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
+  }
+
+  var in6: in6_addr {
+    var address = in6_addr()
+    withUnsafeMutableBytes(of: &address) {
+      $0.storeBytes(of: high.bigEndian, as: UInt64.self)
+      $0.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+    }
+    return address
   }
 }

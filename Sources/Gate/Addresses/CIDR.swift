@@ -1,5 +1,7 @@
 // A network of IP addresses.
 
+public import Platform
+
 /// A block of addresses, as `203.0.113.0/24` (RFC 4632, RFC 4291 §2.3).
 public struct CIDR: Hashable, Sendable, CustomStringConvertible {
   /// The first address of the block.

@@ -1,5 +1,7 @@
 // Whose allowance a rule counts.
 
+public import Platform
+
 /// What a rate or quota counts by.
 public enum AllowanceScope: String, CaseIterable, Sendable {
   case caller, subject, app, address, phone, global

@@ -1,5 +1,7 @@
 // Which client addresses may ask.
 
+internal import Platform
+
 /// Allowed and denied networks; the most specific one that holds the client's address decides, and on a tie it
 /// is denied.
 public struct AddressesRule: Sendable {

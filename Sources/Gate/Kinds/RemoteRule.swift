@@ -1,5 +1,7 @@
 // A rule that asks somebody else: what is asked, and what an answer means. The asking is the gateway's.
 
+internal import Platform
+
 /// A policy service that is asked over HTTP, in the form of Open Policy Agent's data API.
 public struct RemoteRule: Sendable {
   /// Where to `POST` the question.
@@ -59,7 +61,7 @@ public struct RemoteRule: Sendable {
       number.utf8.allSatisfy(\.isASCIIDigit), (Int(number) ?? 1) <= 65_535
     else { return nil }
     let name = String(host)
-    let loopback = IPAddress(name).map { $0.isV4 ? $0.low >> 24 == 127 : $0.high == 0 && $0.low == 1 }
+    let loopback = IPAddress(name).map(\.isLoopback)
     return (isSecure, loopback ?? (name == "localhost"))
   }
 }

@@ -69,6 +69,38 @@ public struct RuleVerdict: Hashable, Sendable {
   public var rule: String
   /// What became of it.
   public var verdict: Verdict
+
+  /// Says what became of a rule.
+  public init(rule: String, verdict: Verdict) {
+    self.rule = rule
+    self.verdict = verdict
+  }
+}
+
+/// Every rule of a policy in order, and the built-in one where it was asked, with what became of it. Names stay with
+/// the policy, so that passing verdicts on copies none.
+public struct RuleVerdicts: RandomAccessCollection, Sendable {
+  private let policy: Policy
+  private let marks: [Verdict]
+
+  init(_ policy: Policy, _ marks: [Verdict]) {
+    self.policy = policy
+    self.marks = marks
+  }
+
+  /// No verdicts: no rule has been asked.
+  public static let none = RuleVerdicts(.open, [])
+
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { marks.count }
+  public subscript(index: Int) -> RuleVerdict {
+    RuleVerdict(rule: policy.name(of: index), verdict: marks[index])
+  }
+}
+
+extension Policy {
+  /// Every rule passed over, as where a request is refused before any is asked.
+  public var skipped: RuleVerdicts { RuleVerdicts(self, entries.map { _ in .skipped }) }
 }
 
 /// What the rules say of a request, rule by rule.
@@ -89,9 +121,7 @@ public struct Decision: Sendable {
   var marks: [Verdict]
 
   /// Every rule of the policy in order, and the built-in one where it was asked, with what became of it.
-  public var verdicts: [RuleVerdict] {
-    marks.indices.map { RuleVerdict(rule: policy.name(of: $0), verdict: marks[$0]) }
-  }
+  public var verdicts: RuleVerdicts { RuleVerdicts(policy, marks) }
 
   /// The refusal, if it is one.
   public var denial: Denial? {

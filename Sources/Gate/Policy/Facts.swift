@@ -1,5 +1,7 @@
 // What is known of a request when the rules are asked.
 
+public import Platform
+
 /// What an app wants to do.
 public enum Action: String, CaseIterable, Sendable {
   /// To be given an access token.

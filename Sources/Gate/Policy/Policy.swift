@@ -135,6 +135,12 @@ public final class Policy: Sendable {
 
   // MARK: Asking
 
+  /// The grant of a request that there is nothing to ask about: no rules, and no number. Nil for any other.
+  public func unconditionalGrant(for facts: Facts) -> Grant? {
+    guard entries.isEmpty, facts.action == .access else { return nil }
+    return Clearance(charges: [], facts: facts).grant([], at: facts.instant)
+  }
+
   /// Begins to ask the rules about a request.
   public func evaluation(of facts: Facts) -> Evaluation { Evaluation(self, facts) }
 

@@ -1,5 +1,7 @@
 // A table of who, when and how often, with the verdict expected for each: `callgate rules test`.
 
+internal import Platform
+
 /// What a table of tests has to know of the configuration besides its rules.
 public struct RuleTestContext: Sendable {
   /// What a caller and an app make together, before any rule is asked.

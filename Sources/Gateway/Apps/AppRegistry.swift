@@ -27,20 +27,44 @@ struct AppRegistry: Sendable {
     appOfCaller = listed.compactMapValues { $0.count == 1 ? $0[0] : nil }
   }
 
+  /// What a request and its caller make of the apps, before anything is refused for it: the kill switch goes first, and
+  /// has to know which app it is about.
+  enum Claim: Sendable {
+    /// The app the request names and may use, or the one app that lists the caller; nil for none.
+    case admitted(App?)
+    /// An app that does not list the caller.
+    case unlisted(App)
+    /// A name that no app has.
+    case unknown
+
+    /// The app it is about.
+    var app: App? {
+      switch self {
+      case .admitted(let app): app
+      case .unlisted(let app): app
+      case .unknown: nil
+      }
+    }
+
+    /// The app of the request, or the refusal.
+    func admitted() throws(Problem) -> App? {
+      switch self {
+      case .admitted(let app): return app
+      case .unlisted: throw Problem(.denied, "This caller is not listed for this app.")
+      case .unknown: throw Problem(.unknownApp, "No app of this name is configured.")
+      }
+    }
+  }
+
   /// The app of a request.
   /// - Parameters:
   ///   - name: What the request names, if anything: a segment of its path or the query's `app`.
   ///   - caller: Who asks.
-  /// - Returns: The named app, or the one app that lists the caller, or nil.
-  func app(named name: Request.QueryItem, for caller: Caller) throws(Problem) -> App? {
-    guard name != .absent else { return appOfCaller.isEmpty ? nil : appOfCaller[caller.id] }
+  func claim(named name: Request.QueryItem, by caller: Caller) -> Claim {
+    guard name != .absent else { return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[caller.id]) }
     // A name given twice, or one that is no text, is no app's name.
-    guard case .value(let name) = name, let app = apps[name] else {
-      throw Problem(.unknownApp, "No app of this name is configured.")
-    }
-    if let callers = app.callers, !callers.contains(caller.id) {
-      throw Problem(.denied, "This caller is not listed for this app.")
-    }
-    return app
+    guard case .value(let name) = name, let app = apps[name] else { return .unknown }
+    if let callers = app.callers, !callers.contains(caller.id) { return .unlisted(app) }
+    return .admitted(app)
   }
 }

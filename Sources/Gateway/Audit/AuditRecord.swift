@@ -1,20 +1,14 @@
 // One line for each request that asked for a token or a callback: who, what, and what was decided.
 
+internal import Gate
 internal import HTTPServer
 internal import JSON
 internal import Platform
 
 /// What is written down of one decision. Never holds a token, a credential or a full phone number.
 struct AuditRecord: Sendable {
-  enum Action: String, Sendable { case access, callback }
   enum Outcome: String, Sendable { case allow, deny, error }
   enum CacheUse: String, Sendable { case hit, miss, none }
-
-  /// What one rule said.
-  struct RuleVerdict: Sendable {
-    var rule: String
-    var verdict: String
-  }
 
   var action: Action
   var requestID: RequestID
@@ -25,7 +19,9 @@ struct AuditRecord: Sendable {
   var outcome: Outcome = .allow
   var code: Problem.Code?
   var rule: String?
-  var verdicts: [RuleVerdict] = []
+  /// What a remote policy gave as its reason.
+  var reason: String?
+  var verdicts = RuleVerdicts.none
   var cache: CacheUse = .none
   /// The status Talkdesk answered with, where this request asked it.
   var upstreamStatus: Int?
@@ -62,16 +58,15 @@ struct AuditRecord: Sendable {
     output.append(UInt8(ascii: "\""))
     Self.member(#","code":"#, code?.rawValue, to: &output)
     Self.member(#","rule":"#, rule, to: &output)
+    Self.member(#","reason":"#, reason, to: &output)
     output.append(contentsOf: #","verdicts":["#.utf8)
-    var separator = ""
-    for verdict in verdicts {
-      output.append(contentsOf: separator.utf8)
-      output.append(contentsOf: #"{"rule":"#.utf8)
-      JSONText.append(verdict.rule, to: &output)
-      output.append(contentsOf: #","verdict":"#.utf8)
-      JSONText.append(verdict.verdict, to: &output)
-      output.append(UInt8(ascii: "}"))
-      separator = ","
+    for (index, verdict) in verdicts.enumerated() {
+      output.append(contentsOf: (index == 0 ? #"{"rule":""# : #",{"rule":""#).utf8)
+      // The names of rules hold nothing to escape (Rule.init).
+      output.append(contentsOf: verdict.rule.utf8)
+      output.append(contentsOf: #"","verdict":""#.utf8)
+      output.append(contentsOf: verdict.verdict.word.utf8)
+      output.append(contentsOf: #""}"#.utf8)
     }
     output.append(contentsOf: #"],"cache":""#.utf8)
     output.append(contentsOf: cache.rawValue.utf8)

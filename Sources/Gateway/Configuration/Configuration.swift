@@ -1,3 +1,5 @@
+public import Gate
+
 /// Everything an operator decides, read and proved valid: no field of a `Configuration` needs checking again.
 ///
 /// Only ``ConfigurationLoader`` makes one, from defaults, the YAML file, the environment and flags, in that order.
@@ -20,6 +22,8 @@ public struct Configuration: Sendable {
   public internal(set) var allowAnonymous: Bool
   /// The apps, in the order written. Without an `apps` section: the one app of Talkdesk's own samples.
   public internal(set) var apps: [App]
+  /// The business rules.
+  public internal(set) var policy: Policy
   /// How callbacks are made.
   public internal(set) var callbacks: Callbacks
   /// The origins whose pages may call from a browser, in the very form of the `Origin` field.

@@ -23,7 +23,7 @@ extension ConfigurationBuilder {
   }
 
   /// The ids of callers, those with problems of their own included: one slip is one problem.
-  private func callerIDs(_ callers: [Configuration.Caller]) -> [String] {
+  func callerIDs(_ callers: [Configuration.Caller]) -> [String] {
     var ids = callers.map(\.id)
     if case .list(let items)? = partial.sections["callers"]?.content {
       for item in items {

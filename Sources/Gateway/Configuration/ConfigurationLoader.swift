@@ -59,12 +59,12 @@ extension ConfigurationBuilder {
     let callers = callers()
     let allowAnonymous = allowAnonymous(beside: callers)
     let apps = apps(callers: callers, allowAnonymous: allowAnonymous)
-    if let rules = partial.sections["rules"] { RulesSection.read(rules, into: &problems) }
+    let policy = policy(callers: callers, apps: apps)
     let store = store()
     noteLostState(store)
     let configuration = Configuration(
       purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(), tokens: tokens(),
-      callers: callers, allowAnonymous: allowAnonymous, apps: apps, callbacks: callbacks(),
+      callers: callers, allowAnonymous: allowAnonymous, apps: apps, policy: policy, callbacks: callbacks(),
       allowedOrigins: allowedOrigins(), store: store, limits: limits(), unenforced: unenforced,
       origins: origins(), files: files)
     guard problems.isEmpty else {

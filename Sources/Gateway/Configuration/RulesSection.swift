@@ -1,17 +1,59 @@
-/// The seam between the file and the rules: hands the `rules` section, with its places, to whoever reads it.
-enum RulesSection {
-  /// Reads the section. This version has no rules, and must not let requests through where some were demanded.
-  static func read(_ node: ConfigurationNode, into problems: inout ProblemList) {
-    guard case .list(let items) = node.content else {
-      problems.add(
-        node.place, "rules",
-        Refusal("is \(node.kind), not a list", "start each rule with - { name: …, kind: … }"))
+internal import Gate
+
+/// Reads the `rules` section: Gate reads the rules, and its mistakes become problems at their places in the file.
+extension ConfigurationBuilder {
+  /// `rules`; without any, everything is allowed but numbers nobody should be called at.
+  mutating func policy(callers: [Configuration.Caller], apps: [Configuration.App]) -> Policy {
+    guard let section = partial.sections["rules"] else { return .open }
+    let known = KnownNames(callers: Set(callerIDs(callers)), apps: Set(appIDs(apps)))
+    switch Policy.reading(RuleNode(section), known: known) {
+    case .policy(let policy): return policy
+    case .problems(let found):
+      for problem in found {
+        problems.add(
+          section.place.inSameFile(at: problem.place), problem.key, Refusal(problem.problem, problem.remedy))
+      }
+      return .open
+    }
+  }
+
+  /// The ids of apps, those with problems of their own included: one slip is one problem.
+  private func appIDs(_ apps: [Configuration.App]) -> [String] {
+    guard case .mapping(let members)? = partial.sections["apps"]?.content else { return apps.map(\.id) }
+    return apps.map(\.id) + members.map(\.name)
+  }
+}
+
+extension RuleNode {
+  /// A piece of a YAML file as the rules read it.
+  init(_ node: ConfigurationNode) {
+    let content: Content =
+      switch node.content {
+      case .text(let text, _): .text(text)
+      case .list(let items): .list(items.map(RuleNode.init))
+      case .mapping(let members):
+        .mapping(
+          members.map { Member($0.name, place: RulePlace($0.place), RuleNode($0.value)) })
+      }
+    self.init(place: RulePlace(node.place), content)
+  }
+}
+
+extension RulePlace {
+  /// The line and column of a place in a file; unknown for any other.
+  init(_ place: ConfigurationPlace) {
+    guard case .file(_, let line, let column) = place else {
+      self.init()
       return
     }
-    for item in items {
-      problems.add(
-        item.place, "rules",
-        Refusal("this version enforces no rules", "remove the rule, or run a version that has them"))
-    }
+    self.init(line: line, column: column)
+  }
+}
+
+extension ConfigurationPlace {
+  /// The place a rule's problem names, in the file this place is in; this place where it names none.
+  func inSameFile(at place: RulePlace) -> ConfigurationPlace {
+    guard case .file(let name, _, _) = self, place.line > 0 else { return self }
+    return .file(name, line: place.line, column: place.column)
   }
 }

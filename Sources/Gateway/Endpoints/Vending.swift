@@ -1,70 +1,24 @@
-// Vending a token: authenticate, find the app, ask for a grant, take it from the cache or from Talkdesk ID, audit, answer.
+// Vending a token: authenticate, kill switch, app, rules, then the cache or Talkdesk ID, audit, answer.
 
+internal import Gate
 internal import HTTP
 internal import HTTPServer
-internal import JOSE
-internal import JSON
 internal import Platform
 internal import Talkdesk
 
-/// How a vended token is answered.
-enum AccessForm: Sendable {
-  /// `GET /access`: the content is exactly the token.
-  case text
-  /// `GET /access` as RFC 6749 §5.1 writes it.
-  case json
-  /// `GET /access?probe`: nothing but the status.
-  case probe
-  /// `POST /token/{app}`: what Talkdesk's stock clients read.
-  case stock
+/// One request for a token on its way: what has to be known when it is answered, now or later.
+struct Vending: Sendable {
+  let form: AccessForm
+  /// What the request is served with, whatever is loaded meanwhile.
+  let generation: Generation
+  /// When the request was whole.
+  let start: MonotonicTime
+  /// The loop it came on.
+  let lane: Int
+  var record: AuditRecord
 
-  /// The form a `GET /access` asks for.
-  init(_ request: borrowing Request) {
-    if request.query != nil, request.hasQueryItem("probe") {
-      self = .probe
-      return
-    }
-    guard request.value(of: .accept) != nil else {
-      self = .text
-      return
-    }
-    switch TokenForm(accept: request.values(of: .accept).map(request.string)) {
-    case .text: self = .text
-    case .json: self = .json
-    }
-  }
-
-  /// The answer that carries a token.
-  /// - Parameter expiresIn: The whole seconds left of the token's life; nil where they are not known.
-  func response(_ token: AccessToken, expiresIn: Int64?) -> Response {
-    switch self {
-    case .text:
-      return Response(
-        status: .ok, fields: ["Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"],
-        content: token.secret.exposedBytes())
-    case .json:
-      var document: JSONObject = [
-        "access_token": .string(token.secret.exposedString()), "token_type": .string(token.tokenType),
-      ]
-      if let expiresIn { document["expires_in"] = .number(JSONNumber(expiresIn)) }
-      document["scope"] = .string(token.scope)
-      return Self.document(document, status: .ok)
-    case .stock:
-      var document: JSONObject = ["auth_token": .string(token.secret.exposedString())]
-      if let expiresIn { document["expires_in"] = .number(JSONNumber(expiresIn)) }
-      return Self.document(document, status: .created)
-    case .probe:
-      return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
-    }
-  }
-
-  private static func document(_ document: JSONObject, status: Status) -> Response {
-    Response(
-      status: status,
-      // RFC 6749 §5.1 asks for both of the last two.
-      fields: ["Content-Type": "application/json", "Cache-Control": "no-store", "Pragma": "no-cache"],
-      content: document.serialized())
-  }
+  /// Whether it takes from allowances.
+  var takes: Bool { form != .probe }
 }
 
 extension Gateway {
@@ -73,64 +27,146 @@ extension Gateway {
   func vend(
     as form: AccessForm, app name: Request.QueryItem, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
-    let start = exchange.now
-    let lane = exchange.loopIndex
-    var record = AuditRecord(action: .access, requestID: exchange.requestID, address: exchange.peer.address)
-    let grant: Grant
+    let generation = generations.current
+    var vending = Vending(
+      form: form, generation: generation, start: exchange.now, lane: exchange.loopIndex,
+      record: AuditRecord(action: .access, requestID: exchange.requestID, address: exchange.peer.address))
+    let facts: Facts
     do throws(Problem) {
-      let caller = try authenticator.authenticate(request)
-      record.caller = caller.id
-      record.subject = caller.subject
-      let app = try apps.app(named: name, for: caller)
-      record.app = app?.id
-      grant = policy.permit(caller, for: app)
+      let caller = try generation.authenticator.authenticate(request)
+      vending.record.caller = caller.id
+      vending.record.subject = caller.subject
+      let app = try generation.decider.admit(caller, to: .access, app: name)
+      vending.record.app = app?.id
+      facts = generation.facts(
+        .access, caller, app: app, address: exchange.peer.address, request, at: clock.unixTime)
     } catch {
-      return exchange.respond(conclude(&record, error, since: start, lane: lane))
+      return exchange.respond(refuse(&vending, error))
     }
 
-    if let token = tokens.cached(grant.scope, now: start) {
-      record.cache = .hit
-      conclude(&record, form, token, since: start, lane: lane)
-      if form == .text { return exchange.respond(prepared.response(for: token, loop: lane)) }
-      return exchange.respond(form.response(token, expiresIn: token.wholeSecondsLeft(at: start)))
-    }
-
-    record.cache = .miss
-    let responder = exchange.deferred()
-    Task { [record] in
-      var record = record
-      do throws(TokenError) {
-        let token = try await tokens.token(grant.scope)
-        record.upstreamStatus = 200
-        conclude(&record, form, token, since: start, lane: lane)
-        responder.respond(form.response(token, expiresIn: token.wholeSecondsLeft(at: clock.now)))
-      } catch {
-        record.upstreamStatus = error.cause?.status
-        responder.respond(conclude(&record, Problem(error), since: start, lane: lane))
+    switch generation.decider.ask(facts, taking: vending.takes) {
+    case .ruled(let ruling):
+      let statuses = vending.note(ruling, facts)
+      switch ruling.outcome {
+      case .refused(let denial): exchange.respond(refuse(&vending, Problem(denial)))
+      case .granted(let grant):
+        let scope = generation.scopes.scope(of: grant.appID)
+        if let token = tokens.cached(scope, now: vending.start) {
+          vending.record.cache = .hit
+          return exchange.respond(answer(&vending, token, statuses, at: vending.start))
+        }
+        let responder = exchange.deferred()
+        Task { [vending] in
+          responder.respond(await fetch(vending, grant, scope, statuses))
+        }
+      }
+    case .waits(let evaluation, let query):
+      let responder = exchange.deferred()
+      Task { [vending] in
+        responder.respond(await finish(vending, evaluation, query, facts))
       }
     }
   }
 
-  /// Writes the record of a vended token, before the token leaves.
-  private func conclude(
-    _ record: inout AuditRecord, _ form: AccessForm, _ token: AccessToken, since start: MonotonicTime,
-    lane: Int
-  ) {
+  /// Goes on where a remote policy has to be asked.
+  private func finish(
+    _ vending: Vending, _ evaluation: Evaluation, _ query: RemoteQuery, _ facts: Facts
+  ) async -> PreparedResponse {
+    var vending = vending
+    let ruling = await vending.generation.decider.finish(evaluation, query, facts, taking: vending.takes)
+    let statuses = vending.note(ruling, facts)
+    switch ruling.outcome {
+    case .refused(let denial): return refuse(&vending, Problem(denial))
+    case .granted(let grant):
+      let scope = vending.generation.scopes.scope(of: grant.appID)
+      if let token = tokens.cached(scope, now: clock.now) {
+        vending.record.cache = .hit
+        return answer(&vending, token, statuses, at: clock.now)
+      }
+      return await fetch(vending, grant, scope, statuses)
+    }
+  }
+
+  /// Asks Talkdesk ID, or waits with everybody else for the exchange that does. What was taken is given back where no
+  /// token comes of it.
+  private func fetch(
+    _ vending: Vending, _ grant: Grant, _ scope: TokenSource.ScopeID, _ statuses: [AllowanceStatus]
+  ) async -> PreparedResponse {
+    var vending = vending
+    vending.record.cache = .miss
+    do throws(TokenError) {
+      let token = try await tokens.token(scope)
+      vending.record.upstreamStatus = 200
+      return answer(&vending, token, statuses, at: clock.now)
+    } catch {
+      vending.generation.decider.ledger.giveBack(grant.receipts, at: Instant(clock.unixTime))
+      vending.record.upstreamStatus = error.cause?.status
+      return refuse(&vending, Problem(error))
+    }
+  }
+
+  /// Writes the record of a vended token, before the token leaves, and makes its answer.
+  private func answer(
+    _ vending: inout Vending, _ token: AccessToken, _ statuses: [AllowanceStatus], at now: MonotonicTime
+  ) -> PreparedResponse {
     // A probe returns no token, so none is put down as vended.
-    if form != .probe { record.tokenSHA256 = token.sha256 }
-    audit.append(record, since: start, lane: lane)
+    if vending.form != .probe { vending.record.tokenSHA256 = token.sha256 }
+    audit.append(vending.record, since: vending.start, lane: vending.lane)
+    if vending.form == .text {
+      let ready = prepared.response(for: token, loop: vending.lane)
+      guard !statuses.isEmpty else { return ready }
+      var fields = Fields()
+      fields.append(allowances: statuses)
+      return ready.adding(fields)
+    }
+    var response = vending.form.response(token, expiresIn: token.wholeSecondsLeft(at: now))
+    response.fields.append(allowances: statuses)
+    return PreparedResponse(response)
   }
 
   /// Writes the record of a refusal and makes its answer.
-  private func conclude(
-    _ record: inout AuditRecord, _ problem: Problem, since start: MonotonicTime, lane: Int
-  ) -> Response {
-    record.outcome = problem.code.status.code >= 500 ? .error : .deny
-    record.code = problem.code
-    record.rule = problem.rule
-    audit.append(record, since: start, lane: lane)
-    return problem.response(requestID: record.requestID)
+  private func refuse(_ vending: inout Vending, _ problem: Problem) -> PreparedResponse {
+    vending.record.outcome = problem.code.status.code >= 500 ? .error : .deny
+    vending.record.code = problem.code
+    vending.record.rule = problem.rule
+    audit.append(vending.record, since: vending.start, lane: vending.lane)
+    return PreparedResponse(problem.response(requestID: vending.record.requestID))
   }
+}
+
+extension Vending {
+  /// Writes down what the rules said.
+  /// - Returns: What is left of the caller's allowances, for the fields of a success.
+  fileprivate mutating func note(_ ruling: Ruling, _ facts: Facts) -> [AllowanceStatus] {
+    record.verdicts = ruling.verdicts
+    record.reason = ruling.reason
+    guard let grant = ruling.grant else { return [] }
+    // A probe has taken nothing; what it is told is what the next request would find.
+    return takes ? grant.statuses : generation.decider.statuses(for: facts)
+  }
+}
+
+extension Generation {
+  /// What the rules may know of a request.
+  func facts(
+    _ action: Action, _ caller: Caller, app: App?, address: IPAddress, _ request: borrowing Request,
+    at now: UnixTime
+  ) -> Facts {
+    var facts = Facts(
+      action: action, callerID: caller.id, subject: caller.subject, appID: app?.id, address: address,
+      phone: nil, claims: caller.claims, instant: Instant(now))
+    for field in ruleFields {
+      for value in request.values(of: field.field) {
+        facts.fields.append(RequestField(name: field.name, value: request.string(value)))
+      }
+    }
+    return facts
+  }
+}
+
+extension Instant {
+  /// A point on the wall clock as the rules know it.
+  init(_ time: UnixTime) { self.init(seconds: time.seconds, nanoseconds: time.nanoseconds) }
 }
 
 extension AccessToken {

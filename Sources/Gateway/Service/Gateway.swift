@@ -11,9 +11,8 @@ internal import Talkdesk
 /// What is cached is answered before `handle` returns, on the connection's loop. What has to ask Talkdesk ID goes on in a
 /// task, and the answer comes back through the responder.
 public final class Gateway: RequestHandler {
-  let authenticator: Authenticator
-  let apps: AppRegistry
-  let policy: Policy
+  /// What requests are served with at the moment.
+  let generations: Generations
   let tokens: TokenSource
   let prepared: PreparedTokens
   let audit: AuditLog
@@ -22,13 +21,10 @@ public final class Gateway: RequestHandler {
   let health: Health
 
   init(
-    authenticator: Authenticator, apps: AppRegistry, policy: Policy, tokens: TokenSource,
-    prepared: PreparedTokens, audit: AuditLog, log: Log,
+    generations: Generations, tokens: TokenSource, prepared: PreparedTokens, audit: AuditLog, log: Log,
     clock: any TimeSource, health: Health
   ) {
-    self.authenticator = authenticator
-    self.apps = apps
-    self.policy = policy
+    self.generations = generations
     self.tokens = tokens
     self.prepared = prepared
     self.audit = audit

@@ -32,6 +32,7 @@ public final class Service: Sendable {
   private let loops: EventLoopGroup
   private let transport: CurlTransport
   private let tokens: TokenSource
+  private let generations: Generations
   private let health: Health
   private let server: Server
   private let sink: LogSink
@@ -71,12 +72,13 @@ public final class Service: Sendable {
       throw .upstream("\(error)")
     }
 
-    let apps = configuration.apps.map { App(id: $0.id, callers: $0.callers.map(Set.init), scope: $0.scope) }
+    let parts = LastingParts(
+      tokens: tokens, ledger: MemoryLedger(), stops: StopBoard(),
+      remotes: RemotePolicies(transport: transport, log: log))
+    generations = Generations(Generation(configuration, number: 1, parts))
     health = Health(tokens: tokens)
     let gateway = Gateway(
-      authenticator: Authenticator(configuration), apps: AppRegistry(apps),
-      policy: Policy(accountScope: configuration.talkdesk.scope, apps: apps, tokens: tokens),
-      tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
+      generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
       audit: AuditLog(sink: sink, clock: clock), log: log, clock: clock, health: health)
     guard let address = SocketAddress(host: configuration.listen.host, port: configuration.listen.port) else {
       preconditionFailure("the configured host is an address")

@@ -1,3 +1,4 @@
+import Gate
 import HTTPServer
 import JSON
 import Platform
@@ -31,7 +32,17 @@ import Testing
     record.outcome = .deny
     record.code = .closed
     record.rule = "opening-hours"
-    record.verdicts = [AuditRecord.RuleVerdict(rule: "opening-hours", verdict: "deny")]
+    record.reason = "too many of \"them\""
+    record.verdicts = try Fixture.policy(
+      """
+      - { name: old-app, kind: field, field: X-App-Version, at_least: "2", mode: audit }
+      - { name: opening-hours, kind: addresses, allow: [192.0.2.0/24] }
+      - { name: daily, kind: quota, key: caller, limit: 5, per: day }
+      """
+    ).decide(
+      Facts(action: .access, callerID: "a", address: nil, phone: nil, instant: Instant(seconds: 0)),
+      states: FetchedStates()
+    ).verdicts
     record.upstreamStatus = 200
     record.tokenSHA256 = "ab"
     record.contact = "+*********65"
@@ -41,7 +52,12 @@ import Testing
           "log": "audit", "time": "2026-11-20T23:59:59.005Z", "request_id": "r-1", "action": "access",
           "caller": "ios-app", "subject": "ann", "app": "shop", "address": "203.0.113.9", "decision": "deny",
           "code": "closed", "rule": "opening-hours",
-          "verdicts": [["rule": "opening-hours", "verdict": "deny"]], "cache": "none", "upstream_status": 200,
+          "reason": "too many of \"them\"",
+          "verdicts": [
+            ["rule": "old-app", "verdict": "would_deny"], ["rule": "opening-hours", "verdict": "deny"],
+            ["rule": "daily", "verdict": "skipped"],
+          ],
+          "cache": "none", "upstream_status": 200,
           "duration_ms": .number(try #require(JSONNumber(1.234))), "token_sha256": "ab",
           "contact": "+*********65",
         ])

@@ -1,3 +1,4 @@
+import Gate
 import JOSE
 import Testing
 
@@ -32,6 +33,11 @@ enum Fixture {
       environment: environment,
       files: reader(files), writesToTerminal: terminal)
     return try ConfigurationLoader.load(sources, for: purpose)
+  }
+
+  /// The policy of rules written below each other, each after a dash.
+  static func policy(_ rules: String, beside rest: String = "") throws(ConfigurationErrors) -> Policy {
+    try load("rules:\n\(rules)\n\(rest)", environment: [:], for: .explain).configuration.policy
   }
 
   /// The problems of a configuration that must not load, one line each.

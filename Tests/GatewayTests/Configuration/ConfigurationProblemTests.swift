@@ -76,11 +76,12 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "talkdesk: { Region: eu }", "config.yaml:1:13: talkdesk.Region: unknown key — did you mean region?"),
     Mistake(
       "rules: [{ name: a, kind: hours }]",
-      "config.yaml:1:9: rules: this version enforces no rules — remove the rule, or run a version that has them"
+      "config.yaml:1:9: rules[0].timezone: \"timezone\" is missing — say whose clock counts, as in Europe/Lisbon"
     ),
     Mistake(
       "rules: { name: a }",
-      "config.yaml:1:8: rules: is a mapping, not a list — start each rule with - { name: …, kind: … }"),
+      "config.yaml:1:8: rules: expected a list of rules, found a mapping — begin each rule with \"- { name: …, kind: … }\""
+    ),
     Mistake(
       "store: { url: mysql }",
       "config.yaml:1:15: store.url: names no store — write sqlite:PATH, memory or postgres://USER:PASSWORD@HOST/NAME"

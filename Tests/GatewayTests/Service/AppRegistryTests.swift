@@ -12,31 +12,31 @@ import Testing
   ])
 
   @Test func `a named app is used where it lists the caller or nobody`() throws {
-    #expect(try registry.app(named: .value("shop"), for: ios)?.id == "shop")
-    #expect(try registry.app(named: .value("help"), for: web)?.id == "help")
+    #expect(try registry.claim(named: .value("shop"), by: ios).admitted()?.id == "shop")
+    #expect(try registry.claim(named: .value("help"), by: web).admitted()?.id == "help")
   }
 
   @Test func `a caller that the named app does not list is denied`() {
-    #expect { try registry.app(named: .value("shop"), for: web) } throws: {
+    #expect { try registry.claim(named: .value("shop"), by: web).admitted() } throws: {
       ($0 as? Problem)?.code == .denied
     }
   }
 
   @Test func `an unknown app is not found`() {
-    #expect { try registry.app(named: .value("Shop"), for: ios) } throws: {
+    #expect { try registry.claim(named: .value("Shop"), by: ios).admitted() } throws: {
       ($0 as? Problem)?.code == .unknownApp
     }
-    #expect { try registry.app(named: .malformed, for: ios) } throws: {
+    #expect { try registry.claim(named: .malformed, by: ios).admitted() } throws: {
       ($0 as? Problem)?.code == .unknownApp
     }
   }
 
   @Test func `without a name it is the one app that lists the caller`() throws {
-    #expect(try registry.app(named: .absent, for: ios)?.id == "shop")
-    #expect(try registry.app(named: .absent, for: web) == nil)
+    #expect(try registry.claim(named: .absent, by: ios).admitted()?.id == "shop")
+    #expect(try registry.claim(named: .absent, by: web).admitted() == nil)
     let two = AppRegistry([
       App(id: "a", callers: ["ios"], scope: nil), App(id: "b", callers: ["ios"], scope: nil),
     ])
-    #expect(try two.app(named: .absent, for: ios) == nil)
+    #expect(try two.claim(named: .absent, by: ios).admitted() == nil)
   }
 }

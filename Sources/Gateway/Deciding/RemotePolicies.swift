@@ -1,0 +1,90 @@
+// Asks remote policies over HTTP, as Open Policy Agent's data API is asked.
+
+internal import Gate
+internal import HTTP
+internal import JSON
+
+/// The way to remote policies. Whatever goes wrong there is an answer too, and the rule says which.
+struct RemotePolicies: Sendable {
+  /// Nil where nobody may be asked.
+  let transport: (any HTTPTransport)?
+  let log: Log?
+
+  /// The longest answer taken, in bytes: a decision is a few.
+  private static let maximumAnswer = 64 * 1024
+
+  /// Asks once, within the rule's time.
+  func ask(_ query: RemoteQuery) async -> RemoteAnswer {
+    guard let transport else { return .failed }
+    let request = OutboundRequest(
+      method: .post, url: query.remote.url,
+      fields: ["Content-Type": "application/json", "Accept": "application/json"],
+      content: JSONValue(query.document).serialized(),
+      timeout: .milliseconds(query.remote.timeoutMilliseconds), maximumContentLength: Self.maximumAnswer)
+    let failure: String
+    do throws(TransportError) {
+      let response = try await transport.send(request)
+      if response.status == 200 {
+        let answer = Self.answer(in: response.content)
+        if answer != .failed { return answer }
+        failure = "an answer that says neither yes nor no"
+      } else {
+        failure = "status \(response.status)"
+      }
+    } catch {
+      failure = "\(error.reason.rawValue): \(error.detail)"
+    }
+    log?.write(
+      .warning, "a remote policy did not decide; on_failure does",
+      ["rule": query.rule, "on_failure": query.remote.onFailure.rawValue, "detail": failure])
+    return .failed
+  }
+
+  private static func answer(in content: [UInt8]) -> RemoteAnswer {
+    do throws(JSONError) {
+      return RemoteAnswer(reading: FactValue(try JSONValue(parsing: content)))
+    } catch {
+      return .failed
+    }
+  }
+}
+
+extension JSONValue {
+  /// A fact as JSON.
+  init(_ fact: FactValue) {
+    switch fact {
+    case .null: self = .null
+    case .bool(let flag): self = .bool(flag)
+    case .string(let text): self = .string(text)
+    case .number(let text): self = Self.number(text)
+    case .array(let values): self = .array(values.map(JSONValue.init))
+    case .object(let members):
+      var object = JSONObject()
+      for member in members { object.append(member.name, JSONValue(member.value)) }
+      self = .object(object)
+    }
+  }
+
+  /// A number by its text. One that is none, which no JSON or YAML brings here, stays the text it is.
+  private static func number(_ text: String) -> JSONValue {
+    do throws(JSONError) {
+      let value = try JSONValue(parsing: Array(text.utf8))
+      if case .number = value { return value }
+    } catch {}
+    return .string(text)
+  }
+}
+
+extension FactValue {
+  /// JSON as a fact.
+  init(_ value: JSONValue) {
+    switch value {
+    case .null: self = .null
+    case .bool(let flag): self = .bool(flag)
+    case .string(let text): self = .string(text)
+    case .number(let number): self = .number(number.text)
+    case .array(let values): self = .array(values.map(FactValue.init))
+    case .object(let object): self = .object(object.members.map { FactMember($0.name, FactValue($0.value)) })
+    }
+  }
+}

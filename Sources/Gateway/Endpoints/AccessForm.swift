@@ -1,0 +1,66 @@
+// The forms a vended token is answered in.
+
+internal import HTTP
+internal import JOSE
+internal import JSON
+internal import Talkdesk
+
+/// How a vended token is answered.
+enum AccessForm: Sendable {
+  /// `GET /access`: the content is exactly the token.
+  case text
+  /// `GET /access` as RFC 6749 §5.1 writes it.
+  case json
+  /// `GET /access?probe`: nothing but the status.
+  case probe
+  /// `POST /token/{app}`: what Talkdesk's stock clients read.
+  case stock
+
+  /// The form a `GET /access` asks for.
+  init(_ request: borrowing Request) {
+    if request.query != nil, request.hasQueryItem("probe") {
+      self = .probe
+      return
+    }
+    guard request.value(of: .accept) != nil else {
+      self = .text
+      return
+    }
+    switch TokenForm(accept: request.values(of: .accept).map(request.string)) {
+    case .text: self = .text
+    case .json: self = .json
+    }
+  }
+
+  /// The answer that carries a token.
+  /// - Parameter expiresIn: The whole seconds left of the token's life; nil where they are not known.
+  func response(_ token: AccessToken, expiresIn: Int64?) -> Response {
+    switch self {
+    case .text:
+      return Response(
+        status: .ok, fields: ["Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"],
+        content: token.secret.exposedBytes())
+    case .json:
+      var document: JSONObject = [
+        "access_token": .string(token.secret.exposedString()), "token_type": .string(token.tokenType),
+      ]
+      if let expiresIn { document["expires_in"] = .number(JSONNumber(expiresIn)) }
+      document["scope"] = .string(token.scope)
+      return Self.document(document, status: .ok)
+    case .stock:
+      var document: JSONObject = ["auth_token": .string(token.secret.exposedString())]
+      if let expiresIn { document["expires_in"] = .number(JSONNumber(expiresIn)) }
+      return Self.document(document, status: .created)
+    case .probe:
+      return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
+    }
+  }
+
+  private static func document(_ document: JSONObject, status: Status) -> Response {
+    Response(
+      status: status,
+      // RFC 6749 §5.1 asks for both of the last two.
+      fields: ["Content-Type": "application/json", "Cache-Control": "no-store", "Pragma": "no-cache"],
+      content: document.serialized())
+  }
+}

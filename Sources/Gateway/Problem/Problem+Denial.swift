@@ -1,0 +1,46 @@
+// What callers are told of a refusal by rule. A remote policy's reason is not among it.
+
+internal import Gate
+
+extension Problem {
+  /// The operator's kill switch.
+  static var stopped: Problem { Problem(.stopped, "The operator has stopped this for the time being.") }
+
+  /// The problem a denial is to a caller.
+  init(_ denial: Denial) {
+    self.init(
+      Code(denial.code), Self.detail(of: denial), retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+    rule = denial.rule
+    nextOpen = denial.nextOpen?.rfc3339
+    if let status = denial.status { responseFields.append(allowances: [status]) }
+  }
+
+  private static func detail(of denial: Denial) -> String {
+    switch denial.code {
+    case .closed:
+      denial.nextOpen.map { "It opens again at \($0.rfc3339)." } ?? "It does not open again."
+    case .denied: "A rule of this server does not allow this request."
+    case .numberNotAllowed: "Callbacks are not made to numbers of this kind."
+    case .rateLimited: "Requests come faster than they are allowed to; wait as Retry-After says."
+    case .quotaExhausted: "All requests of this period are used up; wait as Retry-After says."
+    case .storeUnavailable: "It cannot be counted at the moment what is used; wait as Retry-After says."
+    case .stopped: stopped.detail
+    }
+  }
+}
+
+extension Problem.Code {
+  /// The code of a denial.
+  init(_ code: DenialCode) {
+    self =
+      switch code {
+      case .closed: .closed
+      case .denied: .denied
+      case .numberNotAllowed: .numberNotAllowed
+      case .rateLimited: .rateLimited
+      case .quotaExhausted: .quotaExhausted
+      case .storeUnavailable: .storeUnavailable
+      case .stopped: .stopped
+      }
+  }
+}

@@ -1,0 +1,59 @@
+// What requests are served with: one loaded configuration made ready, replaced whole by a reload.
+
+internal import Gate
+internal import HTTP
+internal import Synchronization
+internal import Talkdesk
+
+/// One configuration, ready to serve. A request keeps the one it began with.
+final class Generation: Sendable {
+  /// A field rules look at, by the name the rules know it by.
+  struct RuleField: Sendable {
+    let name: String
+    let field: FieldName
+  }
+
+  /// Which one it is, counted from 1.
+  let number: Int
+  let configuration: Configuration
+  let authenticator: Authenticator
+  let decider: Decider
+  let scopes: TokenScopes
+  /// The fields of a request that rules look at.
+  let ruleFields: [RuleField]
+
+  /// Makes a configuration ready.
+  /// - Parameter parts: What outlives a configuration.
+  init(_ configuration: Configuration, number: Int, _ parts: LastingParts) {
+    let apps = configuration.apps.map { App(id: $0.id, callers: $0.callers.map(Set.init), scope: $0.scope) }
+    self.number = number
+    self.configuration = configuration
+    authenticator = Authenticator(configuration)
+    decider = Decider(
+      apps: AppRegistry(apps), policy: configuration.policy, stops: parts.stops, ledger: parts.ledger,
+      remotes: parts.remotes)
+    scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: parts.tokens)
+    ruleFields = configuration.policy.fieldNames.map { RuleField(name: $0, field: FieldName($0)) }
+  }
+}
+
+/// What outlives a configuration: what was used stays used, what was stopped stays stopped.
+struct LastingParts: Sendable {
+  let tokens: TokenSource
+  let ledger: any AllowanceLedger
+  let stops: StopBoard
+  let remotes: RemotePolicies
+}
+
+/// The current generation.
+final class Generations: Sendable {
+  private let generation: Mutex<Generation>
+
+  init(_ first: Generation) { generation = Mutex(first) }
+
+  /// The one that requests are served with from now on.
+  var current: Generation { generation.withLock { $0 } }
+
+  /// Puts the next one in its place.
+  func replace(with next: Generation) { generation.withLock { $0 = next } }
+}

@@ -1,0 +1,81 @@
+import Gate
+import Testing
+
+@testable import Gateway
+
+@Suite struct RulesSectionTests {
+  @Test func `rules become the policy, in their order`() throws {
+    let policy = try Fixture.policy(
+      """
+        - { name: numbers, kind: numbers, allow: ["+1", "+351"], on: [callback] }
+        - name: opening-hours
+          kind: hours
+          timezone: Europe/Lisbon
+          weekly: { mon-fri: "09:00-18:00" }
+          mode: audit
+      """)
+    #expect(policy.rules.map(\.name) == ["numbers", "opening-hours"])
+    #expect(policy.rules.map(\.mode) == [.enforce, .audit])
+    #expect(policy.rules[0].actions == [.callback])
+  }
+
+  @Test func `without the section there are no rules`() throws {
+    #expect(try Fixture.load().configuration.policy.rules.isEmpty)
+    #expect(try Fixture.load("rules: []").configuration.policy.rules.isEmpty)
+  }
+
+  @Test func `every mistake is told at its place, together with those of other sections`() {
+    let problems = Fixture.problems(
+      """
+      log: { level: loud }
+      callers:
+        - { id: ios-app, api_key: { sha256: \(String(repeating: "0", count: 64)) } }
+      rules:
+        - { name: hours, kind: hours, timezone: Europe/Lisabon, weekly: { mon: "09:00-18:00" } }
+        - { name: per-caller, kind: rate, key: callers, limit: 3O, per: 1m }
+        - { name: numbers, kind: number }
+        - { name: scoped, kind: addresses, allow: [192.0.2.0/24], callers: [ios-ap], apps: [nope], mod: audit }
+        - { name: hours, kind: field, field: X, equals: a }
+      """)
+    #expect(
+      problems.map { String($0.prefix { $0 != "—" }) } == [
+        "config.yaml:1:15: log.level: unknown log level \"loud\" ",
+        "config.yaml:5:43: rules[0].timezone: there is no time zone \"Europe/Lisabon\" ",
+        "config.yaml:6:42: rules[1].key: \"callers\" is unknown here ",
+        "config.yaml:6:58: rules[1].limit: \"3O\" is not a whole number ",
+        "config.yaml:7:28: rules[2].kind: \"number\" is unknown here ",
+        "config.yaml:8:70: rules[3].callers[0]: \"ios-ap\" is unknown here ",
+        "config.yaml:8:86: rules[3].apps[0]: \"nope\" is unknown here ",
+        "config.yaml:8:93: rules[3].mod: the key \"mod\" is unknown here ",
+      ])
+    #expect(problems.contains { $0.contains("did you mean \"caller\"?") })
+    #expect(problems.contains { $0.contains("did you mean \"ios-app\"?") })
+    #expect(problems.contains { $0.contains("did you mean \"mode\"?") })
+  }
+
+  @Test func `a rule may name callers and apps that have mistakes of their own, and anonymous`() {
+    let problems = Fixture.problems(
+      """
+      callers:
+        - { id: ios-app, api_key: { sha256: nonsense } }
+      apps:
+        shop: { scope: "two  spaces" }
+      rules:
+        - { name: a, kind: field, field: X, equals: a, callers: [ios-app, anonymous, default], apps: [shop] }
+      """)
+    #expect(problems.count == 2)
+    #expect(problems.allSatisfy { !$0.contains("rules") })
+  }
+
+  @Test func `YAML's own types do not exist in rules`() throws {
+    let policy = try Fixture.policy(
+      """
+        - { name: on, kind: field, field: X-Flag, in: [on, off, yes, 1.0, 2026-12-25], on: access }
+      """)
+    for value in ["on", "off", "yes", "1.0", "2026-12-25"] {
+      var facts = Facts(action: .access, callerID: nil, address: nil, phone: nil, instant: Instant(seconds: 0))
+      facts.fields = [RequestField(name: "X-Flag", value: value)]
+      #expect(policy.decide(facts, states: FetchedStates()).denial == nil)
+    }
+  }
+}

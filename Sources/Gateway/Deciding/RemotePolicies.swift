@@ -74,17 +74,3 @@ extension JSONValue {
     return .string(text)
   }
 }
-
-extension FactValue {
-  /// JSON as a fact.
-  init(_ value: JSONValue) {
-    switch value {
-    case .null: self = .null
-    case .bool(let flag): self = .bool(flag)
-    case .string(let text): self = .string(text)
-    case .number(let number): self = .number(number.text)
-    case .array(let values): self = .array(values.map(FactValue.init))
-    case .object(let object): self = .object(object.members.map { FactMember($0.name, FactValue($0.value)) })
-    }
-  }
-}

@@ -44,9 +44,9 @@ import Testing
         "config.yaml:6:42: rules[1].key: \"callers\" is unknown here ",
         "config.yaml:6:58: rules[1].limit: \"3O\" is not a whole number ",
         "config.yaml:7:28: rules[2].kind: \"number\" is unknown here ",
-        "config.yaml:8:70: rules[3].callers[0]: \"ios-ap\" is unknown here ",
-        "config.yaml:8:86: rules[3].apps[0]: \"nope\" is unknown here ",
-        "config.yaml:8:93: rules[3].mod: the key \"mod\" is unknown here ",
+        "config.yaml:8:71: rules[3].callers[0]: \"ios-ap\" is unknown here ",
+        "config.yaml:8:87: rules[3].apps[0]: \"nope\" is unknown here ",
+        "config.yaml:8:94: rules[3].mod: the key \"mod\" is unknown here ",
       ])
     #expect(problems.contains { $0.contains("did you mean \"caller\"?") })
     #expect(problems.contains { $0.contains("did you mean \"ios-app\"?") })
@@ -73,7 +73,8 @@ import Testing
         - { name: on, kind: field, field: X-Flag, in: [on, off, yes, 1.0, 2026-12-25], on: access }
       """)
     for value in ["on", "off", "yes", "1.0", "2026-12-25"] {
-      var facts = Facts(action: .access, callerID: nil, address: nil, phone: nil, instant: Instant(seconds: 0))
+      var facts = Facts(
+        action: .access, callerID: nil, address: nil, phone: nil, instant: Instant(seconds: 0))
       facts.fields = [RequestField(name: "X-Flag", value: value)]
       #expect(policy.decide(facts, states: FetchedStates()).denial == nil)
     }

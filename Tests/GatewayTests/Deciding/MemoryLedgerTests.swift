@@ -6,13 +6,15 @@ import Testing
 @Suite struct MemoryLedgerTests {
   private let start = Instant(seconds: 1_790_000_000)
 
-  private func charges(_ policy: Policy, caller: String, at now: Instant) -> [AllowanceCharge] {
+  private static func charges(_ policy: Policy, caller: String, at now: Instant) -> [AllowanceCharge] {
     let facts = Facts(action: .access, callerID: caller, address: nil, phone: nil, instant: now)
-    guard case .allow(let clearance) = policy.decide(facts, states: FetchedStates()).outcome else { return [] }
+    guard case .allow(let clearance) = policy.decide(facts, states: FetchedStates()).outcome else {
+      return []
+    }
     return clearance.charges
   }
 
-  private func isTaken(_ outcome: ChargeOutcome) -> Bool {
+  private static func isTaken(_ outcome: ChargeOutcome) -> Bool {
     if case .taken = outcome { true } else { false }
   }
 
@@ -27,14 +29,20 @@ import Testing
   @Test func `what is taken stays taken, and all or nothing is taken`() throws {
     let ledger = MemoryLedger()
     let policy = try policy()
-    for _ in 0..<3 { #expect(isTaken(ledger.take(charges(policy, caller: "a", at: start), at: start))) }
-    guard case .refused(index: 0, _) = ledger.take(charges(policy, caller: "a", at: start), at: start) else {
+    for _ in 0..<3 {
+      #expect(Self.isTaken(ledger.take(Self.charges(policy, caller: "a", at: start), at: start)))
+    }
+    guard case .refused(index: 0, _) = ledger.take(Self.charges(policy, caller: "a", at: start), at: start)
+    else {
       Issue.record("the fourth was not refused by the first rule")
       return
     }
     // The refused one took nothing from the quota: two of five are left for another caller.
-    for _ in 0..<2 { #expect(isTaken(ledger.take(charges(policy, caller: "b", at: start), at: start))) }
-    guard case .refused(index: 1, _) = ledger.take(charges(policy, caller: "b", at: start), at: start) else {
+    for _ in 0..<2 {
+      #expect(Self.isTaken(ledger.take(Self.charges(policy, caller: "b", at: start), at: start)))
+    }
+    guard case .refused(index: 1, _) = ledger.take(Self.charges(policy, caller: "b", at: start), at: start)
+    else {
       Issue.record("the sixth was not refused by the quota")
       return
     }
@@ -44,7 +52,8 @@ import Testing
     let ledger = MemoryLedger()
     let policy = try policy()
     for _ in 0..<20 {
-      guard case .taken(let receipts) = ledger.take(charges(policy, caller: "a", at: start), at: start) else {
+      guard case .taken(let receipts) = ledger.take(Self.charges(policy, caller: "a", at: start), at: start)
+      else {
         Issue.record("refused although everything was given back")
         return
       }
@@ -58,11 +67,11 @@ import Testing
     var now = start
     for round in 0..<5 {
       for i in 0..<2000 {
-        #expect(isTaken(ledger.take(charges(policy, caller: "\(round)-\(i)", at: now), at: now)))
+        #expect(Self.isTaken(ledger.take(Self.charges(policy, caller: "\(round)-\(i)", at: now), at: now)))
       }
       #expect(ledger.count <= 2000)
       // Full of live ones: nobody new can be counted.
-      guard case .unavailable = ledger.take(charges(policy, caller: "one more", at: now), at: now) else {
+      guard case .unavailable = ledger.take(Self.charges(policy, caller: "one more", at: now), at: now) else {
         Issue.record("counted beyond the bound")
         return
       }
@@ -78,7 +87,7 @@ import Testing
       for task in 0..<8 {
         group.addTask {
           (0..<50).count { _ in
-            isTaken(ledger.take(charges(policy, caller: "c\(task)", at: start), at: start))
+            Self.isTaken(ledger.take(Self.charges(policy, caller: "c\(task)", at: start), at: start))
           }
         }
       }

@@ -7,23 +7,27 @@ internal import Synchronization
 final class Listener: EventReceiver, @unchecked Sendable {
   /// So many are accepted before connections have their turn.
   private static let acceptsPerTurn = 64
-  /// So many clients per loop are told 503 at a time; more wait in the kernel's queue.
-  private static let refusalsAtATime = 16
+  /// So many clients are told 503 at a time, on all loops together; more wait in the kernel's queue.
+  private static let refusalsAtATime = 128
   /// How long accepting rests when there is no room: long enough not to spin, short enough to recover within a second.
   private static let pause = Duration.milliseconds(200)
 
   private let socket: ListeningSocket
   private let worker: Worker
   private let readiness: Readiness
+  private let refusalLimit: Int
   private var token = EventToken.none
   /// A descriptor kept back, to be able to take and drop a connection when there is no other.
   private var reserve: Descriptor?
 
-  /// - Parameter isShared: whether other loops wait on the same socket.
-  init(_ socket: consuming ListeningSocket, worker: Worker, isShared: Bool) {
+  /// - Parameters:
+  ///   - isShared: whether other loops wait on the same socket.
+  ///   - loopCount: how many loops the server runs on.
+  init(_ socket: consuming ListeningSocket, worker: Worker, isShared: Bool, loopCount: Int) {
     self.socket = socket
     self.worker = worker
     readiness = isShared ? [.read, .exclusive] : .read
+    refusalLimit = max(1, Self.refusalsAtATime / loopCount)
     reserve = Descriptor.spare()
   }
 
@@ -66,7 +70,7 @@ final class Listener: EventReceiver, @unchecked Sendable {
     while count < limit {
       count += 1
       let isFull = worker.state.connections.load(ordering: .relaxed) >= worker.limits.connections
-      if isFull, worker.refusals >= Self.refusalsAtATime { return rest() }
+      if isFull, worker.refusals >= refusalLimit { return rest() }
       switch socket.accept() {
       case .none:
         return

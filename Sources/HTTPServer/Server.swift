@@ -113,11 +113,11 @@ public final class Server: Sendable {
       if isMany, !sharesPort, address.port != 0 { try ListeningSocket.probe(address) }
       let first = try ListeningSocket(address: address, sharesPort: isMany || sharesPort)
       let bound = try first.boundAddress()
-      var made = [Listener(first, worker: workers[0], isShared: false)]
+      var made = [Listener(first, worker: workers[0], isShared: false, loopCount: workers.count)]
       for worker in workers.dropFirst() {
         let next = try ListeningSocket(
           address: SocketAddress(address.address, port: bound.port), sharesPort: true)
-        made.append(Listener(next, worker: worker, isShared: false))
+        made.append(Listener(next, worker: worker, isShared: false, loopCount: workers.count))
       }
       return (made, bound)
     }
@@ -128,9 +128,9 @@ public final class Server: Sendable {
     let bound = try first.boundAddress()
     var made: [Listener] = []
     for worker in workers.dropFirst() {
-      made.append(Listener(try first.duplicate(), worker: worker, isShared: true))
+      made.append(Listener(try first.duplicate(), worker: worker, isShared: true, loopCount: workers.count))
     }
-    made.append(Listener(first, worker: workers[0], isShared: workers.count > 1))
+    made.append(Listener(first, worker: workers[0], isShared: workers.count > 1, loopCount: workers.count))
     return (made, bound)
   }
 }

@@ -30,7 +30,7 @@ public struct EventToken: Hashable, Sendable {
 /// `@unchecked Sendable`: everything but `inbox`, `poller` and the atomics is touched only by the loop's thread, which
 /// `preconditionInLoop` checks at every entry that is not on the way of a request.
 public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
-  private enum Work {
+  private enum Work: Sendable {
     case body(@Sendable () -> Void)
     case job(UnownedJob)
   }
@@ -46,9 +46,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private let poller: Poller
 
   // Shared with other threads.
-  private let inbox = Mutex<[Work]>([])
-  /// Whether the inbox may hold work, and so whether the bell has been rung for it.
-  private let hasWork = Atomic<Bool>(false)
+  private let inbox = Inbox<Work>()
   private let stopping = Atomic<Bool>(false)
   private let thread = Atomic<UInt>(0)
 
@@ -60,7 +58,6 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private var freeSlots: [UInt32] = []
   private var deadlines = DeadlineQueue()
   private var again: [EventToken] = []
-  private var spare: [Work] = []
 
   /// Makes a loop and starts it.
   ///
@@ -111,9 +108,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   public func checkIsolated() { preconditionInLoop() }
 
   private func send(_ work: Work) {
-    inbox.withLock { $0.append(work) }
-    // Only the first to fill an empty inbox rings; the loop itself looks before it waits.
-    if !hasWork.exchange(true, ordering: .acquiringAndReleasing), !isCurrent { poller.wake() }
+    // Only who finds the inbox empty rings; the loop itself looks before it waits.
+    if inbox.add(work), !isCurrent { poller.wake() }
   }
 
   // MARK: Registration, on the loop
@@ -227,7 +223,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   }
 
   private func timeout() -> Int32 {
-    if !again.isEmpty || hasWork.load(ordering: .acquiring) { return 0 }
+    if !again.isEmpty || !inbox.isEmpty { return 0 }
     guard let earliest = deadlines.earliest else { return -1 }
     let left = earliest.nanoseconds - clock.now.nanoseconds
     // Rounded up: waking early would only mean waiting again.
@@ -235,18 +231,14 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   }
 
   private func runWork() {
-    guard hasWork.load(ordering: .acquiring) else { return }
-    // Cleared before the inbox is taken: work that comes in between is taken too, and rings once too often.
-    hasWork.store(false, ordering: .sequentiallyConsistent)
-    inbox.withLock { swap(&$0, &spare) }
-    for work in spare {
+    guard !inbox.isEmpty else { return }
+    inbox.drain { work in
       switch work {
       case .body(let body): body()
       case .job(let job):
         job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
       }
     }
-    spare.removeAll(keepingCapacity: spare.capacity <= 1024)
   }
 
   private func runAgainNow() {

@@ -61,6 +61,18 @@ private let spice = [
   }
 }
 
+@Test func `the fuzzer's corpus neither traps the parser nor depends on segmentation`() throws {
+  let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+  let folder = root + "/Fuzz/Corpus/RequestParser"
+  let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+  #expect(!names.isEmpty)
+  for name in names {
+    // The first octet tells the fuzzer how to cut.
+    let stream = try Array(Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)).dropFirst())
+    if let difference = segmentationMatters(stream) { Issue.record("\(name): \(difference)") }
+  }
+}
+
 /// The folder of public vectors beside the checkout, where there is one.
 private let corpus: String? = {
   let environment = ProcessInfo.processInfo.environment["CALLGATE_SHARED"]

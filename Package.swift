@@ -58,7 +58,7 @@ let package = Package(
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: strict),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
-    .testTarget(name: "GateTests", dependencies: ["Gate"], swiftSettings: strict),
+    .testTarget(name: "GateTests", dependencies: ["Gate", "Platform"], swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON"], swiftSettings: strict),
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
@@ -71,7 +71,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Gate", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk", "Upstream",
+        "Gateway", "Gate", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk",
+        "Upstream",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",

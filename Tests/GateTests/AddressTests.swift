@@ -1,4 +1,5 @@
 import Gate
+import Platform
 import Testing
 
 struct AddressTests {

@@ -2,6 +2,7 @@
 
 import Foundation
 import Gate
+import Platform
 import Testing
 
 /// A place among the fixtures of this package.

@@ -54,11 +54,20 @@ struct ServeCommand: ParsableCommand {
           talkdesk.map { SandboxFront(emulator: $0.server.emulator, gateway: gateway) } ?? gateway
         },
         write: StandardOutput.write)
+      try Blocker.run { () async -> Result<Void, Service.StartError> in
+        do throws(Service.StartError) { return .success(try await service.prepare()) } catch {
+          return .failure(error)
+        }
+      }.get()
       let address = try service.start()
       Output.line("callgate: listening on http://\(address)")
       service.startLog()
       wait(for: signals, toEnd: service, and: talkdesk)
     } catch let error as Service.StartError {
+      guard error.configurationProblems.isEmpty else {
+        for problem in error.configurationProblems { Output.message(problem) }
+        throw ExitStatus.configuration.exit
+      }
       Output.message("callgate: \(error)")
       throw error.isUnavailable ? ExitStatus.unavailable.exit : ExitStatus.internal.exit
     } catch let error as SystemError {

@@ -2,8 +2,9 @@
 
 internal import HTTP
 internal import JOSE
+internal import Platform
 
-/// Tells who sends a request: HTTP Basic (RFC 7617), API keys, or nobody in particular where that is allowed.
+/// Tells who sends a request: HTTP Basic (RFC 7617), API keys, JWTs, or nobody in particular where that is allowed.
 ///
 /// Secrets are compared by their SHA-256 in constant time, against every configured caller, so that neither the
 /// time taken nor the answer tells an unknown name from a wrong password.
@@ -30,43 +31,71 @@ struct Authenticator: Sendable {
     let keyDigest: [UInt8]
   }
 
+  /// What became of a request's credentials.
+  enum Outcome {
+    case caller(Caller)
+    case refused(Problem)
+    /// The token's key is not known yet: fetch the issuer's keys, then ask again, saying so.
+    case fetchFirst(KeySource)
+  }
+
+  /// Who asks and when.
+  struct Circumstances {
+    /// Where the request comes from.
+    let address: IPAddress
+    /// The wall clock, for tokens' dates.
+    let time: UnixTime
+    /// The monotonic clock, for what is throttled.
+    let now: MonotonicTime
+    /// Whether keys were fetched for this very request.
+    var hasFetched = false
+  }
+
   let basicCallers: [BasicCaller]
   let keyCallers: [KeyCaller]
+  let jwt: JWTAuthenticator
   let allowsAnonymous: Bool
-  private let anonymous = Caller(authenticated: "anonymous")
+  /// Outlives a reload, so that guessing is not forgiven by one.
+  let throttle: LoginThrottle
+  private let anonymous = Caller(authenticated: Configuration.anonymousCaller)
 
-  init(basicCallers: [BasicCaller], keyCallers: [KeyCaller], allowsAnonymous: Bool) {
+  init(
+    basicCallers: [BasicCaller] = [], keyCallers: [KeyCaller] = [],
+    jwt: JWTAuthenticator = JWTAuthenticator(issuers: []),
+    allowsAnonymous: Bool = false, throttle: LoginThrottle = LoginThrottle()
+  ) {
     self.basicCallers = basicCallers
     self.keyCallers = keyCallers
+    self.jwt = jwt
     self.allowsAnonymous = allowsAnonymous
+    self.throttle = throttle
   }
 
   /// The caller a request proves itself to be, or the refusal.
   ///
   /// Credentials that are sent must be right even where anonymous callers are allowed: a wrong password is never
-  /// silently taken for no password.
-  func authenticate(_ request: borrowing Request) throws(Problem) -> Caller {
-    // With nobody configured there is nothing to check credentials against; stock clients always send some.
-    if allowsAnonymous, basicCallers.isEmpty, keyCallers.isEmpty { return anonymous }
+  /// silently taken for no password. Only with nobody configured is there nothing to check them against; stock clients
+  /// always send some.
+  func authenticate(_ request: borrowing Request, _ circumstances: Circumstances) -> Outcome {
+    if allowsAnonymous, basicCallers.isEmpty, keyCallers.isEmpty, jwt.issuers.isEmpty {
+      return .caller(anonymous)
+    }
     if let range = request.value(of: .authorization) {
-      guard let credentials = Credentials(request.head[range]) else {
-        throw unauthenticated("The Authorization field is neither Basic nor Bearer.")
-      }
-      switch credentials {
-      case .basic(let username, let password): return try basic(username, password)
-      case .bearer(let token): return try key(token)
+      switch Credentials(request.head[range]) {
+      case .basic(let username, let password): return basic(username, password, circumstances)
+      case .bearer(let token): return bearer(token, circumstances)
+      case nil: return .refused(unauthenticated("The Authorization field is neither Basic nor Bearer."))
       }
     }
-    if let range = request.value(of: .xAPIKey) {
-      return try key(Array(request.head[range]))
-    }
+    if let range = request.value(of: .xAPIKey) { return key(Array(request.head[range]), circumstances) }
     guard allowsAnonymous else {
-      throw unauthenticated("Send the credentials this server was configured with.")
+      return .refused(unauthenticated("Send the credentials this server was configured with."))
     }
-    return anonymous
+    return .caller(anonymous)
   }
 
-  private func basic(_ username: [UInt8], _ password: [UInt8]) throws(Problem) -> Caller {
+  private func basic(_ username: [UInt8], _ password: [UInt8], _ circumstances: Circumstances) -> Outcome {
+    if let refusal = tooOften(username, circumstances) { return .refused(refusal) }
     let usernameDigest = SHA256.digest(username)
     let passwordDigest = SHA256.digest(password)
     var found: Caller?
@@ -75,36 +104,75 @@ struct Authenticator: Sendable {
       let samePassword = constantTimeEqual(caller.passwordDigest, passwordDigest)
       if sameName, samePassword { found = Caller(authenticated: caller.id) }
     }
-    guard let found else { throw unauthenticated("The user name or the password is wrong.") }
-    return found
+    guard let found else {
+      throttle.failed(address: circumstances.address, identity: username, now: circumstances.now)
+      return .refused(unauthenticated("The user name or the password is wrong."))
+    }
+    return .caller(found)
   }
 
-  private func key(_ key: [UInt8]) throws(Problem) -> Caller {
+  /// A JWT of a configured issuer, otherwise an API key.
+  private func bearer(_ token: [UInt8], _ circumstances: Circumstances) -> Outcome {
+    guard !jwt.issuers.isEmpty, token.count(where: { $0 == UInt8(ascii: ".") }) == 2 else {
+      return key(token, circumstances)
+    }
+    if let refusal = tooOften(nil, circumstances) { return .refused(refusal) }
+    switch jwt.authenticate(
+      token, fetched: circumstances.hasFetched, now: circumstances.time, at: circumstances.now)
+    {
+    case .caller(let caller): return .caller(caller)
+    case .fetchFirst(let source): return .fetchFirst(source)
+    case .notOurs: return key(token, circumstances)
+    case .refused(let detail, let isForged):
+      // A genuine token that has expired is no guess; phones behind one address send many.
+      if isForged { throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now) }
+      return .refused(invalidToken(detail))
+    }
+  }
+
+  private func key(_ key: [UInt8], _ circumstances: Circumstances) -> Outcome {
+    if let refusal = tooOften(nil, circumstances) { return .refused(refusal) }
     let digest = SHA256.digest(key)
     var found: Caller?
     for caller in keyCallers where constantTimeEqual(caller.keyDigest, digest) {
       found = Caller(authenticated: caller.id)
     }
     guard let found else {
-      var problem = Problem(.invalidToken, "No configured caller has this key.")
-      problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate", error="invalid_token""#)
-      if !basicCallers.isEmpty { problem.responseFields.append("WWW-Authenticate", Self.basicChallenge) }
-      throw problem
+      throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
+      return .refused(invalidToken("No configured caller has this key or token."))
     }
-    return found
+    return .caller(found)
+  }
+
+  // MARK: Refusals
+
+  private func tooOften(_ identity: [UInt8]?, _ circumstances: Circumstances) -> Problem? {
+    let wait = throttle.wait(address: circumstances.address, identity: identity, now: circumstances.now)
+    return wait.map {
+      Problem(
+        .rateLimited, "Too many logins from this address have failed; wait before the next.",
+        retryAfter: $0.wholeSecondsRoundedUp)
+    }
   }
 
   private static let basicChallenge = #"Basic realm="callgate", charset="UTF-8""#
 
+  /// 401 for a Bearer credential that is wrong (RFC 6750 §3.1).
+  private func invalidToken(_ detail: String) -> Problem {
+    var problem = Problem(.invalidToken, detail)
+    problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate", error="invalid_token""#)
+    if !basicCallers.isEmpty { problem.responseFields.append("WWW-Authenticate", Self.basicChallenge) }
+    return problem
+  }
+
   /// 401 with a challenge for every scheme that could succeed (RFC 9110 §11.6.1).
   private func unauthenticated(_ detail: String) -> Problem {
     var problem = Problem(.unauthenticated, detail)
-    if !basicCallers.isEmpty || keyCallers.isEmpty {
+    let takesBearer = !keyCallers.isEmpty || !jwt.issuers.isEmpty
+    if !basicCallers.isEmpty || !takesBearer {
       problem.responseFields.append("WWW-Authenticate", Self.basicChallenge)
     }
-    if !keyCallers.isEmpty {
-      problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate""#)
-    }
+    if takesBearer { problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate""#) }
     return problem
   }
 }

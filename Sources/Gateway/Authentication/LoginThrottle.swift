@@ -30,30 +30,33 @@ final class LoginThrottle: Sendable {
   private let seed = UInt64.random(in: .min ... .max)
 
   /// After how long a login is heard again; nil when it is heard now.
-  /// - Parameter identity: What names the credential: a user name, the digest of a key.
-  func wait(address: IPAddress, identity: [UInt8], now: MonotonicTime) -> Duration? {
+  /// - Parameter identity: The user name that is tried; nil for keys and tokens, which name nobody.
+  func wait(address: IPAddress, identity: [UInt8]?, now: MonotonicTime) -> Duration? {
     // Nobody has failed lately: the ordinary case costs one load.
     guard count.load(ordering: .relaxed) > 0 else { return nil }
     let (addressKey, identityKey) = keys(address, identity)
     return table.withLock { table in
       let waits = [
         Self.wait(table[addressKey], Self.perAddress, now),
-        Self.wait(table[identityKey], Self.perIdentity, now),
+        identityKey.flatMap { Self.wait(table[$0], Self.perIdentity, now) },
       ]
       return waits.compactMap { $0 }.max()
     }
   }
 
   /// Counts a failed login.
-  func failed(address: IPAddress, identity: [UInt8], now: MonotonicTime) {
+  func failed(address: IPAddress, identity: [UInt8]?, now: MonotonicTime) {
     let (addressKey, identityKey) = keys(address, identity)
     table.withLock { table in
       if table.count >= Self.capacity { Self.forget(&table, now: now) }
-      for (key, patience) in [(addressKey, Self.perAddress), (identityKey, Self.perIdentity)] {
-        table[key] = max(table[key] ?? 0, now.nanoseconds) + patience.interval
-      }
+      Self.weigh(&table[addressKey], Self.perAddress, now)
+      if let identityKey { Self.weigh(&table[identityKey], Self.perIdentity, now) }
       count.store(table.count, ordering: .relaxed)
     }
+  }
+
+  private static func weigh(_ arrival: inout Int64?, _ patience: Patience, _ now: MonotonicTime) {
+    arrival = max(arrival ?? 0, now.nanoseconds) + patience.interval
   }
 
   private static func wait(_ arrival: Int64?, _ patience: Patience, _ now: MonotonicTime) -> Duration? {
@@ -71,7 +74,7 @@ final class LoginThrottle: Sendable {
     table = table.filter { $0.value > middle }
   }
 
-  private func keys(_ address: IPAddress, _ identity: [UInt8]) -> (UInt64, UInt64) {
+  private func keys(_ address: IPAddress, _ identity: [UInt8]?) -> (address: UInt64, identity: UInt64?) {
     // One IPv6 customer has a whole /64.
     let bytes = address.octets
     let network = bytes.count == 16 ? Array(bytes[..<8]) : bytes
@@ -81,7 +84,8 @@ final class LoginThrottle: Sendable {
     var ofIdentity = ofAddress
     ofIdentity.combine(identity)
     return (
-      UInt64(bitPattern: Int64(ofAddress.finalize())), UInt64(bitPattern: Int64(ofIdentity.finalize()))
+      UInt64(bitPattern: Int64(ofAddress.finalize())),
+      identity.map { _ in UInt64(bitPattern: Int64(ofIdentity.finalize())) }
     )
   }
 }

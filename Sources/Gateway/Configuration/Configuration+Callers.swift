@@ -36,7 +36,7 @@ extension Configuration {
     /// Where an issuer's keys come from.
     public enum Keys: Sendable {
       /// Fetched, and fetched again when they change.
-      case url(String)
+      case url(String, ConfigurationPlace)
       /// A JWK set read from a file; at least one of its keys is usable.
       case set(JWKSet, path: String)
       /// A shared secret, for HS256.

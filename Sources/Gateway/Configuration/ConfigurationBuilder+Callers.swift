@@ -168,6 +168,7 @@ extension ConfigurationBuilder {
     let subject = members.value("subject_claim", into: &problems, NameText.claim)
     let sources = ["jwks_url", "jwks_file", "hs256_secret_file"]
     let given = sources.filter(members.has)
+    let urlPlace = members.node("jwks_url")?.place ?? node.place
     let url = members.value("jwks_url", into: &problems, URLText.complete)
     let setFile = members.node("jwks_file")
     let secretFile = members.node("hs256_secret_file")
@@ -182,7 +183,7 @@ extension ConfigurationBuilder {
           "give it exactly one of \(sources.joined(separator: ", "))"))
       return nil
     }
-    var keys: Configuration.JWTIssuer.Keys? = url.map(Configuration.JWTIssuer.Keys.url)
+    var keys: Configuration.JWTIssuer.Keys? = url.map { .url($0, urlPlace) }
     if let setFile { keys = keySet(setFile, members.name(of: "jwks_file")) }
     if let secretFile { keys = sharedSecret(secretFile, members.name(of: "hs256_secret_file")) }
     guard let issuer, let audience, let keys else { return nil }

@@ -28,43 +28,79 @@ extension Gateway {
     as form: AccessForm, app name: Request.QueryItem, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let generation = generations.current
-    var vending = Vending(
+    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
+    let vending = Vending(
       form: form, generation: generation, start: exchange.now, lane: exchange.loopIndex,
-      record: AuditRecord(action: .access, requestID: exchange.requestID, address: exchange.peer.address))
+      record: AuditRecord(action: .access, requestID: exchange.requestID, address: address))
+    let circumstances = Authenticator.Circumstances(address: address, time: clock.unixTime, now: exchange.now)
+    switch consider(vending, app: name, request, circumstances) {
+    case .answer(let response): exchange.respond(response)
+    case .later(let work):
+      let responder = exchange.deferred()
+      Task { responder.respond(await work()) }
+    case .fetchFirst(let keys):
+      let responder = exchange.deferred()
+      let request = copy request
+      Task {
+        await keys.fetch()
+        var later = circumstances
+        later.hasFetched = true
+        switch consider(vending, app: name, request, later) {
+        case .answer(let response): responder.respond(response)
+        case .later(let work): responder.respond(await work())
+        case .fetchFirst: preconditionFailure("keys are fetched once for a request")
+        }
+      }
+    }
+  }
+
+  /// What is next for a request.
+  private enum Step {
+    case answer(PreparedResponse)
+    case later(@Sendable () async -> PreparedResponse)
+    /// The issuer's keys have to be fetched before its caller is known.
+    case fetchFirst(KeySource)
+  }
+
+  /// Authenticates a request, asks the rules, and answers it from the cache if it can.
+  private func consider(
+    _ vending: Vending, app name: Request.QueryItem, _ request: borrowing Request,
+    _ circumstances: Authenticator.Circumstances
+  ) -> Step {
+    var vending = vending
+    let generation = vending.generation
     let facts: Facts
-    do throws(Problem) {
-      let caller = try generation.authenticator.authenticate(request)
+    switch generation.authenticator.authenticate(request, circumstances) {
+    case .fetchFirst(let keys): return .fetchFirst(keys)
+    case .refused(let problem): return .answer(refuse(&vending, problem))
+    case .caller(let caller):
       vending.record.caller = caller.id
       vending.record.subject = caller.subject
-      let app = try generation.decider.admit(caller, to: .access, app: name)
-      vending.record.app = app?.id
-      facts = generation.facts(
-        .access, caller, app: app, address: exchange.peer.address, request, at: clock.unixTime)
-    } catch {
-      return exchange.respond(refuse(&vending, error))
+      do throws(Problem) {
+        let app = try generation.decider.admit(caller, to: .access, app: name)
+        vending.record.app = app?.id
+        facts = generation.facts(
+          .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
+      } catch {
+        return .answer(refuse(&vending, error))
+      }
     }
 
     switch generation.decider.ask(facts, taking: vending.takes) {
     case .ruled(let ruling):
       let statuses = vending.note(ruling, facts)
       switch ruling.outcome {
-      case .refused(let denial): exchange.respond(refuse(&vending, Problem(denial)))
+      case .refused(let denial): return .answer(refuse(&vending, Problem(denial)))
       case .granted(let grant):
         let scope = generation.scopes.scope(of: grant.appID)
-        if let token = tokens.cached(scope, now: vending.start) {
+        if let token = tokens.cached(scope, now: circumstances.now) {
           vending.record.cache = .hit
-          return exchange.respond(answer(&vending, token, statuses, at: vending.start))
+          return .answer(answer(&vending, token, statuses, at: circumstances.now))
         }
-        let responder = exchange.deferred()
-        Task { [vending] in
-          responder.respond(await fetch(vending, grant, scope, statuses))
-        }
+        return .later { [self, vending] in await fetch(vending, grant, scope, statuses) }
       }
     case .waits(let evaluation, let query):
-      let responder = exchange.deferred()
-      Task { [vending] in
-        responder.respond(await finish(vending, evaluation, query, facts))
-      }
+      return .later { [self, vending] in await finish(vending, evaluation, query, facts) }
     }
   }
 

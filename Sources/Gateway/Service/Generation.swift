@@ -17,6 +17,7 @@ final class Generation: Sendable {
   let number: Int
   let configuration: Configuration
   let authenticator: Authenticator
+  let clientAddress: ClientAddress
   let decider: Decider
   let scopes: TokenScopes
   /// The fields of a request that rules look at.
@@ -28,7 +29,9 @@ final class Generation: Sendable {
     let apps = configuration.apps.map { App(id: $0.id, callers: $0.callers.map(Set.init), scope: $0.scope) }
     self.number = number
     self.configuration = configuration
-    authenticator = Authenticator(configuration)
+    authenticator = Authenticator(configuration, throttle: parts.throttle, keys: parts.keys)
+    clientAddress = ClientAddress(
+      trusted: configuration.listen.trustedProxies, hops: configuration.listen.forwardedHops)
     decider = Decider(
       apps: AppRegistry(apps), policy: configuration.policy, stops: parts.stops, ledger: parts.ledger,
       remotes: parts.remotes)
@@ -43,6 +46,8 @@ struct LastingParts: Sendable {
   let ledger: any AllowanceLedger
   let stops: StopBoard
   let remotes: RemotePolicies
+  let throttle: LoginThrottle
+  let keys: KeySources
 }
 
 /// The current generation.

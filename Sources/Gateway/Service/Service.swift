@@ -15,12 +15,18 @@ public final class Service: Sendable {
     case listen(host: String, port: UInt16, SystemError)
     /// The upstream client cannot be made.
     case upstream(String)
+    /// Issuers whose keys cannot be had, each with its place in the configuration.
+    case keys([String])
 
     /// Whether another address or time could succeed.
     public var isUnavailable: Bool { if case .listen = self { true } else { false } }
 
+    /// What is wrong with the configuration itself, one line each.
+    public var configurationProblems: [String] { if case .keys(let problems) = self { problems } else { [] } }
+
     public var description: String {
       switch self {
+      case .keys(let problems): problems.joined(separator: "\n")
       case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
       case .upstream(let reason): "the upstream client cannot be made: \(reason)"
       }
@@ -32,6 +38,7 @@ public final class Service: Sendable {
   private let loops: EventLoopGroup
   private let transport: CurlTransport
   private let tokens: TokenSource
+  private let keys: KeySources
   private let generations: Generations
   private let health: Health
   private let server: Server
@@ -72,9 +79,10 @@ public final class Service: Sendable {
       throw .upstream("\(error)")
     }
 
+    keys = KeySources(transport: transport, time: clock, log: log)
     let parts = LastingParts(
       tokens: tokens, ledger: MemoryLedger(), stops: StopBoard(),
-      remotes: RemotePolicies(transport: transport, log: log))
+      remotes: RemotePolicies(transport: transport, log: log), throttle: LoginThrottle(), keys: keys)
     generations = Generations(Generation(configuration, number: 1, parts))
     health = Health(tokens: tokens)
     let gateway = Gateway(
@@ -90,6 +98,12 @@ public final class Service: Sendable {
     server = Server(
       .address(address, sharesPort: configuration.listen.sharePort), limits: limits, loops: loops,
       handler: front(gateway))
+  }
+
+  /// Fetches what callers' tokens are verified with. To be called before `start`.
+  public func prepare() async throws(StartError) {
+    let unreachable = await configuration.fetchKeys(keys)
+    guard unreachable.isEmpty else { throw .keys(unreachable.map(\.description)) }
   }
 
   /// Begins to listen and returns the address.
@@ -162,21 +176,39 @@ extension TokenPolicy {
 
 extension Authenticator {
   /// The authenticator of the configured callers.
-  init(_ configuration: Configuration) {
+  init(_ configuration: Configuration, throttle: LoginThrottle, keys sources: KeySources) {
     var basic: [BasicCaller] = []
     var keys: [KeyCaller] = []
+    var issuers: [JWTAuthenticator.Issuer] = []
     for caller in configuration.callers {
       switch caller.proof {
       case .basic(let username, let password):
         basic.append(BasicCaller(id: caller.id, username: username, passwordDigest: password.bytes))
       case .apiKey(let digest):
         keys.append(KeyCaller(id: caller.id, keyDigest: digest.bytes))
-      case .jwt:
-        // A configuration with callers that this version cannot authenticate is refused before it gets here.
-        preconditionFailure("JWT callers are not built")
+      case .jwt(let issuer):
+        issuers.append(
+          JWTAuthenticator.Issuer(
+            id: caller.id, issuer: issuer.issuer, audience: issuer.audience,
+            subjectClaim: issuer.subjectClaim,
+            keys: JWTAuthenticator.Keys(issuer.keys, sources)))
       }
     }
-    self.init(basicCallers: basic, keyCallers: keys, allowsAnonymous: configuration.allowAnonymous)
+    self.init(
+      basicCallers: basic, keyCallers: keys, jwt: JWTAuthenticator(issuers: issuers),
+      allowsAnonymous: configuration.allowAnonymous, throttle: throttle)
+  }
+}
+
+extension JWTAuthenticator.Keys {
+  /// The keys of a configured issuer.
+  init(_ keys: Configuration.JWTIssuer.Keys, _ sources: KeySources) {
+    switch keys {
+    case .url(let url, _): self = .source(sources.source(url))
+    case .set(let set, _): self = .set(set)
+    case .secret(let secret): self = .secret(secret)
+    case .unopened: preconditionFailure("a server's configuration has its callers' keys")
+    }
   }
 }
 

@@ -136,7 +136,7 @@ import Testing
       case .apiKey(let digest): proofs.append(String(Hex.encode(digest.bytes).prefix(2)))
       case .jwt(let issuer):
         switch issuer.keys {
-        case .url(let url): proofs.append("\(url) \(issuer.subjectClaim)")
+        case .url(let url, _): proofs.append("\(url) \(issuer.subjectClaim)")
         case .set(let set, let path): proofs.append("\(path) \(set.keys.count) \(issuer.subjectClaim)")
         case .secret(let secret): proofs.append("\(secret.kind)")
         case .unopened: proofs.append("unopened")

@@ -34,7 +34,8 @@ struct JWTAuthenticator: Sendable {
     case caller(Caller)
     /// It is no token of a configured issuer: perhaps an API key that looks like one.
     case notOurs
-    case refused(detail: String)
+    /// Not accepted. Forged: its signature is nobody's, so it may be a guess.
+    case refused(detail: String, isForged: Bool)
     /// Its key is not known yet: fetch, then try again.
     case fetchFirst(KeySource)
   }
@@ -70,6 +71,7 @@ struct JWTAuthenticator: Sendable {
     guard !candidates.isEmpty else { return .notOurs }
 
     var refusal = "The token's signature is not the issuer's."
+    var isForged = true
     for issuer in candidates {
       let key: JWK?
       var generation = 0
@@ -92,6 +94,7 @@ struct JWTAuthenticator: Sendable {
           continue
         }
       }
+      isForged = false
       do throws(JWTError) {
         let claims = try jws.claims(
           JWTExpectations(issuer: issuer.issuer, audience: issuer.audience, leeway: Self.leeway), now: seconds
@@ -112,7 +115,7 @@ struct JWTAuthenticator: Sendable {
         refusal = Self.sentence(error)
       }
     }
-    return .refused(detail: refusal)
+    return .refused(detail: refusal, isForged: isForged)
   }
 
   /// Whether the keys a token was verified with are still those in force.

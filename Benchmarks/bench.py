@@ -39,7 +39,7 @@ class Scale:
     signing_seconds: int
 
 
-FULL = Scale(9, 8, 21, 5000, 100_000, 1_000_000, 5, 5, 3)
+FULL = Scale(15, 4, 21, 5000, 100_000, 1_000_000, 5, 5, 3)
 QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 3, 1)
 
 
@@ -54,8 +54,8 @@ class Parser(argparse.ArgumentParser):
 def arguments() -> argparse.Namespace:
     parser = Parser(prog="script/bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="about a minute instead of five; rougher figures")
-    parser.add_argument("--pairs", type=int, metavar="N", help="pairs of runs under load (9)")
-    parser.add_argument("--seconds", type=float, metavar="S", help="seconds per run under load (8)")
+    parser.add_argument("--pairs", type=int, metavar="N", help="pairs of runs under load (15)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="seconds per run under load (4)")
     parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/benchmarks.md")
     parser.add_argument("--control", action="store_true", help="nginx against nginx: how far equals seem to differ")

@@ -8,7 +8,7 @@ from harness.errors import Unmeasured
 from harness.progress import say
 from harness.report import Row
 from harness.servers import TARGET, Server
-from harness.stand import Stand, settle
+from harness.stand import Stand
 
 MIB = 2**20
 IDLE_TARGET = 2048
@@ -41,7 +41,7 @@ def measure_idle(stand: Stand, connections: int, descriptors: int) -> list[Row]:
 
 def _per_idle_connection(server: Server, connections: int) -> float:
     load.run(server.port, 1)  # What a busy server holds anyway is not the idle connections' cost.
-    settle()
+    server.await_lines()
     server.take_lines()
     before = process.settled_resident_bytes(server.pid)
     request = client.request(TARGET)
@@ -54,7 +54,7 @@ def _per_idle_connection(server: Server, connections: int) -> float:
             if answer.status != 200 or answer.field("connection") == "close":
                 raise Unmeasured(f"{server.name} answered {answer.status} to connection {len(crowd) + 1}")
             crowd.append(connection)
-        settle()
+        server.await_lines()
         after = process.settled_resident_bytes(server.pid)
         _still_open(server, crowd)
     return (after - before) / connections
@@ -104,7 +104,7 @@ def _grown(server: Server, small: int, large: int) -> tuple[float, float]:
     done, at_small = 0, 0.0
     for _ in range(MOST_STEPS):
         done += load.run(server.port, 1 if done < small else STEP_SECONDS).requests
-        settle()
+        server.await_lines()
         server.take_lines()
         if not at_small and done >= small:
             at_small = process.settled_resident_bytes(server.pid) / MIB

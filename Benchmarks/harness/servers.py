@@ -77,6 +77,16 @@ class Server:
         os.truncate(self.lines, 0)
         return count
 
+    def await_lines(self, calm: float = 0.25, within: float = 5.0) -> None:
+        """Returns once the file of lines has not grown for `calm` seconds: what is buffered has arrived by then, and its
+        cost has fallen to the run that made it."""
+        deadline = time.monotonic() + within
+        size, since = self.lines.stat().st_size, time.monotonic()
+        while time.monotonic() < min(since + calm, deadline):
+            time.sleep(0.02)
+            if (now := self.lines.stat().st_size) != size:
+                size, since = now, time.monotonic()
+
     def last_audit_line(self, within: float = 2.0) -> bytes:
         """The last audit line written, once there is one: what an answered request leaves behind."""
         deadline = time.monotonic() + within

@@ -1,6 +1,5 @@
 """The test stand: makes fresh pairs of servers, ours and the peer that imitates it."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,8 +38,3 @@ class Stand:
 def in_turns(round_number: int) -> tuple[int, int]:
     """Who goes first this time: 0 is ours, 1 the peer. A B, B A, A B, …"""
     return (0, 1) if round_number % 2 == 0 else (1, 0)
-
-
-def settle(seconds: float = 0.25) -> None:
-    """Lets buffered lines reach their file, so that their cost falls to the run that made them."""
-    time.sleep(seconds)

@@ -6,61 +6,87 @@ from dataclasses import dataclass
 from harness import load, process
 from harness.errors import Unmeasured
 from harness.load import Load
+from harness.machine import Activity
+from harness.progress import say
 from harness.report import Pairs, Row
 from harness.servers import Server
-from harness.stand import Stand, in_turns, settle
-from harness.progress import say
+from harness.stand import Stand, in_turns
 
 WARM_UP_SECONDS = 1
+# A pair during which others used more of the processors than this is measured again, while there is time.
+CALM = 0.05
 
 
 @dataclass(frozen=True)
 class Run:
-    """One server under load once."""
+    """One server under load once. `others`: the share of the machine that neither it nor wrk used."""
 
     load: Load
     cpu_microseconds: float
     resident_mebibytes: float
-    lines_per_request: float
+    others: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Both servers, one after the other."""
+
+    ours: Run
+    peer: Run
+
+    @property
+    def is_calm(self) -> bool:
+        return max(self.ours.others, self.peer.others) <= CALM
 
 
 def measure(stand: Stand, pairs: int, seconds: float) -> list[Row]:
-    """Runs both servers side by side, loads them one after the other, `pairs` times each."""
+    """Runs both servers side by side, loads them one after the other, until `pairs` pairs were calm or twice as many
+    were measured."""
+    done: list[Pair] = []
+    calm: list[Pair] = []
     with stand.ours() as ours, stand.peer() as peer:
         servers = (ours, peer)
         for server in servers:
             _under_load(server, WARM_UP_SECONDS)
-        runs: tuple[list[Run], list[Run]] = ([], [])
-        for number in range(pairs):
-            for index in in_turns(number):
-                runs[index].append(_under_load(servers[index], seconds))
-            say(_line(number + 1, pairs, runs[0][-1], runs[1][-1]))
-    return _rows(*runs)
+        while len(calm) < pairs and len(done) < 2 * pairs:
+            runs: dict[int, Run] = {}
+            for index in in_turns(len(done)):
+                runs[index] = _under_load(servers[index], seconds)
+            done.append(Pair(runs[0], runs[1]))
+            calm = [pair for pair in done if pair.is_calm]
+            say(_line(len(done), done[-1]))
+    if len(calm) < pairs:
+        say(f"throughput: others were busy during {len(done) - len(calm)} of {len(done)} pairs: taking all of them")
+        calm = done
+    return _rows(calm)
 
 
 def _under_load(server: Server, seconds: float) -> Run:
     server.take_lines()
-    before = process.cpu_seconds(server.pid)
+    before, activity = process.cpu_seconds(server.pid), Activity()
     counted = load.run(server.port, seconds)
-    settle()
+    server.await_lines()
     used = process.cpu_seconds(server.pid) - before
+    others = activity.others(used)
     lines = server.take_lines() / counted.requests
     # wrk does not count the answers still on their way when it stops: at most one per connection.
     if not 1 <= lines < 1 + 2 * load.CONNECTIONS / counted.requests:
         raise Unmeasured(f"{server.name} wrote {lines:.4f} lines per request: audit lines were lost or doubled")
-    return Run(counted, used / counted.requests * 1e6, process.resident_bytes(server.pid) / 2**20, lines)
+    return Run(counted, used / counted.requests * 1e6, process.resident_bytes(server.pid) / 2**20, others)
 
 
-def _line(number: int, pairs: int, ours: Run, peer: Run) -> str:
+def _line(number: int, pair: Pair) -> str:
+    ours, peer = pair.ours, pair.peer
     return (
-        f"throughput {number}/{pairs}: CPU {ours.cpu_microseconds:.2f} : {peer.cpu_microseconds:.2f} µs/request, "
-        f"{ours.load.rate:,.0f} : {peer.load.rate:,.0f} requests/s, p99 {ours.load.p99:.2f} : {peer.load.p99:.2f} ms"
+        f"throughput {number}: CPU {ours.cpu_microseconds:.2f} : {peer.cpu_microseconds:.2f} µs/request, "
+        f"{ours.load.rate:,.0f} : {peer.load.rate:,.0f} requests/s, p99 {ours.load.p99:.2f} : {peer.load.p99:.2f} ms, "
+        f"others {ours.others:.0%} : {peer.others:.0%}"
     )
 
 
-def _rows(ours: list[Run], peer: list[Run]) -> list[Row]:
+def _rows(measured: list[Pair]) -> list[Row]:
     def pairs(of: Callable[[Run], float]) -> Pairs:
-        return Pairs([of(run) for run in ours], [of(run) for run in peer])
+        return Pairs([of(pair.ours) for pair in measured], [of(pair.peer) for pair in measured])
 
     cpu = pairs(lambda run: run.cpu_microseconds)
     rate = pairs(lambda run: run.load.rate)

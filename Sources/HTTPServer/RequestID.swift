@@ -59,12 +59,19 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Appends 16 digits, eight at a time: every audit line and every answer carries an id.
   private static func append(hex value: UInt64, to octets: inout [UInt8]) {
-    var shift: UInt64 = 64
-    while shift > 0 {
-      shift -= 4
-      let digit = UInt8(truncatingIfNeeded: value >> shift) & 15
-      octets.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+    for shift in stride(from: 32, through: 0, by: -32) {
+      let half = UInt32(truncatingIfNeeded: value >> shift)
+      // Each nibble into an octet of its own, the highest first in memory.
+      var spread = UInt64(half)
+      spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
+      spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
+      spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
+      // 6 more carries into the upper half exactly where the nibble is a letter.
+      let letters = (spread &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+      let digits = spread &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
+      unsafe withUnsafeBytes(of: digits.bigEndian) { unsafe octets.append(contentsOf: $0) }
     }
   }
 

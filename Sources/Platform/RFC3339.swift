@@ -6,20 +6,20 @@ extension UnixTime {
     let days = seconds.flooredDivision(by: 86_400)
     let secondOfDay = seconds - days * 86_400
     let (year, month, day) = Self.civilDate(ofDay: days)
-    output.append(decimal: year / 100, digits: 2)
-    output.append(decimal: year % 100, digits: 2)
+    output.append(twoDigits: year / 100)
+    output.append(twoDigits: year % 100)
     output.append(UInt8(ascii: "-"))
-    output.append(decimal: month, digits: 2)
+    output.append(twoDigits: month)
     output.append(UInt8(ascii: "-"))
-    output.append(decimal: day, digits: 2)
+    output.append(twoDigits: day)
     output.append(UInt8(ascii: "T"))
-    output.append(decimal: secondOfDay / 3600, digits: 2)
+    output.append(twoDigits: secondOfDay / 3600)
     output.append(UInt8(ascii: ":"))
-    output.append(decimal: secondOfDay / 60 % 60, digits: 2)
+    output.append(twoDigits: secondOfDay / 60 % 60)
     output.append(UInt8(ascii: ":"))
-    output.append(decimal: secondOfDay % 60, digits: 2)
+    output.append(twoDigits: secondOfDay % 60)
     output.append(UInt8(ascii: "."))
-    output.append(decimal: Int64(nanoseconds / 1_000_000), digits: 3)
+    output.append(threeDigits: Int64(nanoseconds / 1_000_000))
     output.append(UInt8(ascii: "Z"))
   }
 
@@ -54,14 +54,17 @@ extension Int64 {
 }
 
 extension [UInt8] {
-  /// Appends a number with leading zeros to so many digits, its last ones if it has more.
-  public mutating func append(decimal number: Int64, digits: Int) {
-    var divisor: Int64 = 1
-    for _ in 1..<digits { divisor *= 10 }
-    while divisor > 0 {
-      append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / divisor % 10))
-      divisor /= 10
-    }
+  /// Appends a number below 100 as two digits.
+  @inline(__always) fileprivate mutating func append(twoDigits number: Int64) {
+    // Constant divisors: the compiler multiplies instead of dividing.
+    append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10))
+    append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+  }
+
+  /// Appends the last three digits of a number.
+  public mutating func append(threeDigits number: Int64) {
+    append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 100 % 10))
+    append(twoDigits: number % 100)
   }
 
   /// Appends a span in milliseconds with three decimals: `12.345`. A negative span counts as none.
@@ -69,6 +72,6 @@ extension [UInt8] {
     let microseconds = Swift.max(0, span.nanosecondsClamped / 1000)
     append(contentsOf: String(microseconds / 1000).utf8)
     append(UInt8(ascii: "."))
-    append(decimal: microseconds % 1000, digits: 3)
+    append(threeDigits: microseconds % 1000)
   }
 }

@@ -73,11 +73,16 @@ struct AuditRecord: Sendable {
     output.append(UInt8(ascii: "\""))
     if let upstreamStatus {
       output.append(contentsOf: #","upstream_status":"#.utf8)
-      output.append(decimal: Int64(upstreamStatus), digits: 3)
+      output.append(threeDigits: Int64(upstreamStatus))
     }
     output.append(contentsOf: #","duration_ms":"#.utf8)
     output.append(milliseconds: duration)
-    Self.member(#","token_sha256":"#, tokenSHA256, to: &output)
+    if let tokenSHA256 {
+      // Hexadecimal digits: nothing to escape.
+      output.append(contentsOf: #","token_sha256":""#.utf8)
+      output.append(contentsOf: tokenSHA256.utf8)
+      output.append(UInt8(ascii: "\""))
+    }
     Self.member(#","contact":"#, contact, to: &output)
     output.append(contentsOf: [UInt8(ascii: "}"), UInt8(ascii: "\n")])
   }

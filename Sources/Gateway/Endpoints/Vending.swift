@@ -29,11 +29,11 @@ extension Gateway {
   ) {
     let generation = generations.current
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
-    let vending = Vending(
+    var vending = Vending(
       form: form, generation: generation, start: exchange.now, lane: exchange.loopIndex,
       record: AuditRecord(action: .access, requestID: exchange.requestID, address: address))
     let circumstances = Authenticator.Circumstances(address: address, time: clock.unixTime, now: exchange.now)
-    switch consider(vending, app: name, request, circumstances) {
+    switch consider(&vending, app: name, request, circumstances) {
     case .answer(let response): exchange.respond(response)
     case .later(let work):
       let responder = exchange.deferred()
@@ -41,11 +41,12 @@ extension Gateway {
     case .fetchFirst(let keys):
       let responder = exchange.deferred()
       let request = copy request
-      Task {
+      Task { [vending] in
         await keys.fetch()
+        var vending = vending
         var later = circumstances
         later.hasFetched = true
-        switch consider(vending, app: name, request, later) {
+        switch consider(&vending, app: name, request, later) {
         case .answer(let response): responder.respond(response)
         case .later(let work): responder.respond(await work())
         case .fetchFirst: preconditionFailure("keys are fetched once for a request")
@@ -64,10 +65,9 @@ extension Gateway {
 
   /// Authenticates a request, asks the rules, and answers it from the cache if it can.
   private func consider(
-    _ vending: Vending, app name: Request.QueryItem, _ request: borrowing Request,
+    _ vending: inout Vending, app name: Request.QueryItem, _ request: borrowing Request,
     _ circumstances: Authenticator.Circumstances
   ) -> Step {
-    var vending = vending
     let generation = vending.generation
     let facts: Facts
     switch generation.authenticator.authenticate(request, circumstances) {

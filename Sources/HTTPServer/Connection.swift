@@ -91,6 +91,8 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
+  func loopEnded() { close() }
+
   /// The server ends: what waits in the socket is still served, then the connection closes as soon as it is idle.
   func shutDown() {
     isReadable = true

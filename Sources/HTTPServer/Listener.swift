@@ -65,6 +65,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
     }
   }
 
+  func loopEnded() { token = .none }
+
   private func acceptAll(limit: Int) {
     var count = 0
     while count < limit {

@@ -49,6 +49,9 @@ public final class Server: Sendable {
   /// How many connections are open.
   public var connectionCount: Int { state.connections.load(ordering: .relaxed) }
 
+  /// Whether connections end as soon as they have nothing in hand.
+  var isEnding: Bool { state.isEnding.load(ordering: .acquiring) }
+
   /// Begins to accept connections. Call once, not from a loop.
   ///
   /// - Returns: the address, with the port that the system chose.

@@ -9,6 +9,8 @@ public protocol EventReceiver: AnyObject {
   func ready(_ readiness: Readiness)
   /// The deadline has passed. It is removed; setting a new one is the receiver's business.
   func deadlinePassed()
+  /// The loop ends and will not call again: what is open is to be closed, what holds others is to let go.
+  func loopEnded()
 }
 
 /// Names a registration. It is good for one registration only: after that, every use of it does nothing.
@@ -48,6 +50,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   // Shared with other threads.
   private let inbox = Inbox<Work>()
   private let stopping = Atomic<Bool>(false)
+  private let hasEnded = Atomic<Bool>(false)
   private let thread = Atomic<UInt>(0)
 
   // The loop's own.
@@ -110,6 +113,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private func send(_ work: Work) {
     // Only who finds the inbox empty rings; the loop itself looks before it waits.
     if inbox.add(work), !isCurrent { poller.wake() }
+    // Nobody will run it, and it may hold what holds this loop.
+    if hasEnded.load(ordering: .sequentiallyConsistent) { inbox.drain { _ in } }
   }
 
   // MARK: Registration, on the loop
@@ -218,8 +223,11 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
       runWork()
       runAgainNow()
     }
-    thread.store(0, ordering: .relaxed)
+    for slot in slots.indices { slots[slot].receiver?.loopEnded() }
     slots.removeAll()
+    hasEnded.store(true, ordering: .sequentiallyConsistent)
+    inbox.drain { _ in }
+    thread.store(0, ordering: .relaxed)
   }
 
   private func timeout() -> Int32 {

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A queue that any thread adds to and one thread empties, without a lock: a linked list whose head is swapped.
+/// A queue that any thread adds to and another empties, without a lock: a linked list whose head is swapped.
 ///
 /// Nobody ever takes a single element, so the list cannot be caught between two states (no ABA problem).
 struct Inbox<Element: Sendable>: ~Copyable, Sendable {
@@ -33,7 +33,7 @@ struct Inbox<Element: Sendable>: ~Copyable, Sendable {
     }
   }
 
-  /// Takes everything there is and calls a function with each element, the oldest first. For the one reader.
+  /// Takes everything there is and calls a function with each element, the oldest first.
   func drain(_ body: (Element) -> Void) {
     var newest = head.exchange(nil, ordering: .acquiring)
     var oldest: Unmanaged<Node>?

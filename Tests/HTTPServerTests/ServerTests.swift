@@ -1,8 +1,10 @@
+import Dispatch
 import HTTP
-import HTTPServer
 import Platform
 import Synchronization
 import Testing
+
+@testable import HTTPServer
 
 private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -358,4 +360,43 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
 @Test func `shutting down without connections ends at once`() async throws {
   let server = try TestServer(loops: 2)
   await server.server.shutdown(within: .seconds(3600))
+}
+
+@Test func `connections that wait in the kernel's queue when accepting stops are still served`() async throws
+{
+  let server = try TestServer()
+  // The loop is held while clients connect, so that they can only wait in the queue.
+  let hold = DispatchSemaphore(value: 0)
+  server.execute { hold.wait() }
+  let clients = try (0..<20).map { _ in try server.client() }
+  for client in clients { try client.send(get) }
+  server.server.stopAccepting()
+  async let end: Void = server.server.shutdown(within: .seconds(60))
+  while !server.server.isEnding { await Task.yield() }
+  hold.signal()
+  for client in clients {
+    try await client.end()
+    #expect(try client.answer().content == "/a 0")
+    client.finish()
+  }
+  await end
+  #expect(throws: SystemError.self) { try server.client() }
+}
+
+@Test func `a request that comes while the server ends is still answered`() async throws {
+  let server = try TestServer()
+  let client = try server.client()
+  try client.send("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na")
+  while server.server.connectionCount == 0 { await Task.yield() }
+  server.settle()
+  async let end: Void = server.server.shutdown(within: .seconds(60))
+  while !server.server.isEnding { await Task.yield() }
+  server.settle()
+  try client.send("b")
+  try await client.end()
+  let answer = try client.answer()
+  #expect(answer.content == "/b 2")
+  #expect(answer.fields["connection"] == "close")
+  client.finish()
+  await end
 }

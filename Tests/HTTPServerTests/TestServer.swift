@@ -24,6 +24,9 @@ final class TestServer: Sendable {
 
   func client() throws -> Client { try Client(address) }
 
+  /// Runs something on the first loop.
+  func execute(_ body: @escaping @Sendable () -> Void) { loops.loops[0].execute(body) }
+
   /// Returns once every loop has turned, and so has done what was sent to it before.
   func settle() { for loop in loops.loops { loop.run {} } }
 }

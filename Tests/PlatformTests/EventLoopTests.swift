@@ -15,6 +15,14 @@ private final class Recorder: EventReceiver, @unchecked Sendable {
   init(_ loop: EventLoop) { self.loop = loop }
   func ready(_ readiness: Readiness) { onReady(readiness) }
   func deadlinePassed() { onDeadline() }
+  func loopEnded() { signal.signal() }
+
+  /// Ends the registration, and the cycles of closures that know their recorder.
+  func leave() {
+    loop.unregister(token)
+    onReady = { _ in }
+    onDeadline = {}
+  }
 }
 
 private func withLoop(_ body: (EventLoop) throws -> Void) throws {
@@ -126,7 +134,7 @@ private actor Resident {
     #expect(write(pipe.writer.number, "b", 1) == 1)
     #expect(recorder.signal.wait(timeout: .now() + 10) == .success)
     #expect(events.withLock { $0 } == 2)
-    loop.run { loop.unregister(recorder.token) }
+    loop.run { recorder.leave() }
   }
 }
 
@@ -168,7 +176,7 @@ private actor Resident {
     for _ in 0..<10 { loop.run {} }
     #expect(calls.withLock { $0.count } == 1)
     #expect(calls.withLock { $0.allSatisfy { $0 >= deadline } })
-    loop.run { loop.unregister(recorder.token) }
+    loop.run { recorder.leave() }
   }
 }
 
@@ -191,7 +199,7 @@ private actor Resident {
     #expect(recorder.signal.wait(timeout: .now() + 10) == .success)
     for _ in 0..<10 { loop.run {} }
     #expect(turns.withLock { $0 } == 5)
-    loop.run { loop.unregister(recorder.token) }
+    loop.run { recorder.leave() }
   }
 }
 
@@ -204,9 +212,27 @@ private actor Resident {
     loop.run { recorder.token = loop.register(recorder) }
   }
   #expect(weakRecorder != nil)
+  let signal = weakRecorder?.signal
   loop.stop()
   loop.join()
+  #expect(signal?.wait(timeout: .now()) == .success)
   #expect(weakRecorder == nil)
+}
+
+@Test func `work for a loop that has ended is let go`() throws {
+  final class Guest: Sendable {}
+  let loop = try EventLoop()
+  loop.stop()
+  loop.join()
+  weak var weakGuest: Guest?
+  do {
+    let guest = Guest()
+    weakGuest = guest
+    loop.execute {
+      withExtendedLifetime((guest, loop)) { _ = Issue.record("work ran on a loop that has ended") }
+    }
+  }
+  #expect(weakGuest == nil)
 }
 
 @Test func `a group has the loops it was asked for`() throws {

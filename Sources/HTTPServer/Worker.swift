@@ -23,7 +23,7 @@ final class Worker: @unchecked Sendable {
   var output: [UInt8] = []
   /// What a filter made of them.
   var wire: [UInt8] = []
-  /// The request of the connection at work.
+  /// Storage for the request of the connection at work.
   var request = Request()
   var ids = RequestIDGenerator()
 

@@ -1,0 +1,135 @@
+internal import HTTP
+internal import Platform
+internal import Synchronization
+
+/// The way in: from the socket through the filter and the parser to the handler.
+extension Connection {
+  /// As much output is collected before it is offered to the network; what the client leaves unread stays below this and
+  /// one answer.
+  private static let outputThreshold = 16_384
+  /// So many reads are made before other connections have their turn.
+  private static let readsPerTurn = 4
+
+  /// Reads and parses until there is nothing more, or something must happen first.
+  func pump() {
+    var reads = 0
+    while machine.wantsInput || machine.dropsInput {
+      if machine.wantsInput, !unread.isEmpty {
+        var octets: [UInt8] = []
+        swap(&octets, &unread)
+        process(octets.span)
+        continue
+      }
+      guard isReadable else { break }
+      reads += 1
+      guard reads <= Self.readsPerTurn else { return worker.loop.runAgain(token) }
+      read()
+    }
+    if worker.state.isEnding.load(ordering: .relaxed) {
+      perform(machine.step(.shutDown, now: worker.loop.now))
+    }
+  }
+
+  private func read() {
+    // The loop's buffer is taken out while its octets are in use; nothing else reads meanwhile.
+    var buffer: [UInt8] = []
+    swap(&buffer, &worker.input)
+    defer { swap(&buffer, &worker.input) }
+    switch socket.receive(into: &buffer) {
+    case .bytes(0):
+      isReadable = false
+      inputEnded()
+    case .bytes(let count):
+      // A short read has emptied the socket, and the next octet is a new edge (epoll(7)): no second read to hear so.
+      if count < buffer.count && !endIsNear { isReadable = false }
+      receive(buffer.span.extracting(0..<count))
+    case .wouldBlock:
+      isReadable = false
+    case .failed:
+      close()
+    }
+  }
+
+  private func inputEnded() {
+    perform(machine.step(.inputEnded, now: worker.loop.now))
+    flush()
+  }
+
+  private func receive(_ octets: Span<UInt8>) {
+    if machine.dropsInput {
+      return perform(machine.step(.dropped(octets.count), now: worker.loop.now))
+    }
+    guard let filter else { return process(octets) }
+    var plain: [UInt8] = []
+    swap(&plain, &worker.plain)
+    let state = filter.receive(octets, plain: &plain, wire: &worker.wire)
+    if !plain.isEmpty { process(plain.span) }
+    plain.removeAll(keepingCapacity: true)
+    swap(&plain, &worker.plain)
+    switch state {
+    case .open: flush()
+    case .ended: inputEnded()
+    case .failed:
+      _ = machine.step(.answered(.linger), now: worker.loop.now)
+      flush()
+    }
+  }
+
+  /// Parses octets and hands requests over, until one is deferred, the client leaves too much unread, or they end.
+  private func process(_ input: Span<UInt8>) {
+    guard machine.wantsInput else { return keep(input, from: 0) }
+    // Into the loop's storage, or, where a request began in an earlier turn, into that request's.
+    var request = Request()
+    let isContinued = parser.phase != .idle
+    if isContinued { swap(&request, &partial) } else { swap(&request, &worker.request) }
+    var offset = 0
+    parsing: while machine.wantsInput {
+      switch parser.parse(input, from: &offset, into: &request) {
+      case .complete:
+        handle(request, inputFollows: offset < input.count)
+        if worker.output.count >= Self.outputThreshold { flush() }
+        if offset == input.count { break parsing }
+      case .incomplete:
+        _ = machine.step(.parsed(parser.phase), now: worker.loop.now)
+        if parser.expectsContinue {
+          worker.output.append(contentsOf: "HTTP/1.1 100 Continue\r\n\r\n".utf8)
+          parser.continueWasSent()
+        }
+        break parsing
+      case .failed(let failure):
+        refuse(RequestFailure(failure), parser.hasHead ? request : nil)
+        break parsing
+      }
+    }
+    if parser.phase != .idle, machine.wantsInput {
+      // The rest is still to come: what there is goes with the connection.
+      swap(&request, &partial)
+    } else if !isContinued {
+      // The loop's storage is used again. Another is let go: an idle connection keeps none.
+      swap(&request, &worker.request)
+    }
+    if offset < input.count { keep(input, from: offset) }
+    flush()
+  }
+
+  /// Keeps what cannot be parsed now, unless nothing will be parsed any more.
+  private func keep(_ input: Span<UInt8>, from offset: Int) {
+    switch machine.phase {
+    case .ending, .lingering, .closed: break
+    case .opened, .idle, .head, .content, .handling:
+      unread.append(contentsOf: input.extracting(offset..<input.count))
+    }
+  }
+
+  private func handle(_ request: borrowing Request, inputFollows: Bool) {
+    let now = worker.loop.now
+    _ = machine.step(.request, now: now)
+    let id = RequestID(of: request, or: &worker.ids)
+    let framing = AnswerFraming(isHead: request.method == .head, clientCloses: request.closesConnection)
+    // A client that goes on sending after it said `close` is read on, as its answer would be lost else.
+    mayStillSend = inputFollows || isReadable
+    var exchange = Exchange(requestID: id, now: now, framing: framing, connection: self)
+    worker.handler.handle(request, &exchange)
+    if exchange.state == .open { answerUnanswered(id, framing) }
+  }
+}

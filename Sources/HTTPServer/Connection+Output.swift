@@ -1,0 +1,105 @@
+internal import HTTP
+internal import Platform
+internal import Synchronization
+
+/// The way out: answers into the loop's output, and the output through the filter to the socket.
+extension Connection {
+  func answer(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
+    let closing = response.closesConnection || framing.clientCloses || isDraining
+    guard response.appendLines(to: &worker.output) else {
+      return answer(PreparedResponse(response), requestID, framing)
+    }
+    worker.appendServerLines(requestID, closing: closing)
+    if !framing.isHead { worker.output.append(contentsOf: response.content) }
+    answered(closing, framing)
+  }
+
+  func answer(_ response: PreparedResponse, _ requestID: RequestID, _ framing: AnswerFraming) {
+    let closing = response.closesConnection || framing.clientCloses || isDraining
+    response.appendLines(to: &worker.output)
+    worker.appendServerLines(requestID, closing: closing)
+    if !framing.isHead { worker.output.append(contentsOf: response.content) }
+    answered(closing, framing)
+  }
+
+  private func answered(_ closing: Bool, _ framing: AnswerFraming) {
+    let ending: ConnectionMachine.Ending =
+      !closing ? .keepAlive : framing.clientCloses && !mayStillSend ? .close : .linger
+    _ = machine.step(.answered(ending), now: worker.loop.now)
+  }
+
+  private var isDraining: Bool { worker.state.isDraining.load(ordering: .relaxed) }
+
+  /// Answers what is no request, or no request any more, and ends the connection.
+  ///
+  /// - Parameter request: the request, where its head is whole.
+  func refuse(_ failure: RequestFailure, _ request: Request?) {
+    let id =
+      if let request { RequestID(of: request, or: &worker.ids) } else { RequestID(from: &worker.ids) }
+    var response = worker.handler.refusal(failure, requestID: id)
+    response.closesConnection = true
+    answer(response, id, AnswerFraming(isHead: false, clientCloses: false))
+  }
+
+  /// Answers in place of a handler that did not.
+  func answerUnanswered(_ requestID: RequestID, _ framing: AnswerFraming) {
+    var response = worker.handler.refusal(.unanswered, requestID: requestID)
+    response.closesConnection = true
+    answer(response, requestID, framing)
+  }
+
+  // MARK: Output
+
+  /// Offers the output to the network, with one call where it fits.
+  func flush() {
+    guard token != .none else {
+      worker.output.removeAll(keepingCapacity: true)
+      return
+    }
+    if let filter {
+      filter.send(worker.output, wire: &worker.wire)
+      worker.output.removeAll(keepingCapacity: true)
+      if machine.phase == .ending, !isFinished {
+        isFinished = true
+        filter.finish(wire: &worker.wire)
+      }
+      swap(&worker.wire, &worker.output)
+    }
+    var progress = false
+    if !unsent.isEmpty || !worker.output.isEmpty {
+      switch send() {
+      case .bytes(let count): progress = count > 0
+      case .wouldBlock: break
+      case .failed: return close()
+      }
+    }
+    perform(machine.step(.flushed(progress: progress, isEmpty: unsent.isEmpty), now: worker.loop.now))
+  }
+
+  /// Sends as much as goes and keeps the rest.
+  private func send() -> StreamSocket.Transfer {
+    if !unsent.isEmpty {
+      unsent.append(contentsOf: worker.output)
+      worker.output.removeAll(keepingCapacity: true)
+      let result = socket.send(unsent, from: unsentStart)
+      if case .bytes(let count) = result {
+        unsentStart += count
+        if unsentStart == unsent.count {
+          unsent = []
+          unsentStart = 0
+        }
+      }
+      return result
+    }
+    let result = socket.send(worker.output)
+    let sent = if case .bytes(let count) = result { count } else { 0 }
+    if sent < worker.output.count { unsent = Array(worker.output[sent...]) }
+    worker.output.removeAll(keepingCapacity: worker.output.capacity <= 262_144)
+    return result
+  }
+
+  func finishWriting() {
+    socket.finishWriting()
+    unread = []
+  }
+}

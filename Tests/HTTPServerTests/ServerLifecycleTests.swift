@@ -1,0 +1,168 @@
+import Dispatch
+import HTTP
+import Platform
+import Testing
+
+@testable import HTTPServer
+
+private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
+
+@Test func `connections beyond the limit are told so, and there is room again when one ends`() async throws {
+  let server = try TestServer(limits: ServerLimits(connections: 2))
+  let first = try server.client()
+  try first.send(get)
+  #expect(try first.answer().status == 200)
+  var second: Client? = try server.client()
+  try second?.send(get)
+  #expect(try second?.answer().status == 200)
+  #expect(server.server.connectionCount == 2)
+  let third = try server.client()
+  try third.send(get)
+  let refusal = try third.answer()
+  #expect(refusal.status == 503)
+  #expect(refusal.content == "overloaded")
+  #expect(refusal.fields["connection"] == "close")
+  third.finish()
+  #expect(try third.readToEnd() == "")
+  // Those that are in go on.
+  try first.send(get)
+  #expect(try first.answer().status == 200)
+  second = nil
+  while server.server.connectionCount > 1 { await Task.yield() }
+  let fourth = try server.client()
+  try fourth.send(get)
+  #expect(try fourth.answer().status == 200)
+}
+
+@Test func `IPv6 and IPv4 clients are served on one socket`() throws {
+  let server = try TestServer(loops: 2, host: "::")
+  for text in ["127.0.0.1", "::1"] {
+    let client = try Client(SocketAddress(try #require(IPAddress(text)), port: server.address.port))
+    try client.send("GET /peer HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(try client.answer().content == text)
+  }
+}
+
+@Test func `every loop of a group serves`() throws {
+  let server = try TestServer(loops: 3)
+  let clients = try (0..<60).map { _ in try server.client() }
+  for client in clients { try client.send(get) }
+  for client in clients { #expect(try client.answer().content == "/a 0") }
+}
+
+@Test func `a taken port is refused unless it is shared`() throws {
+  let server = try TestServer(loops: 2)
+  let loops = try EventLoopGroup(count: 2)
+  defer { loops.shutdown() }
+  let rival = Server(.address(server.address), loops: loops, handler: TestHandler())
+  let error = #expect(throws: SystemError.self) { try rival.start() }
+  #expect(error?.isAddressInUse == true)
+  let friend = Server(.address(server.address, sharesPort: true), loops: loops, handler: TestHandler())
+  #expect(try friend.start() == server.address)
+}
+
+@Test func `an inherited socket is served by all loops`() throws {
+  let loops = try EventLoopGroup(count: 2)
+  defer { loops.shutdown() }
+  let socket = try ListeningSocket(
+    address: SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0), sharesPort: false)
+  let expected = try socket.boundAddress()
+  let number = try socket.duplicate().release()
+  let server = Server(.inherited(descriptor: number), loops: loops, handler: TestHandler())
+  #expect(try server.start() == expected)
+  let clients = try (0..<20).map { _ in try Client(expected) }
+  for client in clients { try client.send(get) }
+  for client in clients { #expect(try client.answer().content == "/a 0") }
+}
+
+@Test func `while draining, answers say that the connection closes, and new ones are still taken`() throws {
+  let server = try TestServer()
+  let client = try server.client()
+  try client.send(get)
+  #expect(try client.answer().fields["connection"] == nil)
+  server.server.beginDrain()
+  let newcomer = try server.client()
+  for client in [client, newcomer] {
+    try client.send(get)
+    #expect(try client.answer().fields["connection"] == "close")
+    client.finish()
+    #expect(try client.readToEnd() == "")
+  }
+}
+
+@Test func `shutting down finishes what runs and closes what is idle`() async throws {
+  let server = try TestServer(loops: 2)
+  let idle = try server.client()
+  try idle.send(get)
+  #expect(try idle.answer().status == 200)
+  let busy = try server.client()
+  try busy.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
+  let responder = await server.handler.nextResponder()
+  async let end: Void = server.server.shutdown(within: .seconds(60))
+  try await idle.end()
+  #expect(try idle.readToEnd() == "")
+  while (try? server.client()) != nil { await Task.yield() }
+  #expect(server.server.connectionCount == 1)
+  responder.respond(Response(status: .ok, content: Array("done".utf8)))
+  let answer = try busy.answer()
+  #expect(answer.content == "done")
+  #expect(answer.fields["connection"] == "close")
+  busy.finish()
+  await end
+  #expect(server.server.connectionCount == 0)
+}
+
+@Test func `shutting down ends at its time, whatever runs`() async throws {
+  let server = try TestServer()
+  let client = try server.client()
+  try client.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
+  let responder = await server.handler.nextResponder()
+  await server.server.shutdown(within: .milliseconds(10))
+  #expect(try client.readToEnd() == "")
+  responder.respond(Response(status: .ok))
+  server.settle()
+}
+
+@Test func `shutting down without connections ends at once`() async throws {
+  let server = try TestServer(loops: 2)
+  await server.server.shutdown(within: .seconds(3600))
+}
+
+@Test func `connections that wait in the kernel's queue when accepting stops are still served`() async throws
+{
+  let server = try TestServer()
+  // The loop is held while clients connect, so that they can only wait in the queue.
+  let hold = DispatchSemaphore(value: 0)
+  server.execute { hold.wait() }
+  let clients = try (0..<20).map { _ in try server.client() }
+  for client in clients { try client.send(get) }
+  server.server.stopAccepting()
+  async let end: Void = server.server.shutdown(within: .seconds(60))
+  while !server.server.isEnding { await Task.yield() }
+  hold.signal()
+  for client in clients {
+    try await client.end()
+    #expect(try client.answer().content == "/a 0")
+    client.finish()
+  }
+  await end
+  #expect(throws: SystemError.self) { try server.client() }
+}
+
+@Test func `a request that comes while the server ends is still answered`() async throws {
+  let server = try TestServer()
+  let client = try server.client()
+  try client.send("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na")
+  while server.server.connectionCount == 0 { await Task.yield() }
+  server.settle()
+  async let end: Void = server.server.shutdown(within: .seconds(60))
+  while !server.server.isEnding { await Task.yield() }
+  server.settle()
+  try client.send("b")
+  try await client.end()
+  let answer = try client.answer()
+  #expect(answer.content == "/b 2")
+  #expect(answer.fields["connection"] == "close")
+  client.finish()
+  await end
+}

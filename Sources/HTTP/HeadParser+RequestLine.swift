@@ -1,8 +1,7 @@
 /// The request line: method, target and version (RFC 9112 §3).
 extension HeadParser {
   /// RFC 9112 §3: `method SP request-target SP HTTP-version`, single spaces, nothing else.
-  func parseRequestLine(_ head: Span<UInt8>, _ line: Range<Int>, into request: inout Request) -> Bool
-  {
+  func parseRequestLine(_ head: Span<UInt8>, _ line: Range<Int>, into request: inout Request) -> Bool {
     var i = line.lowerBound
     while i < line.upperBound, OctetSet.token.contains(head[i]) { i += 1 }
     guard i > line.lowerBound, i < line.upperBound, head[i] == 0x20 else { return false }

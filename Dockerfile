@@ -22,7 +22,6 @@ RUN apt-get update -qq \
 COPY --from=build /out/callgate /usr/local/bin/callgate
 USER 10001:10001
 WORKDIR /tmp
-ENV PORT=8080
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s CMD ["/usr/local/bin/callgate", "healthcheck"]

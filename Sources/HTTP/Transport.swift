@@ -92,6 +92,11 @@ public struct TransportError: Error, Sendable {
   }
 }
 
+extension TransportError: CustomStringConvertible {
+  /// For operators.
+  public var description: String { "\(reason.rawValue): \(detail)" }
+}
+
 /// Sends requests to other servers. The one seam to the network: everything above it runs against any implementation.
 public protocol HTTPTransport: Sendable {
   /// Sends a request once and returns the whole response, whatever its status. Redirects are not followed.

@@ -16,6 +16,7 @@ final class Listener: EventReceiver, @unchecked Sendable {
   private let worker: Worker
   private let readiness: Readiness
   private let refusalLimit: Int
+  private let firstKeptDescriptor: Int
   private var token = EventToken.none
   /// A descriptor kept back, to be able to take and drop a connection when there is no other.
   private var reserve: Descriptor?
@@ -28,6 +29,9 @@ final class Listener: EventReceiver, @unchecked Sendable {
     self.worker = worker
     readiness = isShared ? [.read, .exclusive] : .read
     refusalLimit = max(1, Self.refusalsAtATime / loopCount)
+    // Where the limit cannot be read, accepting itself will say when it is reached.
+    let descriptors = (try? ProcessSetup.descriptorLimit().soft) ?? .max
+    firstKeptDescriptor = ServerLimits.firstKeptDescriptor(of: descriptors)
     reserve = Descriptor.spare()
   }
 
@@ -77,6 +81,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
       case .none:
         return
       case .connection(let client, let peer):
+        // Dropped unanswered, by its scope's end: an answer would need the descriptor for seconds.
+        guard client.descriptor.number < firstKeptDescriptor else { return rest() }
         admit(client, peer, isFull: isFull)
       case .failed(let error):
         if error.isOutOfDescriptors { refuseOne() }

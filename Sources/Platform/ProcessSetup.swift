@@ -34,6 +34,14 @@ public enum ProcessSetup {
     return try descriptorLimit()
   }
 
+  /// Opens `/dev/null` in place of standard input, output and error where they are closed. To be called first.
+  public static func openStandardDescriptors() { callgate_open_standard_descriptors() }
+
+  /// Keeps keys and tokens out of core files and from other processes of the same user.
+  public static func protectMemory() throws(SystemError) {
+    guard callgate_protect_memory() == 0 else { throw SystemError(operation: "prctl", code: errno) }
+  }
+
   /// Makes writing to a closed connection an error instead of the end of the process.
   public static func ignoreBrokenPipes() { _ = callgate_ignore_sigpipe() }
 

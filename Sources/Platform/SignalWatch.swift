@@ -11,6 +11,7 @@ import Synchronization
 public final class SignalWatch: @unchecked Sendable {
   private struct State {
     var isEnding = false
+    var interrupts = 0
     var insist: (@Sendable () -> Void)?
   }
 
@@ -42,12 +43,13 @@ public final class SignalWatch: @unchecked Sendable {
 
   private func received(_ number: Int32) {
     let action: (@Sendable () -> Void)? = state.withLock { state in
-      guard state.isEnding else {
+      if number == SIGINT { state.interrupts += 1 }
+      if !state.isEnding {
         state.isEnding = true
         ending.signal()
-        return nil
       }
-      return number == SIGINT ? state.insist : nil
+      // One SIGINT after a supervisor's SIGTERM changes nothing either.
+      return number == SIGINT && state.interrupts > 1 ? state.insist : nil
     }
     action?()
   }

@@ -16,11 +16,11 @@ struct HealthcheckCommand: ParsableCommand {
   var port: UInt16?
 
   func run() throws {
-    let fromEnvironment = ProcessInfo.processInfo.environment["PORT"].flatMap(UInt16.init)
-    let url = "http://127.0.0.1:\(port ?? fromEnvironment ?? 8080)/livez"
+    let url = "http://127.0.0.1:\(try portToAsk())/livez"
     let failure: String? = Blocker.run {
       do {
-        let transport = try CurlTransport()
+        // Loopback: a proxy has no part in it, so a malformed proxy variable does not matter here.
+        let transport = try CurlTransport(TransportSettings(proxies: .direct))
         let answer = try await transport.send(OutboundRequest(method: .get, url: url, timeout: .seconds(2)))
         await transport.shutdown()
         return answer.status == 200 ? nil : "status \(answer.status)"
@@ -32,5 +32,15 @@ struct HealthcheckCommand: ParsableCommand {
       Output.message("callgate: \(url): \(failure)")
       throw ExitStatus.unavailable.exit
     }
+  }
+
+  private func portToAsk() throws -> UInt16 {
+    if let port { return port }
+    guard let text = ProcessInfo.processInfo.environment["PORT"], !text.isEmpty else { return 8080 }
+    guard let port = UInt16(text) else {
+      Output.message("callgate: PORT: \(text.debugDescription) is no port; set it to 1–65535, or use --port")
+      throw ExitStatus.configuration.exit
+    }
+    return port
   }
 }

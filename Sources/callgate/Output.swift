@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// The two streams of a command: data on stdout, messages on stderr, one line each. No colours, so there is nothing
 /// for `NO_COLOR` to turn off.
@@ -16,13 +17,10 @@ enum Output {
   static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
   private static func write(_ bytes: [UInt8], to descriptor: Int32) {
-    var bytes = bytes
-    while !bytes.isEmpty {
-      let count = unsafe Glibc.write(descriptor, bytes, bytes.count)
-      if count < 0, errno == EINTR { continue }
-      // A reader that went away wants no more; there is nobody left to tell.
-      guard count > 0 else { return }
-      bytes.removeFirst(count)
-    }
+    guard !StandardOutput.write(bytes, to: descriptor), descriptor == STDOUT_FILENO else { return }
+    // What was to be printed may exist nowhere else: a new key, a token. Nobody must take this for success.
+    let error = errno
+    message("callgate: cannot write to standard output: \(SystemError(operation: "write", code: error))")
+    exit(ExitStatus.internal.rawValue)
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Gateway
 import Glibc
 import JOSE
@@ -34,7 +35,12 @@ struct ServeCommand: ParsableCommand {
   @Flag(help: "Runs against an emulated Talkdesk on this machine: no account, no network, anyone may call.")
   var sandbox = false
 
+  /// Below this there is no room for clients beside what the process itself opens.
+  private static let fewestDescriptors = 64
+
   func run() throws {
+    ProcessSetup.openStandardDescriptors()
+    let inherited = try InheritedSocket.descriptor(ProcessInfo.processInfo.environment)
     // Before any thread is made, so that every one inherits it.
     let signals = SignalWatch()
     ProcessSetup.ignoreBrokenPipes()
@@ -45,11 +51,19 @@ struct ServeCommand: ParsableCommand {
       throw ExitStatus.configuration.exit
     }
     do {
+      try ProcessSetup.protectMemory()
       let descriptors = try ProcessSetup.raiseDescriptorLimit()
+      guard descriptors.soft >= Self.fewestDescriptors else {
+        Output.message(
+          "callgate: only \(descriptors.soft) descriptors may be open: allow at least \(Self.fewestDescriptors) (ulimit -n)"
+        )
+        throw ExitStatus.configuration.exit
+      }
       let talkdesk = sandbox ? try LocalTalkdesk.start() : nil
       if let talkdesk { configuration.talkdesk.upstream = try Self.upstream(of: talkdesk) }
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
+        inherited: inherited,
         front: { gateway in
           talkdesk.map { SandboxFront(emulator: $0.server.emulator, gateway: gateway) } ?? gateway
         },
@@ -60,7 +74,8 @@ struct ServeCommand: ParsableCommand {
         }
       }.get()
       let address = try service.start()
-      Output.line("callgate: listening on http://\(address)")
+      // A reader that is gone, or a full disk, is no reason not to serve.
+      _ = StandardOutput.write(Array("callgate: listening on http://\(address)\n".utf8))
       service.startLog()
       wait(for: signals, toEnd: service, and: talkdesk)
     } catch let error as Service.StartError {

@@ -22,5 +22,12 @@ int callgate_processor_count(void);
 int callgate_get_descriptor_limit(unsigned long *soft, unsigned long *hard);
 int callgate_set_descriptor_limit(unsigned long soft, unsigned long hard);
 
+/// Opens /dev/null in place of standard input, output and error where they are closed, or the next socket would
+/// take their number and be written to as if it were a terminal.
+void callgate_open_standard_descriptors(void);
+
+/// No core file and no reading of this process's memory by its user's other processes (setrlimit(2), prctl(2)).
+int callgate_protect_memory(void);
+
 /// Makes SIGPIPE harmless: writes to a closed connection return EPIPE instead of ending the process.
 int callgate_ignore_sigpipe(void);

@@ -1,3 +1,5 @@
+internal import Upstream
+
 /// Loads the configuration: defaults, then the YAML file, then the environment, then flags, each going before the
 /// one ahead of it. Opens files only through what it is given, and no network.
 public enum ConfigurationLoader {
@@ -54,6 +56,7 @@ extension ConfigurationBuilder {
   /// Builds the configuration, or throws every problem.
   mutating func build() throws(ConfigurationErrors) -> LoadedConfiguration {
     judgePlatform()
+    judgeProxy()
     let listen = listen()
     let admin = admin(beside: listen)
     let callers = callers()
@@ -81,6 +84,19 @@ extension ConfigurationBuilder {
         Refusal(
           "says this is Heroku, and --sandbox lets everybody in",
           "set Talkdesk's credential and leave --sandbox out"))
+    }
+  }
+
+  /// Upstream goes through the proxy the environment names, as with curl; a malformed one would only show at the first
+  /// token.
+  private mutating func judgeProxy() {
+    guard purpose.needsCredential else { return }
+    do throws(ProxySettings.Malformed) {
+      _ = try ProxySettings(environment: sources.environment)
+    } catch {
+      problems.add(
+        .variable(error.variable), nil,
+        Refusal("is \(error.problem)", "correct it, or unset it to go without a proxy"))
     }
   }
 

@@ -34,6 +34,7 @@ final class Health: Sendable {
       "checks": [
         "configuration": ["status": "pass"],
         "process": ["status": isDraining ? "fail" : "pass"],
+        "key": ["status": status.scopes.contains(where: \.isRefused) ? "warn" : "pass"],
         "talkdesk_id": [
           "status": status.isWell ? "pass" : "warn", "scopes": .array(status.scopes.map(Self.check)),
         ],
@@ -60,5 +61,12 @@ final class Health: Sendable {
     seconds("token_expires_in_seconds", scope.expiresIn)
     seconds("cool_down_seconds", scope.coolDown?.remaining)
     return .object(check)
+  }
+}
+
+extension TokenSourceStatus.Scope {
+  /// Whether Talkdesk ID refused the credential when it was last asked.
+  fileprivate var isRefused: Bool {
+    if case .failure(.refused) = lastRequest?.outcome { true } else { false }
   }
 }

@@ -136,7 +136,8 @@ extension Gateway {
       return answer(&vending, token, statuses, at: clock.now)
     } catch {
       vending.generation.decider.ledger.giveBack(grant.receipts, at: Instant(clock.unixTime))
-      vending.record.upstreamStatus = error.cause?.status
+      // A cool-down asked nobody.
+      if case .exchangeFailed(let cause, _) = error { vending.record.upstreamStatus = cause.status }
       return refuse(&vending, Problem(error))
     }
   }

@@ -1,5 +1,6 @@
 // The public server's handler: from a request to exactly one answer, and for vending exactly one audit record.
 
+internal import Gate
 public import HTTP
 public import HTTPServer
 internal import JSON
@@ -49,10 +50,12 @@ public final class Gateway: RequestHandler {
     case (.unknown, _):
       refuse(Problem(.notFound, "No endpoint has this path."), &exchange)
     case (_, .options):
+      auditOtherMethod(route, nil, exchange)
       exchange.respond(Response(status: .noContent, fields: ["Allow": route.allowed]))
     default:
       var problem = Problem(.methodNotAllowed, "Use one of: \(route.allowed).")
       problem.responseFields.append("Allow", route.allowed)
+      auditOtherMethod(route, problem.code, exchange)
       refuse(problem, &exchange)
     }
   }
@@ -70,6 +73,15 @@ public final class Gateway: RequestHandler {
       case .unanswered: Problem(.internal, "The request was dropped without an answer.")
       }
     return problem.response(requestID: requestID)
+  }
+
+  /// Requests with another method to the paths that vend are audited, too: every request to them has its line.
+  private func auditOtherMethod(_ route: Route, _ code: Problem.Code?, _ exchange: borrowing Exchange) {
+    guard route.vends else { return }
+    var record = AuditRecord(action: .access, requestID: exchange.requestID, address: exchange.peer.address)
+    record.outcome = code == nil ? .allow : .deny
+    record.code = code
+    audit.append(record, since: exchange.now, lane: exchange.loopIndex)
   }
 
   private func refuse(_ problem: Problem, _ exchange: inout Exchange) {

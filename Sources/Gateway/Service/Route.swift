@@ -33,6 +33,14 @@ enum Route {
     }
   }
 
+  /// Whether tokens are vended here.
+  var vends: Bool {
+    switch self {
+    case .access, .token: true
+    default: false
+    }
+  }
+
   /// The methods a route knows, for `Allow` (RFC 9110 §10.2.1).
   var allowed: String {
     switch self {

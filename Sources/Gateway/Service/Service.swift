@@ -52,10 +52,11 @@ public final class Service: Sendable {
   ///   - configuration: Loaded for serving. Its upstream must be there.
   ///   - front: Puts something in front of the gateway's handler, as the sandbox does.
   ///   - loops: The loops to run on.
+  ///   - inherited: A listening descriptor to take over instead of binding the configured address.
   ///   - descriptorLimit: How many descriptors the process may open; connections are capped to fit it.
   ///   - write: Writes to stdout; see `LogSink`.
   public init(
-    configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int,
+    configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: Int32? = nil,
     front: (any RequestHandler) -> any RequestHandler = { $0 },
     write: @escaping @Sendable ([UInt8]) -> Bool
   ) throws(StartError) {
@@ -71,7 +72,9 @@ public final class Service: Sendable {
       clock: clock)
 
     do {
-      transport = try CurlTransport()
+      // The sandbox is on this machine, whatever proxy leads out of it.
+      transport = try CurlTransport(
+        TransportSettings(proxies: configuration.purpose == .sandbox ? .direct : nil))
       tokens = TokenSource(
         talkdeskID: try TalkdeskID(upstream, transport: transport, clock: clock),
         policy: TokenPolicy(configuration.tokens), time: clock, observer: TokenLog(log: log))
@@ -95,9 +98,10 @@ public final class Service: Sendable {
     let fitting = ServerLimits.connections(fitting: descriptorLimit)
     cappedConnections = fitting < limits.connections ? fitting : nil
     limits.connections = min(limits.connections, fitting)
-    server = Server(
-      .address(address, sharesPort: configuration.listen.sharePort), limits: limits, loops: loops,
-      handler: front(gateway))
+    let source: Server.Source =
+      inherited.map { .inherited(descriptor: $0) }
+      ?? .address(address, sharesPort: configuration.listen.sharePort)
+    server = Server(source, limits: limits, loops: loops, handler: front(gateway))
   }
 
   /// Fetches what callers' tokens are verified with. To be called before `start`.

@@ -39,7 +39,10 @@ public enum TokenExchangeError: Error, Sendable {
     case .refused(let status, _), .unavailable(let status, _): status
     case .rateLimited: 429
     case .unusableReply(.status(let status)): status
-    case .unusableReply, .timedOut, .transport, .signingFailed: nil
+    // Not known to be a success: it was not read, or not HTTP.
+    case .unusableReply(.malformed), .unusableReply(.tooLarge): nil
+    case .unusableReply: 200
+    case .timedOut, .transport, .signingFailed: nil
     }
   }
 

@@ -45,13 +45,15 @@ import Testing
       #expect(try await service.ask(method, path, fields).status == status, "\(method) \(path)")
     }
     let audits = audits(try await service.end())
-    #expect(audits.count == 8)
+    #expect(audits.count == 10)
     #expect(
       audits.map { $0["code"]?.string }
-        == ["unauthenticated", "unauthenticated", nil, nil, nil, "unknown_app", nil, "unknown_app"])
+        == ["unauthenticated", "unauthenticated", nil, nil, nil, "unknown_app", nil, "unknown_app", "method_not_allowed",
+          "method_not_allowed",
+        ])
     #expect(
       audits.map { $0["decision"]?.string } == [
-        "deny", "deny", "allow", "allow", "allow", "deny", "allow", "deny",
+        "deny", "deny", "allow", "allow", "allow", "deny", "allow", "deny", "deny", "deny",
       ])
     // A probe returns no token.
     #expect(audits[4]["token_sha256"] == nil)

@@ -1,0 +1,25 @@
+import Glibc
+
+/// A listening socket that systemd opened for this process (sd_listen_fds(3)): it outlives a restart, so that no
+/// connection is refused meanwhile.
+enum InheritedSocket {
+  /// The first descriptor systemd passes.
+  private static let first: Int32 = 3
+
+  /// The descriptor, if the variables are meant for this process. Of several the first is taken.
+  ///
+  /// To be called before anything is opened: a number that was promised and not passed would soon be somebody else's.
+  static func descriptor(_ environment: [String: String]) throws -> Int32? {
+    guard environment["LISTEN_PID"].flatMap(Int32.init) == getpid(),
+      let count = environment["LISTEN_FDS"].flatMap(Int32.init), count > 0
+    else { return nil }
+    var listens: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    guard unsafe getsockopt(first, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0, listens == 1 else {
+      Output.message(
+        "callgate: LISTEN_FDS: descriptor \(first) is no listening socket; unset LISTEN_FDS to bind one")
+      throw ExitStatus.configuration.exit
+    }
+    return first
+  }
+}

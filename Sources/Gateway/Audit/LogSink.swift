@@ -47,9 +47,10 @@ public final class LogSink: Sendable {
   }
 
   /// Starts the thread that writes. To be called once.
-  public func start() {
+  /// - Parameter lossLine: Makes the line that says how many lines were lost.
+  public func start(lossLine: @escaping @Sendable (_ lost: Int) -> [UInt8]) {
     // A serial queue of its own, so that a blocked write holds up one thread and nothing else.
-    DispatchQueue(label: "callgate.log").async { self.run() }
+    DispatchQueue(label: "callgate.log").async { self.run(lossLine) }
   }
 
   /// How many lines were dropped because nobody read them.
@@ -91,7 +92,7 @@ public final class LogSink: Sendable {
     return finished.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success
   }
 
-  private func run() {
+  private func run(_ lossLine: (Int) -> [UInt8]) {
     var reported = 0
     var spares = lanes.map { _ in [UInt8]() }
     while true {
@@ -102,7 +103,7 @@ public final class LogSink: Sendable {
       waiting.store(false, ordering: .sequentiallyConsistent)
       drain(&spares)
       let lost = dropped.load(ordering: .relaxed)
-      if lost > reported, write(Self.lossLine(lost - reported)) { reported = lost }
+      if lost > reported, write(lossLine(lost - reported)) { reported = lost }
       if stopping.load(ordering: .sequentiallyConsistent) {
         drain(&spares)
         break
@@ -124,11 +125,5 @@ public final class LogSink: Sendable {
       batch.bytes.removeAll(keepingCapacity: batch.bytes.count <= Self.eager * 4)
       spares[index] = batch.bytes
     }
-  }
-
-  private static func lossLine(_ count: Int) -> [UInt8] {
-    Array(
-      #"{"log":"log","level":"warning","message":"log lines were lost because nobody read them","lost":\#(count)}"#
-        .utf8) + [0x0A]
   }
 }

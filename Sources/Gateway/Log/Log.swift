@@ -31,6 +31,13 @@ public struct Log: Sendable {
     _ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String> = [:]
   ) {
     guard level >= self.level else { return }
+    sink.append(line(level, message, values), lane: lane)
+  }
+
+  /// One event as a line.
+  func line(_ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String>)
+    -> [UInt8]
+  {
     var line: [UInt8] = []
     switch format {
     case .json:
@@ -55,6 +62,6 @@ public struct Log: Sendable {
       }
       line.append(UInt8(ascii: "\n"))
     }
-    sink.append(line, lane: lane)
+    return line
   }
 }

@@ -121,7 +121,9 @@ public final class Service: Sendable {
 
   /// Begins to write the log. Separate from `start` so that the line that says where the server listens comes first.
   public func startLog() {
-    sink.start()
+    sink.start { [log] lost in
+      log.line(.warning, "log lines were lost because nobody read them", ["lost": String(lost)])
+    }
     if let cappedConnections {
       log.write(
         .warning, "limits.connections is capped by the limit on open descriptors",

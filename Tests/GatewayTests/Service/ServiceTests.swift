@@ -48,7 +48,9 @@ import Testing
     #expect(audits.count == 10)
     #expect(
       audits.map { $0["code"]?.string }
-        == ["unauthenticated", "unauthenticated", nil, nil, nil, "unknown_app", nil, "unknown_app", "method_not_allowed",
+        == [
+          "unauthenticated", "unauthenticated", nil, nil, nil, "unknown_app", nil, "unknown_app",
+          "method_not_allowed",
           "method_not_allowed",
         ])
     #expect(

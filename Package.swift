@@ -24,6 +24,10 @@ let package = Package(
     // C libraries and shims.
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    // Linked by the library's own name: build machines have it without its -dev package.
+    .target(
+      name: "CSQLite", linkerSettings: [.linkedLibrary(":libsqlite3.so.0", .when(platforms: [.linux]))]),
     .target(name: "CLinux"),
 
     // Each target imports only targets above it.
@@ -32,6 +36,7 @@ let package = Package(
     .target(name: "JSON", swiftSettings: memorySafe),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
     .target(name: "Gate", dependencies: ["Platform"], swiftSettings: memorySafe),
+    .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
     .target(
@@ -59,6 +64,7 @@ let package = Package(
     .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
     .testTarget(name: "GateTests", dependencies: ["Gate", "Platform"], swiftSettings: strict),
+    .testTarget(name: "StoreTests", dependencies: ["Store", "Gate", "Platform"], swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON"], swiftSettings: strict),
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),

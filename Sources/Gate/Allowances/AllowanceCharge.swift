@@ -29,6 +29,9 @@ public struct AllowanceReceipt: Sendable {
   public let taken: AllowanceState
   /// Whether the rule is enforced; an audit rule's count is nothing for a caller to see.
   public let isEnforced: Bool
+  /// What to tell the caller of what is left, where that is not what follows from `taken`: others may hold or have
+  /// taken some of it. Set by a store.
+  public var told: AllowanceState?
 
   /// What is to be kept after giving it back; nil for nothing.
   public func givenBack(to state: AllowanceState?, at now: Instant) -> AllowanceState? {

@@ -50,7 +50,9 @@ public struct Grant: Sendable {
     var statuses: [AllowanceStatus] = []
     for receipt in receipts where receipt.isEnforced {
       statuses.append(
-        AllowanceStatus(rule: receipt.key.rule, count: receipt.plan.count(of: receipt.taken, at: grantedAt)))
+        AllowanceStatus(
+          rule: receipt.key.rule, count: receipt.plan.count(of: receipt.told ?? receipt.taken, at: grantedAt))
+      )
     }
     return statuses
   }

@@ -1,0 +1,67 @@
+// Tables behind locks, many so that loops seldom meet, and a way to hold several at once.
+
+internal import Synchronization
+
+/// Pages, each behind a lock of its own; an id belongs to one of them.
+final class ShardedPages<Page: Sendable>: Sendable {
+  private final class Shard: Sendable {
+    let page: Mutex<Page>
+    init(_ page: Page) { self.page = Mutex(page) }
+  }
+
+  private let shards: [Shard]
+
+  /// How many there are: a power of two.
+  static var shardCount: Int { 64 }
+
+  init(_ make: () -> Page) { shards = (0..<Self.shardCount).map { _ in Shard(make()) } }
+
+  @inline(__always) private func shard(of id: LocalID) -> Int { Int(truncatingIfNeeded: id.high >> 58) }
+
+  /// Works on the page of one id.
+  @inline(__always) func with<R: Sendable>(_ id: LocalID, _ body: (inout Page) -> R) -> R {
+    shards[shard(of: id)].page.withLock { body(&$0) }
+  }
+
+  /// Works on every page, one after the other.
+  func eachPage(_ body: (inout Page) -> Void) {
+    for shard in shards { shard.page.withLock { body(&$0) } }
+  }
+
+  /// Works on the pages of several ids while all of them are locked, in an order that cannot deadlock.
+  ///
+  /// - Parameters:
+  ///   - read: looks at the page of the id at an index; false to give up.
+  ///   - decide: is called when everything has been read; nil to give up.
+  ///   - write: is called for each index with what was decided.
+  func withAll<R: Sendable>(
+    _ ids: [LocalID], read: (inout Page, Int) -> Bool, decide: () -> R?, write: (inout Page, Int, R) -> Void
+  ) -> R? {
+    if ids.count == 1 {
+      return shards[shard(of: ids[0])].page.withLock { page in
+        guard read(&page, 0), let result = decide() else { return nil }
+        write(&page, 0, result)
+        return result
+      }
+    }
+    let order = ids.indices.sorted { shard(of: ids[$0]) < shard(of: ids[$1]) }
+    return descend(0, order, ids, read, decide, write)
+  }
+
+  /// Locks the next shard, reads its ids, goes on to the next, and writes on the way back.
+  private func descend<R: Sendable>(
+    _ start: Int, _ order: [Int], _ ids: [LocalID], _ read: (inout Page, Int) -> Bool, _ decide: () -> R?,
+    _ write: (inout Page, Int, R) -> Void
+  ) -> R? {
+    guard start < order.count else { return decide() }
+    let number = shard(of: ids[order[start]])
+    var end = start + 1
+    while end < order.count, shard(of: ids[order[end]]) == number { end += 1 }
+    return shards[number].page.withLock { page in
+      for index in order[start..<end] where !read(&page, index) { return nil }
+      guard let result = descend(end, order, ids, read, decide, write) else { return nil }
+      for index in order[start..<end] { write(&page, index, result) }
+      return result
+    }
+  }
+}

@@ -1,0 +1,85 @@
+// The name under which a store keeps an allowance: a keyed hash, so that no phone number stands in a database.
+
+internal import Gate
+
+/// 128 bits that stand for a rule and a party, the same in every process that has the store's key.
+struct StoreID: Hashable, Comparable, Sendable {
+  var high: UInt64
+  var low: UInt64
+
+  static func < (a: Self, b: Self) -> Bool { a.high != b.high ? a.high < b.high : a.low < b.low }
+
+  /// The 16 bytes, the most significant first.
+  var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(16)
+    for word in [high, low] {
+      for shift in stride(from: UInt64(56), through: 0, by: -8) {
+        bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+      }
+    }
+    return bytes
+  }
+
+  /// The 32 lower-case hex digits, which PostgreSQL reads as a `uuid`.
+  var hex: String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// Reads 16 bytes; nil for another count.
+  init?(bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+    low = bytes[8...].reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// Reads 32 hex digits, with or without the hyphens of a `uuid`; nil for anything else.
+  init?(hex text: String) {
+    let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
+    guard digits.count == 32 else { return nil }
+    var words: (UInt64, UInt64) = (0, 0)
+    for (place, digit) in digits.enumerated() {
+      let value: UInt8
+      switch digit {
+      case 0x30...0x39: value = digit - 0x30
+      case 0x61...0x66: value = digit - 0x61 + 10
+      case 0x41...0x46: value = digit - 0x41 + 10
+      default: return nil
+      }
+      if place < 16 { words.0 = words.0 << 4 | UInt64(value) } else { words.1 = words.1 << 4 | UInt64(value) }
+    }
+    self.init(high: words.0, low: words.1)
+  }
+}
+
+/// Makes the names; its key is made once per store and kept there.
+struct StoreIDMaker: Sendable {
+  private let key: (low: UInt64, high: UInt64)
+
+  init(key: StoreID) { self.key = (key.low, key.high) }
+
+  func id(of allowance: AllowanceKey) -> StoreID {
+    // A length first, so that no two pairs of texts make the same bytes.
+    let rule = Array(allowance.rule.utf8)
+    var bytes: [UInt8] = []
+    for shift in stride(from: 0, to: 32, by: 8) {
+      bytes.append(UInt8(truncatingIfNeeded: rule.count >> shift))
+    }
+    bytes += rule
+    bytes += allowance.partyText.utf8
+    let (low, high) = SipHash.hash(bytes, key: key)
+    return StoreID(high: high, low: low)
+  }
+
+  /// A new key, from the system's randomness.
+  static func newKey() -> StoreID {
+    var generator = SystemRandomNumberGenerator()
+    return StoreID(high: generator.next(), low: generator.next())
+  }
+}

@@ -1,0 +1,176 @@
+// What a ledger cannot answer at once: asking its store, and leasing more while at it.
+
+public import Gate
+
+extension AllowanceLedger {
+  /// What is kept of allowances: as the store has it, or here where there is a lease. For deciding without taking, for
+  /// `/availability`, and for requests whose view is incomplete.
+  public func states(of keys: [AllowanceKey], at now: Instant) async throws(StoreError) -> FetchedStates {
+    var states: [AllowanceKey: AllowanceLookup] = [:]
+    var missing: [AllowanceKey] = []
+    for key in keys {
+      switch backing {
+      case .exact(let memory): states[key] = memory.state(memory.id(of: key)).map { .state($0) } ?? .unused
+      case .leased(_, let book):
+        if let told = book.toldState(book.id(of: key), at: now) {
+          states[key] = .state(told)
+        } else {
+          missing.append(key)
+        }
+      }
+    }
+    if case .leased(let store, let book) = backing, !missing.isEmpty {
+      for (key, state) in zip(missing, try await store.states(of: missing)) {
+        book.note(book.id(of: key), state, at: now)
+        states[key] = state.map { .state($0) } ?? .unused
+      }
+    }
+    return FetchedStates(states)
+  }
+
+  /// Takes all charges of a request or none: from leases where there are some, and from the store. `unavailable` when
+  /// the store fails.
+  public func take(_ charges: [AllowanceCharge], at now: Instant) async -> ChargeOutcome {
+    let ids = charges.map { id(of: $0.key) }
+    if let outcome = take(charges, ids, at: now) { return outcome }
+    guard case .leased(let store, let book) = backing else { preconditionFailure("memory answers at once") }
+    let (here, wishes) = book.takeEach(charges, ids, at: now)
+    let rest = charges.indices.filter { here[$0] == nil }
+    let asked = rest.map { charges[$0] }
+    let wished = rest.map { wishes[$0] }
+    let share = book.settings.share
+    do throws(StoreError) {
+      let said = try await store.update(asked.map(\.key)) { states in
+        Self.take(asked, wished, share: share, from: states, at: now)
+      }
+      switch said.outcome {
+      case .taken(let receipts):
+        var next = 0
+        var all = here
+        for (place, index) in rest.enumerated() {
+          guard next < receipts.count, receipts[next].key == asked[place].key else {
+            book.note(ids[index], said.seen[place], at: now, ends: wished[place].extra > 0)
+            continue
+          }
+          let receipt = receipts[next]
+          all[index] = receipt
+          await keep(ids[index], receipt, through: said.kept[next], size: wished[place].extra, at: now)
+          next += 1
+        }
+        return .taken(all.compactMap { $0 })
+      case .refused(let place, let state):
+        for (other, index) in rest.enumerated() where other != place && wished[other].extra > 0 {
+          book.settle(ids[index])
+        }
+        book.note(ids[rest[place]], state, at: now, ends: wished[place].extra > 0)
+        await giveBack(here.compactMap { $0 }, at: now)
+        return .refused(index: rest[place], state: state)
+      case .unavailable: preconditionFailure("a store throws")
+      }
+    } catch {
+      for (place, index) in rest.enumerated() where wished[place].extra > 0 { book.settle(ids[index]) }
+      await giveBack(here.compactMap { $0 }, at: now)
+      return .unavailable
+    }
+  }
+
+  /// What a store is asked for a request: the charges, and more of those that are worth leasing.
+  private struct Said: Sendable {
+    var outcome: ChargeOutcome
+    /// For each receipt, what the store keeps: what was taken, and the lease.
+    var kept: [AllowanceState] = []
+    /// For each charge, what the store had.
+    var seen: [AllowanceState?]
+  }
+
+  private static func take(
+    _ charges: [AllowanceCharge], _ wishes: [LeaseBook.Wish], share: Int64, from kept: [AllowanceState?],
+    at now: Instant
+  ) -> AllowanceUpdate<Said> {
+    // Scraps go back first, also where the request is then refused: what it is told to wait for is counted from there.
+    var states = kept
+    var writes = [AllowanceWrite](repeating: .keep, count: charges.count)
+    for index in charges.indices {
+      guard let scrap = wishes[index].scrap, states[index] == scrap.through else { continue }
+      states[index] = scrap.from
+      writes[index] = AllowanceWrite(replacing: kept[index], by: scrap.from, of: charges[index].plan)
+    }
+    var said = Said(outcome: charges.take(from: states, at: now), seen: states)
+    if case .taken(let receipts) = said.outcome {
+      var next = 0
+      for index in charges.indices {
+        guard next < receipts.count, receipts[next].key == charges[index].key else { continue }
+        let plan = charges[index].plan
+        let taken = receipts[next].taken
+        let through =
+          lease(plan, upTo: wishes[index].extra, share: share, from: taken, at: now)?.state ?? taken
+        said.kept.append(through)
+        writes[index] = .put(through, expiry: plan.expiry(of: through))
+        next += 1
+      }
+    }
+    return AllowanceUpdate(writes: writes, result: said)
+  }
+
+  /// As much of what is left as a lease may have. The share leaves something for others: what someone was told to
+  /// wait for is not leased away before it comes.
+  private static func lease(
+    _ plan: AllowancePlan, upTo size: Int64, share: Int64, from state: AllowanceState?, at now: Instant
+  ) -> (state: AllowanceState, count: Int64)? {
+    guard size > 0 else { return nil }
+    return plan.take(upTo: min(size, plan.count(of: state, at: now).remaining / share), from: state, at: now)
+  }
+
+  /// Puts what was leased with a receipt into the book.
+  private func keep(
+    _ id: LocalID, _ receipt: AllowanceReceipt, through: AllowanceState, size: Int64, at now: Instant
+  ) async {
+    guard case .leased(_, let book) = backing else { return }
+    guard size > 0 else { return book.renew(id, through) }
+    guard receipt.taken < through else { return book.settle(id, quietUntil: Self.later(now)) }
+    let owner = Lease.Owner(key: receipt.key, plan: receipt.plan)
+    if let rest = book.add(id, owner, from: receipt.taken, through: through, size: size, at: now) {
+      await giveUp([rest], at: now)
+    }
+  }
+
+  /// Fetches more of what is half used, beside the requests that use it.
+  func refill(_ refills: [Refill], at now: Instant) async {
+    guard case .leased(let store, let book) = backing else { return }
+    let share = book.settings.share
+    do throws(StoreError) {
+      let leases = try await store.update(refills.map(\.key)) { states in
+        var writes: [AllowanceWrite] = []
+        var leases: [(from: AllowanceState, through: AllowanceState)?] = []
+        for (refill, state) in zip(refills, states) {
+          guard case .taken(let first) = refill.plan.take(from: state, at: now),
+            let lease = Self.lease(refill.plan, upTo: refill.size, share: share, from: state, at: now)
+          else {
+            writes.append(.keep)
+            leases.append(nil)
+            continue
+          }
+          writes.append(.put(lease.state, expiry: refill.plan.expiry(of: lease.state)))
+          leases.append((refill.plan.start(before: first, was: state, at: now), lease.state))
+        }
+        return AllowanceUpdate(writes: writes, result: leases)
+      }
+      for (refill, lease) in zip(refills, leases) {
+        guard let lease else {
+          book.settle(refill.id, quietUntil: Self.later(now))
+          continue
+        }
+        let owner = Lease.Owner(key: refill.key, plan: refill.plan)
+        let rest = book.add(
+          refill.id, owner, from: lease.from, through: lease.through, size: refill.size, at: now)
+        if let rest { await giveUp([rest], at: now) }
+      }
+    } catch {
+      // The requests that need more will be told; nothing is lost by not having it early.
+      for refill in refills { book.settle(refill.id, quietUntil: Self.later(now)) }
+    }
+  }
+
+  /// Before this, what has brought nothing is not tried again.
+  private static func later(_ now: Instant) -> Int64 { now.nanosecondsSinceEpoch + 500_000_000 }
+}

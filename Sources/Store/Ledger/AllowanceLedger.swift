@@ -1,0 +1,79 @@
+// Allowances as requests use them: at once where that can be, through the store where it must be.
+
+public import Gate
+internal import Synchronization
+
+/// Stands between requests and a store.
+///
+/// In front of a `MemoryStore` it answers everything exactly and at once. In front of the others it answers from
+/// leases: pieces of an allowance that were counted as used, durably, before anyone used them
+/// (docs/decisions/0009-leases.md). So a crash wastes some and no limit is exceeded, by one instance or by all of them
+/// together.
+///
+/// On the way of a request, on its loop:
+///
+/// 1. `let view = ledger.view(at: now)`, or `reset` of one that is there, and `policy.decide(facts, states: view)`.
+/// 2. If `view.isIncomplete`, the store has to be asked: in a task, decide again with
+///    `try await ledger.states(of: policy.allowances(for: facts), at: now)`, or with `UnavailableStates` if that
+///    throws, and take by `await ledger.take`.
+/// 3. Otherwise `view.take(clearance.charges)`; nil when another request was faster and the store has to be asked:
+///    `await ledger.take` in a task.
+/// 4. `decision.settled(outcome, at: now)`, and `ledger.giveBack` should nothing come of the grant.
+public final class AllowanceLedger: Sendable {
+  enum Backing: Sendable {
+    case exact(MemoryStore)
+    case leased(any Store, LeaseBook)
+  }
+
+  let backing: Backing
+  /// How many refills are under way.
+  let refilling = Atomic<Int>(0)
+
+  /// A ledger for a store; its terms follow from who shares the store unless they are given.
+  public init(store: any Store, settings: LeaseSettings? = nil) {
+    if let memory = store as? MemoryStore {
+      backing = .exact(memory)
+    } else {
+      let usual: LeaseSettings = store.sharing == .instances ? .shared : .alone
+      backing = .leased(store, LeaseBook(settings ?? usual))
+    }
+  }
+
+  // MARK: At once
+
+  /// A view for one request. It is not for two threads; a loop may keep one and `reset` it.
+  public func view(at now: Instant) -> LedgerView { LedgerView(self, at: now) }
+
+  func id(of key: AllowanceKey) -> LocalID {
+    switch backing {
+    case .exact(let memory): memory.id(of: key)
+    case .leased(_, let book): book.id(of: key)
+    }
+  }
+
+  /// What is known here; nil when only the store can tell.
+  func lookup(_ id: LocalID, at now: Instant) -> AllowanceLookup? {
+    switch backing {
+    case .exact(let memory): memory.state(id).map { .state($0) } ?? .unused
+    case .leased(_, let book): book.state(id, at: now).map { .state($0) }
+    }
+  }
+
+  /// Takes all charges or refuses them; nil when only the store can.
+  func take(_ charges: [AllowanceCharge], _ ids: [LocalID], at now: Instant) -> ChargeOutcome? {
+    guard !charges.isEmpty else { return .taken([]) }
+    switch backing {
+    case .exact(let memory): return memory.take(charges, ids, at: now)
+    case .leased(_, let book):
+      guard let (outcome, refills) = book.take(charges, ids, at: now) else { return nil }
+      if !refills.isEmpty {
+        refilling.add(1, ordering: .relaxed)
+        Task {
+          await self.refill(refills, at: now)
+          self.refilling.subtract(1, ordering: .releasing)
+        }
+      }
+      return outcome
+    }
+  }
+}

@@ -1,0 +1,169 @@
+// A piece of an allowance that is this process' own: counted as used in the store, not yet used here.
+
+internal import Gate
+
+/// A range of an allowance's states, from what has been used here up to what the store has counted.
+///
+/// For a quota it is a range of counts within one period. For a rate it is a range of arrival times: each request
+/// occupies its interval of it, which nobody else can have, and none that has begun already. So the requests of all
+/// instances together never occupy more than one instance's exact counting would have let them, whatever the leases;
+/// and a lease that is not used in time is worth nothing, which is how it expires.
+struct Lease: Sendable {
+  /// Whose, and how it is counted.
+  final class Owner: Sendable {
+    let key: AllowanceKey
+    let plan: AllowancePlan
+    let terms: UInt64
+
+    init(key: AllowanceKey, plan: AllowancePlan) {
+      self.key = key
+      self.plan = plan
+      terms = plan.terms
+    }
+  }
+
+  /// What is kept for an allowance here.
+  enum Kind: UInt8, Sendable {
+    /// Nothing: it has just been added.
+    case none
+    /// A range.
+    case range
+    /// `from` is what the store had a moment ago, to be shown to a policy and not to be taken from.
+    case known
+  }
+
+  var owner: Owner?
+  var kind = Kind.none
+  /// Whether more is being fetched.
+  var isRefilling = false
+  /// Whether `through` is what the store had when it was asked last: nothing after it had been taken then.
+  var isTop = false
+  /// How many the last lease had.
+  var size: Int64 = 0
+  /// Where the range began: what lies below is not ours to give back to.
+  var floor = AllowanceState(mark: 0, count: 0)
+  /// The state after the last use here.
+  var from = AllowanceState(mark: 0, count: 0)
+  /// The state the store has.
+  var through = AllowanceState(mark: 0, count: 0)
+  /// When the store said so, in nanoseconds since the epoch.
+  var synced: Int64 = 0
+  /// When it was last used.
+  var used: Int64 = 0
+  /// Before this no more is fetched.
+  var quietUntil: Int64 = 0
+  /// Until when a known state is shown.
+  var knownUntil: Int64 = 0
+
+  /// An unused place.
+  static let empty = Lease()
+
+  /// Whether anything may be left; a rate's may have expired.
+  @inline(__always) var isOpen: Bool { kind == .range && from < through }
+
+  /// Whether half has been used.
+  @inline(__always) var isHalfUsed: Bool {
+    floor.mark == through.mark
+      ? (from.count - floor.count) * 2 >= through.count - floor.count
+      : from.mark - floor.mark >= (through.mark - floor.mark) / 2
+  }
+
+  /// How many requests are left in it.
+  func left(_ plan: AllowancePlan, at now: Instant) -> Int64 {
+    kind == .range ? plan.requests(from: from, through: through, at: now) : 0
+  }
+}
+
+extension AllowanceState {
+  /// Later arrival, or later period, or more of the same.
+  @inline(__always) static func < (a: Self, b: Self) -> Bool {
+    a.mark != b.mark ? a.mark < b.mark : a.count < b.count
+  }
+
+  @inline(__always) static func <= (a: Self, b: Self) -> Bool { !(b < a) }
+}
+
+extension AllowancePlan {
+  /// What makes two plans count alike, as one number: a lease taken on other terms is void.
+  var terms: UInt64 {
+    switch self {
+    case .rate(let rate):
+      return mixed(
+        mixed(UInt64(bitPattern: rate.limit), UInt64(bitPattern: rate.per)), UInt64(bitPattern: rate.burst))
+    case .quota(let quota):
+      let period: UInt64 =
+        switch quota.period {
+        case .day: 1
+        case .week: 2
+        case .month: 3
+        }
+      return mixed(UInt64(bitPattern: quota.limit), period)
+    }
+  }
+
+  /// How many may be used at once when nothing has been.
+  var full: Int64 {
+    switch self {
+    case .rate(let rate): rate.burst
+    case .quota(let quota): quota.limit
+    }
+  }
+
+  /// How many requests fit between two states.
+  func requests(from: AllowanceState, through: AllowanceState, at now: Instant) -> Int64 {
+    switch self {
+    case .quota:
+      // Of a period that is over nothing is left.
+      guard from.mark == through.mark, from.count < through.count,
+        case .taken(let next) = take(from: from, at: now),
+        next.mark == from.mark
+      else { return 0 }
+      return through.count - from.count
+    case .rate(let rate):
+      // A state is nanoseconds, and a fraction in parts of the limit; a request is `per` parts (AllowanceState).
+      let start = max(from, AllowanceState(mark: now.nanosecondsSinceEpoch, count: 0))
+      guard start < through else { return 0 }
+      let parts =
+        (Int128(through.mark) - Int128(start.mark)) * Int128(rate.limit) + Int128(through.count)
+        - Int128(start.count)
+      return Int64(clamping: parts / Int128(rate.per))
+    }
+  }
+
+  /// Takes as many requests as there are, up to a number.
+  func take(upTo most: Int64, from state: AllowanceState?, at now: Instant) -> (
+    state: AllowanceState, count: Int64
+  )? {
+    guard most > 0, case .taken(var taken) = take(from: state, at: now) else { return nil }
+    var count: Int64 = 1
+    switch self {
+    case .quota(let quota):
+      count = max(1, min(most, quota.limit - taken.count + 1))
+      taken.count += count - 1
+    case .rate:
+      while count < most, case .taken(let next) = take(from: taken, at: now) {
+        taken = next
+        count += 1
+      }
+    }
+    return (taken, count)
+  }
+
+  /// The state from which a first request was taken, as far as a lease is concerned: no earlier than now.
+  func start(before first: AllowanceState, was state: AllowanceState?, at now: Instant) -> AllowanceState {
+    switch self {
+    case .quota: return AllowanceState(mark: first.mark, count: first.count - 1)
+    case .rate:
+      let present = AllowanceState(mark: now.nanosecondsSinceEpoch, count: 0)
+      return state.map { max($0, present) } ?? present
+    }
+  }
+
+  private func max(_ a: AllowanceState, _ b: AllowanceState) -> AllowanceState { a < b ? b : a }
+  private func max(_ a: Int64, _ b: Int64) -> Int64 { a < b ? b : a }
+
+  private func mixed(_ a: UInt64, _ b: UInt64) -> UInt64 {
+    let (high, low) = (a ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: b ^ 0xD1B5_4A32_D192_ED03)
+    return high ^ low
+  }
+}

@@ -1,0 +1,241 @@
+// How leases come into the book and leave it: what the store said, what is given back, what nobody uses.
+
+internal import Gate
+internal import Synchronization
+
+extension LeaseBook {
+  /// What is to be asked of the store for a charge that cannot be taken here.
+  struct Wish: Sendable {
+    /// How many more than one.
+    var extra: Int64 = 0
+    /// A piece of a rate that is too short for a request. It is taken out of the book: if the store still stands where
+    /// it ends, counting goes on from where it begins, and nothing is lost between two leases.
+    var scrap: Scrap?
+  }
+
+  /// The ends of a range that is given up.
+  struct Scrap: Sendable {
+    var from, through: AllowanceState
+  }
+
+  /// Takes what can be taken here, each charge for itself, and says for the others what to ask the store for.
+  func takeEach(
+    _ charges: [AllowanceCharge], _ ids: [LocalID], at now: Instant
+  ) -> (receipts: [AllowanceReceipt?], wishes: [Wish]) {
+    var receipts = [AllowanceReceipt?](repeating: nil, count: charges.count)
+    var wishes = [Wish](repeating: Wish(), count: charges.count)
+    for (index, charge) in charges.enumerated() {
+      pages.with(ids[index]) { page in
+        let isHot = page.heat.touch(ids[index], at: now, within: settings.heat)
+        let mayLease = isHot && !closed.load(ordering: .relaxed)
+        if let place = page.leases.place(of: ids[index]) {
+          page.leases.update(place) { lease in
+            receipts[index] = takeOne(charge, &lease, at: now)
+            if receipts[index] == nil { wishes[index] = wish(&lease, charge.plan, mayLease, at: now) }
+          }
+        } else if mayLease, page.leases.count < mostPerPage {
+          let place = page.leases.insert(ids[index])
+          page.leases.update(place) { wishes[index] = wish(&$0, charge.plan, true, at: now) }
+        }
+      }
+    }
+    return (receipts, wishes)
+  }
+
+  private func takeOne(_ charge: AllowanceCharge, _ lease: inout Lease, at now: Instant) -> AllowanceReceipt?
+  {
+    guard lease.isOpen, lease.owner?.terms == charge.plan.terms,
+      case .taken(let receipts) = [charge].take(from: [lease.from], at: now), var receipt = receipts.first,
+      receipt.taken <= lease.through
+    else { return nil }
+    lease.from = receipt.taken
+    lease.used = now.nanosecondsSinceEpoch
+    receipt.told = told(receipt.plan, from: receipt.taken, Glimpse(lease), at: now)
+    return receipt
+  }
+
+  private func wish(_ lease: inout Lease, _ plan: AllowancePlan, _ mayLease: Bool, at now: Instant) -> Wish {
+    var wish = Wish()
+    if lease.kind == .range {
+      if lease.isOpen, lease.isTop, lease.owner?.terms == plan.terms, case .rate = plan {
+        wish.scrap = Scrap(from: lease.from, through: lease.through)
+      }
+      lease.kind = .none
+    }
+    let time = now.nanosecondsSinceEpoch
+    if mayLease, !lease.isRefilling, time >= lease.quietUntil {
+      lease.isRefilling = true
+      lease.used = time
+      wish.extra = nextSize(lease, at: time)
+    }
+    return wish
+  }
+
+  /// Ends a fetch that brought nothing: no other before a time.
+  func settle(_ id: LocalID, quietUntil time: Int64 = 0) {
+    pages.with(id) { page in
+      guard let place = page.leases.place(of: id) else { return }
+      page.leases.update(place) { lease in
+        lease.isRefilling = false
+        lease.quietUntil = time
+      }
+    }
+  }
+
+  /// Remembers what the store has, for a moment: whoever hammers an exhausted allowance is refused from here, and a
+  /// rule that only audits is not asked of the store for every request.
+  ///
+  /// - Parameter ends: whether this also ends a fetch that brought nothing.
+  func note(_ id: LocalID, _ state: AllowanceState?, at now: Instant, ends: Bool = false) {
+    pages.with(id) { page in
+      guard let state else {
+        if ends, let place = page.leases.place(of: id) {
+          page.leases.update(place) { $0.isRefilling = false }
+        }
+        return
+      }
+      // Leases have the other half of the places for themselves.
+      guard page.leases.place(of: id) != nil || page.leases.count < mostPerPage / 2 else { return }
+      let place = page.leases.insert(id)
+      page.leases.update(place) { lease in
+        if ends { lease.isRefilling = false }
+        // What is open here is worth more.
+        guard !lease.isOpen else { return }
+        lease.owner = nil
+        lease.kind = .known
+        lease.from = state
+        lease.through = state
+        lease.used = now.nanosecondsSinceEpoch
+        lease.knownUntil = now.nanosecondsSinceEpoch + Self.belief
+      }
+    }
+  }
+
+  /// After a use that the store counted: what is shown of it from now on, where something was.
+  func renew(_ id: LocalID, _ state: AllowanceState) {
+    pages.with(id) { page in
+      guard let place = page.leases.place(of: id) else { return }
+      page.leases.update(place) { lease in
+        guard lease.kind == .known, lease.from < state else { return }
+        lease.from = state
+        lease.through = state
+      }
+    }
+  }
+
+  /// Adds a range that the store has counted.
+  ///
+  /// - Parameter size: how many were asked for; 0 for a request given back, of which the store does not know.
+  /// - Returns: what of it, or of the range that was here, finds no place.
+  func add(
+    _ id: LocalID, _ owner: Lease.Owner, from: AllowanceState, through: AllowanceState, size: Int64,
+    at now: Instant
+  ) -> Remainder? {
+    let new = Remainder(owner: owner, from: from, through: through)
+    return pages.with(id) { page in
+      let place = page.leases.place(of: id)
+      guard !closed.load(ordering: .relaxed), place != nil || page.leases.count < mostPerPage else {
+        if let place { page.leases.update(place) { $0.isRefilling = false } }
+        return new
+      }
+      return page.leases.update(place ?? page.leases.insert(id)) { lease in
+        let isFromStore = size > 0
+        if isFromStore {
+          lease.isRefilling = false
+          lease.quietUntil = 0
+          lease.size = size
+          lease.synced = now.nanosecondsSinceEpoch
+        }
+        var old: Remainder?
+        if lease.isOpen, let kept = lease.owner {
+          if kept.terms == owner.terms {
+            if lease.through == from {
+              lease.through = through
+              lease.isTop = isFromStore
+              return nil
+            }
+            if lease.floor == through, lease.from == lease.floor {
+              lease.floor = from
+              lease.from = from
+              return nil
+            }
+            // Less is left of a quota's period that is over than of the present one: nothing.
+            if kept.plan.requests(from: lease.from, through: lease.through, at: now)
+              > owner.plan.requests(from: from, through: through, at: now)
+            {
+              return new
+            }
+          }
+          old = Remainder(owner: kept, from: lease.from, through: lease.through)
+        }
+        lease.owner = owner
+        lease.kind = .range
+        lease.floor = from
+        lease.from = from
+        lease.through = through
+        lease.isTop = isFromStore
+        lease.used = now.nanosecondsSinceEpoch
+        return old
+      }
+    }
+  }
+
+  /// Puts a request back into the range it was taken from, or that follows it; false where there is none.
+  func giveBack(_ receipt: AllowanceReceipt, _ id: LocalID, at now: Instant) -> Bool {
+    let plan = receipt.plan
+    let taken = receipt.taken
+    return pages.with(id) { page in
+      guard let place = page.leases.place(of: id) else { return false }
+      return page.leases.update(place) { lease in
+        if lease.kind == .known {
+          // Something is left again: the store is to be asked.
+          lease.knownUntil = 0
+          return false
+        }
+        guard lease.kind == .range, lease.owner?.terms == plan.terms, lease.floor <= taken,
+          taken <= lease.from,
+          let from = plan.giveBack(to: lease.from, taken: taken, at: now)
+        else { return false }
+        if lease.floor == taken {
+          // The request before the range's first: what was used since moves down with the range's beginning.
+          guard let floor = plan.giveBack(to: lease.floor, taken: taken, at: now) else { return false }
+          lease.floor = floor
+        }
+        guard lease.floor <= from else { return false }
+        lease.from = from
+        return true
+      }
+    }
+  }
+
+  /// Removes what is idle or over, all of it at the end.
+  ///
+  /// - Returns: what is left of the leases.
+  func sweep(at now: Instant, isLast: Bool = false) -> [Remainder] {
+    if isLast { closed.store(true, ordering: .relaxed) }
+    let time = now.nanosecondsSinceEpoch
+    var remainders: [Remainder] = []
+    pages.eachPage { page in
+      page.leases.purgeAll { lease in
+        switch lease.kind {
+        case .none: return isLast || !lease.isRefilling
+        case .known: return isLast || (time >= lease.knownUntil && !lease.isRefilling)
+        case .range:
+          guard isLast || (!lease.isRefilling && time - lease.used >= idle) else { return false }
+          if let owner = lease.owner, lease.left(owner.plan, at: now) > 0 {
+            remainders.append(Remainder(owner: owner, from: lease.from, through: lease.through))
+          }
+          return true
+        }
+      }
+    }
+    return remainders
+  }
+
+  /// How many allowances have a place here.
+  var count: Int {
+    var count = 0
+    pages.eachPage { count += $0.leases.count }
+    return count
+  }
+}

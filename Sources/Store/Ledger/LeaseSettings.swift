@@ -1,0 +1,42 @@
+// How much of an allowance is leased, and for how long.
+
+/// The terms on which a ledger leases. All of them are about cost and fairness; that no limit is exceeded does not
+/// depend on any.
+public struct LeaseSettings: Sendable {
+  /// Of what is left, a lease takes at most one part in so many.
+  public var share: Int64
+  /// A lease has at most so many requests.
+  public var most: Int64
+  /// The first lease of an allowance has so many.
+  public var first: Int64
+  /// An allowance is leased when it is used twice within this span; until then each use goes to the store.
+  public var heat: Duration
+  /// What has not been used for so long is given back.
+  public var idle: Duration
+  /// For how long what the store said last may be told to callers; nil where nobody else takes.
+  public var freshness: Duration?
+  /// How many allowances may be leased at the same time.
+  public var entries: Int
+
+  /// Terms for one process that has the store to itself.
+  public static let alone = LeaseSettings(
+    share: 2, most: 4096, first: 8, heat: .seconds(60), idle: .seconds(60), freshness: nil, entries: 65_536)
+  /// Terms for instances that share a store.
+  public static let shared = LeaseSettings(
+    share: 8, most: 4096, first: 8, heat: .seconds(1), idle: .seconds(5), freshness: .seconds(2),
+    entries: 65_536)
+
+  /// Terms.
+  public init(
+    share: Int64, most: Int64, first: Int64, heat: Duration, idle: Duration, freshness: Duration?,
+    entries: Int
+  ) {
+    self.share = share
+    self.most = most
+    self.first = first
+    self.heat = heat
+    self.idle = idle
+    self.freshness = freshness
+    self.entries = entries
+  }
+}

@@ -1,0 +1,128 @@
+// State that ends with the process: exact, at once, in little memory.
+
+public import Gate
+internal import Synchronization
+
+/// A store in memory. Every answer is exact and needs no waiting; beside the protocol it has functions that say so.
+///
+/// A key costs at most 100 bytes, whatever its name; states that say no more than none are forgotten little by
+/// little as others are written, and all at once by `purge`.
+public final class MemoryStore: Store {
+  struct Kept: Sendable {
+    var state: AllowanceState
+    var expiry: Int64
+  }
+
+  private let pages = ShardedPages<CompactTable<Kept>> {
+    CompactTable(empty: Kept(state: AllowanceState(mark: 0, count: 0), expiry: 0))
+  }
+  private let maker = LocalIDMaker()
+  private let stopped = Mutex(StopSet())
+
+  /// An empty store.
+  public init() {}
+
+  public var sharing: StoreSharing { .process }
+
+  // MARK: At once
+
+  func id(of key: AllowanceKey) -> LocalID { maker.id(of: key) }
+
+  func state(_ id: LocalID) -> AllowanceState? {
+    pages.with(id) { page in page.place(of: id).map { page.read($0) { $0.state } } }
+  }
+
+  /// Takes all charges or none; the ids are the charges' own, in their order.
+  func take(_ charges: [AllowanceCharge], _ ids: [LocalID], at now: Instant) -> ChargeOutcome {
+    guard !charges.isEmpty else { return .taken([]) }
+    var states = [AllowanceState?](repeating: nil, count: charges.count)
+    var writes: [AllowanceWrite] = []
+    let outcome = pages.withAll(ids) { page, index in
+      states[index] = page.place(of: ids[index]).map { page.read($0) { $0.state } }
+      return true
+    } decide: {
+      let outcome = charges.take(from: states, at: now)
+      if case .taken(let receipts) = outcome { writes = charges.writes(of: receipts.map(\.taken), receipts) }
+      return outcome
+    } write: { page, index, _ in
+      if !writes.isEmpty { Self.write(writes[index], ids[index], to: &page, at: now.seconds) }
+    }
+    guard let outcome else { preconditionFailure("nothing gives up") }
+    return outcome
+  }
+
+  private static func write(
+    _ write: AllowanceWrite, _ id: LocalID, to page: inout CompactTable<Kept>, at seconds: Int64?
+  ) {
+    switch write {
+    case .keep: break
+    case .put(let state, let expiry):
+      // Two places looked at for each write: everything is looked at before as much again has been written.
+      if let seconds { page.purge(places: 2) { $0.expiry <= seconds } }
+      let place = page.insert(id)
+      page[place] = Kept(state: state, expiry: expiry)
+    case .remove: if let place = page.place(of: id) { page.remove(at: place) }
+    }
+  }
+
+  /// Gives one request back.
+  func giveBack(_ receipt: AllowanceReceipt, at now: Instant) {
+    let id = id(of: receipt.key)
+    pages.with(id) { page in
+      let state = page.place(of: id).map { page.read($0) { $0.state } }
+      let rest = receipt.givenBack(to: state, at: now)
+      Self.write(
+        AllowanceWrite(replacing: state, by: rest, of: receipt.plan), id, to: &page, at: nil)
+    }
+  }
+
+  /// How many allowances are kept, and how many bytes their tables have.
+  var footprint: (count: Int, bytes: Int) {
+    var count = 0
+    var places = 0
+    pages.eachPage { page in
+      count += page.count
+      places += page.capacity
+    }
+    return (count, places * (MemoryLayout<LocalID>.size + MemoryLayout<Kept>.stride))
+  }
+
+  // MARK: As a store
+
+  public func migrate() {}
+  public func ping() {}
+  public func close() {}
+
+  public func update<Result: Sendable>(
+    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+  ) -> Result {
+    let ids = keys.map { id(of: $0) }
+    var states = [AllowanceState?](repeating: nil, count: ids.count)
+    let update = pages.withAll(ids) { page, index in
+      states[index] = page.place(of: ids[index]).map { page.read($0) { $0.state } }
+      return true
+    } decide: {
+      body(states)
+    } write: { page, index, update in
+      if !update.writes.isEmpty { Self.write(update.writes[index], ids[index], to: &page, at: nil) }
+    }
+    guard let update else { preconditionFailure("nothing gives up") }
+    return update.result
+  }
+
+  public func states(of keys: [AllowanceKey]) -> [AllowanceState?] { keys.map { state(id(of: $0)) } }
+
+  public func stops() -> StopSet { stopped.withLock { $0 } }
+
+  public func stop(_ stop: Stop) { stopped.withLock { $0.stop(stop) } }
+
+  public func resume(_ target: Stop.Target, _ action: Stop.Action) {
+    stopped.withLock { $0.resume(target, action) }
+  }
+
+  @discardableResult public func purge(at now: Instant) -> Int {
+    var removed = 0
+    pages.eachPage { page in removed += page.purgeAll { $0.expiry <= now.seconds } }
+    return removed
+  }
+}

@@ -1,0 +1,197 @@
+// One connection to a PostgreSQL server, never waited on beyond a deadline.
+
+internal import CLibPQ
+internal import Glibc
+internal import Platform
+
+/// A statement to send.
+enum PostgresCommand {
+  /// A statement without parameters, sent as it is.
+  case plain(String)
+  /// A statement that is prepared with its first use, and its parameters as text.
+  case prepared(PostgresStatement, [String?])
+}
+
+/// A statement that a connection prepares once.
+struct PostgresStatement: Sendable {
+  let name: String
+  let sql: String
+}
+
+/// What a statement gave.
+struct PostgresRows {
+  /// The rows' columns as text.
+  var rows: [[String?]]
+  /// How many rows it changed.
+  var changed: Int
+}
+
+/// A connection: made by `PQconnectStartParams`, ended by `PQfinish`, used by one queue.
+///
+/// It does not block: it sends a pipeline of statements and waits with poll(2) until a deadline, so a server that
+/// hangs costs seconds and not a thread.
+final class PostgresConnection {
+  private let handle: OpaquePointer
+  private let clock = SystemClock()
+  private var prepared: Set<String> = []
+
+  /// Connects as the address says, TLS included.
+  ///
+  /// - Throws: when it is refused, and when it takes longer than a span. Names are looked up by libpq, which may take
+  ///   as long as the system's resolver allows.
+  init(_ address: PostgresAddress, within span: Duration) throws(PostgresFailure) {
+    // What stands before `dbname` is a default that the address may override; what stands after it is not.
+    let names = [
+      "client_encoding", "fallback_application_name", "tcp_user_timeout", "keepalives_idle", "dbname",
+    ]
+    let values = ["UTF8", "callgate", "5000", "60", address.text]
+    let made = withCStrings(names) { names in
+      withCStrings(values) { values in PQconnectStartParams(names, values, 1) }
+    }
+    guard let made else { throw PostgresFailure(operation: "connect", message: "no memory") }
+    handle = made
+    callgate_pq_silence(handle)
+    let deadline = clock.now + span
+    // PQconnectPoll says what to wait for; before its first call it is to write.
+    var state = PGRES_POLLING_WRITING
+    while state != PGRES_POLLING_OK {
+      guard PQstatus(handle) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else { throw lost("connect") }
+      try wait(for: state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until: deadline, "connect")
+      state = PQconnectPoll(handle)
+    }
+    guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else { throw lost("connect") }
+    // Limits on the server's side too: what this side has given up must not hold locks there.
+    _ = try run(
+      [
+        .plain("SET statement_timeout = '5s'"), .plain("SET lock_timeout = '4s'"),
+        .plain("SET idle_in_transaction_session_timeout = '10s'"),
+        .plain("SET default_transaction_isolation = 'read committed'"),
+      ], within: span)
+  }
+
+  deinit { PQfinish(handle) }
+
+  /// Sends statements in one go and waits for all of their results. Those after a failed one do not run, and the
+  /// transaction it stood in is rolled back.
+  func run(_ commands: [PostgresCommand], within span: Duration) throws(PostgresFailure) -> [PostgresRows] {
+    let deadline = clock.now + span
+    var preparations = 0
+    for case .prepared(let statement, _) in commands where prepared.insert(statement.name).inserted {
+      guard PQsendPrepare(handle, statement.name, statement.sql, 0, nil) == 1 else { throw lost("prepare") }
+      preparations += 1
+    }
+    for command in commands {
+      let isSent: Int32
+      switch command {
+      case .plain(let sql): isSent = PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 0)
+      case .prepared(let statement, let values):
+        isSent = withCStrings(values) { pointers in
+          PQsendQueryPrepared(handle, statement.name, Int32(values.count), pointers, nil, nil, 0)
+        }
+      }
+      guard isSent == 1 else { throw lost("send") }
+    }
+    guard PQpipelineSync(handle) == 1 else { throw lost("send") }
+    do throws(PostgresFailure) {
+      return Array(try collect(until: deadline).dropFirst(preparations))
+    } catch {
+      if !error.isConnectionLost { try reset(until: deadline) }
+      throw error
+    }
+  }
+
+  /// Ends the transaction that a failed statement has left, and forgets the statements, which may not have been
+  /// prepared: the connection is as new.
+  private func reset(until deadline: MonotonicTime) throws(PostgresFailure) {
+    prepared.removeAll()
+    for sql in ["ROLLBACK", "DEALLOCATE ALL"] {
+      guard PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 0) == 1, PQpipelineSync(handle) == 1 else {
+        throw lost("send")
+      }
+      _ = try collect(until: deadline)
+    }
+  }
+
+  /// Reads results up to the end of the pipeline.
+  private func collect(until deadline: MonotonicTime) throws(PostgresFailure) -> [PostgresRows] {
+    var results: [PostgresRows] = []
+    var failure: PostgresFailure?
+    while true {
+      try receive(until: deadline)
+      guard let result = PQgetResult(handle) else {
+        // The end of one statement's results, or of the connection.
+        guard PQstatus(handle) == CONNECTION_OK else { throw failure ?? lost("receive") }
+        continue
+      }
+      defer { PQclear(result) }
+      switch PQresultStatus(result) {
+      case PGRES_PIPELINE_SYNC:
+        if let failure { throw failure }
+        return results
+      case PGRES_COMMAND_OK, PGRES_TUPLES_OK: results.append(Self.rows(of: result))
+      case PGRES_PIPELINE_ABORTED: break
+      default:
+        if failure == nil {
+          failure = PostgresFailure(
+            operation: "statement",
+            state: PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) },
+            message: String(cString: PQresultErrorMessage(result)))
+        }
+      }
+    }
+  }
+
+  /// Sends what is left to send and reads until a result is complete.
+  private func receive(until deadline: MonotonicTime) throws(PostgresFailure) {
+    while true {
+      let unsent = PQflush(handle)
+      guard unsent >= 0 else { throw lost("send") }
+      if unsent == 0, PQisBusy(handle) == 0 { return }
+      try wait(for: unsent == 1 ? POLLIN | POLLOUT : POLLIN, until: deadline, "wait")
+      guard PQconsumeInput(handle) == 1 else { throw lost("receive") }
+      if PQisBusy(handle) == 0 { return }
+    }
+  }
+
+  private func wait(for events: Int32, until deadline: MonotonicTime, _ operation: String)
+    throws(PostgresFailure)
+  {
+    while true {
+      let left = (deadline - clock.now).nanosecondsClamped
+      guard left > 0 else {
+        throw PostgresFailure(operation: operation, message: "the server does not answer in time")
+      }
+      var descriptor = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
+      let count = poll(&descriptor, 1, Int32(clamping: left / 1_000_000 + 1))
+      if count > 0 { return }
+      guard count == 0 || errno == EINTR else {
+        throw PostgresFailure(operation: operation, message: "poll failed (\(errno))")
+      }
+    }
+  }
+
+  private func lost(_ operation: String) -> PostgresFailure {
+    PostgresFailure(operation: operation, message: String(cString: PQerrorMessage(handle)))
+  }
+
+  private static func rows(of result: OpaquePointer) -> PostgresRows {
+    let columns = PQnfields(result)
+    let rows = (0..<PQntuples(result)).map { row in
+      (0..<columns).map { column -> String? in
+        PQgetisnull(result, row, column) == 1 ? nil : String(cString: PQgetvalue(result, row, column))
+      }
+    }
+    return PostgresRows(rows: rows, changed: Int(String(cString: PQcmdTuples(result))) ?? 0)
+  }
+}
+
+/// Lends texts as C strings in an array that ends with NULL.
+private func withCStrings<R>(_ texts: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R) -> R {
+  let copies = texts.map { $0.map { strdup($0) } }
+  defer { for copy in copies { free(copy ?? nil) } }
+  let pointers = copies.map { copy in (copy ?? nil).map { UnsafePointer<CChar>($0) } } + [nil]
+  return pointers.withUnsafeBufferPointer { buffer in
+    guard let start = buffer.baseAddress else { preconditionFailure("there is a NULL at least") }
+    return body(start)
+  }
+}

@@ -1,0 +1,41 @@
+// What a PostgreSQL server or the way to it said when something failed.
+
+/// A failure with its SQLSTATE (PostgreSQL manual, appendix A), if the server gave one.
+struct PostgresFailure: Error {
+  /// What was being done.
+  var operation: String
+  /// Five characters; nil when the connection failed rather than a statement.
+  var state: String?
+  /// The words of the one who failed.
+  var message: String
+
+  /// The connection is of no more use.
+  var isConnectionLost: Bool {
+    guard let state else { return true }
+    // 08: connection exceptions. 57P01–57P03: shutting down or starting up. 25006: this server has become a
+    // read-only one, and another may be the one to talk to. 26000, 42P05: a proxy has changed the server below
+    // the prepared statements.
+    return state.hasPrefix("08") || state.hasPrefix("57P") || state == "25006" || state == "26000"
+      || state == "42P05"
+  }
+
+  /// The same transaction may succeed if it is tried again: 40001 serialisation failure, 40P01 deadlock.
+  var isTransient: Bool { state == "40001" || state == "40P01" }
+
+  var storeError: StoreError {
+    let kind: StoreError.Kind =
+      switch state {
+      case nil: .unavailable
+      case "53100": .full
+      case "25006": .readOnly
+      case "42P01", "42703", "42883": .incompatible
+      case "3D000", "42501": .refused
+      case let state? where state.hasPrefix("28"): .refused
+      case let state? where state.hasPrefix("XX"): .damaged
+      default: .unavailable
+      }
+    let words = state.map { "\(message) (\($0))" } ?? message
+    // A table or column that is not there: the schema is not, or not all of it.
+    return StoreError(kind, operation, kind == .incompatible ? "\(words): run `callgate migrate`" : words)
+  }
+}

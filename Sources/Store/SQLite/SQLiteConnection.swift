@@ -1,0 +1,83 @@
+// A connection to one SQLite file.
+
+internal import CSQLite
+internal import Glibc
+internal import Platform
+
+/// A connection: opened by `sqlite3_open_v2`, ended by `sqlite3_close_v2` when the last of its statements is gone.
+/// It is opened without a lock of its own, so one queue uses it.
+final class SQLiteConnection {
+  let handle: OpaquePointer
+
+  /// Opens a file, and makes it if there is none: only for its owner to read and write, whatever the umask. The
+  /// journal beside it gets the same mode from SQLite.
+  init(path: String) throws(StoreError) {
+    guard sqlite3_libversion_number() >= CALLGATE_SQLITE_LEAST_VERSION else {
+      throw StoreError(
+        .incompatible, "sqlite", "version \(sqlite3_libversion_number()) is older than 3.37")
+    }
+    try Self.protect(path)
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(
+      path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+      nil)
+    // Also a connection that could not be opened has to be closed.
+    guard let opened else { throw StoreError(.unavailable, "open \(path)", "no memory") }
+    handle = opened
+    guard code == SQLITE_OK else { throw error("open \(path)", code) }
+    sqlite3_busy_timeout(handle, 2000)
+    // FULL: a commit returns when the disk has it.
+    for pragma in [
+      "journal_mode = WAL", "synchronous = FULL", "trusted_schema = OFF", "journal_size_limit = 16777216",
+    ] {
+      try execute("PRAGMA \(pragma)")
+    }
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  /// Makes the file with mode 0600, or takes the others' permissions from one that is there. A file that is there is
+  /// not opened: closing it would end the locks this process' other connections have on it (fcntl(2)).
+  private static func protect(_ path: String) throws(StoreError) {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if descriptor >= 0 {
+      close(descriptor)
+      return
+    }
+    let failure = errno
+    guard failure == EEXIST else {
+      let error = SystemError(operation: "open \(path)", code: failure)
+      throw StoreError(
+        failure == EROFS ? .readOnly : failure == ENOSPC ? .full : .unavailable, "open", "\(error)")
+    }
+    var status = stat()
+    // What is not ours to change is left as it is: whether it can be used shows when it is.
+    if stat(path, &status) == 0, status.st_mode & 0o077 != 0, status.st_uid == geteuid() {
+      _ = chmod(path, status.st_mode & 0o700)
+    }
+  }
+
+  /// Runs a statement once.
+  func execute(_ sql: String) throws(StoreError) { try SQLiteStatement(self, sql).run() }
+
+  /// Whether a transaction is open.
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// How many rows the last statement changed.
+  var changes: Int { Int(sqlite3_changes(handle)) }
+
+  /// What a result code means, with SQLite's words.
+  func error(_ operation: String, _ code: Int32) -> StoreError {
+    let words = "\(String(cString: sqlite3_errmsg(handle))) (\(code))"
+    let kind: StoreError.Kind =
+      switch code & 0xFF {
+      case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+      case SQLITE_READONLY: .readOnly
+      case SQLITE_FULL: .full
+      case SQLITE_PERM, SQLITE_AUTH: .refused
+      case SQLITE_ERROR, SQLITE_CONSTRAINT: .incompatible
+      default: .unavailable
+      }
+    return StoreError(kind, operation, words)
+  }
+}

@@ -1,0 +1,94 @@
+// The kill switch and the schema in SQLite.
+
+internal import Platform
+
+extension SQLiteSession {
+  // MARK: Stops
+
+  func stops() throws(StoreError) -> StopSet {
+    var rows: [(scope: String, id: String, action: String, since: Int64)] = []
+    try use { open throws(StoreError) in
+      _ = try open.prepared()
+      try SQLiteStatement(open.connection, "SELECT scope, id, action, since FROM callgate_stop").run {
+        rows.append(($0.text(0), $0.text(1), $0.text(2), $0.integer(3)))
+      }
+    }
+    return StopSet(rows: rows)
+  }
+
+  func stop(_ stop: Stop) throws(StoreError) {
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      let (scope, id) = stop.target.parts
+      for action in stop.action.single {
+        try SQLiteStatement(
+          open.connection,
+          "INSERT INTO callgate_stop (scope, id, action, since) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        ).run([.text(scope), .text(id), .text(action.rawValue), .integer(stop.since)])
+      }
+      return true
+    }
+  }
+
+  func resume(_ target: Stop.Target, _ action: Stop.Action) throws(StoreError) {
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      let (scope, id) = target.parts
+      for action in action.single {
+        try SQLiteStatement(
+          open.connection, "DELETE FROM callgate_stop WHERE scope = ? AND id = ? AND action = ?"
+        ).run([.text(scope), .text(id), .text(action.rawValue)])
+      }
+      return true
+    }
+  }
+
+  // MARK: Schema
+
+  func migrate() throws(StoreError) {
+    closedUntil = nil
+    try transaction { open throws(StoreError) in
+      let connection = open.connection
+      let version = try Self.version(connection)
+      guard version <= Migration.latest else { throw Migration.incompatible(version) }
+      guard version < Migration.latest else { return false }
+      if version == 0 {
+        try connection.execute(
+          "CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT"
+        )
+      }
+      for (index, step) in Migration.all.enumerated().dropFirst(version) {
+        for statement in step.sqlite { try connection.execute(statement) }
+        try SQLiteStatement(connection, "INSERT INTO callgate_schema (version, applied) VALUES (?, ?)").run([
+          .integer(Int64(index + 1)), .integer(clock.unixTime.seconds),
+        ])
+      }
+      if version == 0 {
+        try SQLiteStatement(connection, "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', ?)").run(
+          [
+            .text(StoreIDMaker.newKey().hex)
+          ])
+      }
+      return true
+    }
+  }
+
+  /// The version of the schema; 0 for an empty file.
+  static func version(_ connection: SQLiteConnection) throws(StoreError) -> Int {
+    var tables: [String] = []
+    try SQLiteStatement(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'").run {
+      tables.append($0.text(0))
+    }
+    guard tables.contains("callgate_schema") else {
+      guard tables.isEmpty else {
+        throw StoreError(.damaged, "schema", "the file is another program's database")
+      }
+      return 0
+    }
+    var version = 0
+    try SQLiteStatement(connection, "SELECT max(version) FROM callgate_schema").run {
+      version = Int($0.integer(0))
+    }
+    return version
+  }
+}

@@ -1,0 +1,62 @@
+// State in one SQLite file: survives restarts, needs no server.
+
+public import Gate
+
+/// A store in an SQLite file, in its write-ahead mode; a commit returns when the disk has it.
+///
+/// One queue owns the connection; updates that wait are committed together. Two processes may share the file and are
+/// both right, since each transaction takes the file's lock before it reads.
+public final class SQLiteStore: Store {
+  private let sessions: SessionQueue<SQLiteSession>
+
+  /// A store in a file, which is opened with the first use, and made, with mode 0600, if it is not there.
+  public init(path: String) {
+    sessions = SessionQueue(label: "callgate.sqlite", count: 1) { SQLiteSession(path: path) }
+  }
+
+  public var sharing: StoreSharing { .machine }
+
+  public func migrate() async throws(StoreError) {
+    try await sessions.call { session throws(StoreError) in try session.migrate() }
+  }
+
+  public func ping() async throws(StoreError) {
+    try await sessions.call { session throws(StoreError) in try session.ping() }
+  }
+
+  public func update<Result: Sendable>(
+    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+  ) async throws(StoreError) -> Result {
+    try await sessions.update(keys, body)
+  }
+
+  public func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?] {
+    try await sessions.call { session throws(StoreError) in try session.states(of: keys) }
+  }
+
+  public func stops() async throws(StoreError) -> StopSet {
+    try await sessions.call { session throws(StoreError) in try session.stops() }
+  }
+
+  public func stop(_ stop: Stop) async throws(StoreError) {
+    try await sessions.call { session throws(StoreError) in try session.stop(stop) }
+  }
+
+  public func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
+    try await sessions.call { session throws(StoreError) in try session.resume(target, action) }
+  }
+
+  @discardableResult public func purge(at now: Instant) async throws(StoreError) -> Int {
+    var total = 0
+    while true {
+      // In portions, so that what waits gets its turn between.
+      let removed = try await sessions.call { session throws(StoreError) in
+        try session.purge(at: now.seconds, most: 2000)
+      }
+      total += removed
+      if removed < 2000 { return total }
+    }
+  }
+
+  public func close() async { await sessions.close() }
+}

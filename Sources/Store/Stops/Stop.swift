@@ -1,0 +1,75 @@
+// What the kill switch stops.
+
+internal import Gate
+
+/// One stop: whom, what, since when.
+public struct Stop: Hashable, Sendable {
+  /// Whom a stop is for.
+  public enum Target: Hashable, Sendable {
+    /// Everyone.
+    case all
+    /// Requests for one app.
+    case app(String)
+    /// Requests of one caller.
+    case caller(String)
+  }
+
+  /// What is stopped.
+  public enum Action: String, CaseIterable, Sendable {
+    /// Handing out tokens.
+    case access
+    /// Making callbacks.
+    case callback
+    /// Both.
+    case all
+  }
+
+  /// Whom.
+  public var target: Target
+  /// What.
+  public var action: Action
+  /// Since when, in seconds since the epoch.
+  public var since: Int64
+
+  /// A stop.
+  public init(_ target: Target, _ action: Action, since: Int64) {
+    self.target = target
+    self.action = action
+    self.since = since
+  }
+}
+
+extension Stop.Target {
+  /// The word for the kind of target, and the id within it, empty for all: the names of the admin interface, and
+  /// what is kept.
+  public var parts: (scope: String, id: String) {
+    switch self {
+    case .all: ("all", "")
+    case .app(let id): ("app", id)
+    case .caller(let id): ("caller", id)
+    }
+  }
+
+  /// Reads what `parts` gives; nil for any other word, and for `all` with an id.
+  public init?(scope: String, id: String?) {
+    switch (scope, id ?? "") {
+    case ("all", ""): self = .all
+    case ("app", let id) where !id.isEmpty: self = .app(id)
+    case ("caller", let id) where !id.isEmpty: self = .caller(id)
+    default: return nil
+    }
+  }
+}
+
+extension Stop.Action {
+  /// The actions it stands for, the single one, or both.
+  var single: [Stop.Action] { self == .all ? [.access, .callback] : [self] }
+
+  /// The action of a request.
+  init(_ action: Gate.Action) {
+    switch action {
+    case .access: self = .access
+    case .callback: self = .callback
+    }
+  }
+}

@@ -1,0 +1,135 @@
+// What outlives a request, behind one protocol: allowances and the kill switch.
+
+public import Gate
+
+/// Where state is kept. Every function may be called from anywhere, fails within seconds where it fails, and works
+/// again by itself when what it needs is back.
+public protocol Store: Sendable {
+  /// Who else may write to it.
+  var sharing: StoreSharing { get }
+
+  /// Brings the schema up to date, under a lock: of many that start together one does it and the others wait.
+  /// Doing it again changes nothing.
+  func migrate() async throws(StoreError)
+
+  /// Whether it answers: for readiness.
+  func ping() async throws(StoreError)
+
+  /// Reads and locks what is kept of allowances, shows it to `body`, and keeps what that says: one transaction,
+  /// durable when this returns. Updates that wait together are committed together.
+  ///
+  /// - Parameters:
+  ///   - keys: distinct.
+  ///   - body: a pure function of the states, in the keys' order. It may be called more than once, and what it
+  ///     said last is what counts.
+  func update<Result: Sendable>(
+    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+  ) async throws(StoreError) -> Result
+
+  /// What is kept of allowances, in the keys' order, without locking anything.
+  func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?]
+
+  /// All that is stopped.
+  func stops() async throws(StoreError) -> StopSet
+
+  /// Stops something; a stop that is there already keeps its time.
+  func stop(_ stop: Stop) async throws(StoreError)
+
+  /// Ends the stop of exactly this target, for these actions.
+  func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError)
+
+  /// Forgets states that say no more than none.
+  ///
+  /// - Returns: how many were forgotten.
+  @discardableResult func purge(at now: Instant) async throws(StoreError) -> Int
+
+  /// Finishes what is under way and lets go of everything; what comes later fails.
+  func close() async
+}
+
+/// Who else may write to a store.
+public enum StoreSharing: Sendable {
+  /// Nobody: it ends with this process.
+  case process
+  /// As a rule nobody, but another process on this machine could.
+  case machine
+  /// Other instances.
+  case instances
+}
+
+/// What becomes of the states an update was shown, and what it says to its caller.
+public struct AllowanceUpdate<Result: Sendable>: Sendable {
+  /// For each key, in order, what becomes of its state; empty for nothing at all.
+  public var writes: [AllowanceWrite]
+  /// What the caller gets.
+  public var result: Result
+
+  /// An update.
+  public init(writes: [AllowanceWrite], result: Result) {
+    self.writes = writes
+    self.result = result
+  }
+}
+
+/// What becomes of one state.
+public enum AllowanceWrite: Hashable, Sendable {
+  /// It stays.
+  case keep
+  /// It is replaced, and may be forgotten from `expiry` on, in seconds since the epoch.
+  case put(AllowanceState, expiry: Int64)
+  /// It is forgotten.
+  case remove
+}
+
+extension Store {
+  /// Takes all charges of a request, or none.
+  ///
+  /// - Returns: `taken` or `refused`, never `unavailable`: that is thrown.
+  public func take(_ charges: [AllowanceCharge], at now: Instant) async throws(StoreError) -> ChargeOutcome {
+    guard !charges.isEmpty else { return .taken([]) }
+    return try await update(charges.map(\.key)) { states in
+      let outcome = charges.take(from: states, at: now)
+      guard case .taken(let receipts) = outcome else { return AllowanceUpdate(writes: [], result: outcome) }
+      return AllowanceUpdate(writes: charges.writes(of: receipts.map(\.taken), receipts), result: outcome)
+    }
+  }
+
+  /// Gives back what receipts say was taken. Only where nobody holds leases of these allowances: see
+  /// `AllowanceLedger.giveBack`.
+  public func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) async throws(StoreError) {
+    guard !receipts.isEmpty else { return }
+    try await update(receipts.map(\.key)) { states in
+      let writes = zip(receipts, states).map { receipt, state in
+        AllowanceWrite(replacing: state, by: receipt.givenBack(to: state, at: now), of: receipt.plan)
+      }
+      return AllowanceUpdate(writes: writes, result: ())
+    }
+  }
+}
+
+extension AllowanceWrite {
+  /// What turns one state into another.
+  init(replacing old: AllowanceState?, by new: AllowanceState?, of plan: AllowancePlan) {
+    if old == new {
+      self = .keep
+    } else if let new {
+      self = .put(new, expiry: plan.expiry(of: new))
+    } else {
+      self = .remove
+    }
+  }
+}
+
+extension [AllowanceCharge] {
+  /// The writes that keep states, one for each receipt: charges without a receipt, an exhausted audit rule's, keep
+  /// what they have.
+  func writes(of states: [AllowanceState], _ receipts: [AllowanceReceipt]) -> [AllowanceWrite] {
+    var next = 0
+    return map { charge in
+      guard next < receipts.count, receipts[next].key == charge.key else { return .keep }
+      let state = states[next]
+      next += 1
+      return .put(state, expiry: charge.plan.expiry(of: state))
+    }
+  }
+}

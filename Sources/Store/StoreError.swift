@@ -1,0 +1,43 @@
+// What goes wrong in a store: a kind to decide by, and the words of the one who failed for operators.
+
+/// A store that did not do what it was asked. Nothing was changed, unless a connection broke while a change was
+/// being committed: then it may have been.
+public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What decisions hang on.
+  public enum Kind: String, Sendable {
+    /// It cannot be reached, is busy or shutting down. It is tried again by itself, with a back-off.
+    case unavailable
+    /// What is kept is not readable: a damaged file, or a file that is no store.
+    case damaged
+    /// It may be read and not written.
+    case readOnly
+    /// The disk is full, or a quota on it.
+    case full
+    /// The schema is missing, or made by a newer version of this program.
+    case incompatible
+    /// The user, password or permission is refused, or the database does not exist.
+    case refused
+    /// The address of the store is no address.
+    case misconfigured
+  }
+
+  /// What decisions hang on.
+  public let kind: Kind
+  /// What was being done: a call of the library or a step of ours.
+  public let operation: String
+  /// The library's words. They are for operators and never for callers; an address' password is not among them.
+  public let message: String
+
+  /// Describes a failure.
+  public init(_ kind: Kind, _ operation: String, _ message: String) {
+    self.kind = kind
+    self.operation = operation
+    self.message = message
+  }
+
+  /// `unavailable: connect: connection refused`, on one line.
+  public var description: String {
+    let words = message.split { $0.isNewline || $0 == "\t" }.joined(separator: " ")
+    return "\(kind.rawValue): \(operation): \(words)"
+  }
+}

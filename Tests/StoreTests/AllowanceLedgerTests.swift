@@ -1,0 +1,353 @@
+import Gate
+import Synchronization
+import Testing
+
+@testable import Store
+
+/// A request as the gateway makes it: decide, take at once where that can be, else by the store.
+private struct Request {
+  var outcome: ChargeOutcome
+  var decision: Decision
+  var grant: Grant?
+  /// Whether it needed no store.
+  var isImmediate: Bool
+
+  var retryAfter: Int64? { decision.denial?.retryAfter }
+  var remaining: Int64? { grant?.statuses.first?.count.remaining }
+}
+
+extension AllowanceLedger {
+  fileprivate func request(
+    _ allowances: Allowances, _ caller: String = "ios-app", at now: Instant
+  ) async throws -> Request {
+    let view = view(at: now)
+    var decision = allowances.policy.decide(allowances.facts(caller, at: now), states: view)
+    var isImmediate = true
+    if view.isIncomplete {
+      isImmediate = false
+      let facts = allowances.facts(caller, at: now)
+      do {
+        let states = try await states(of: allowances.policy.allowances(for: facts), at: now)
+        decision = allowances.policy.decide(facts, states: states)
+      } catch {
+        decision = allowances.policy.decide(facts, states: UnavailableStates())
+      }
+    }
+    guard case .allow(let clearance) = decision.outcome else {
+      return Request(outcome: .unavailable, decision: decision, grant: nil, isImmediate: isImmediate)
+    }
+    let outcome: ChargeOutcome
+    if let taken = view.take(clearance.charges) {
+      outcome = taken
+    } else {
+      isImmediate = false
+      outcome = await take(clearance.charges, at: now)
+    }
+    let (settled, grant) = decision.settled(outcome, at: now)
+    return Request(outcome: outcome, decision: settled, grant: grant, isImmediate: isImmediate)
+  }
+
+  /// Waits for the refills under way.
+  fileprivate func settle() async {
+    while refilling.load(ordering: .acquiring) > 0 { await Task.yield() }
+  }
+}
+
+@Suite struct AllowanceLedgerTests {
+  @Test func `a busy allowance is answered at once nearly always`() async throws {
+    let store = ScriptedStore(sharing: .machine)
+    let ledger = AllowanceLedger(store: store)
+    let allowances = try Allowances([
+      try Allowances.rate(limit: 600_000, per: 60, key: .global), try Allowances.quota(limit: 1_000_000),
+    ])
+    var immediate = 0
+    for number in 0..<10_000 {
+      // 2,000 a second.
+      let request = try await ledger.request(allowances, at: .noon(Double(number) / 2000))
+      #expect(request.grant != nil)
+      if request.isImmediate { immediate += 1 }
+      await ledger.settle()
+    }
+    #expect(immediate >= 9_990, "\(immediate)")
+    #expect(store.updates < 100, "\(store.updates)")
+  }
+
+  @Test(arguments: [StoreSharing.machine, .instances])
+  func `a quota is never exceeded and, by one instance, used to the last`(_ sharing: StoreSharing)
+    async throws
+  {
+    let store = ScriptedStore(sharing: sharing)
+    let ledger = AllowanceLedger(store: store)
+    let allowances = try Allowances([try Allowances.quota(limit: 1000)])
+    var granted = 0
+    for number in 0..<3000 {
+      let request = try await ledger.request(allowances, at: .noon(Double(number) / 100))
+      if request.grant != nil { granted += 1 }
+      await ledger.settle()
+    }
+    #expect(granted == 1000)
+    // The next day there are as many again.
+    for number in 0..<1500 {
+      if try await ledger.request(allowances, at: .noon(86_400 + Double(number) / 100)).grant != nil {
+        granted += 1
+      }
+      await ledger.settle()
+    }
+    #expect(granted == 2000)
+  }
+
+  @Test func `a limit too small to lease is taken one by one`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let ledgers = (0..<3).map { _ in AllowanceLedger(store: store) }
+    let allowances = try Allowances([try Allowances.quota(limit: 5)])
+    var granted = 0
+    for number in 0..<30 {
+      let request = try await ledgers[number % 3].request(allowances, at: .noon(Double(number) / 10))
+      if let remaining = request.remaining { #expect(remaining == Int64(4 - granted)) }
+      if request.grant != nil { granted += 1 }
+    }
+    #expect(granted == 5)
+  }
+
+  @Test func `hammering an exhausted allowance costs the store one trip a second`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let ledger = AllowanceLedger(store: store)
+    let allowances = try Allowances([try Allowances.quota(limit: 1)])
+    #expect(try await ledger.request(allowances, at: .noon()).grant != nil)
+    let before = store.updates + store.script.withLock { $0.reads }
+    for number in 0..<5000 {
+      let request = try await ledger.request(allowances, at: .noon(Double(number) / 1000))
+      #expect(request.decision.denial?.code == .quotaExhausted)
+      #expect(request.retryAfter == 43_200 - Int64(number) / 1000)
+    }
+    #expect(store.updates + store.script.withLock { $0.reads } - before <= 12)
+  }
+
+  @Test func `an exhausted audit rule is no reason to ask the store each time`() async throws {
+    let store = ScriptedStore(sharing: .machine)
+    let ledger = AllowanceLedger(store: store)
+    let allowances = try Allowances([
+      try Allowances.quota("seen", limit: 1, mode: .audit), try Allowances.rate(limit: 100_000, per: 60),
+    ])
+    var immediate = 0
+    for number in 0..<1000 {
+      let request = try await ledger.request(allowances, at: .noon(Double(number) / 500))
+      #expect(request.grant != nil)
+      #expect(request.decision.verdicts[0].verdict == (number == 0 ? .allow : .wouldDeny), "\(number)")
+      if request.isImmediate { immediate += 1 }
+      await ledger.settle()
+    }
+    #expect(immediate > 990, "\(immediate)")
+  }
+
+  @Test func `leases go on while the store is down, and then it denies`() async throws {
+    let store = ScriptedStore(sharing: .machine)
+    let ledger = AllowanceLedger(store: store)
+    let allowances = try Allowances([try Allowances.quota(limit: 1000)])
+    for _ in 0..<4 { _ = try await ledger.request(allowances, at: .noon()) }
+    await ledger.settle()
+    store.setDown(true)
+    var granted = 0
+    while try await ledger.request(allowances, at: .noon()).grant != nil {
+      granted += 1
+      await ledger.settle()
+    }
+    #expect(granted > 0)
+    let denied = try await ledger.request(allowances, at: .noon())
+    #expect(denied.decision.denial?.code == .storeUnavailable)
+    store.setDown(false)
+    #expect(try await ledger.request(allowances, at: .noon()).grant != nil)
+  }
+
+  @Test func `a rule may allow what cannot be counted`() async throws {
+    let store = ScriptedStore(sharing: .machine)
+    let ledger = AllowanceLedger(store: store)
+    let allowances = try Allowances([try Allowances.quota(limit: 1, onFailure: .allow)])
+    store.setDown(true)
+    for _ in 0..<3 { #expect(try await ledger.request(allowances, at: .noon()).grant != nil) }
+    // What could not be counted was not.
+    store.setDown(false)
+    #expect(try await ledger.request(allowances, at: .noon()).grant != nil)
+    #expect(try await ledger.request(allowances, at: .noon()).grant == nil)
+  }
+
+  @Test func `a crash wastes at most what was leased`() async throws {
+    let memory = MemoryStore()
+    let allowances = try Allowances([try Allowances.quota(limit: 1000)])
+    var granted = 0
+    for _ in 0..<20 {
+      // Each ledger is forgotten as a crash would.
+      let ledger = AllowanceLedger(store: ScriptedStore(memory, sharing: .machine))
+      for number in 0..<30 {
+        if try await ledger.request(allowances, at: .noon(Double(number))).grant != nil { granted += 1 }
+        await ledger.settle()
+      }
+    }
+    #expect(granted <= 1000)
+    #expect(granted >= 400, "\(granted)")
+  }
+
+  @Test func `an orderly end gives back all that was leased`() async throws {
+    let memory = MemoryStore()
+    let allowances = try Allowances([
+      try Allowances.quota(limit: 1000), try Allowances.rate(limit: 1000, per: 3600),
+    ])
+    var granted: Int64 = 0
+    for _ in 0..<20 {
+      let ledger = AllowanceLedger(store: ScriptedStore(memory, sharing: .instances))
+      for _ in 0..<30 {
+        if try await ledger.request(allowances, at: .noon()).grant != nil { granted += 1 }
+        await ledger.settle()
+      }
+      await ledger.close(at: .noon())
+      #expect(ledger.leaseCount == 0)
+    }
+    let charges = allowances.charges(at: .noon())
+    let states = memory.states(of: charges.map(\.key))
+    #expect(states[0]?.count == granted)
+    #expect(charges[1].plan.count(of: states[1], at: .noon()).remaining == 1000 - granted)
+  }
+
+  @Test func `what nobody uses is given back in time`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let ledger = AllowanceLedger(store: store)
+    let allowances = try Allowances([try Allowances.quota(limit: 1000)])
+    for _ in 0..<3 { _ = try await ledger.request(allowances, at: .noon()) }
+    await ledger.settle()
+    let key = allowances.charges(at: .noon())[0].key
+    #expect((store.memory.states(of: [key])[0]?.count ?? 0) > 3)
+    await ledger.sweep(at: .noon(1))
+    #expect((store.memory.states(of: [key])[0]?.count ?? 0) > 3)
+    await ledger.sweep(at: .noon(6))
+    #expect(store.memory.states(of: [key])[0]?.count == 3)
+    #expect(ledger.leaseCount == 0)
+  }
+
+  @Test(arguments: [StoreSharing.machine, .instances])
+  func `what is given back is there again`(_ sharing: StoreSharing) async throws {
+    let ledger = AllowanceLedger(store: ScriptedStore(sharing: sharing))
+    let allowances = try Allowances([
+      try Allowances.quota(limit: 40), try Allowances.rate(limit: 40, per: 3600),
+    ])
+    var granted = 0
+    for number in 0..<400 {
+      let request = try await ledger.request(allowances, at: .noon())
+      guard let grant = request.grant else { continue }
+      // Every other request comes to nothing.
+      if number % 2 == 0 { await ledger.giveBack(grant.receipts, at: .noon()) } else { granted += 1 }
+      await ledger.settle()
+    }
+    #expect(granted == 40)
+  }
+
+  @Test func `what a refused request took from a lease goes back to it`() async throws {
+    let store = ScriptedStore(sharing: .machine)
+    let ledger = AllowanceLedger(store: store)
+    let allowances = try Allowances([
+      try Allowances.quota("wide", limit: 100, key: .global), try Allowances.quota("narrow", limit: 3),
+    ])
+    for number in 0..<60 { _ = try await ledger.request(allowances, "caller-\(number % 6)", at: .noon()) }
+    await ledger.settle()
+    await ledger.close(at: .noon())
+    let key = allowances.charges("x", at: .noon())[0].key
+    #expect(store.memory.states(of: [key])[0]?.count == 18)
+  }
+
+  @Test func `a lease on other terms is void`() async throws {
+    let ledger = AllowanceLedger(store: ScriptedStore(sharing: .machine))
+    let before = try Allowances([try Allowances.quota("r", limit: 1000)])
+    for _ in 0..<5 { _ = try await ledger.request(before, at: .noon()) }
+    await ledger.settle()
+    // The rule becomes stricter, then a rate: what was used counts, what was leased gives nothing.
+    let stricter = try Allowances([try Allowances.quota("r", limit: 5)])
+    #expect(try await ledger.request(stricter, at: .noon()).grant == nil)
+    let rate = try Allowances([try Allowances.rate("r", limit: 10, per: 60)])
+    var granted = 0
+    for _ in 0..<100 where try await ledger.request(rate, at: .noon(2)).grant != nil { granted += 1 }
+    #expect(granted <= 10)
+  }
+
+  @Test func `the book is bounded, and what has no place in it goes to the store`() async throws {
+    let store = ScriptedStore(sharing: .machine)
+    var settings = LeaseSettings.alone
+    settings.entries = 64
+    let ledger = AllowanceLedger(store: store, settings: settings)
+    let allowances = try Allowances([try Allowances.quota(limit: 4)])
+    var granted = 0
+    for number in 0..<6000 {
+      if try await ledger.request(allowances, "\(number % 1000)", at: .noon()).grant != nil { granted += 1 }
+    }
+    await ledger.settle()
+    #expect(granted == 4000)
+    #expect(ledger.leaseCount <= 64)
+  }
+}
+
+@Suite struct LedgerPropertyTests {
+  /// Random requests, from a few callers, to a few instances; refills sometimes late, things sometimes given back.
+  @Test(arguments: 0..<300)
+  func `no schedule exceeds a rate, and whoever waits as told succeeds`(_ seed: Int) async throws {
+    var generator = SplitMix(state: UInt64(seed))
+    let memory = MemoryStore()
+    let sharing: StoreSharing = seed % 3 == 0 ? .machine : .instances
+    let count = sharing == .machine ? 1 : Int.random(in: 2...4, using: &generator)
+    let ledgers = (0..<count).map { _ in AllowanceLedger(store: ScriptedStore(memory, sharing: sharing)) }
+    let limit = Int64([1, 3, 7, 30, 100, 1000].randomElement(using: &generator) ?? 7)
+    let spans: [Double] = [1, 7, 60]
+    let per = spans.randomElement(using: &generator) ?? 1
+    let burst = Bool.random(using: &generator) ? limit : max(1, limit / 3)
+    let allowances = try Allowances([try Allowances.rate(limit: limit, per: per, burst: burst)])
+    let plan = allowances.charges(at: .noon())[0].plan
+    var time = 0.0
+    var kept: [Instant] = []
+    for _ in 0..<250 {
+      // Bursts, a steady rate and pauses.
+      let gaps: [Double] = [
+        0, 0, 0, per / Double(limit), Double.random(in: 0...per, using: &generator), per * 1.5,
+      ]
+      time += gaps.randomElement(using: &generator) ?? 0
+      let now = Instant.noon(time)
+      let place = Int.random(in: 0..<count, using: &generator)
+      let ledger = ledgers[place]
+      let request = try await ledger.request(allowances, at: now)
+      if Int.random(in: 0..<4, using: &generator) > 0 { await ledger.settle() }
+      if let grant = request.grant {
+        if Int.random(in: 0..<8, using: &generator) == 0 {
+          await ledger.giveBack(grant.receipts, at: now)
+        } else {
+          kept.append(now)
+        }
+        // What an instance that is alone says is left, is; some of the time it is all used.
+        if sharing == .machine, let remaining = request.remaining,
+          Int.random(in: 0..<10, using: &generator) == 0
+        {
+          await ledger.settle()
+          for number in 0..<remaining {
+            let next = try await ledger.request(allowances, at: now)
+            #expect(next.grant != nil, "\(number) of \(remaining)")
+            if next.grant != nil { kept.append(now) }
+            await ledger.settle()
+          }
+        }
+      } else {
+        let wait = try #require(request.retryAfter)
+        for ledger in ledgers { await ledger.settle() }
+        time += Double(wait)
+        let again = try await ledger.request(allowances, at: .noon(time))
+        #expect(again.grant != nil, "after \(wait)")
+        if again.grant != nil { kept.append(.noon(time)) }
+      }
+      if Int.random(in: 0..<20, using: &generator) == 0 { await ledgers[place].sweep(at: .noon(time)) }
+    }
+    // Exact counting would have granted each of them.
+    var state: AllowanceState?
+    for (place, now) in kept.enumerated() {
+      guard case .taken(let next) = plan.take(from: state, at: now) else {
+        #expect(
+          Bool(false), "request \(place) of \(kept.count) exceeds \(limit) per \(per) s, burst \(burst)")
+        return
+      }
+      state = next
+    }
+  }
+}

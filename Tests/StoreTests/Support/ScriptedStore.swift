@@ -1,0 +1,67 @@
+// A store for testing what stands before one: as memory, but shared, slow or failing as a test says.
+
+import Gate
+import Store
+import Synchronization
+
+/// Counts what it is asked and fails when it is told to.
+final class ScriptedStore: Store {
+  struct Script {
+    var isDown = false
+    var updates = 0
+    var reads = 0
+  }
+
+  let memory: MemoryStore
+  let sharing: StoreSharing
+  let script = Mutex(Script())
+
+  init(_ memory: MemoryStore = MemoryStore(), sharing: StoreSharing) {
+    self.memory = memory
+    self.sharing = sharing
+  }
+
+  var updates: Int { script.withLock { $0.updates } }
+  func setDown(_ isDown: Bool) { script.withLock { $0.isDown = isDown } }
+
+  private func check(_ count: (inout Script) -> Void = { _ in }) throws(StoreError) {
+    let isDown = script.withLock { script in
+      count(&script)
+      return script.isDown
+    }
+    if isDown { throw StoreError(.unavailable, "test", "down") }
+  }
+
+  func migrate() throws(StoreError) {}
+  func ping() throws(StoreError) { try check() }
+  func close() {}
+
+  func update<Result: Sendable>(
+    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+  ) async throws(StoreError) -> Result {
+    try check { $0.updates += 1 }
+    return memory.update(keys, body)
+  }
+
+  func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?] {
+    try check { $0.reads += 1 }
+    return memory.states(of: keys)
+  }
+
+  func stops() throws(StoreError) -> StopSet {
+    try check()
+    return memory.stops()
+  }
+
+  func stop(_ stop: Stop) throws(StoreError) {
+    try check()
+    memory.stop(stop)
+  }
+
+  func resume(_ target: Stop.Target, _ action: Stop.Action) throws(StoreError) {
+    try check()
+    memory.resume(target, action)
+  }
+
+  func purge(at now: Instant) throws(StoreError) -> Int { memory.purge(at: now) }
+}

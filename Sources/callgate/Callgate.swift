@@ -6,7 +6,8 @@ struct Callgate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.", version: "0.1.0",
     subcommands: [
-      ServeCommand.self, CheckCommand.self, TokenCommand.self, KeyCommand.self, SandboxCommand.self,
+      ServeCommand.self, CheckCommand.self, ExplainCommand.self, RulesCommand.self, TokenCommand.self,
+      KeyCommand.self, SandboxCommand.self,
       HealthcheckCommand.self, ReferenceCommand.self,
     ])
 }

@@ -12,6 +12,13 @@ struct App: Hashable, Sendable {
   let scope: String?
 }
 
+extension App {
+  /// The app the configuration describes.
+  init(_ app: Configuration.App) {
+    self.init(id: app.id, callers: app.callers.map(Set.init), scope: app.scope)
+  }
+}
+
 /// All apps by name.
 struct AppRegistry: Sendable {
   private let apps: [String: App]

@@ -26,7 +26,7 @@ final class Generation: Sendable {
   /// Makes a configuration ready.
   /// - Parameter parts: What outlives a configuration.
   init(_ configuration: Configuration, number: Int, _ parts: LastingParts) {
-    let apps = configuration.apps.map { App(id: $0.id, callers: $0.callers.map(Set.init), scope: $0.scope) }
+    let apps = configuration.apps.map(App.init)
     self.number = number
     self.configuration = configuration
     authenticator = Authenticator(configuration, throttle: parts.throttle, keys: parts.keys)

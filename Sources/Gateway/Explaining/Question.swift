@@ -1,0 +1,138 @@
+// What `explain` is asked: one request that nobody sends, as an operator writes it down.
+
+internal import Gate
+internal import HTTP
+internal import JSON
+internal import Platform
+
+/// A request to be explained, unjudged.
+public struct Question: Sendable {
+  /// One thing wrong with it.
+  public struct Mistake: Error, Hashable, Sendable {
+    /// The member of the question, as in `counts.daily`.
+    public let member: String
+    /// What is wrong and what to do.
+    public let description: String
+  }
+
+  /// Everything that is wrong with it; never empty.
+  public struct Mistakes: Error, Sendable {
+    /// In the order of the members.
+    public let list: [Mistake]
+  }
+
+  /// `access` or `callback`.
+  public var action: String?
+  /// A configured caller's id; nil or `anonymous` for a request without credentials.
+  public var caller: String?
+  /// The subject of the caller's token.
+  public var subject: String?
+  /// The app the request names.
+  public var app: String?
+  /// The client's address.
+  public var address: String?
+  /// The number to be called.
+  public var phone: String?
+  /// When, as RFC 3339; nil for now.
+  public var at: String?
+  /// The request's fields.
+  public var fields: [(name: String, value: String)] = []
+  /// How many are used already in a rule's window.
+  public var counts: [(rule: String, count: Int64)] = []
+  var claims: [FactMember] = []
+
+  /// Asks about nothing yet.
+  public init() {}
+
+  /// Takes the claims of the caller's token.
+  /// - Parameter text: A JSON object.
+  public mutating func setClaims(json text: String) throws(Mistake) {
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONValue(parsing: Array(text.utf8))
+    } catch {
+      throw Mistake(
+        member: "claims", description: "is no JSON (\(error.reason)); write it as {\"tier\":\"gold\"}")
+    }
+    try setClaims(value)
+  }
+
+  mutating func setClaims(_ value: JSONValue) throws(Mistake) {
+    guard case .object(let members) = FactValue(value) else {
+      throw Mistake(member: "claims", description: "is no JSON object; write it as {\"tier\":\"gold\"}")
+    }
+    claims = members
+  }
+}
+
+extension Question {
+  /// What the rules are asked, the app excepted.
+  struct Inquiry: Sendable {
+    var facts: Facts
+    var caller: Caller
+    var app: Request.QueryItem
+    var counts: [String: Int64]
+  }
+
+  /// Judges every member.
+  /// - Parameter now: The time where none is given.
+  func inquiry(_ configuration: Configuration, now: Instant) throws(Mistakes) -> Inquiry {
+    var mistakes: [Mistake] = []
+    func note(_ member: String, _ description: String) {
+      mistakes.append(Mistake(member: member, description: description))
+    }
+
+    let action = self.action.flatMap(Action.init(rawValue:))
+    if action == nil { note("action", "has to be access or callback") }
+    var facts = Facts(
+      action: action ?? .access, callerID: nil, subject: subject, address: nil, phone: nil, instant: now)
+
+    let known = configuration.callers.map(\.id) + [Configuration.anonymousCaller]
+    let callerID = caller ?? Configuration.anonymousCaller
+    if !known.contains(callerID) {
+      let near = Spelling.nearest(to: callerID, among: known).map { "; did you mean \($0)?" } ?? ""
+      note("caller", "there is no caller \(quoted(callerID))\(near)")
+    }
+    if let address {
+      facts.address = IPAddress(address)
+      if facts.address == nil { note("address", "\(quoted(address)) is not an IP address") }
+    }
+    if let phone {
+      do throws(E164Error) {
+        let number = try E164(phone)
+        // A request for access brings no number.
+        if action == .callback { facts.phone = number }
+      } catch {
+        note("phone", "is not a phone number: \(error.correction)")
+      }
+    }
+    if let at {
+      if let instant = Instant(rfc3339: at) {
+        facts.instant = instant
+      } else {
+        note("at", "\(quoted(at)) is not a time; write it with its offset: 2026-11-22T10:00:00-05:00")
+      }
+    }
+    facts.claims = claims
+    for field in fields {
+      let field = RequestField(name: field.name, value: String(field.value[...].trimmed))
+      // As on the way of a request, rules see what they ask for and nothing else.
+      if configuration.policy.fieldNames.contains(field.name) { facts.fields.append(field) }
+    }
+    var counts: [String: Int64] = [:]
+    for (rule, count) in self.counts where counts.updateValue(count, forKey: rule) != nil {
+      note("counts.\(rule)", "is given twice")
+    }
+    do throws(RuleError) {
+      _ = try CountedStates(policy: configuration.policy, counts: counts, at: facts.instant)
+    } catch {
+      note(error.key, "\(error.problem); \(error.remedy)")
+    }
+    guard mistakes.isEmpty else { throw Mistakes(list: mistakes) }
+    // No authenticator was asked: nothing but an explanation can come of this caller.
+    let caller = Caller(authenticated: callerID, subject: subject, claims: claims)
+    facts.callerID = caller.id
+    facts.subject = caller.subject
+    return Inquiry(facts: facts, caller: caller, app: app.map { .value($0) } ?? .absent, counts: counts)
+  }
+}

@@ -1,0 +1,145 @@
+import ArgumentParser
+import Gateway
+import HTTP
+import Platform
+import Upstream
+
+/// `callgate explain`: what would become of a request.
+struct ExplainCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain",
+    abstract: "Says what would become of a request, rule by rule.",
+    discussion: """
+      Asks the rules exactly as the server would, without a server, a store or Talkdesk's credential: nothing is stopped, \
+      and nothing is used but what --count says. Remote policies are asked.
+
+      Examples:
+        callgate explain --action access --caller ios-app
+        callgate explain --action callback --caller ios-app --phone +14155550100 --at 2026-12-25T10:00:00-05:00
+        callgate explain --action access --caller app-users --subject ann --claims '{"tier":"gold"}' --count daily=4
+
+      Exit status: 0 if it is allowed, 77 if not, 64 if there is no such caller, 78 if the configuration is wrong.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Option(help: ArgumentHelp("What is wanted: access or callback.", valueName: "action"))
+  var action: String
+
+  @Option(help: ArgumentHelp("Who asks. Without it: a request without credentials.", valueName: "id"))
+  var caller: String?
+
+  @Option(help: ArgumentHelp("The subject of the caller's token.", valueName: "subject"))
+  var subject: String?
+
+  @Option(help: ArgumentHelp("The app the request names.", valueName: "id"))
+  var app: String?
+
+  @Option(help: ArgumentHelp("The client's address.", valueName: "address"))
+  var address: String?
+
+  @Option(help: ArgumentHelp("The number to be called.", valueName: "number"))
+  var phone: String?
+
+  @Option(help: ArgumentHelp("The claims of the caller's token, as a JSON object.", valueName: "json"))
+  var claims: String?
+
+  @Option(
+    name: .customLong("field"),
+    help: ArgumentHelp("A field of the request; may be given several times.", valueName: "name=value"))
+  var fields: [String] = []
+
+  @Option(help: ArgumentHelp("When, with an offset. Without it: now.", valueName: "RFC 3339"))
+  var at: String?
+
+  @Option(
+    name: .customLong("count"),
+    help: ArgumentHelp("How many are used already in a rule's window.", valueName: "rule=number"))
+  var counts: [String] = []
+
+  @Flag(help: "Print what /admin/explain answers.")
+  var json = false
+
+  func run() throws {
+    let question = try question()
+    let configuration = try options.load(for: .explain)
+    let asksRemotes = configuration.policy.asksRemotes
+    let result: Result<Explanation, Question.Mistakes> = try Blocker.run {
+      do {
+        let transport = asksRemotes ? try CurlTransport() : nil
+        let rules = OfflineRules(configuration, transport: transport)
+        let answer: Result<Explanation, Question.Mistakes>
+        do throws(Question.Mistakes) {
+          answer = .success(try await rules.explain(question))
+        } catch {
+          answer = .failure(error)
+        }
+        await transport?.shutdown()
+        return Result<_, any Error>.success(answer)
+      } catch {
+        return .failure(error)
+      }
+    }.get()
+    switch result {
+    case .success(let explanation): try show(explanation)
+    case .failure(let mistakes):
+      for mistake in mistakes.list {
+        Output.message("--\(Self.option(mistake.member)): \(mistake.description)")
+      }
+      throw ExitStatus.usage.exit
+    }
+  }
+
+  private func show(_ explanation: Explanation) throws {
+    if json {
+      Output.line(explanation.json)
+    } else {
+      for line in explanation.verdictLines { Output.line(line) }
+      Output.line(explanation.decisionLine)
+    }
+    guard explanation.isAllowed else { throw ExitStatus.refused.exit }
+  }
+
+  private func question() throws -> Question {
+    var question = Question()
+    question.action = action
+    question.caller = caller
+    question.subject = subject
+    question.app = app
+    question.address = address
+    question.phone = phone
+    question.at = at
+    question.fields = try fields.map { text in
+      let (name, value) = try Self.split(text, option: "field", form: "NAME=VALUE")
+      return (name, value)
+    }
+    question.counts = try counts.map { text in
+      let (rule, number) = try Self.split(text, option: "count", form: "RULE=N")
+      // `Int64` alone would take a sign.
+      guard number.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(number) else {
+        throw ValidationError("--count \(text): write it as RULE=N, N in digits")
+      }
+      return (rule, count)
+    }
+    if let claims {
+      do {
+        try question.setClaims(json: claims)
+      } catch {
+        throw ValidationError("--claims: \(error.description)")
+      }
+    }
+    return question
+  }
+
+  private static func split(_ text: String, option: String, form: String) throws -> (String, String) {
+    guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
+      throw ValidationError("--\(option) \(text): write it as \(form)")
+    }
+    return (String(text[..<sign]), String(text[text.index(after: sign)...]))
+  }
+
+  /// The option a member of the question was given by.
+  private static func option(_ member: String) -> String {
+    member.hasPrefix("counts.") ? "count \(member.dropFirst("counts.".count))" : member
+  }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import Gateway
+
+/// `callgate rules`: what can be done with rules without a server.
+struct RulesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rules", abstract: "Tests rules against a table of expectations.",
+    subcommands: [RulesTestCommand.self])
+}
+
+/// `callgate rules test`: a table of who, when and how often, with the verdict expected for each.
+struct RulesTestCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "test",
+    abstract: "Runs a table of tests against the configuration's rules.",
+    discussion: """
+      The file is YAML with a list under tests; each names who asks for what, when, and what is expected:
+
+        tests:
+          - { name: closed on Sunday, action: callback, at: "2026-11-22T10:00:00-05:00", caller: ios-app,
+              phone: "+14155550100", expect: deny, code: closed, rule: opening-hours }
+
+      Prints a line for each test that fails and then how many passed and failed. No server, store or credential is
+      needed; docs/rules.md explains every member.
+
+      Examples:
+        callgate rules test tests.yaml
+        callgate rules test --config callgate.yaml tests.yaml
+
+      Exit status: 0 if all pass, 1 if not, 78 if a file is wrong.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Argument(help: "The file of tests.")
+  var file: String
+
+  func run() throws {
+    let configuration = try options.load(for: .explain)
+    let result: OfflineRules.TableResult
+    do throws(ConfigurationErrors) {
+      result = try OfflineRules(configuration, transport: nil).test(file, files: .system)
+    } catch {
+      for problem in error.problems { Output.message(problem.description) }
+      throw ExitStatus.configuration.exit
+    }
+    for failure in result.failures { Output.line(failure) }
+    Output.line("\(result.passed) passed, \(result.failures.count) failed")
+    guard result.failures.isEmpty else { throw ExitCode.failure }
+  }
+}

@@ -1,10 +1,10 @@
-// The signals that end a server, taken on a queue instead of in a handler where almost nothing is allowed.
+// The signals that end a server or have it reload, taken on a queue instead of in a handler where almost nothing is allowed.
 
 import Dispatch
 import Glibc
 import Synchronization
 
-/// Takes SIGTERM and SIGINT from the moment it is made.
+/// Takes SIGTERM and SIGINT, and SIGHUP where that is asked for, from the moment it is made.
 ///
 /// `@unchecked Sendable`: the sources are made in `init`, used on their queue alone and never touched again; everything
 /// else is locked or immutable.
@@ -13,6 +13,9 @@ public final class SignalWatch: @unchecked Sendable {
     var isEnding = false
     var interrupts = 0
     var insist: (@Sendable () -> Void)?
+    var hangUp: (@Sendable () -> Void)?
+    /// Whether SIGHUP has come before anybody said what to do about it.
+    var hasHungUp = false
   }
 
   private let state = Mutex(State())
@@ -21,8 +24,9 @@ public final class SignalWatch: @unchecked Sendable {
   private var sources: [any DispatchSourceSignal] = []
 
   /// Begins to take the signals. To be made before other threads are.
-  public init() {
-    for number in [SIGTERM, SIGINT] {
+  /// - Parameter hangUp: Whether SIGHUP is taken too, for `onHangUp`; otherwise it ends the process.
+  public init(takingHangUp hangUp: Bool = false) {
+    for number in hangUp ? [SIGTERM, SIGINT, SIGHUP] : [SIGTERM, SIGINT] {
       // First ignored, or the default action would still end the process; and before the source is made, because
       // ignoring afterwards would silence it.
       signal(number, SIG_IGN)
@@ -41,8 +45,22 @@ public final class SignalWatch: @unchecked Sendable {
     state.withLock { $0.insist = action }
   }
 
+  /// Says what to do at each SIGHUP; at once if one has come already.
+  public func onHangUp(_ action: @escaping @Sendable () -> Void) {
+    let isLate = state.withLock { state in
+      state.hangUp = action
+      defer { state.hasHungUp = false }
+      return state.hasHungUp
+    }
+    if isLate { action() }
+  }
+
   private func received(_ number: Int32) {
     let action: (@Sendable () -> Void)? = state.withLock { state in
+      if number == SIGHUP {
+        if state.hangUp == nil { state.hasHungUp = true }
+        return state.hangUp
+      }
       if number == SIGINT { state.interrupts += 1 }
       if !state.isEnding {
         state.isEnding = true

@@ -63,7 +63,7 @@ struct ExplainCommand: ParsableCommand {
   func run() throws {
     let question = try question()
     let configuration = try options.load(for: .explain)
-    let asksRemotes = configuration.policy.asksRemotes
+    let asksRemotes = configuration.asksRemotePolicies
     let result: Result<Explanation, Question.Mistakes> = try Blocker.run {
       do {
         let transport = asksRemotes ? try CurlTransport() : nil

@@ -12,7 +12,8 @@ struct ServeCommand: ParsableCommand {
     commandName: "serve",
     abstract: "Runs the server.",
     discussion: """
-      Prints where it listens, then audit and log lines. SIGTERM and SIGINT finish what runs and end it with 0.
+      Prints where it listens, then audit and log lines. SIGTERM and SIGINT finish what runs and end it with 0. SIGHUP, and \
+      a changed file, load the configuration anew; a wrong one is reported and the old one goes on serving.
 
       Examples:
         callgate serve --sandbox
@@ -42,7 +43,7 @@ struct ServeCommand: ParsableCommand {
     ProcessSetup.openStandardDescriptors()
     let inherited = try InheritedSocket.descriptor(ProcessInfo.processInfo.environment)
     // Before any thread is made, so that every one inherits it.
-    let signals = SignalWatch()
+    let signals = SignalWatch(takingHangUp: true)
     ProcessSetup.ignoreBrokenPipes()
     var configuration = try options.load(for: sandbox ? .sandbox : .serve, host: host, port: port)
     // A setting that somebody relies on and this version ignores must stop the start.
@@ -60,10 +61,11 @@ struct ServeCommand: ParsableCommand {
         throw ExitStatus.configuration.exit
       }
       let talkdesk = sandbox ? try LocalTalkdesk.start() : nil
-      if let talkdesk { configuration.talkdesk.upstream = try Self.upstream(of: talkdesk) }
+      let emulated = try talkdesk.map { try Self.upstream(of: $0) }
+      if let emulated { configuration.talkdesk.upstream = emulated }
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
-        inherited: inherited,
+        inherited: inherited, reload: reloading(with: emulated),
         front: { gateway in
           talkdesk.map { SandboxFront(emulator: $0.server.emulator, gateway: gateway) } ?? gateway
         },
@@ -77,6 +79,9 @@ struct ServeCommand: ParsableCommand {
       // A reader that is gone, or a full disk, is no reason not to serve.
       _ = StandardOutput.write(Array("callgate: listening on http://\(address)\n".utf8))
       service.startLog()
+      signals.onHangUp {
+        Task { await service.reload(because: "SIGHUP") }
+      }
       wait(for: signals, toEnd: service, and: talkdesk)
     } catch let error as Service.StartError {
       guard error.configurationProblems.isEmpty else {
@@ -88,6 +93,19 @@ struct ServeCommand: ParsableCommand {
     } catch let error as SystemError {
       Output.message("callgate: \(error)")
       throw ExitStatus.internal.exit
+    }
+  }
+
+  /// How the configuration is loaded anew: from the same sources, and the sandbox keeps its emulator.
+  private func reloading(
+    with emulated: Configuration.Upstream?
+  ) -> @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration {
+    let sources = options.sources(host: host, port: port)
+    let purpose: ConfigurationPurpose = sandbox ? .sandbox : .serve
+    return { () throws(ConfigurationErrors) in
+      var loaded = try ConfigurationLoader.load(sources, for: purpose)
+      if let emulated { loaded.configuration.talkdesk.upstream = emulated }
+      return loaded
     }
   }
 

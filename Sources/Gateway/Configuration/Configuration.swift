@@ -37,8 +37,13 @@ public struct Configuration: Sendable {
   public internal(set) var unenforced: [UnenforcedSetting]
   /// Every setting that holds something, with its value as it may be shown and where it came from.
   public internal(set) var origins: [SettingOrigin]
-  /// The paths read while loading: what to watch for a reload.
-  public internal(set) var files: [String]
+  /// The files read while loading, as they were: what to watch for a reload.
+  public internal(set) var files: [String: FileStamp]
+}
+
+extension Configuration {
+  /// Whether any rule asks a remote policy.
+  public var asksRemotePolicies: Bool { policy.asksRemotes }
 }
 
 /// Why a configuration is loaded: what must be there, and which secrets are opened.

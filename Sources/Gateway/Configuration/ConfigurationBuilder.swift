@@ -10,7 +10,7 @@ struct ConfigurationBuilder {
   let sources: ConfigurationSources
   var problems: ProblemList
   var unenforced: [UnenforcedSetting] = []
-  var files: [String] = []
+  var files: [String: FileStamp] = [:]
 
   /// The largest secret taken from a file, in bytes.
   static let maximumSecretBytes = 64 * 1024
@@ -122,10 +122,12 @@ struct ConfigurationBuilder {
   mutating func file(
     _ path: String, at place: ConfigurationPlace, name: String, limit: Int
   ) -> ConfigurationFiles.Content? {
-    if !files.contains(path) { files.append(path) }
     do {
-      return try sources.files.read(path, limit)
+      let content = try sources.files.read(path, limit)
+      files[path] = content.stamp
+      return content
     } catch {
+      files[path] = .missing
       let remedy =
         switch error {
         case .missing:

@@ -8,11 +8,14 @@ public struct ConfigurationFiles: Sendable {
     public var bytes: [UInt8]
     /// Its permission bits, as in `chmod`.
     public var mode: UInt32
+    /// By what a change of it is told.
+    public var stamp: FileStamp
 
     /// Gathers a file's content.
-    public init(bytes: [UInt8], mode: UInt32 = 0o600) {
+    public init(bytes: [UInt8], mode: UInt32 = 0o600, stamp: FileStamp = .missing) {
       self.bytes = bytes
       self.mode = mode
+      self.stamp = stamp
     }
   }
 
@@ -63,7 +66,7 @@ public struct ConfigurationFiles: Sendable {
       bytes += buffer[..<count]
       guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
     }
-    return Content(bytes: bytes, mode: status.st_mode & 0o7777)
+    return Content(bytes: bytes, mode: status.st_mode & 0o7777, stamp: FileStamp(status))
   }
 
   private static func failure(_ code: Int32) -> Failure {

@@ -71,7 +71,8 @@ extension ConfigurationBuilder {
       allowedOrigins: allowedOrigins(), store: store, limits: limits(), unenforced: unenforced,
       origins: origins(), files: files)
     guard problems.isEmpty else {
-      throw ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
+      throw ConfigurationErrors(
+        problems: problems.sorted, notices: problems.notices, files: files)
     }
     return LoadedConfiguration(configuration: configuration, notices: problems.notices)
   }

@@ -33,6 +33,15 @@ public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
   public let problems: [ConfigurationProblem]
   /// What was noticed besides.
   public let notices: [ConfigurationNotice]
+  /// The files that were read, or should have been, as they were: a change of one of them may mend it.
+  public let files: [String: FileStamp]
+
+  /// Gathers what is wrong.
+  init(problems: [ConfigurationProblem], notices: [ConfigurationNotice], files: [String: FileStamp] = [:]) {
+    self.problems = problems
+    self.notices = notices
+    self.files = files
+  }
 
   /// One line per problem.
   public var description: String { problems.map(\.description).joined(separator: "\n") }

@@ -41,7 +41,7 @@ public struct ConfigurationFlags: Sendable {
 /// What loading a valid configuration gives.
 public struct LoadedConfiguration: Sendable {
   /// The configuration.
-  public let configuration: Configuration
+  public var configuration: Configuration
   /// What an operator should know; write each to the log once.
   public let notices: [ConfigurationNotice]
 }

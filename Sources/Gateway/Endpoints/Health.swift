@@ -30,7 +30,7 @@ final class Health: Sendable {
     let isDraining = draining.load(ordering: .relaxed)
     let status = tokens.status
     let document: JSONValue = [
-      "status": isDraining ? "fail" : status.isWell ? "pass" : "warn",
+      "status": .string(word),
       "checks": [
         "configuration": ["status": "pass"],
         "process": ["status": isDraining ? "fail" : "pass"],
@@ -45,6 +45,12 @@ final class Health: Sendable {
       fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
       content: document.serialized())
   }
+
+  /// The sum of it: `pass`, `warn` or `fail`.
+  var word: String { draining.load(ordering: .relaxed) ? "fail" : tokens.status.isWell ? "pass" : "warn" }
+
+  /// What is known of each scope's tokens.
+  var scopes: [JSONValue] { tokens.status.scopes.map(Self.check) }
 
   /// What is known of one scope's last exchange. Names keys by id and tokens not at all.
   private static func check(_ scope: TokenSourceStatus.Scope) -> JSONValue {

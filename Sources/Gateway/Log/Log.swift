@@ -2,14 +2,20 @@
 
 internal import JSON
 public import Platform
+internal import Synchronization
 
 /// Writes events to the log sink. Values must never be secrets, tokens or full phone numbers.
 public struct Log: Sendable {
   private let sink: LogSink
   private let lane: Int
-  private let level: Configuration.Log.Level
-  private let format: Configuration.Log.Format
+  private let settings: Settings
   private let clock: any TimeSource
+
+  /// What all copies of a log share, so that a reload reaches them.
+  private final class Settings: Sendable {
+    let current: Mutex<Configuration.Log>
+    init(_ first: Configuration.Log) { current = Mutex(first) }
+  }
 
   /// Makes a log that writes lines of `level` and above to one lane of a sink.
   public init(
@@ -18,10 +24,12 @@ public struct Log: Sendable {
   ) {
     self.sink = sink
     self.lane = lane
-    self.level = level
-    self.format = format
+    settings = Settings(Configuration.Log(level: level, format: format))
     self.clock = clock
   }
+
+  /// Writes by other settings from now on, in every copy of this log.
+  func set(_ new: Configuration.Log) { settings.current.withLock { $0 = new } }
 
   /// Writes one event, if its level is high enough.
   /// - Parameters:
@@ -30,7 +38,7 @@ public struct Log: Sendable {
   public func write(
     _ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String> = [:]
   ) {
-    guard level >= self.level else { return }
+    guard level >= settings.current.withLock({ $0.level }) else { return }
     sink.append(line(level, message, values), lane: lane)
   }
 
@@ -39,7 +47,7 @@ public struct Log: Sendable {
     -> [UInt8]
   {
     var line: [UInt8] = []
-    switch format {
+    switch settings.current.withLock({ $0.format }) {
     case .json:
       line.append(contentsOf: #"{"log":"log","time":""#.utf8)
       clock.unixTime.appendRFC3339(to: &line)

@@ -20,10 +20,11 @@ public final class Gateway: RequestHandler {
   let log: Log
   let clock: any TimeSource
   let health: Health
+  private let administration: Administration
 
   init(
     generations: Generations, tokens: TokenSource, prepared: PreparedTokens, audit: AuditLog, log: Log,
-    clock: any TimeSource, health: Health
+    clock: any TimeSource, health: Health, administration: Administration
   ) {
     self.generations = generations
     self.tokens = tokens
@@ -32,6 +33,7 @@ public final class Gateway: RequestHandler {
     self.log = log
     self.clock = clock
     self.health = health
+    self.administration = administration
   }
 
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
@@ -47,32 +49,21 @@ public final class Gateway: RequestHandler {
       exchange.respond(health.readiness())
     case (.root, .get), (.root, .head):
       exchange.respond(LandingPage.response)
+    case (.admin(let route), _):
+      administration.handle(route, .token, request, &exchange)
     case (.unknown, _):
-      refuse(Problem(.notFound, "No endpoint has this path."), &exchange)
+      refuse(.noEndpoint, &exchange)
     case (_, .options):
       auditOtherMethod(route, nil, exchange)
       exchange.respond(Response(status: .noContent, fields: ["Allow": route.allowed]))
     default:
-      var problem = Problem(.methodNotAllowed, "Use one of: \(route.allowed).")
-      problem.responseFields.append("Allow", route.allowed)
-      auditOtherMethod(route, problem.code, exchange)
-      refuse(problem, &exchange)
+      auditOtherMethod(route, .methodNotAllowed, exchange)
+      refuse(.methodNotAllowed(route.allowed), &exchange)
     }
   }
 
   public func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
-    let problem =
-      switch failure {
-      case .malformed:
-        Problem(.malformedRequest, "The bytes received are not a request as RFC 9112 writes it.")
-      case .timedOut: Problem(.requestTimeout, "Send the whole request without long pauses.")
-      case .contentTooLarge: Problem(.contentTooLarge, "Send less content.")
-      case .targetTooLong: Problem(.targetTooLong, "Send a shorter request target.")
-      case .fieldsTooLarge: Problem(.fieldsTooLarge, "Send fewer and shorter header fields.")
-      case .overloaded: Problem(.overloaded, "All connections are taken; try again shortly.", retryAfter: 1)
-      case .unanswered: Problem(.internal, "The request was dropped without an answer.")
-      }
-    return problem.response(requestID: requestID)
+    Problem(failure).response(requestID: requestID)
   }
 
   /// Requests with another method to the paths that vend are audited, too: every request to them has its line.

@@ -2,6 +2,7 @@
 
 internal import Gate
 internal import HTTP
+internal import JOSE
 internal import Synchronization
 internal import Talkdesk
 
@@ -22,6 +23,8 @@ final class Generation: Sendable {
   let scopes: TokenScopes
   /// The fields of a request that rules look at.
   let ruleFields: [RuleField]
+  /// SHA-256 of the operators' token.
+  let adminTokenDigest: [UInt8]?
 
   /// Makes a configuration ready.
   /// - Parameter parts: What outlives a configuration.
@@ -36,6 +39,7 @@ final class Generation: Sendable {
       apps: AppRegistry(apps), policy: configuration.policy, stops: parts.stops, ledger: parts.ledger,
       remotes: parts.remotes)
     scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: parts.tokens)
+    adminTokenDigest = configuration.admin.token.map { SHA256.digest($0.exposedBytes()) }
     ruleFields = configuration.policy.fieldNames.map { RuleField(name: $0, field: FieldName($0)) }
   }
 }

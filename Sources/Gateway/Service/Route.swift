@@ -12,6 +12,8 @@ enum Route {
   case root
   /// `OPTIONS *`: the server itself (RFC 9110 §9.3.7).
   case server
+  /// `/admin/…`
+  case admin(AdminRoute)
   case unknown
 
   init(_ request: borrowing Request) {
@@ -28,6 +30,8 @@ enum Route {
       self = .root
     } else if request.pathIs("*") {
       self = .server
+    } else if let route = AdminRoute(request) {
+      self = .admin(route)
     } else {
       self = .unknown
     }
@@ -47,6 +51,7 @@ enum Route {
     case .access, .liveness, .readiness, .root: "GET, HEAD, OPTIONS"
     case .token: "POST, OPTIONS"
     case .server: "GET, HEAD, POST, OPTIONS"
+    case .admin(let route): route.allowed
     case .unknown: ""
     }
   }

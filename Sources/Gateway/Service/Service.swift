@@ -40,8 +40,12 @@ public final class Service: Sendable {
   private let tokens: TokenSource
   private let keys: KeySources
   private let generations: Generations
+  private let reloader: Reloader
+  private let watch: FileWatch
   private let health: Health
   private let server: Server
+  /// The operators' own listener, where there is one.
+  private let adminServer: Server?
   private let sink: LogSink
   /// How many connections are taken, where the limit on descriptors allows fewer than configured.
   private let cappedConnections: Int?
@@ -50,6 +54,7 @@ public final class Service: Sendable {
   /// Makes a server; nothing is listened on and nobody is asked before `start`.
   /// - Parameters:
   ///   - configuration: Loaded for serving. Its upstream must be there.
+  ///   - reload: Loads the configuration anew, as at the start.
   ///   - front: Puts something in front of the gateway's handler, as the sandbox does.
   ///   - loops: The loops to run on.
   ///   - inherited: A listening descriptor to take over instead of binding the configured address.
@@ -57,6 +62,7 @@ public final class Service: Sendable {
   ///   - write: Writes to stdout; see `LogSink`.
   public init(
     configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: Int32? = nil,
+    reload: @escaping @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration,
     front: (any RequestHandler) -> any RequestHandler = { $0 },
     write: @escaping @Sendable ([UInt8]) -> Bool
   ) throws(StartError) {
@@ -88,20 +94,40 @@ public final class Service: Sendable {
       remotes: RemotePolicies(transport: transport, log: log), throttle: LoginThrottle(), keys: keys)
     generations = Generations(Generation(configuration, number: 1, parts))
     health = Health(tokens: tokens)
+    watch = FileWatch(configuration.files)
+    reloader = Reloader(
+      load: reload, generations: generations, parts: parts,
+      upstream: { [transport, clock] in try TalkdeskID($0, transport: transport, clock: clock) },
+      watch: watch, log: log, clock: clock)
+    let administration = Administration(
+      generations: generations, parts: parts, reloader: reloader, health: health, log: log, clock: clock)
     let gateway = Gateway(
       generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
-      audit: AuditLog(sink: sink, clock: clock), log: log, clock: clock, health: health)
-    guard let address = SocketAddress(host: configuration.listen.host, port: configuration.listen.port) else {
-      preconditionFailure("the configured host is an address")
-    }
+      audit: AuditLog(sink: sink, clock: clock), log: log, clock: clock, health: health,
+      administration: administration)
     var limits = ServerLimits(configuration.limits)
     let fitting = ServerLimits.connections(fitting: descriptorLimit)
     cappedConnections = fitting < limits.connections ? fitting : nil
     limits.connections = min(limits.connections, fitting)
     let source: Server.Source =
       inherited.map { .inherited(descriptor: $0) }
-      ?? .address(address, sharesPort: configuration.listen.sharePort)
+      ?? .address(
+        Self.address(configuration.listen.host, configuration.listen.port),
+        sharesPort: configuration.listen.sharePort)
     server = Server(source, limits: limits, loops: loops, handler: front(gateway))
+    adminServer = configuration.admin.listener.map { [loops, health] listener in
+      limits.connections = min(limits.connections, 64)
+      return Server(
+        address: Self.address(listener.host, listener.port), limits: limits, loops: loops,
+        handler: AdminHandler(administration, health, listener.isLoopback ? .loopback : .token))
+    }
+  }
+
+  private static func address(_ host: String, _ port: UInt16) -> SocketAddress {
+    guard let address = SocketAddress(host: host, port: port) else {
+      preconditionFailure("the configured host is an address")
+    }
+    return address
   }
 
   /// Fetches what callers' tokens are verified with. To be called before `start`.
@@ -110,13 +136,37 @@ public final class Service: Sendable {
     guard unreachable.isEmpty else { throw .keys(unreachable.map(\.description)) }
   }
 
-  /// Begins to listen and returns the address.
+  /// Begins to listen and returns the public address.
   public func start() throws(StartError) -> SocketAddress {
+    if let adminServer, let listener = configuration.admin.listener {
+      let address = try Self.start(adminServer, listener.host, listener.port)
+      // Kept until the log is written, so that the public address is the first line.
+      log.write(.info, "operators are served", ["address": "\(address)"])
+    }
+    let address = try Self.start(server, configuration.listen.host, configuration.listen.port)
+    watch.start { [reloader] in
+      Task { await reloader.reload(because: "a changed file") }
+    }
+    return address
+  }
+
+  private static func start(_ server: Server, _ host: String, _ port: UInt16) throws(StartError)
+    -> SocketAddress
+  {
     do throws(SystemError) {
       return try server.start()
     } catch {
-      throw .listen(host: configuration.listen.host, port: configuration.listen.port, error)
+      throw .listen(host: host, port: port, error)
     }
+  }
+
+  /// Loads the configuration anew; requests that come after this has returned are served by it, unless something is wrong
+  /// with it, which the log says.
+  /// - Parameter reason: What asks for it, for the log.
+  /// - Returns: Whether the new configuration serves.
+  @discardableResult
+  public func reload(because reason: String) async -> Bool {
+    await reloader.reload(because: reason).isSuccess
   }
 
   /// Begins to write the log. Separate from `start` so that the line that says where the server listens comes first.
@@ -140,12 +190,15 @@ public final class Service: Sendable {
     log.write(.info, "draining")
     health.beginDrain()
     server.beginDrain()
-    if configuration.limits.drainDelay > .zero {
+    watch.stop()
+    let limits = generations.current.configuration.limits
+    if limits.drainDelay > .zero {
       // Cancellation would only mean that draining goes faster.
-      try? await clock.sleep(until: clock.now + configuration.limits.drainDelay)
+      try? await clock.sleep(until: clock.now + limits.drainDelay)
     }
     server.stopAccepting()
-    await server.shutdown(within: configuration.limits.drainTimeout)
+    await server.shutdown(within: limits.drainTimeout)
+    await adminServer?.shutdown(within: .seconds(1))
     tokens.shutdown()
     await transport.shutdown()
     log.write(.info, "ended")

@@ -177,7 +177,7 @@ import Testing
       #expect(digest.bytes == SHA256.digest(Array("s3cret s3cret".utf8)))
       #expect(loaded.configuration.admin.token?.exposedString() == "0123456789abcdef")
       #expect(url.exposedString() == "postgres://a:b@db/c")
-      #expect(loaded.configuration.files.sorted() == ["/database", "/password", "/token"])
+      #expect(loaded.configuration.files.keys.sorted() == ["/database", "/password", "/token"])
     }
     let two = try Fixture.load(
       environment: Fixture.changed(["DEFAULT_PASSWORD": nil, "DEFAULT_PASSWORD_FILE": "/password"]),

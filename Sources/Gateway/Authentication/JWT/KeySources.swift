@@ -38,10 +38,15 @@ struct UnreachableKeys: Sendable, CustomStringConvertible {
   let url: String
   let reason: String
 
-  var description: String {
-    "\(place): callers: the keys of \(callerID) at \(url) cannot be fetched: \(reason) — check jwks_url and that this "
-      + "machine reaches it, or give the set as jwks_file"
+  /// The problem it is.
+  var problem: ConfigurationProblem {
+    ConfigurationProblem(
+      place: place, subject: "callers",
+      message: "the keys of \(callerID) at \(url) cannot be fetched: \(reason)",
+      remedy: "check jwks_url and that this machine reaches it, or give the set as jwks_file")
   }
+
+  var description: String { problem.description }
 }
 
 extension Configuration {

@@ -1,0 +1,142 @@
+// What operators send: small JSON objects, every mistake of which is told at once.
+
+internal import Gate
+internal import JSON
+
+/// The members of a request's JSON object, taken one by one.
+struct AdminBody {
+  private let object: JSONObject
+  private var taken: Set<String> = []
+  private(set) var mistakes: [Problem.FieldProblem] = []
+
+  /// Reads the content; anything but a JSON object is refused.
+  init(_ content: [UInt8]) throws(Problem) {
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONValue(parsing: content)
+    } catch {
+      throw Problem(.invalidJSON, "The content is no JSON: \(error.reason) at byte \(error.offset).")
+    }
+    guard let object = value.object else { throw Problem(.invalidJSON, "The content is no JSON object.") }
+    self.object = object
+  }
+
+  /// Notes a mistake.
+  mutating func note(_ name: String, _ description: String) {
+    mistakes.append(Problem.FieldProblem(name: name, description: description))
+  }
+
+  /// A member as it is; nil where it is absent or null.
+  mutating func value(_ name: String) -> JSONValue? {
+    taken.insert(name)
+    guard let value = object[name], value != .null else { return nil }
+    return value
+  }
+
+  /// A text; nil where it is absent or something else, which is noted.
+  mutating func text(_ name: String) -> String? {
+    guard let value = value(name) else { return nil }
+    guard let text = value.string else {
+      note(name, "Has to be a string.")
+      return nil
+    }
+    return text
+  }
+
+  /// Ends reading: throws what is wrong, members that nobody asked for included.
+  mutating func finish() throws(Problem) {
+    for (name, _) in object.members where !taken.contains(name) {
+      note(name, "Is unknown here; known are \(taken.sorted().joined(separator: ", ")).")
+    }
+    guard mistakes.isEmpty else { throw .invalid(mistakes) }
+  }
+}
+
+extension Problem {
+  /// A request with mistakes.
+  static func invalid(_ mistakes: [FieldProblem]) -> Problem {
+    var problem = Problem(.invalidRequest, "Some members of the request cannot be taken; fields names each.")
+    problem.fields = mistakes
+    return problem
+  }
+}
+
+/// `POST /admin/stop` and `POST /admin/resume`: whom and what.
+struct StopRequest {
+  var scope: StopBoard.Scope
+  var actions: Set<Action>
+
+  /// Reads the content.
+  init(_ content: [UInt8]) throws(Problem) {
+    var body = try AdminBody(content)
+    let word = body.text("scope")
+    let id = body.text("id")
+    let action = body.text("action")
+    var scope: StopBoard.Scope?
+    switch (word, id) {
+    case ("all", nil): scope = .all
+    case ("app", let id?) where !id.isEmpty: scope = .app(id)
+    case ("caller", let id?) where !id.isEmpty: scope = .caller(id)
+    case ("all", _?): body.note("id", "Has no place beside the scope all.")
+    case ("app", _), ("caller", _): body.note("id", "Has to name the app or caller.")
+    default: body.note("scope", "Has to be all, app or caller.")
+    }
+    var actions: Set<Action> = []
+    switch action {
+    case "all": actions = Set(Action.allCases)
+    case let word?: if let one = Action(rawValue: word) { actions = [one] }
+    case nil: break
+    }
+    if actions.isEmpty { body.note("action", "Has to be access, callback or all.") }
+    try body.finish()
+    guard let scope else { preconditionFailure("without a scope there is a mistake") }
+    self.scope = scope
+    self.actions = actions
+  }
+}
+
+extension Question {
+  /// Reads the content of `POST /admin/explain`.
+  init(admin content: [UInt8]) throws(Problem) {
+    self.init()
+    var body = try AdminBody(content)
+    action = body.text("action")
+    caller = body.text("caller")
+    subject = body.text("subject")
+    app = body.text("app")
+    address = body.text("address")
+    phone = body.text("phone")
+    at = body.text("at")
+    if let claims = body.value("claims") {
+      do throws(Mistake) {
+        try setClaims(claims)
+      } catch {
+        body.note("claims", error.description)
+      }
+    }
+    if let value = body.value("fields") {
+      if value.object == nil { body.note("fields", "Has to be an object of names and values.") }
+      for (name, value) in value.object?.members ?? [] {
+        // A field that stands there twice is a list.
+        for value in value.array ?? [value] {
+          if let text = value.string {
+            fields.append((name, text))
+          } else {
+            body.note("fields.\(name)", "Has to be a string, or a list of strings.")
+          }
+        }
+      }
+    }
+    if let value = body.value("counts") {
+      if value.object == nil { body.note("counts", "Has to be an object of rules and counts.") }
+      for (rule, value) in value.object?.members ?? [] {
+        if let count = value.int {
+          counts.append((rule, count))
+        } else {
+          body.note("counts.\(rule)", "Has to be a whole number.")
+        }
+      }
+    }
+    try body.finish()
+  }
+}

@@ -1,0 +1,52 @@
+// The paths of operators.
+
+internal import HTTP
+
+/// What a path below `/admin` leads to.
+enum AdminRoute: Sendable {
+  case status
+  case stop
+  case resume
+  case reload
+  case explain
+  case unknown
+
+  /// Nil for a path that is none of the operators'.
+  init?(_ request: borrowing Request) {
+    let prefix = Array("/admin/".utf8)
+    guard request.path.count >= prefix.count, request.head[request.path].starts(with: prefix) else {
+      return nil
+    }
+    if request.pathIs("/admin/status") {
+      self = .status
+    } else if request.pathIs("/admin/stop") {
+      self = .stop
+    } else if request.pathIs("/admin/resume") {
+      self = .resume
+    } else if request.pathIs("/admin/reload") {
+      self = .reload
+    } else if request.pathIs("/admin/explain") {
+      self = .explain
+    } else {
+      self = .unknown
+    }
+  }
+
+  /// The methods it knows, for `Allow`.
+  var allowed: String {
+    switch self {
+    case .status: "GET, HEAD, OPTIONS"
+    case .stop, .resume, .reload, .explain: "POST, OPTIONS"
+    case .unknown: ""
+    }
+  }
+
+  /// Whether it knows a method.
+  func takes(_ method: Method) -> Bool {
+    switch (self, method) {
+    case (.status, .get), (.status, .head): true
+    case (.stop, .post), (.resume, .post), (.reload, .post), (.explain, .post): true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,194 @@
+// The operators' interface: status, kill switch, reload, explanations. The same on the public and on its own listener.
+
+internal import Gate
+internal import HTTP
+internal import HTTPServer
+internal import JSON
+internal import Platform
+
+/// Answers `/admin/*`.
+final class Administration: Sendable {
+  private let generations: Generations
+  private let parts: LastingParts
+  private let reloader: Reloader
+  private let health: Health
+  private let log: Log
+  private let clock: any TimeSource
+  private let started: UnixTime
+
+  init(
+    generations: Generations, parts: LastingParts, reloader: Reloader, health: Health, log: Log,
+    clock: any TimeSource
+  ) {
+    self.generations = generations
+    self.parts = parts
+    self.reloader = reloader
+    self.health = health
+    self.log = log
+    self.clock = clock
+    started = clock.unixTime
+  }
+
+  /// Answers a request for an operators' path.
+  /// - Parameter access: What opens the listener it came on.
+  func handle(
+    _ route: AdminRoute, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
+  ) {
+    let generation = generations.current
+    if let problem = access.refusal(request, tokenDigest: generation.adminTokenDigest) {
+      return exchange.respond(problem.response(requestID: exchange.requestID))
+    }
+    do throws(Problem) {
+      try serve(route, generation, request, &exchange)
+    } catch {
+      exchange.respond(error.response(requestID: exchange.requestID))
+    }
+  }
+
+  private func serve(
+    _ route: AdminRoute, _ generation: Generation, _ request: borrowing Request, _ exchange: inout Exchange
+  ) throws(Problem) {
+    if case .unknown = route { throw .noEndpoint }
+    if request.method == .options {
+      return exchange.respond(Response(status: .noContent, fields: ["Allow": route.allowed]))
+    }
+    guard route.takes(request.method) else { throw .methodNotAllowed(route.allowed) }
+    let address = exchange.peer.address
+    switch route {
+    case .unknown: throw .noEndpoint
+    case .status: exchange.respond(Self.answer(status(generation)))
+    case .stop:
+      let wanted = try StopRequest(request.content)
+      try check(wanted.scope, generation)
+      guard parts.stops.stop(wanted.scope, wanted.actions) else {
+        throw Problem(.overloaded, "Too much is stopped by name; resume some, or stop all.", retryAfter: 1)
+      }
+      tell("stopped by an operator", wanted, address)
+      exchange.respond(Self.answer(["stops": stops]))
+    case .resume:
+      let wanted = try StopRequest(request.content)
+      // What is stopped can be resumed, configured or not.
+      if !parts.stops.stops.contains(where: { $0.scope == wanted.scope }) {
+        try check(wanted.scope, generation)
+      }
+      parts.stops.resume(wanted.scope, wanted.actions)
+      tell("resumed by an operator", wanted, address)
+      exchange.respond(Self.answer(["stops": stops]))
+    case .reload:
+      let responder = exchange.deferred()
+      Task {
+        responder.respond(Self.answer(await reloader.reload(because: "an operator"), responder.requestID))
+      }
+    case .explain:
+      let question = try Question(admin: request.content)
+      let inquiry: Question.Inquiry
+      do throws(Question.Mistakes) {
+        inquiry = try question.inquiry(generation.configuration, now: Instant(clock.unixTime))
+      } catch {
+        throw .invalid(error.list.map { Problem.FieldProblem(name: $0.member, description: $0.description) })
+      }
+      let responder = exchange.deferred()
+      Task {
+        let explanation = await generation.decider.explain(inquiry, parts.ledger)
+        responder.respond(Self.answer(.object(explanation.document)))
+      }
+    }
+  }
+
+  // MARK: Kill switch
+
+  /// Refuses a name that nobody has: a switch that stops nothing must not look like one that does.
+  private func check(_ scope: StopBoard.Scope, _ generation: Generation) throws(Problem) {
+    let known: [String]
+    switch scope {
+    case .all: return
+    case .app: known = generation.configuration.apps.map(\.id)
+    case .caller: known = generation.configuration.callers.map(\.id) + [Configuration.anonymousCaller]
+    }
+    guard let id = scope.id, !known.contains(id) else { return }
+    let near = Spelling.nearest(to: id, among: known).map { " Did you mean \($0)?" } ?? ""
+    throw .invalid([
+      Problem.FieldProblem(name: "id", description: "There is no \(scope.word) \(quoted(id)).\(near)")
+    ])
+  }
+
+  private var stops: JSONValue {
+    .array(
+      parts.stops.stops.map { stop in
+        var document: JSONObject = ["scope": .string(stop.scope.word)]
+        if let id = stop.scope.id { document["id"] = .string(id) }
+        document["action"] = .string(stop.actions.word)
+        return .object(document)
+      })
+  }
+
+  private func tell(_ message: String, _ wanted: StopRequest, _ address: IPAddress) {
+    log.write(
+      .warning, message,
+      [
+        "scope": wanted.scope.word, "id": wanted.scope.id ?? "", "action": wanted.actions.word,
+        "address": "\(address)",
+      ])
+  }
+
+  // MARK: Documents
+
+  private func status(_ generation: Generation) -> JSONValue {
+    var configuration: JSONObject = [
+      "generation": .number(JSONNumber(Int64(generation.number))),
+      "files": .array(generation.configuration.files.keys.sorted().map { .string($0) }),
+    ]
+    if let last = reloader.last {
+      var reload: JSONObject = [
+        "time": .string(last.time.rfc3339), "status": .string(last.isSuccess ? "ok" : "failed"),
+      ]
+      if !last.isSuccess { reload["problems"] = .array(last.problems.map { .string("\($0)") }) }
+      if !last.restartNeeded.isEmpty {
+        reload["restart_needed"] = .array(last.restartNeeded.map { .string($0) })
+      }
+      configuration["last_reload"] = .object(reload)
+    }
+    return [
+      "status": .string(health.word), "started": .string(started.rfc3339),
+      "configuration": .object(configuration),
+      "callers": .array(generation.configuration.callers.map { .string($0.id) }),
+      "apps": .array(generation.configuration.apps.map { .string($0.id) }),
+      "rules": .array(
+        generation.configuration.policy.rules.map { rule in
+          [
+            "name": .string(rule.name), "kind": .string(rule.kind.name), "mode": .string(rule.mode.rawValue),
+          ]
+        }),
+      "stops": stops,
+      "tokens": .array(health.scopes),
+    ]
+  }
+
+  private static func answer(_ document: JSONValue) -> Response {
+    Response(
+      status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+      content: document.serialized())
+  }
+
+  private static func answer(_ outcome: Reloader.Outcome, _ requestID: RequestID) -> Response {
+    guard outcome.isSuccess else {
+      var problem = Problem(.invalidRequest, "The new configuration is wrong; the old one goes on serving.")
+      problem.fields = outcome.problems.map { found in
+        let subject = found.subject.map { "\($0): " } ?? ""
+        return Problem.FieldProblem(
+          name: "\(found.place)", description: "\(subject)\(found.message) — \(found.remedy)")
+      }
+      return problem.response(requestID: requestID)
+    }
+    return answer([
+      "generation": .number(JSONNumber(Int64(outcome.generation))),
+      "notices": .array(outcome.notices.map { .string("\($0)") }),
+      "restart_needed": .array(outcome.restartNeeded.map { .string($0) }),
+    ])
+  }
+}
+
+extension Set<Action> {
+  /// The word for them in the operators' interface.
+  fileprivate var word: String { count == 1 ? first?.rawValue ?? "" : "all" }
+}

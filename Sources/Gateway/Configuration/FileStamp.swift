@@ -1,0 +1,33 @@
+internal import Glibc
+
+/// By what a changed file is told without reading it: another file in its place, another length, another time.
+public struct FileStamp: Sendable, Hashable {
+  private let device: UInt64
+  private let inode: UInt64
+  private let size: Int64
+  private let seconds: Int64
+  private let nanoseconds: Int64
+
+  /// The stamp of a file that is not there, or cannot be looked at.
+  public static let missing = FileStamp(device: 0, inode: 0, size: -1, seconds: 0, nanoseconds: 0)
+
+  private init(device: UInt64, inode: UInt64, size: Int64, seconds: Int64, nanoseconds: Int64) {
+    self.device = device
+    self.inode = inode
+    self.size = size
+    self.seconds = seconds
+    self.nanoseconds = nanoseconds
+  }
+
+  init(_ status: stat) {
+    self.init(
+      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
+      seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
+  }
+
+  /// The stamp of what a path leads to now, symbolic links followed (stat(2)).
+  public init(path: String) {
+    var status = stat()
+    self = unsafe stat(path, &status) == 0 ? FileStamp(status) : .missing
+  }
+}

@@ -1,0 +1,31 @@
+// What is answered to requests that no endpoint sees, or that none is there for.
+
+internal import HTTP
+internal import HTTPServer
+
+extension Problem {
+  /// The problem of bytes that never became a request, or of a request that was not answered.
+  init(_ failure: RequestFailure) {
+    switch failure {
+    case .malformed:
+      self.init(.malformedRequest, "The bytes received are not a request as RFC 9112 writes it.")
+    case .timedOut: self.init(.requestTimeout, "Send the whole request without long pauses.")
+    case .contentTooLarge: self.init(.contentTooLarge, "Send less content.")
+    case .targetTooLong: self.init(.targetTooLong, "Send a shorter request target.")
+    case .fieldsTooLarge: self.init(.fieldsTooLarge, "Send fewer and shorter header fields.")
+    case .overloaded: self.init(.overloaded, "All connections are taken; try again shortly.", retryAfter: 1)
+    case .unanswered: self.init(.internal, "The request was dropped without an answer.")
+    }
+  }
+
+  /// A path that leads nowhere.
+  static var noEndpoint: Problem { Problem(.notFound, "No endpoint has this path.") }
+
+  /// A method the endpoint does not know.
+  /// - Parameter allowed: Those it knows, for `Allow`.
+  static func methodNotAllowed(_ allowed: String) -> Problem {
+    var problem = Problem(.methodNotAllowed, "Use one of: \(allowed).")
+    problem.responseFields.append("Allow", allowed)
+    return problem
+  }
+}

@@ -1,0 +1,207 @@
+// Puts a new configuration in the place of the running one, or says why not.
+
+internal import Dispatch
+internal import JOSE
+internal import Platform
+internal import Synchronization
+internal import Talkdesk
+
+/// Loads the configuration anew and lets requests be served with it: all of it at once, or none of it. Reloads run one
+/// after the other, beside the loops.
+final class Reloader: Sendable {
+  /// What came of a reload.
+  struct Outcome: Sendable {
+    /// Everything that is wrong, one line each; empty where the new configuration serves.
+    var problems: [ConfigurationProblem] = []
+    var notices: [ConfigurationNotice] = []
+    /// Settings that were changed and need a restart.
+    var restartNeeded: [String] = []
+    /// The files that were read, or should have been, as they were.
+    var files: [String: FileStamp] = [:]
+    /// The generation that serves now.
+    var generation: Int
+    /// When.
+    var time: UnixTime
+
+    /// Whether the new configuration serves.
+    var isSuccess: Bool { problems.isEmpty }
+  }
+
+  typealias Load = @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration
+
+  private struct State {
+    var last: Outcome?
+    /// The reload that was begun last; the next waits for it.
+    var latest: Task<Outcome, Never>?
+  }
+
+  private let load: Load
+  private let generations: Generations
+  private let parts: LastingParts
+  private let upstream: @Sendable (Configuration.Upstream) throws -> TalkdeskID
+  private let watch: FileWatch
+  private let log: Log
+  private let clock: any TimeSource
+  /// What the process was started with: some of it cannot be changed while it runs.
+  private let started: Configuration
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "callgate.configuration")
+
+  /// Makes a reloader; nothing is loaded before it is asked.
+  /// - Parameters:
+  ///   - load: Loads everything as at the start.
+  ///   - upstream: Makes the client of a configured upstream.
+  ///   - watch: Is told which files were read.
+  init(
+    load: @escaping Load, generations: Generations, parts: LastingParts,
+    upstream: @escaping @Sendable (Configuration.Upstream) throws -> TalkdeskID, watch: FileWatch, log: Log,
+    clock: any TimeSource
+  ) {
+    self.load = load
+    self.generations = generations
+    self.parts = parts
+    self.upstream = upstream
+    self.watch = watch
+    self.log = log
+    self.clock = clock
+    started = generations.current.configuration
+  }
+
+  /// What came of the last reload; nil before the first.
+  var last: Outcome? { state.withLock { $0.last } }
+
+  /// Loads everything anew, after those reloads that were asked for before.
+  /// - Parameter reason: Who or what asks, for the log.
+  @discardableResult
+  func reload(because reason: String) async -> Outcome {
+    let task = state.withLock { state in
+      let before = state.latest
+      let task = Task {
+        _ = await before?.value
+        return await self.perform(reason)
+      }
+      state.latest = task
+      return task
+    }
+    return await task.value
+  }
+
+  private func perform(_ reason: String) async -> Outcome {
+    let running = generations.current
+    var outcome = Outcome(generation: running.number, time: clock.unixTime)
+    do throws(ConfigurationErrors) {
+      let loaded = try await loadBesideLoops()
+      let configuration = loaded.configuration
+      outcome.notices = loaded.notices
+      outcome.files = configuration.files
+      outcome.problems = await problems(of: configuration)
+      if outcome.isSuccess { outcome.problems = take(configuration) }
+      if outcome.isSuccess {
+        let next = Generation(configuration, number: running.number + 1, parts)
+        generations.replace(with: next)
+        outcome.generation = next.number
+        outcome.restartNeeded = Self.unchangeable(from: started, to: configuration)
+        log.set(configuration.log)
+      }
+    } catch {
+      outcome.problems = error.problems
+      outcome.notices = error.notices
+      outcome.files = error.files
+    }
+    state.withLock { $0.last = outcome }
+    watch.note(outcome.files, serves: outcome.isSuccess)
+    tell(outcome, reason)
+    return outcome
+  }
+
+  /// Reading files and keys takes its time, so it has a queue of its own.
+  private func loadBesideLoops() async throws(ConfigurationErrors) -> LoadedConfiguration {
+    let result: Result<LoadedConfiguration, ConfigurationErrors> = await withCheckedContinuation {
+      continuation in
+      queue.async { [load] in
+        do throws(ConfigurationErrors) {
+          continuation.resume(returning: .success(try load()))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  /// What is wrong with a configuration that could be read.
+  private func problems(of configuration: Configuration) async -> [ConfigurationProblem] {
+    guard configuration.unenforced.isEmpty else { return configuration.unenforced.map(\.problem) }
+    return await configuration.fetchKeys(parts.keys).map(\.problem)
+  }
+
+  /// Lets the token source use the new upstream.
+  private func take(_ configuration: Configuration) -> [ConfigurationProblem] {
+    guard let upstream = configuration.talkdesk.upstream else { return [] }
+    do {
+      parts.tokens.reconfigure(
+        talkdeskID: try self.upstream(upstream), policy: TokenPolicy(configuration.tokens))
+      return []
+    } catch {
+      return [
+        ConfigurationProblem(
+          place: .setting("talkdesk"), subject: nil, message: "the upstream client cannot be made: \(error)",
+          remedy: "check the credential")
+      ]
+    }
+  }
+
+  private func tell(_ outcome: Outcome, _ reason: String) {
+    for notice in outcome.notices { log.write(.warning, "configuration notice", ["notice": "\(notice)"]) }
+    for problem in outcome.problems {
+      log.write(.error, "the new configuration is wrong", ["problem": "\(problem)"])
+    }
+    for setting in outcome.restartNeeded {
+      log.write(.warning, "a changed setting takes effect with the next start", ["setting": setting])
+    }
+    if outcome.isSuccess {
+      log.write(
+        .info, "configuration reloaded", ["because": reason, "generation": String(outcome.generation)])
+    } else {
+      log.write(
+        .error, "configuration not reloaded; the old one goes on serving",
+        [
+          "because": reason, "generation": String(outcome.generation),
+          "problems": String(outcome.problems.count),
+        ])
+    }
+  }
+
+  /// The settings that differ and that only a start takes over.
+  static func unchangeable(from old: Configuration, to new: Configuration) -> [String] {
+    var names: [String] = []
+    func compare<Value: Equatable>(_ name: String, _ value: (Configuration) -> Value) {
+      if value(old) != value(new) { names.append(name) }
+    }
+    compare("listen.host", \.listen.host)
+    compare("listen.port", \.listen.port)
+    compare("listen.share_port", \.listen.sharePort)
+    compare("listen.tls") { [$0.listen.tls?.certificateChain, $0.listen.tls?.key.exposedBytes()] }
+    compare("admin.host, admin.port", \.admin.listener)
+    compare("store", \.store.name)
+    // How long to drain is looked up when it comes to that.
+    compare("limits") { configuration in
+      var limits = configuration.limits
+      limits.drainDelay = .zero
+      limits.drainTimeout = .zero
+      return limits
+    }
+    return names
+  }
+}
+
+extension Configuration.Store {
+  /// By what one store is told from another. Holds a password where the URL does: never to be shown.
+  fileprivate var name: [UInt8] {
+    switch self {
+    case .memory: Array("memory".utf8)
+    case .sqlite(let path): Array("sqlite:\(path)".utf8)
+    case .postgres(let url): url.exposedBytes()
+    }
+  }
+}

@@ -32,20 +32,60 @@ final class RunningService: Sendable {
   private let loops: EventLoopGroup
   private let transport: CurlTransport
   private let output = Output()
+  private let yaml: Yaml
+
+  /// The YAML file, which may be changed while the service runs.
+  private final class Yaml: Sendable {
+    let text: Mutex<String?>
+    init(_ text: String?) { self.text = Mutex(text) }
+  }
 
   init(environment: [String: String] = [:], yaml: String? = nil) throws {
     talkdesk = try LocalTalkdesk.start()
     var environment = environment.merging(["HOST": "127.0.0.1", "PORT": "0"]) { mine, _ in mine }
     for (name, value) in talkdesk.variables { environment[name] = value.exposedString() }
-    environment["CALLGATE_CONFIG_TEXT"] = yaml
-    let sources = ConfigurationSources(environment: environment, files: .system)
-    let configuration = try ConfigurationLoader.load(sources, for: .serve).configuration
+    let written = Yaml(yaml)
+    self.yaml = written
+    let load = { @Sendable [environment] () throws(ConfigurationErrors) -> LoadedConfiguration in
+      var environment = environment
+      environment["CALLGATE_CONFIG_TEXT"] = written.text.withLock { $0 }
+      let sources = ConfigurationSources(environment: environment, files: .system)
+      return try ConfigurationLoader.load(sources, for: .serve)
+    }
     loops = try EventLoopGroup(count: 2)
     service = try Service(
-      configuration: configuration, loops: loops, descriptorLimit: 1024, write: output.write)
+      configuration: try load().configuration, loops: loops, descriptorLimit: 1024, reload: load,
+      write: output.write)
     baseURL = "http://\(try service.start())"
     service.startLog()
     transport = try CurlTransport()
+  }
+
+  /// Writes another YAML file, which nobody has read yet.
+  func rewrite(_ text: String) { yaml.text.withLock { $0 = text } }
+
+  /// Has the service reload.
+  func reload() async -> Bool { await service.reload(because: "a test") }
+
+  /// Waits until a line has been written, and returns it.
+  func line(_ message: String) async throws -> JSONValue {
+    for _ in 0..<500 {
+      if let line = try output.lines().first(where: { $0["message"]?.string == message }) { return line }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    throw MissingLine(message: message)
+  }
+
+  struct MissingLine: Error {
+    let message: String
+  }
+
+  /// Asks an address of the gateway other than the public one.
+  func ask(_ method: Method, at url: String, _ fields: Fields = [:], content: [UInt8] = []) async throws
+    -> InboundResponse
+  {
+    try await transport.send(
+      OutboundRequest(method: method, url: url, fields: fields, content: content, timeout: .seconds(20)))
   }
 
   /// Asks the gateway.

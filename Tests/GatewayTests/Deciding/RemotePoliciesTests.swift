@@ -1,0 +1,155 @@
+import Gate
+import HTTP
+import JSON
+import Platform
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// A transport that answers what a test says and remembers what it was asked.
+private final class Scripted: HTTPTransport {
+  let requests = Mutex<[OutboundRequest]>([])
+  private let answer: @Sendable (Int) throws(TransportError) -> InboundResponse
+
+  init(_ answer: @escaping @Sendable (Int) throws(TransportError) -> InboundResponse) { self.answer = answer }
+
+  convenience init(_ content: String, status: Int = 200) {
+    self.init { _ throws(TransportError) in
+      InboundResponse(status: status, fields: [:], content: Array(content.utf8))
+    }
+  }
+
+  func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
+    let number = requests.withLock { requests in
+      requests.append(request)
+      return requests.count
+    }
+    return try answer(number)
+  }
+}
+
+@Suite struct RemotePoliciesTests {
+  private func rules(_ onFailure: String = "deny") -> String {
+    """
+      - { name: daily, kind: quota, key: subject, limit: 1, per: day }
+      - { name: fraud, kind: remote, url: "https://policy.example/v1/data/callgate/allow", timeout: 250ms,
+          on_failure: \(onFailure) }
+      - { name: recent, kind: field, field: X-App-Version, at_least: "2" }
+    """
+  }
+
+  private var facts: Facts {
+    var facts = Facts(
+      action: .callback, callerID: "ios-app", subject: "ann", appID: "shop",
+      address: IPAddress("203.0.113.9"),
+      phone: E164.example, instant: Instant(seconds: 1_790_000_000))
+    facts.claims = [FactMember("tier", .string("gold")), FactMember("age", .number("1.50"))]
+    facts.fields = [RequestField(name: "X-App-Version", value: "3")]
+    return facts
+  }
+
+  private func ruling(
+    _ transport: Scripted, onFailure: String = "deny", ledger: MemoryLedger = MemoryLedger()
+  ) async throws -> Ruling {
+    let decider = Decider(
+      apps: AppRegistry([]), policy: try Fixture.policy(rules(onFailure)), stops: StopBoard(), ledger: ledger,
+      remotes: RemotePolicies(transport: transport, log: nil))
+    switch decider.ask(facts, taking: true) {
+    case .ruled(let ruling): return ruling
+    case .waits(let evaluation, let query):
+      return await decider.finish(evaluation, query, facts, taking: true)
+    }
+  }
+
+  @Test func `a policy is asked in the form of OPA's data API`() async throws {
+    let transport = Scripted(#"{"result":true}"#)
+    #expect(try await ruling(transport).grant != nil)
+    let requests = transport.requests.withLock { $0 }
+    #expect(requests.count == 1)
+    let request = try #require(requests.first)
+    #expect(request.method == .post)
+    #expect(request.url == "https://policy.example/v1/data/callgate/allow")
+    #expect(request.timeout == .milliseconds(250))
+    #expect(request.fields["Content-Type"] == "application/json")
+    #expect(
+      String(decoding: request.content, as: UTF8.self)
+        == #"{"input":{"action":"callback","caller":"ios-app","subject":"ann","app":"shop","#
+        + #""address":"203.0.113.9","phone":"+14155550100","claims":{"tier":"gold","age":1.50},"#
+        + #""fields":{"x-app-version":"3"},"time":"2026-09-21T14:13:20Z"}}"#)
+  }
+
+  @Test(arguments: [
+    "true", #"{"result":true}"#, #"{"allow":true}"#, #"{"result":{"allow":true,"reason":"fine"}}"#,
+  ])
+  func `yes is yes in every form`(answer: String) async throws {
+    #expect(try await ruling(Scripted(answer)).grant != nil)
+  }
+
+  @Test(arguments: [
+    ("false", nil), (#"{"result":false}"#, nil), (#"{"allow":false,"reason":"risk 97"}"#, "risk 97"),
+    (#"{"result":{"allow":false,"reason":"risk 97"}}"#, "risk 97"),
+  ])
+  func `no is no in every form, with its reason`(answer: String, reason: String?) async throws {
+    let ruling = try await ruling(Scripted(answer), onFailure: "allow")
+    #expect(ruling.denial?.code == .denied)
+    #expect(ruling.denial?.rule == "fraud")
+    #expect(ruling.reason == reason)
+    #expect(ruling.verdicts.map(\.verdict) == [.allow, .deny, .skipped, .skipped])
+    // The reason is not for the caller.
+    let problem = Problem(try #require(ruling.denial))
+    #expect(!"\(problem)".contains("risk"))
+  }
+
+  @Test(arguments: [
+    "", "{", "null", "1", #""true""#, "{}", "[]", #"{"result":{}}"#, #"{"result":null}"#,
+    #"{"result":true,"allow":false}"#, #"{"allow":"true"}"#, #"{"allow":true,"allow":false}"#,
+  ])
+  func `anything else is a failure, and the rule says what that means`(answer: String) async throws {
+    #expect(try await ruling(Scripted(answer)).denial?.rule == "fraud")
+    #expect(try await ruling(Scripted(answer), onFailure: "allow").grant != nil)
+  }
+
+  @Test(arguments: [400, 404, 500, 302, 201]) func `so is any status but 200`(status: Int) async throws {
+    #expect(try await ruling(Scripted("true", status: status)).denial?.rule == "fraud")
+    #expect(try await ruling(Scripted("false", status: status), onFailure: "allow").grant != nil)
+  }
+
+  @Test func `so is no answer`() async throws {
+    let failing = { @Sendable (_: Int) throws(TransportError) -> InboundResponse in
+      throw TransportError(.timedOut, sent: true, detail: "too late")
+    }
+    #expect(try await ruling(Scripted(failing)).denial?.rule == "fraud")
+    #expect(try await ruling(Scripted(failing), onFailure: "allow").grant != nil)
+  }
+
+  @Test func `a denial takes nothing, and after one nobody is asked`() async throws {
+    let ledger = MemoryLedger()
+    #expect(try await ruling(Scripted("false"), ledger: ledger).denial != nil)
+    #expect(ledger.count == 0)
+    #expect(try await ruling(Scripted("true"), ledger: ledger).grant != nil)
+    let transport = Scripted("true")
+    #expect(try await ruling(transport, ledger: ledger).denial?.code == .quotaExhausted)
+    #expect(transport.requests.withLock { $0 }.isEmpty)
+  }
+
+  @Test func `what is taken while a policy thinks is not taken twice`() async throws {
+    let ledger = MemoryLedger()
+    let inner = try await ruling(Scripted("true"))
+    #expect(inner.grant != nil)
+    // The quota of one: both requests pass the quota rule before either takes.
+    let rulings = try await withThrowingTaskGroup(of: Ruling.self) { group in
+      for _ in 0..<8 { group.addTask { try await ruling(Scripted("true"), ledger: ledger) } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(rulings.count { $0.grant != nil } == 1)
+    #expect(rulings.compactMap { $0.denial?.code }.allSatisfy { $0 == .quotaExhausted })
+  }
+}
+
+extension E164 {
+  /// A number nobody has.
+  fileprivate static var example: E164? {
+    do { return try E164("+14155550100") } catch { return nil }
+  }
+}

@@ -1,0 +1,128 @@
+import Gate
+import HTTP
+import JSON
+import Testing
+
+@testable import Gateway
+
+@Suite struct ExplanationTests {
+  private static let yaml = """
+    callers:
+      - { id: ios-app, api_key: { sha256: \(String(repeating: "1", count: 64)) } }
+      - { id: partner, api_key: { sha256: \(String(repeating: "2", count: 64)) } }
+    apps:
+      shop: { callers: [ios-app] }
+      help: {}
+    rules:
+      - { name: opening-hours, kind: hours, timezone: America/New_York, weekly: { mon-fri: "09:00-18:00" } }
+      - { name: daily, kind: quota, key: caller, limit: 5, per: day }
+      - { name: paying, kind: claims, require: { tier: [gold] }, callers: [partner] }
+      - { name: recent, kind: field, field: X-App-Version, at_least: "2.3.0", mode: audit }
+    """
+
+  private func explain(_ change: (inout Question) throws -> Void) async throws -> Explanation {
+    let configuration = try Fixture.load(Self.yaml, environment: [:], for: .explain).configuration
+    var question = Question()
+    question.action = "access"
+    question.caller = "ios-app"
+    question.at = "2026-11-23T10:00:00-05:00"
+    try change(&question)
+    return try await OfflineRules(configuration, transport: nil).explain(question)
+  }
+
+  @Test func `an allowed request has every rule's verdict and ends with allow`() async throws {
+    let explanation = try await explain { $0.fields = [("X-App-Version", "2.4")] }
+    #expect(explanation.isAllowed)
+    #expect(
+      explanation.verdictLines == [
+        "opening-hours  allow", "daily          allow", "paying         skipped", "recent         allow",
+      ])
+    #expect(explanation.decisionLine == "decision: allow")
+    #expect(
+      explanation.json
+        == #"{"decision":"allow","verdicts":[{"rule":"opening-hours","verdict":"allow"},"#
+        + #"{"rule":"daily","verdict":"allow"},{"rule":"paying","verdict":"skipped"},"#
+        + #"{"rule":"recent","verdict":"allow"}]}"#)
+  }
+
+  @Test func `the first denial decides, and what follows is skipped`() async throws {
+    let closed = try await explain { $0.at = "2026-11-22T10:00:00-05:00" }
+    #expect(closed.decisionLine == "decision: deny closed opening-hours")
+    #expect(
+      closed.verdictLines.map { $0.split(separator: " ").last } == ["deny", "skipped", "skipped", "skipped"])
+    let used = try await explain { $0.counts = [("daily", 5)] }
+    #expect(used.decisionLine == "decision: deny quota_exhausted daily")
+    #expect(
+      used.json.hasPrefix(#"{"decision":"deny","code":"quota_exhausted","rule":"daily","verdicts":["#))
+    let left = try await explain { $0.counts = [("daily", 4)] }
+    #expect(left.decisionLine == "decision: allow")
+  }
+
+  @Test func `claims decide for those the rule concerns`() async throws {
+    let poor = try await explain { $0.caller = "partner" }
+    #expect(poor.decisionLine == "decision: deny denied paying")
+    let rich = try await explain {
+      $0.caller = "partner"
+      try $0.setClaims(json: #"{"tier":"gold"}"#)
+    }
+    #expect(rich.isAllowed)
+  }
+
+  @Test func `a refusal without a rule is told with a dash, all rules being skipped`() async throws {
+    let unlisted = try await explain {
+      $0.caller = "partner"
+      $0.app = "shop"
+    }
+    #expect(unlisted.decisionLine == "decision: deny denied -")
+    #expect(unlisted.verdictLines.allSatisfy { $0.hasSuffix("skipped") })
+    #expect(!unlisted.json.contains("\"rule\":\"-\""))
+    let unknown = try await explain { $0.app = "nope" }
+    #expect(unknown.decisionLine == "decision: deny unknown_app -")
+  }
+
+  @Test func `numbers nobody should call are refused by the built-in rule`() async throws {
+    let explanation = try await explain {
+      $0.action = "callback"
+      $0.phone = "+19005550100"
+    }
+    #expect(explanation.decisionLine == "decision: deny number_not_allowed default-numbers")
+    #expect(explanation.verdictLines.last == "default-numbers  deny")
+  }
+
+  @Test func `every mistake of a question is told at once`() async throws {
+    do {
+      _ = try await explain {
+        $0.action = "acces"
+        $0.caller = "ios-ap"
+        $0.address = "1.2.3"
+        $0.phone = "0999888"
+        $0.at = "2026-11-22T10:00:00"
+        $0.counts = [("daly", 1)]
+      }
+      Issue.record("nothing was wrong")
+    } catch let mistakes as Question.Mistakes {
+      #expect(mistakes.list.map(\.member) == ["action", "caller", "address", "phone", "at", "counts.daly"])
+      #expect(mistakes.list[1].description.contains("did you mean ios-app?"))
+      #expect(mistakes.list[5].description.contains("did you mean \"daily\"?"))
+      // A number that is none may still be somebody's.
+      #expect(!mistakes.list[3].description.contains("999"))
+    }
+  }
+
+  @Test(arguments: ["[]", "{", "\"gold\"", ""])
+  func `claims have to be an object`(text: String) {
+    var question = Question()
+    #expect(throws: Question.Mistake.self) { try question.setClaims(json: text) }
+  }
+
+  @Test func `a rule that counts nothing has no count, and none is given twice`() async throws {
+    for counts: [(String, Int64)] in [[("opening-hours", 1)], [("daily", 1), ("daily", 2)], [("daily", -1)]] {
+      await #expect(throws: Question.Mistakes.self) { try await explain { $0.counts = counts } }
+    }
+  }
+
+  @Test func `without a caller it is somebody anonymous`() async throws {
+    #expect(try await explain { $0.caller = nil }.isAllowed)
+    #expect(try await explain { $0.caller = "anonymous" }.isAllowed)
+  }
+}

@@ -44,7 +44,7 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "HTTP", "Platform", "JSON", "JOSE", "Gate", "HTTPServer", "Upstream", "Talkdesk",
+        "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "Upstream", "Talkdesk",
         .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: memorySafe),
@@ -77,7 +77,7 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Gate", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk",
+        "Gateway", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk",
         "Upstream",
       ], swiftSettings: strict),
     .testTarget(

@@ -7,7 +7,7 @@ struct Callgate: ParsableCommand {
     commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.", version: "0.1.0",
     subcommands: [
       ServeCommand.self, CheckCommand.self, ExplainCommand.self, RulesCommand.self, TokenCommand.self,
-      KeyCommand.self, SandboxCommand.self,
+      KeyCommand.self, SandboxCommand.self, MigrateCommand.self,
       HealthcheckCommand.self, ReferenceCommand.self,
     ])
 }

@@ -18,6 +18,8 @@ for name in $(compgen -e); do
     TD_* | CALLGATE_* | DEFAULT_USER* | DEFAULT_PASSWORD* | DATABASE_URL* | HOST | PORT | DYNO | *_proxy | *_PROXY) unset "$name" ;;
   esac
 done
+# A test that wants a file or a database says so.
+export CALLGATE_STATE=memory
 
 cleanup() {
   local pid

@@ -117,7 +117,8 @@ public struct Decision: Sendable {
   public internal(set) var outcome: Outcome
   /// What rules in audit mode would have said.
   public internal(set) var audited: [Denial]
-  let policy: Policy
+  /// The policy that decided.
+  public let policy: Policy
   var marks: [Verdict]
 
   /// Every rule of the policy in order, and the built-in one where it was asked, with what became of it.

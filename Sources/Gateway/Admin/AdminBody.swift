@@ -2,6 +2,7 @@
 
 internal import Gate
 internal import JSON
+internal import Store
 
 /// The members of a request's JSON object, taken one by one.
 struct AdminBody {
@@ -63,35 +64,26 @@ extension Problem {
 
 /// `POST /admin/stop` and `POST /admin/resume`: whom and what.
 struct StopRequest {
-  var scope: StopBoard.Scope
-  var actions: Set<Action>
+  var target: Stop.Target
+  var action: Stop.Action
 
   /// Reads the content.
   init(_ content: [UInt8]) throws(Problem) {
     var body = try AdminBody(content)
-    let word = body.text("scope")
+    let scope = body.text("scope")
     let id = body.text("id")
-    let action = body.text("action")
-    var scope: StopBoard.Scope?
-    switch (word, id) {
-    case ("all", nil): scope = .all
-    case ("app", let id?) where !id.isEmpty: scope = .app(id)
-    case ("caller", let id?) where !id.isEmpty: scope = .caller(id)
-    case ("all", _?): body.note("id", "Has no place beside the scope all.")
-    case ("app", _), ("caller", _): body.note("id", "Has to name the app or caller.")
+    let target = scope.flatMap { Stop.Target(scope: $0, id: id) }
+    switch scope {
+    case "all": if id != nil { body.note("id", "Has no place beside the scope all.") }
+    case "app", "caller": if target == nil { body.note("id", "Has to name the app or caller.") }
     default: body.note("scope", "Has to be all, app or caller.")
     }
-    var actions: Set<Action> = []
-    switch action {
-    case "all": actions = Set(Action.allCases)
-    case let word?: if let one = Action(rawValue: word) { actions = [one] }
-    case nil: break
-    }
-    if actions.isEmpty { body.note("action", "Has to be access, callback or all.") }
+    let action = body.text("action").flatMap(Stop.Action.init(rawValue:))
+    if action == nil { body.note("action", "Has to be access, callback or all.") }
     try body.finish()
-    guard let scope else { preconditionFailure("without a scope there is a mistake") }
-    self.scope = scope
-    self.actions = actions
+    guard let target, let action else { preconditionFailure("without either there is a mistake") }
+    self.target = target
+    self.action = action
   }
 }
 

@@ -5,6 +5,7 @@ internal import HTTP
 internal import HTTPServer
 internal import JSON
 internal import Platform
+internal import Store
 
 /// Answers `/admin/*`.
 final class Administration: Sendable {
@@ -53,27 +54,24 @@ final class Administration: Sendable {
       return exchange.respond(Response(status: .noContent, fields: ["Allow": route.allowed]))
     }
     guard route.takes(request.method) else { throw .methodNotAllowed(route.allowed) }
-    let address = exchange.peer.address
     switch route {
     case .unknown: throw .noEndpoint
     case .status: exchange.respond(Self.answer(status(generation)))
     case .stop:
       let wanted = try StopRequest(request.content)
-      try check(wanted.scope, generation)
-      guard parts.stops.stop(wanted.scope, wanted.actions) else {
-        throw Problem(.overloaded, "Too much is stopped by name; resume some, or stop all.", retryAfter: 1)
+      try check(wanted.target, generation)
+      change(&exchange, "stopped by an operator", wanted) { [parts, clock] () async throws(StoreError) in
+        try await parts.stops.stop(Stop(wanted.target, wanted.action, since: clock.unixTime.seconds))
       }
-      tell("stopped by an operator", wanted, address)
-      exchange.respond(Self.answer(["stops": stops]))
     case .resume:
       let wanted = try StopRequest(request.content)
       // What is stopped can be resumed, configured or not.
-      if !parts.stops.stops.contains(where: { $0.scope == wanted.scope }) {
-        try check(wanted.scope, generation)
+      if !parts.stops.stops.list.contains(where: { $0.target == wanted.target }) {
+        try check(wanted.target, generation)
       }
-      parts.stops.resume(wanted.scope, wanted.actions)
-      tell("resumed by an operator", wanted, address)
-      exchange.respond(Self.answer(["stops": stops]))
+      change(&exchange, "resumed by an operator", wanted) { [parts] () async throws(StoreError) in
+        try await parts.stops.resume(wanted.target, wanted.action)
+      }
     case .reload:
       let responder = exchange.deferred()
       Task {
@@ -89,7 +87,7 @@ final class Administration: Sendable {
       }
       let responder = exchange.deferred()
       Task {
-        let explanation = await generation.decider.explain(inquiry, parts.ledger)
+        let explanation = await generation.decider.explain(inquiry)
         responder.respond(Self.answer(.object(explanation.document)))
       }
     }
@@ -97,38 +95,58 @@ final class Administration: Sendable {
 
   // MARK: Kill switch
 
+  /// Changes what is stopped, and answers with all that is stopped then.
+  private func change(
+    _ exchange: inout Exchange, _ message: String, _ wanted: StopRequest,
+    _ body: @escaping @Sendable () async throws(StoreError) -> Void
+  ) {
+    let address = exchange.peer.address
+    let responder = exchange.deferred()
+    Task {
+      do throws(StoreError) {
+        try await body()
+        log.write(
+          .warning, message,
+          [
+            "scope": wanted.target.parts.scope, "id": wanted.target.parts.id,
+            "action": wanted.action.rawValue, "address": "\(address)",
+          ])
+        responder.respond(Self.answer(["stops": stops]))
+      } catch {
+        log.write(.error, "the kill switch could not be kept", ["reason": "\(error)"])
+        let problem = Problem(
+          .storeUnavailable, "The store does not keep this, so nothing has changed.", retryAfter: 1)
+        responder.respond(problem.response(requestID: responder.requestID))
+      }
+    }
+  }
+
   /// Refuses a name that nobody has: a switch that stops nothing must not look like one that does.
-  private func check(_ scope: StopBoard.Scope, _ generation: Generation) throws(Problem) {
+  private func check(_ target: Stop.Target, _ generation: Generation) throws(Problem) {
     let known: [String]
-    switch scope {
+    switch target {
     case .all: return
     case .app: known = generation.configuration.apps.map(\.id)
     case .caller: known = generation.configuration.callers.map(\.id) + [Configuration.anonymousCaller]
     }
-    guard let id = scope.id, !known.contains(id) else { return }
+    let (scope, id) = target.parts
+    guard !known.contains(id) else { return }
     let near = Spelling.nearest(to: id, among: known).map { " Did you mean \($0)?" } ?? ""
     throw .invalid([
-      Problem.FieldProblem(name: "id", description: "There is no \(scope.word) \(quoted(id)).\(near)")
+      Problem.FieldProblem(name: "id", description: "There is no \(scope) \(quoted(id)).\(near)")
     ])
   }
 
   private var stops: JSONValue {
     .array(
-      parts.stops.stops.map { stop in
-        var document: JSONObject = ["scope": .string(stop.scope.word)]
-        if let id = stop.scope.id { document["id"] = .string(id) }
-        document["action"] = .string(stop.actions.word)
+      parts.stops.stops.list.map { stop in
+        let (scope, id) = stop.target.parts
+        var document: JSONObject = ["scope": .string(scope)]
+        if !id.isEmpty { document["id"] = .string(id) }
+        document["action"] = .string(stop.action.rawValue)
+        document["since"] = .string(Instant(seconds: stop.since).rfc3339)
         return .object(document)
       })
-  }
-
-  private func tell(_ message: String, _ wanted: StopRequest, _ address: IPAddress) {
-    log.write(
-      .warning, message,
-      [
-        "scope": wanted.scope.word, "id": wanted.scope.id ?? "", "action": wanted.actions.word,
-        "address": "\(address)",
-      ])
   }
 
   // MARK: Documents
@@ -159,9 +177,18 @@ final class Administration: Sendable {
             "name": .string(rule.name), "kind": .string(rule.kind.name), "mode": .string(rule.mode.rawValue),
           ]
         }),
-      "stops": stops,
+      "stops": stops, "store": .object(store),
       "tokens": .array(health.scopes),
     ]
+  }
+
+  private var store: JSONObject {
+    var store: JSONObject = ["kind": .string(parts.storeKind)]
+    if let age = parts.stops.age {
+      store["stops_age_seconds"] = .number(JSONNumber(max(0, age.components.seconds)))
+    }
+    if let failure = parts.stops.failure { store["failure"] = .string("\(failure)") }
+    return store
   }
 
   private static func answer(_ document: JSONValue) -> Response {
@@ -186,9 +213,4 @@ final class Administration: Sendable {
       "restart_needed": .array(outcome.restartNeeded.map { .string($0) }),
     ])
   }
-}
-
-extension Set<Action> {
-  /// The word for them in the operators' interface.
-  fileprivate var word: String { count == 1 ? first?.rawValue ?? "" : "all" }
 }

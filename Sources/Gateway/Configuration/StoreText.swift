@@ -1,4 +1,5 @@
 internal import JOSE
+internal import Store
 
 /// Where state is kept, as text. A refused text is not shown: it may hold a password.
 enum StoreText {
@@ -20,6 +21,12 @@ enum StoreText {
     else {
       throw Refusal(
         "is not a PostgreSQL URL", "write it as postgres://USER:PASSWORD@HOST/NAME, or unset it for SQLite")
+    }
+    do throws(StoreError) {
+      _ = try PostgresAddress(text)
+    } catch {
+      throw Refusal(
+        "is not a PostgreSQL URL that libpq can read", "write it as postgres://USER:PASSWORD@HOST/NAME")
     }
     return .postgres(url: Secret(Array(text.utf8)))
   }

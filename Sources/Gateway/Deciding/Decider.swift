@@ -2,6 +2,7 @@
 
 internal import Gate
 internal import HTTP
+internal import Store
 
 /// Decides about requests whose caller is known: kill switch, then app, then rules. Made anew with each configuration;
 /// what is stopped and what is used outlives it.
@@ -9,7 +10,7 @@ struct Decider: Sendable {
   let apps: AppRegistry
   let policy: Policy
   let stops: StopBoard
-  let ledger: any AllowanceLedger
+  let ledger: AllowanceLedger
   let remotes: RemotePolicies
 
   // MARK: Before the rules
@@ -18,74 +19,67 @@ struct Decider: Sendable {
   /// - Parameter name: What the request names, if anything.
   func admit(_ caller: Caller, to action: Action, app name: Request.QueryItem) throws(Problem) -> App? {
     let claim = apps.claim(named: name, by: caller)
-    guard !stops.stops(action, caller: caller.id, app: claim.app?.id) else { throw .stopped }
+    guard stops.stop(for: action, callerID: caller.id, appID: claim.app?.id) == nil else { throw .stopped }
     return try claim.admitted()
   }
 
   // MARK: The rules
 
-  /// What asking the rules came to.
-  enum Answer: Sendable {
-    /// They have decided.
-    case ruled(Ruling)
-    /// A remote policy has to be asked first; see `finish`.
-    case waits(Evaluation, RemoteQuery)
-  }
-
   /// Asks the rules, and takes what an allowed request takes from its allowances, without waiting for anybody.
+  ///
   /// - Parameter takes: Whether allowances are taken; a probe takes none.
+  /// - Returns: The ruling; nil where a remote policy or the store has to be asked, and then `rule` does so. Nothing has
+  ///   been taken then.
   @inline(__always)
-  func ask(_ facts: Facts, taking takes: Bool) -> Answer {
-    if let grant = policy.unconditionalGrant(for: facts) {
-      return .ruled(Ruling(verdicts: .none, audited: [], outcome: .granted(grant)))
-    }
-    return proceed(policy.evaluation(of: facts), facts, ledger, taking: takes)
+  func ruleAtOnce(_ facts: Facts, taking takes: Bool) -> Ruling? {
+    if let grant = policy.unconditionalGrant(for: facts) { return Ruling(unconditional: grant) }
+    return ruleAtOnce(view: ledger.view(at: facts.instant), facts, taking: takes)
   }
 
-  /// Goes on where `ask` had to wait: asks remote policies until the rules have decided.
-  func finish(
-    _ evaluation: Evaluation, _ query: RemoteQuery, _ facts: Facts, taking takes: Bool
-  ) async -> Ruling {
-    var (evaluation, query) = (evaluation, query)
-    while true {
-      evaluation.answer(await remotes.ask(query))
-      switch proceed(evaluation, facts, ledger, taking: takes) {
-      case .ruled(let ruling): return ruling
-      case .waits(let next, let asked): (evaluation, query) = (next, asked)
-      }
+  private func ruleAtOnce(view: LedgerView, _ facts: Facts, taking takes: Bool) -> Ruling? {
+    var evaluation = policy.evaluation(of: facts)
+    guard case .decided(let decision) = evaluation.next(view), !view.isIncomplete else { return nil }
+    guard takes else { return Ruling(untaken: decision, facts, view) }
+    var outcome = ChargeOutcome.taken([])
+    if case .allow(let clearance) = decision.outcome, !clearance.charges.isEmpty {
+      guard let taken = view.take(clearance.charges) else { return nil }
+      outcome = taken
     }
+    return Ruling(decision, outcome, facts)
   }
 
-  /// What the rules would say if the allowances were as given; takes nothing.
-  func explain(_ facts: Facts, _ states: some AllowanceStates) async -> Ruling {
+  /// Asks the rules, remote policies among them, and the store.
+  func rule(_ facts: Facts, taking takes: Bool) async -> Ruling {
+    let kept = await states(for: facts)
+    let decision = await decide(facts, kept)
+    guard takes else { return Ruling(untaken: decision, facts, kept) }
+    var outcome = ChargeOutcome.taken([])
+    if case .allow(let clearance) = decision.outcome, !clearance.charges.isEmpty {
+      outcome = await ledger.take(clearance.charges, at: facts.instant)
+    }
+    return Ruling(decision, outcome, facts)
+  }
+
+  /// What the rules say where allowances are as given. Takes nothing.
+  func decide(_ facts: Facts, _ states: any AllowanceStates & Sendable) async -> Decision {
     var evaluation = policy.evaluation(of: facts)
     while true {
-      switch proceed(evaluation, facts, states, taking: false) {
-      case .ruled(let ruling): return ruling
-      case .waits(let next, let query):
-        evaluation = next
-        evaluation.answer(await remotes.ask(query))
+      switch evaluation.next(states) {
+      case .decided(let decision): return decision
+      case .asks(let query): evaluation.answer(await remotes.ask(query))
       }
     }
   }
 
-  /// What is left of the allowances that concern a request.
-  func statuses(for facts: Facts) -> [AllowanceStatus] {
-    policy.statuses(for: facts, states: ledger)
-  }
-
-  private func proceed(
-    _ evaluation: consuming Evaluation, _ facts: Facts, _ states: some AllowanceStates, taking takes: Bool
-  ) -> Answer {
-    switch evaluation.next(states) {
-    case .asks(let query): return .waits(evaluation, query)
-    case .decided(let decision):
-      var charged = ChargeOutcome.taken([])
-      if takes, case .allow(let clearance) = decision.outcome, !clearance.charges.isEmpty {
-        charged = ledger.take(clearance.charges, at: facts.instant)
-      }
-      let (settled, grant) = decision.settled(charged, at: facts.instant)
-      return .ruled(Ruling(settled, grant))
+  /// What is kept of the allowances a decision about a request may look at.
+  func states(for facts: Facts) async -> any AllowanceStates & Sendable {
+    let keys = policy.allowances(for: facts)
+    guard !keys.isEmpty else { return FetchedStates() }
+    do throws(StoreError) {
+      return try await ledger.states(of: keys, at: facts.instant)
+    } catch {
+      // Each rule says what it does without its store.
+      return UnavailableStates()
     }
   }
 }

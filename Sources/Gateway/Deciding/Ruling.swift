@@ -12,33 +12,50 @@ struct Ruling: Sendable {
   }
 
   /// Every rule with what became of it.
-  var verdicts: RuleVerdicts
-  /// What rules in audit mode would have said.
-  var audited: [Denial]
+  let verdicts: RuleVerdicts
   /// What follows.
-  var outcome: Outcome
+  let outcome: Outcome
+  /// What is left of the caller's allowances, for the fields of a success.
+  let statuses: [AllowanceStatus]
+  /// What a remote policy gave as its reason: for the audit line alone.
+  let reason: String?
 
   /// The grant, if it is one.
   var grant: Grant? { if case .granted(let grant) = outcome { grant } else { nil } }
   /// The refusal, if it is one.
   var denial: Denial? { if case .refused(let denial) = outcome { denial } else { nil } }
-
-  /// What a remote policy gave as its reason: for the audit line alone.
-  var reason: String? {
-    if let reason = denial?.reason { return reason }
-    return audited.lazy.compactMap(\.reason).first
-  }
 }
 
 extension Ruling {
-  /// A decision after its allowances were taken, or could not be.
-  init(_ decision: Decision, _ grant: Grant?) {
+  /// The ruling where there is nothing to ask about.
+  init(unconditional grant: Grant) {
+    verdicts = .none
+    outcome = .granted(grant)
+    statuses = []
+    reason = nil
+  }
+
+  /// A decision when its allowances were taken, or could not be.
+  init(_ decision: Decision, _ charged: ChargeOutcome, _ facts: Facts) {
+    let (settled, grant) = decision.settled(charged, at: facts.instant)
+    self.init(settled, grant, statuses: grant?.statuses ?? [])
+  }
+
+  /// A decision whose allowances stay as they are: what is told of them is what the next request would find.
+  init(untaken decision: Decision, _ facts: Facts, _ states: some AllowanceStates) {
+    let policy = decision.policy
+    let (settled, grant) = decision.settled(.taken([]), at: facts.instant)
+    self.init(settled, grant, statuses: grant == nil ? [] : policy.statuses(for: facts, states: states))
+  }
+
+  private init(_ decision: Decision, _ grant: Grant?, statuses: [AllowanceStatus]) {
     switch (decision.outcome, grant) {
     case (.deny(let denial), _): outcome = .refused(denial)
     case (.allow, let grant?): outcome = .granted(grant)
     case (.allow, nil): preconditionFailure("an allowed request that was settled has a grant")
     }
     verdicts = decision.verdicts
-    audited = decision.audited
+    self.statuses = statuses
+    reason = decision.denial?.reason ?? decision.audited.lazy.compactMap(\.reason).first
   }
 }

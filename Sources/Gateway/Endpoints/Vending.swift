@@ -4,6 +4,7 @@ internal import Gate
 internal import HTTP
 internal import HTTPServer
 internal import Platform
+internal import Store
 internal import Talkdesk
 
 /// One request for a token on its way: what has to be known when it is answered, now or later.
@@ -86,40 +87,36 @@ extension Gateway {
       }
     }
 
-    switch generation.decider.ask(facts, taking: vending.takes) {
-    case .ruled(let ruling):
-      let statuses = vending.note(ruling, facts)
-      switch ruling.outcome {
-      case .refused(let denial): return .answer(refuse(&vending, Problem(denial)))
-      case .granted(let grant):
-        let scope = generation.scopes.scope(of: grant.appID)
-        if let token = tokens.cached(scope, now: circumstances.now) {
-          vending.record.cache = .hit
-          return .answer(answer(&vending, token, statuses, at: circumstances.now))
-        }
-        return .later { [self, vending] in await fetch(vending, grant, scope, statuses) }
+    guard let ruling = generation.decider.ruleAtOnce(facts, taking: vending.takes) else {
+      return .later { [self, vending] in await rule(vending, facts) }
+    }
+    vending.note(ruling)
+    switch ruling.outcome {
+    case .refused(let denial): return .answer(refuse(&vending, Problem(denial)))
+    case .granted(let grant):
+      let scope = generation.scopes.scope(of: grant.appID)
+      if let token = tokens.cached(scope, now: circumstances.now) {
+        vending.record.cache = .hit
+        return .answer(answer(&vending, token, ruling.statuses, at: circumstances.now))
       }
-    case .waits(let evaluation, let query):
-      return .later { [self, vending] in await finish(vending, evaluation, query, facts) }
+      return .later { [self, vending] in await fetch(vending, grant, scope, ruling.statuses) }
     }
   }
 
-  /// Goes on where a remote policy has to be asked.
-  private func finish(
-    _ vending: Vending, _ evaluation: Evaluation, _ query: RemoteQuery, _ facts: Facts
-  ) async -> PreparedResponse {
+  /// Asks the rules where a remote policy or the store has to be waited for, and goes on.
+  private func rule(_ vending: Vending, _ facts: Facts) async -> PreparedResponse {
     var vending = vending
-    let ruling = await vending.generation.decider.finish(evaluation, query, facts, taking: vending.takes)
-    let statuses = vending.note(ruling, facts)
+    let ruling = await vending.generation.decider.rule(facts, taking: vending.takes)
+    vending.note(ruling)
     switch ruling.outcome {
     case .refused(let denial): return refuse(&vending, Problem(denial))
     case .granted(let grant):
       let scope = vending.generation.scopes.scope(of: grant.appID)
       if let token = tokens.cached(scope, now: clock.now) {
         vending.record.cache = .hit
-        return answer(&vending, token, statuses, at: clock.now)
+        return answer(&vending, token, ruling.statuses, at: clock.now)
       }
-      return await fetch(vending, grant, scope, statuses)
+      return await fetch(vending, grant, scope, ruling.statuses)
     }
   }
 
@@ -135,7 +132,7 @@ extension Gateway {
       vending.record.upstreamStatus = 200
       return answer(&vending, token, statuses, at: clock.now)
     } catch {
-      vending.generation.decider.ledger.giveBack(grant.receipts, at: Instant(clock.unixTime))
+      await vending.generation.decider.ledger.giveBack(grant.receipts, at: Instant(clock.unixTime))
       // A cool-down asked nobody.
       if case .exchangeFailed(let cause, _) = error { vending.record.upstreamStatus = cause.status }
       return refuse(&vending, Problem(error))
@@ -173,13 +170,9 @@ extension Gateway {
 
 extension Vending {
   /// Writes down what the rules said.
-  /// - Returns: What is left of the caller's allowances, for the fields of a success.
-  fileprivate mutating func note(_ ruling: Ruling, _ facts: Facts) -> [AllowanceStatus] {
+  fileprivate mutating func note(_ ruling: Ruling) {
     record.verdicts = ruling.verdicts
     record.reason = ruling.reason
-    guard let grant = ruling.grant else { return [] }
-    // A probe has taken nothing; what it is told is what the next request would find.
-    return takes ? grant.statuses : generation.decider.statuses(for: facts)
   }
 }
 

@@ -43,8 +43,9 @@ public struct Explanation: Sendable {
 
 extension Decider {
   /// What would become of a request. Takes nothing; remote policies are asked as on its way.
-  /// - Parameter states: What is used already, where the question does not say.
-  func explain(_ inquiry: Question.Inquiry, _ states: some AllowanceStates & Sendable) async -> Explanation {
+  ///
+  /// Where the question gives no count, what is used now counts.
+  func explain(_ inquiry: Question.Inquiry) async -> Explanation {
     var facts = inquiry.facts
     do throws(Problem) {
       facts.appID = try admit(inquiry.caller, to: facts.action, app: inquiry.app)?.id
@@ -52,25 +53,21 @@ extension Decider {
       return Explanation(
         isAllowed: false, code: error.code.rawValue, rule: error.rule, verdicts: policy.skipped)
     }
-    let ruling: Ruling
-    do throws(RuleError) {
-      let counted = try CountedStates(policy: policy, counts: inquiry.counts, at: facts.instant)
-      let given = GivenStates(counted: counted, rules: Set(inquiry.counts.keys), otherwise: states)
-      ruling = await explain(facts, given)
-    } catch {
-      preconditionFailure("the counts of an inquiry are judged: \(error.problem)")
-    }
-    let code = ruling.denial.map { Problem.Code($0.code).rawValue }
+    let given = GivenStates(
+      counted: inquiry.states, rules: inquiry.countedRules, otherwise: await states(for: facts))
+    let decision = await decide(facts, given)
+    let denial = decision.denial
     return Explanation(
-      isAllowed: ruling.denial == nil, code: code, rule: ruling.denial?.rule, verdicts: ruling.verdicts)
+      isAllowed: denial == nil, code: denial.map { Problem.Code($0.code).rawValue }, rule: denial?.rule,
+      verdicts: decision.verdicts)
   }
 }
 
 /// Counts where they are given, and what is kept where not.
-private struct GivenStates<Kept: AllowanceStates>: AllowanceStates {
+private struct GivenStates: AllowanceStates, Sendable {
   let counted: CountedStates
   let rules: Set<String>
-  let otherwise: Kept
+  let otherwise: any AllowanceStates & Sendable
 
   func lookup(_ key: AllowanceKey) -> AllowanceLookup {
     rules.contains(key.rule) ? counted.lookup(key) : otherwise.lookup(key)

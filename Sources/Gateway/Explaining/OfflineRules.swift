@@ -3,6 +3,7 @@
 internal import Gate
 public import HTTP
 internal import Platform
+internal import Store
 
 /// The rules of a configuration, asked by hand. Nothing is stopped, and nothing is used but what is said.
 public struct OfflineRules: Sendable {
@@ -14,16 +15,19 @@ public struct OfflineRules: Sendable {
   /// - Parameter transport: The way to remote policies; nil where they shall not be asked, which is their failure.
   public init(_ configuration: Configuration, transport: (any HTTPTransport)?) {
     self.configuration = configuration
-    clock = SystemClock()
+    let clock = SystemClock()
+    let store = MemoryStore()
+    self.clock = clock
     decider = Decider(
-      apps: AppRegistry(configuration.apps.map(App.init)), policy: configuration.policy, stops: StopBoard(),
-      ledger: MemoryLedger(), remotes: RemotePolicies(transport: transport, log: nil))
+      apps: AppRegistry(configuration.apps.map(App.init)), policy: configuration.policy,
+      stops: StopBoard(store: store, clock: clock), ledger: AllowanceLedger(store: store),
+      remotes: RemotePolicies(transport: transport, log: nil))
   }
 
   /// What would become of a request.
   public func explain(_ question: Question) async throws(Question.Mistakes) -> Explanation {
     let inquiry = try question.inquiry(configuration, now: Instant(clock.unixTime))
-    return await decider.explain(inquiry, FetchedStates())
+    return await decider.explain(inquiry)
   }
 
   /// What came of a table of tests.

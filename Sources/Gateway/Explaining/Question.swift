@@ -71,7 +71,9 @@ extension Question {
     var facts: Facts
     var caller: Caller
     var app: Request.QueryItem
-    var counts: [String: Int64]
+    /// What is used already, of the rules that counts are given for.
+    var states: CountedStates
+    var countedRules: Set<String>
   }
 
   /// Judges every member.
@@ -123,16 +125,19 @@ extension Question {
     for (rule, count) in self.counts where counts.updateValue(count, forKey: rule) != nil {
       note("counts.\(rule)", "is given twice")
     }
+    var states: CountedStates?
     do throws(RuleError) {
-      _ = try CountedStates(policy: configuration.policy, counts: counts, at: facts.instant)
+      states = try CountedStates(policy: configuration.policy, counts: counts, at: facts.instant)
     } catch {
       note(error.key, "\(error.problem); \(error.remedy)")
     }
-    guard mistakes.isEmpty else { throw Mistakes(list: mistakes) }
+    guard mistakes.isEmpty, let states else { throw Mistakes(list: mistakes) }
     // No authenticator was asked: nothing but an explanation can come of this caller.
     let caller = Caller(authenticated: callerID, subject: subject, claims: claims)
     facts.callerID = caller.id
     facts.subject = caller.subject
-    return Inquiry(facts: facts, caller: caller, app: app.map { .value($0) } ?? .absent, counts: counts)
+    return Inquiry(
+      facts: facts, caller: caller, app: app.map { .value($0) } ?? .absent, states: states,
+      countedRules: Set(counts.keys))
   }
 }

@@ -3,6 +3,7 @@
 internal import Gate
 internal import HTTP
 internal import JOSE
+internal import Store
 internal import Synchronization
 internal import Talkdesk
 
@@ -47,7 +48,9 @@ final class Generation: Sendable {
 /// What outlives a configuration: what was used stays used, what was stopped stays stopped.
 struct LastingParts: Sendable {
   let tokens: TokenSource
-  let ledger: any AllowanceLedger
+  /// Where state is kept, without a path or password.
+  let storeKind: String
+  let ledger: AllowanceLedger
   let stops: StopBoard
   let remotes: RemotePolicies
   let throttle: LoginThrottle

@@ -1,9 +1,12 @@
 // Everything a running server consists of, in the order in which it is made and taken apart.
 
+internal import Gate
 internal import HTTP
 public import HTTPServer
 internal import JOSE
 public import Platform
+internal import Store
+internal import Synchronization
 internal import Talkdesk
 internal import Upstream
 
@@ -15,19 +18,34 @@ public final class Service: Sendable {
     case listen(host: String, port: UInt16, SystemError)
     /// The upstream client cannot be made.
     case upstream(String)
+    /// The store cannot be opened or brought up to date.
+    case store(kind: String, StoreFailure)
     /// Issuers whose keys cannot be had, each with its place in the configuration.
     case keys([String])
 
     /// Whether another address or time could succeed.
-    public var isUnavailable: Bool { if case .listen = self { true } else { false } }
+    public var isUnavailable: Bool {
+      switch self {
+      case .listen: true
+      case .store(_, let failure): failure.isTemporary
+      case .upstream, .keys: false
+      }
+    }
 
     /// What is wrong with the configuration itself, one line each.
-    public var configurationProblems: [String] { if case .keys(let problems) = self { problems } else { [] } }
+    public var configurationProblems: [String] {
+      switch self {
+      case .keys(let problems): problems
+      case .store(let kind, let failure) where !failure.isTemporary: ["store: \(kind): \(failure)"]
+      case .listen, .store, .upstream: []
+      }
+    }
 
     public var description: String {
       switch self {
       case .keys(let problems): problems.joined(separator: "\n")
       case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
+      case .store(let kind, let failure): "the store (\(kind)) cannot be used: \(failure)"
       case .upstream(let reason): "the upstream client cannot be made: \(reason)"
       }
     }
@@ -38,6 +56,9 @@ public final class Service: Sendable {
   private let loops: EventLoopGroup
   private let transport: CurlTransport
   private let tokens: TokenSource
+  private let store: any Store
+  private let parts: LastingParts
+  private let upkeep = Mutex<Task<Void, Never>?>(nil)
   private let keys: KeySources
   private let generations: Generations
   private let reloader: Reloader
@@ -89,8 +110,11 @@ public final class Service: Sendable {
     }
 
     keys = KeySources(transport: transport, time: clock, log: log)
-    let parts = LastingParts(
-      tokens: tokens, ledger: MemoryLedger(), stops: StopBoard(),
+    let location = StoreLocation(configuration.store)
+    store = location.store()
+    parts = LastingParts(
+      tokens: tokens, storeKind: location.kind, ledger: AllowanceLedger(store: store),
+      stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(transport: transport, log: log), throttle: LoginThrottle(), keys: keys)
     generations = Generations(Generation(configuration, number: 1, parts))
     health = Health(tokens: tokens)
@@ -130,8 +154,16 @@ public final class Service: Sendable {
     return address
   }
 
-  /// Fetches what callers' tokens are verified with. To be called before `start`.
+  /// Opens the store and brings it up to date, and fetches what callers' tokens are verified with. To be called before
+  /// `start`.
   public func prepare() async throws(StartError) {
+    do throws(StoreError) {
+      try await store.migrate()
+      // What was stopped before a restart is stopped after it.
+      try await parts.stops.refresh()
+    } catch {
+      throw .store(kind: parts.storeKind, StoreFailure(error))
+    }
     let unreachable = await configuration.fetchKeys(keys)
     guard unreachable.isEmpty else { throw .keys(unreachable.map(\.description)) }
   }
@@ -144,6 +176,8 @@ public final class Service: Sendable {
       log.write(.info, "operators are served", ["address": "\(address)"])
     }
     let address = try Self.start(server, configuration.listen.host, configuration.listen.port)
+    let work = Upkeep(store: store, ledger: parts.ledger, board: parts.stops, clock: clock)
+    upkeep.withLock { $0 = Task { await work.run() } }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }
     }
@@ -201,6 +235,9 @@ public final class Service: Sendable {
     await adminServer?.shutdown(within: .seconds(1))
     tokens.shutdown()
     await transport.shutdown()
+    upkeep.withLock { $0 }?.cancel()
+    await parts.ledger.close(at: Instant(clock.unixTime))
+    await store.close()
     log.write(.info, "ended")
     // A reader that does not read must not keep the process from ending.
     _ = sink.close(within: .seconds(1))

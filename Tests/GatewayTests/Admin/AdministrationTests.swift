@@ -70,7 +70,9 @@ import Testing
     #expect(try await service.ask(.get, "/access", credentials).status == 200)
     let stopped = try await post(service, "/admin/stop", ["scope": "all", "action": "access"])
     #expect(stopped.status == 200)
-    #expect(try json(stopped) == ["stops": [["scope": "all", "action": "access"]]])
+    #expect(try json(stopped)["stops"]?.array?.count == 1)
+    #expect(try json(stopped)["stops"]?.array?.first?["scope"]?.string == "all")
+    #expect(try json(stopped)["stops"]?.array?.first?["since"]?.string?.hasSuffix("Z") == true)
     for path in ["/access", "/access?probe", "/access?app=none"] {
       let answer = try await service.ask(.get, path, credentials)
       #expect(answer.status == 403)
@@ -110,10 +112,9 @@ import Testing
     #expect(try await service.ask(.get, "/access", key).status == 403)
     let status = try json(try await service.ask(.get, "/admin/status", operatorFields))
     #expect(
-      status["stops"] == [
-        ["scope": "app", "id": "shop", "action": "all"],
-        ["scope": "caller", "id": "partner", "action": "access"],
-      ])
+      status["stops"]?.array?.map { stop in
+        ["scope", "id", "action"].map { stop[$0]?.string ?? "-" }.joined(separator: " ")
+      } == ["app shop all", "caller partner access"])
     _ = try await service.end()
   }
 

@@ -2,6 +2,7 @@ import Gate
 import HTTP
 import JSON
 import Platform
+import Store
 import Synchronization
 import Testing
 
@@ -50,16 +51,14 @@ private final class Scripted: HTTPTransport {
   }
 
   private func ruling(
-    _ transport: Scripted, onFailure: String = "deny", ledger: MemoryLedger = MemoryLedger()
+    _ transport: Scripted, onFailure: String = "deny", store: MemoryStore = MemoryStore()
   ) async throws -> Ruling {
     let decider = Decider(
-      apps: AppRegistry([]), policy: try Fixture.policy(rules(onFailure)), stops: StopBoard(), ledger: ledger,
+      apps: AppRegistry([]), policy: try Fixture.policy(rules(onFailure)),
+      stops: StopBoard(store: store, clock: SystemClock()), ledger: AllowanceLedger(store: store),
       remotes: RemotePolicies(transport: transport, log: nil))
-    switch decider.ask(facts, taking: true) {
-    case .ruled(let ruling): return ruling
-    case .waits(let evaluation, let query):
-      return await decider.finish(evaluation, query, facts, taking: true)
-    }
+    if let ruling = decider.ruleAtOnce(facts, taking: true) { return ruling }
+    return await decider.rule(facts, taking: true)
   }
 
   @Test func `a policy is asked in the form of OPA's data API`() async throws {
@@ -124,22 +123,20 @@ private final class Scripted: HTTPTransport {
   }
 
   @Test func `a denial takes nothing, and after one nobody is asked`() async throws {
-    let ledger = MemoryLedger()
-    #expect(try await ruling(Scripted("false"), ledger: ledger).denial != nil)
-    #expect(ledger.count == 0)
-    #expect(try await ruling(Scripted("true"), ledger: ledger).grant != nil)
+    let store = MemoryStore()
+    #expect(try await ruling(Scripted("false"), store: store).denial != nil)
+    // The one of the day is still there.
+    #expect(try await ruling(Scripted("true"), store: store).grant != nil)
     let transport = Scripted("true")
-    #expect(try await ruling(transport, ledger: ledger).denial?.code == .quotaExhausted)
+    #expect(try await ruling(transport, store: store).denial?.code == .quotaExhausted)
     #expect(transport.requests.withLock { $0 }.isEmpty)
   }
 
   @Test func `what is taken while a policy thinks is not taken twice`() async throws {
-    let ledger = MemoryLedger()
-    let inner = try await ruling(Scripted("true"))
-    #expect(inner.grant != nil)
+    let store = MemoryStore()
     // The quota of one: both requests pass the quota rule before either takes.
     let rulings = try await withThrowingTaskGroup(of: Ruling.self) { group in
-      for _ in 0..<8 { group.addTask { try await ruling(Scripted("true"), ledger: ledger) } }
+      for _ in 0..<8 { group.addTask { try await ruling(Scripted("true"), store: store) } }
       return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(rulings.count { $0.grant != nil } == 1)

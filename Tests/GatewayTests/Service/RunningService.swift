@@ -42,7 +42,9 @@ final class RunningService: Sendable {
 
   init(environment: [String: String] = [:], yaml: String? = nil) throws {
     talkdesk = try LocalTalkdesk.start()
-    var environment = environment.merging(["HOST": "127.0.0.1", "PORT": "0"]) { mine, _ in mine }
+    var environment = environment.merging([
+      "HOST": "127.0.0.1", "PORT": "0", "CALLGATE_STATE": "memory",
+    ]) { mine, _ in mine }
     for (name, value) in talkdesk.variables { environment[name] = value.exposedString() }
     let written = Yaml(yaml)
     self.yaml = written

@@ -70,8 +70,6 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
   private static func store(_ store: Configuration.Store) -> String {
     switch store {
     case .memory: "memory"
-    case .sqlite where !ServerFeature.built.contains(.sqlite):
-      "memory: this version forgets allowances and stops when it ends"
     case .sqlite(let path): "SQLite, \(quoted(path: path))"
     case .postgres: "PostgreSQL"
     }

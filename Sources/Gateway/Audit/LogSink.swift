@@ -16,8 +16,9 @@ public final class LogSink: Sendable {
     var lines = 0
   }
 
-  /// How many bytes may wait in one lane before further lines are dropped.
-  public static let laneCapacity = 1024 * 1024
+  /// How many bytes may wait in one lane before further lines are dropped: what a loop under full load logs in a seventh
+  /// of a second. Half of that was too little: on a busy machine the writing thread now and then waits 50 ms for its turn.
+  public static let laneCapacity = 2 * 1024 * 1024
   /// A lane this full is written at once rather than after `delay`.
   private static let eager = 64 * 1024
   /// How long the first line of a batch waits for others.

@@ -120,6 +120,13 @@ extension AllowanceWrite {
   }
 }
 
+extension [AllowanceReceipt] {
+  /// The place of the receipt for a charge; nil where there is none: for an exhausted audit rule's.
+  @inline(__always) func place(for charges: [AllowanceCharge], _ index: Int) -> Int? {
+    count == charges.count ? index : firstIndex { $0.key == charges[index].key }
+  }
+}
+
 extension [AllowanceCharge] {
   /// The writes that keep states, one for each receipt: charges without a receipt, an exhausted audit rule's, keep
   /// what they have.

@@ -9,25 +9,74 @@ struct LocalID: Hashable, Sendable {
   var low: UInt64
 }
 
-/// Makes the names: two of Swift's keyed hashes (SipHash-1-3), each with a seed of its own.
+/// Makes the names: SipHash-1-3 with 128 bits, under a key that this process has made.
 struct LocalIDMaker: Sendable {
-  private let seeds: (UInt64, UInt64)
+  private let seeds: (low: UInt64, high: UInt64)
 
   init() {
     var generator = SystemRandomNumberGenerator()
     seeds = (generator.next(), generator.next())
   }
 
-  @inline(__always) func id(of key: AllowanceKey) -> LocalID {
-    var first = Hasher()
-    first.combine(seeds.0)
-    first.combine(key)
-    var second = Hasher()
-    second.combine(seeds.1)
-    second.combine(key)
-    return LocalID(
-      high: UInt64(bitPattern: Int64(first.finalize())),
-      // All zero is an empty place in a table.
-      low: UInt64(bitPattern: Int64(second.finalize())) | 1)
+  func id(of key: borrowing AllowanceKey) -> LocalID {
+    var hash = SipHash(key: seeds)
+    // The rule's length first: what follows can be read in one way only.
+    let length = UInt64(key.rule.utf8.count) << 8
+    switch key.party {
+    case .caller(let id):
+      hash.add(length | 1, rounds: 1)
+      hash.add(text: key.rule)
+      hash.add(text: id)
+    case .subject(let id):
+      hash.add(length | 2, rounds: 1)
+      hash.add(text: key.rule)
+      hash.add(text: id)
+    case .app(let id):
+      hash.add(length | 3, rounds: 1)
+      hash.add(text: key.rule)
+      hash.add(text: id)
+    case .global:
+      hash.add(length | 4, rounds: 1)
+      hash.add(text: key.rule)
+    case .address, .phone, .unknown:
+      // Short values of fixed shape: Swift's own hash of them, in two words.
+      var first = Hasher()
+      first.combine(seeds.low)
+      first.combine(key.party)
+      var second = Hasher()
+      second.combine(seeds.high)
+      second.combine(key.party)
+      hash.add(length | 5, rounds: 1)
+      hash.add(text: key.rule)
+      hash.add(UInt64(bitPattern: Int64(first.finalize())), rounds: 1)
+      hash.add(UInt64(bitPattern: Int64(second.finalize())), rounds: 1)
+    }
+    let (low, high) = hash.finish(rounds: 3)
+    // All zero is an empty place in a table.
+    return LocalID(high: high, low: low | 1)
+  }
+}
+
+extension SipHash {
+  /// Adds a text's UTF-8: whole words, and the rest with the length.
+  fileprivate mutating func add(text: String) {
+    // Words are read where they stand; a text that is not UTF-8 in one piece is copied first.
+    var text = text
+    text.withUTF8 { bytes in
+      let raw = UnsafeRawBufferPointer(bytes)
+      var place = 0
+      while raw.count - place >= 8 {
+        add(raw.loadUnaligned(fromByteOffset: place, as: UInt64.self), rounds: 1)
+        place += 8
+      }
+      var last = UInt64(truncatingIfNeeded: raw.count) << 56
+      var shift: UInt64 = 0
+      while place < raw.count {
+        last |= UInt64(raw[place]) << shift
+        shift += 8
+        place += 1
+      }
+      add(last, rounds: 1)
+    }
   }
 }

@@ -11,7 +11,7 @@ final class ShardedPages<Page: Sendable>: Sendable {
 
   private let shards: [Shard]
 
-  /// How many there are: a power of two.
+  /// How many there are: a power of two, and as many as a word has bits.
   static var shardCount: Int { 64 }
 
   init(_ make: () -> Page) { shards = (0..<Self.shardCount).map { _ in Shard(make()) } }
@@ -44,23 +44,24 @@ final class ShardedPages<Page: Sendable>: Sendable {
         return result
       }
     }
-    let order = ids.indices.sorted { shard(of: ids[$0]) < shard(of: ids[$1]) }
-    return descend(0, order, ids, read, decide, write)
+    var mask: UInt64 = 0
+    for id in ids { mask |= 1 << UInt64(shard(of: id)) }
+    return descend(mask, ids, read, decide, write)
   }
 
-  /// Locks the next shard, reads its ids, goes on to the next, and writes on the way back.
+  /// Locks the first shard that is left, reads its ids, goes on to the next, and writes on the way back.
   private func descend<R: Sendable>(
-    _ start: Int, _ order: [Int], _ ids: [LocalID], _ read: (inout Page, Int) -> Bool, _ decide: () -> R?,
+    _ mask: UInt64, _ ids: [LocalID], _ read: (inout Page, Int) -> Bool, _ decide: () -> R?,
     _ write: (inout Page, Int, R) -> Void
   ) -> R? {
-    guard start < order.count else { return decide() }
-    let number = shard(of: ids[order[start]])
-    var end = start + 1
-    while end < order.count, shard(of: ids[order[end]]) == number { end += 1 }
+    guard mask != 0 else { return decide() }
+    let number = mask.trailingZeroBitCount
     return shards[number].page.withLock { page in
-      for index in order[start..<end] where !read(&page, index) { return nil }
-      guard let result = descend(end, order, ids, read, decide, write) else { return nil }
-      for index in order[start..<end] { write(&page, index, result) }
+      for index in ids.indices where shard(of: ids[index]) == number {
+        guard read(&page, index) else { return nil }
+      }
+      guard let result = descend(mask & (mask - 1), ids, read, decide, write) else { return nil }
+      for index in ids.indices where shard(of: ids[index]) == number { write(&page, index, result) }
       return result
     }
   }

@@ -1,6 +1,7 @@
-// SipHash-2-4 with 128 bits: names of what is kept that reveal nothing without the key.
+// SipHash with 128 bits: names of what is kept that reveal nothing without the key.
 
-/// SipHash (Aumasson, Bernstein, 2012), two rounds per word and four at the end, with its 128-bit result.
+/// SipHash (Aumasson, Bernstein, 2012) with its 128-bit result: two rounds per word and four at the end for what is
+/// kept, one and three, as Swift's own hashes, for what lives in a process.
 struct SipHash {
   private var v0, v1, v2, v3: UInt64
 
@@ -30,23 +31,24 @@ struct SipHash {
     return word
   }
 
-  private mutating func add(_ word: UInt64) {
+  /// Adds a word of eight bytes.
+  @inline(__always) mutating func add(_ word: UInt64, rounds: Int = 2) {
     v3 ^= word
-    round()
-    round()
+    for _ in 0..<rounds { round() }
     v0 ^= word
   }
 
-  private mutating func finish() -> (low: UInt64, high: UInt64) {
+  /// The hash of all words.
+  @inline(__always) mutating func finish(rounds: Int = 4) -> (low: UInt64, high: UInt64) {
     v2 ^= 0xEE
-    for _ in 0..<4 { round() }
+    for _ in 0..<rounds { round() }
     let low = v0 ^ v1 ^ v2 ^ v3
     v1 ^= 0xDD
-    for _ in 0..<4 { round() }
+    for _ in 0..<rounds { round() }
     return (low, v0 ^ v1 ^ v2 ^ v3)
   }
 
-  private mutating func round() {
+  @inline(__always) private mutating func round() {
     v0 &+= v1
     v1 = rotated(v1, 13) ^ v0
     v0 = rotated(v0, 32)
@@ -59,5 +61,7 @@ struct SipHash {
     v2 = rotated(v2, 32)
   }
 
-  private func rotated(_ word: UInt64, _ bits: UInt64) -> UInt64 { word << bits | word >> (64 - bits) }
+  @inline(__always) private func rotated(_ word: UInt64, _ bits: UInt64) -> UInt64 {
+    word << bits | word >> (64 - bits)
+  }
 }

@@ -26,6 +26,9 @@ public final class AllowanceLedger: Sendable {
   }
 
   let backing: Backing
+  /// The backing again: looking at a reference costs less than taking an enumeration apart.
+  let memory: MemoryStore?
+  let book: LeaseBook?
   /// How many refills are under way.
   let refilling = Atomic<Int>(0)
 
@@ -33,9 +36,14 @@ public final class AllowanceLedger: Sendable {
   public init(store: any Store, settings: LeaseSettings? = nil) {
     if let memory = store as? MemoryStore {
       backing = .exact(memory)
+      self.memory = memory
+      book = nil
     } else {
       let usual: LeaseSettings = store.sharing == .instances ? .shared : .alone
-      backing = .leased(store, LeaseBook(settings ?? usual))
+      let book = LeaseBook(settings ?? usual)
+      backing = .leased(store, book)
+      memory = nil
+      self.book = book
     }
   }
 
@@ -44,36 +52,30 @@ public final class AllowanceLedger: Sendable {
   /// A view for one request. It is not for two threads; a loop may keep one and `reset` it.
   public func view(at now: Instant) -> LedgerView { LedgerView(self, at: now) }
 
-  func id(of key: AllowanceKey) -> LocalID {
-    switch backing {
-    case .exact(let memory): memory.id(of: key)
-    case .leased(_, let book): book.id(of: key)
-    }
+  @inline(__always) func id(of key: borrowing AllowanceKey) -> LocalID {
+    if let memory { return memory.id(of: key) }
+    guard let book else { preconditionFailure("neither exact nor leased") }
+    return book.id(of: key)
   }
 
   /// What is known here; nil when only the store can tell.
-  func lookup(_ id: LocalID, at now: Instant) -> AllowanceLookup? {
-    switch backing {
-    case .exact(let memory): memory.state(id).map { .state($0) } ?? .unused
-    case .leased(_, let book): book.state(id, at: now).map { .state($0) }
-    }
+  @inline(__always) func lookup(_ id: LocalID, at now: Instant) -> AllowanceLookup? {
+    if let memory { return memory.state(id).map { .state($0) } ?? .unused }
+    return book?.state(id, at: now).map { .state($0) }
   }
 
   /// Takes all charges or refuses them; nil when only the store can.
   func take(_ charges: [AllowanceCharge], _ ids: [LocalID], at now: Instant) -> ChargeOutcome? {
     guard !charges.isEmpty else { return .taken([]) }
-    switch backing {
-    case .exact(let memory): return memory.take(charges, ids, at: now)
-    case .leased(_, let book):
-      guard let (outcome, refills) = book.take(charges, ids, at: now) else { return nil }
-      if !refills.isEmpty {
-        refilling.add(1, ordering: .relaxed)
-        Task {
-          await self.refill(refills, at: now)
-          self.refilling.subtract(1, ordering: .releasing)
-        }
+    if let memory { return memory.take(charges, ids, at: now) }
+    guard let (outcome, refills) = book?.take(charges, ids, at: now) else { return nil }
+    if !refills.isEmpty {
+      refilling.add(1, ordering: .relaxed)
+      Task {
+        await self.refill(refills, at: now)
+        self.refilling.subtract(1, ordering: .releasing)
       }
-      return outcome
     }
+    return outcome
   }
 }

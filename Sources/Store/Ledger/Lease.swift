@@ -33,6 +33,8 @@ struct Lease: Sendable {
   }
 
   var owner: Owner?
+  /// The owner's, at hand.
+  var terms: UInt64 = 0
   var kind = Kind.none
   /// Whether more is being fetched.
   var isRefilling = false
@@ -46,6 +48,10 @@ struct Lease: Sendable {
   var from = AllowanceState(mark: 0, count: 0)
   /// The state the store has.
   var through = AllowanceState(mark: 0, count: 0)
+  /// The last state from which a request fits.
+  var last = AllowanceState(mark: 0, count: 0)
+  /// When a quota's period ends, in seconds since the epoch; never for a rate, whose times end by themselves.
+  var ends: Int64 = .max
   /// When the store said so, in nanoseconds since the epoch.
   var synced: Int64 = 0
   /// When it was last used.
@@ -60,6 +66,31 @@ struct Lease: Sendable {
 
   /// Whether anything may be left; a rate's may have expired.
   @inline(__always) var isOpen: Bool { kind == .range && from < through }
+
+  /// Whether a request fits: what `left` says, without its divisions.
+  @inline(__always) func isReady(at now: Instant) -> Bool {
+    guard kind == .range, from <= last else { return false }
+    return ends == .max
+      ? AllowanceState(mark: now.nanosecondsSinceEpoch, count: 0) <= last : now.seconds < ends
+  }
+
+  /// Makes it the range up to a state.
+  mutating func extend(through state: AllowanceState, _ plan: AllowancePlan) {
+    through = state
+    switch plan {
+    case .quota:
+      last = AllowanceState(mark: state.mark, count: state.count - 1)
+      ends = plan.expiry(of: state)
+    case .rate(let rate):
+      // A request takes per / limit nanoseconds, the remainder in parts of the limit.
+      let (nanoseconds, parts) = rate.per.quotientAndRemainder(dividingBy: rate.limit)
+      let isBorrowed = state.count < parts
+      last = AllowanceState(
+        mark: state.mark - nanoseconds - (isBorrowed ? 1 : 0),
+        count: state.count - parts + (isBorrowed ? rate.limit : 0))
+      ends = .max
+    }
+  }
 
   /// Whether half has been used.
   @inline(__always) var isHalfUsed: Bool {

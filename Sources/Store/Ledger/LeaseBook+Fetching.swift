@@ -44,7 +44,7 @@ extension LeaseBook {
 
   private func takeOne(_ charge: AllowanceCharge, _ lease: inout Lease, at now: Instant) -> AllowanceReceipt?
   {
-    guard lease.isOpen, lease.owner?.terms == charge.plan.terms,
+    guard lease.isOpen, lease.terms == charge.plan.terms,
       case .taken(let receipts) = [charge].take(from: [lease.from], at: now), var receipt = receipts.first,
       receipt.taken <= lease.through
     else { return nil }
@@ -57,7 +57,7 @@ extension LeaseBook {
   private func wish(_ lease: inout Lease, _ plan: AllowancePlan, _ mayLease: Bool, at now: Instant) -> Wish {
     var wish = Wish()
     if lease.kind == .range {
-      if lease.isOpen, lease.isTop, lease.owner?.terms == plan.terms, case .rate = plan {
+      if lease.isOpen, lease.isTop, lease.terms == plan.terms, case .rate = plan {
         wish.scrap = Scrap(from: lease.from, through: lease.through)
       }
       lease.kind = .none
@@ -150,7 +150,7 @@ extension LeaseBook {
         if lease.isOpen, let kept = lease.owner {
           if kept.terms == owner.terms {
             if lease.through == from {
-              lease.through = through
+              lease.extend(through: through, owner.plan)
               lease.isTop = isFromStore
               return nil
             }
@@ -169,10 +169,11 @@ extension LeaseBook {
           old = Remainder(owner: kept, from: lease.from, through: lease.through)
         }
         lease.owner = owner
+        lease.terms = owner.terms
         lease.kind = .range
         lease.floor = from
         lease.from = from
-        lease.through = through
+        lease.extend(through: through, owner.plan)
         lease.isTop = isFromStore
         lease.used = now.nanosecondsSinceEpoch
         return old
@@ -192,7 +193,7 @@ extension LeaseBook {
           lease.knownUntil = 0
           return false
         }
-        guard lease.kind == .range, lease.owner?.terms == plan.terms, lease.floor <= taken,
+        guard lease.kind == .range, lease.terms == plan.terms, lease.floor <= taken,
           taken <= lease.from,
           let from = plan.giveBack(to: lease.from, taken: taken, at: now)
         else { return false }

@@ -43,7 +43,7 @@ final class LeaseBook: Sendable {
     freshness = settings.freshness?.nanosecondsClamped
   }
 
-  func id(of key: AllowanceKey) -> LocalID { maker.id(of: key) }
+  @inline(__always) func id(of key: borrowing AllowanceKey) -> LocalID { maker.id(of: key) }
 
   // MARK: At once
 
@@ -54,8 +54,7 @@ final class LeaseBook: Sendable {
       return page.leases.read(place) { lease in
         switch lease.kind {
         case .none: nil
-        case .range:
-          lease.isOpen && lease.owner.map { lease.left($0.plan, at: now) > 0 } == true ? lease.from : nil
+        case .range: lease.isReady(at: now) ? lease.from : nil
         case .known: now.nanosecondsSinceEpoch < lease.knownUntil ? lease.from : nil
         }
       }
@@ -97,7 +96,6 @@ final class LeaseBook: Sendable {
   func take(_ charges: [AllowanceCharge], _ ids: [LocalID], at now: Instant) -> (ChargeOutcome, [Refill])? {
     var states = [AllowanceState?](repeating: nil, count: charges.count)
     var glimpses = [Glimpse](repeating: Glimpse(), count: charges.count)
-    var kept = [AllowanceState?](repeating: nil, count: charges.count)
     var refills: [Refill] = []
     let time = now.nanosecondsSinceEpoch
     let outcome: ChargeOutcome? = pages.withAll(ids) { page, index in
@@ -105,7 +103,7 @@ final class LeaseBook: Sendable {
       return page.leases.read(place) { lease in
         guard
           lease.kind == .known
-            ? time < lease.knownUntil : lease.isOpen && lease.owner?.terms == charges[index].plan.terms
+            ? time < lease.knownUntil : lease.isReady(at: now) && lease.terms == charges[index].plan.terms
         else { return false }
         states[index] = lease.from
         glimpses[index] = Glimpse(lease)
@@ -117,25 +115,26 @@ final class LeaseBook: Sendable {
       case .refused(let index, let state):
         return glimpses[index].kind == .known ? .refused(index: index, state: state) : nil
       case .taken(var receipts):
-        var next = 0
         for index in charges.indices {
-          guard next < receipts.count, receipts[next].key == charges[index].key else {
+          guard let place = receipts.place(for: charges, index) else {
             // An exhausted audit rule.
             guard glimpses[index].kind == .known else { return nil }
             continue
           }
-          let receipt = receipts[next]
-          guard glimpses[index].kind == .range, receipt.taken <= glimpses[index].through else { return nil }
-          kept[index] = receipt.taken
-          receipts[next].told = told(receipt.plan, from: receipt.taken, glimpses[index], at: now)
-          next += 1
+          let taken = receipts[place].taken
+          guard glimpses[index].kind == .range, taken <= glimpses[index].through else { return nil }
+          if freshness != nil || !glimpses[index].isTop {
+            receipts[place].told = told(receipts[place].plan, from: taken, glimpses[index], at: now)
+          }
         }
         return .taken(receipts)
       }
-    } write: { page, index, _ in
-      guard let state = kept[index], let place = page.leases.place(of: ids[index]) else { return }
+    } write: { page, index, outcome in
+      guard case .taken(let receipts) = outcome, let receipt = receipts.place(for: charges, index),
+        let place = page.leases.place(of: ids[index])
+      else { return }
       let size = page.leases.update(place) { lease -> Int64? in
-        lease.from = state
+        lease.from = receipts[receipt].taken
         lease.used = time
         guard lease.isHalfUsed, !lease.isRefilling, time >= lease.quietUntil, !closed.load(ordering: .relaxed)
         else {

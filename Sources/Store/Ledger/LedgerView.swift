@@ -6,7 +6,8 @@ public import Gate
 public final class LedgerView: AllowanceStates {
   private let ledger: AllowanceLedger
   private var now: Instant
-  private var seen: [(key: AllowanceKey, id: LocalID)] = []
+  /// The names of what was asked for, in order.
+  private var seen: [LocalID] = []
 
   /// Whether something was asked for that only the store can tell. It was answered as unused: what was decided on it
   /// is a guess.
@@ -26,7 +27,7 @@ public final class LedgerView: AllowanceStates {
 
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup {
     let id = ledger.id(of: key)
-    seen.append((key, id))
+    seen.append(id)
     if let known = ledger.lookup(id, at: now) { return known }
     isIncomplete = true
     return .unused
@@ -35,17 +36,9 @@ public final class LedgerView: AllowanceStates {
   /// Takes all charges of a request, or refuses them; nil when only the store can (`AllowanceLedger.take`), and then
   /// nothing has been taken.
   ///
-  /// - Parameter charges: of a decision that was made with this view.
+  /// - Parameter charges: of a decision that was made with this view, and nothing else since its `reset`.
   public func take(_ charges: [AllowanceCharge]) -> ChargeOutcome? {
-    var ids: [LocalID] = []
-    ids.reserveCapacity(charges.count)
-    var place = 0
-    for charge in charges {
-      // The charges stand in the order in which the policy asked.
-      while place < seen.count, seen[place].key != charge.key { place += 1 }
-      ids.append(place < seen.count ? seen[place].id : ledger.id(of: charge.key))
-      place += 1
-    }
-    return ledger.take(charges, ids, at: now)
+    // As many as were asked for are the same, in the policy's order; fewer are looked up again.
+    ledger.take(charges, charges.count == seen.count ? seen : charges.map { ledger.id(of: $0.key) }, at: now)
   }
 }

@@ -26,7 +26,7 @@ public final class MemoryStore: Store {
 
   // MARK: At once
 
-  func id(of key: AllowanceKey) -> LocalID { maker.id(of: key) }
+  @inline(__always) func id(of key: borrowing AllowanceKey) -> LocalID { maker.id(of: key) }
 
   func state(_ id: LocalID) -> AllowanceState? {
     pages.with(id) { page in page.place(of: id).map { page.read($0) { $0.state } } }
@@ -36,19 +36,38 @@ public final class MemoryStore: Store {
   func take(_ charges: [AllowanceCharge], _ ids: [LocalID], at now: Instant) -> ChargeOutcome {
     guard !charges.isEmpty else { return .taken([]) }
     var states = [AllowanceState?](repeating: nil, count: charges.count)
-    var writes: [AllowanceWrite] = []
     let outcome = pages.withAll(ids) { page, index in
       states[index] = page.place(of: ids[index]).map { page.read($0) { $0.state } }
       return true
     } decide: {
-      let outcome = charges.take(from: states, at: now)
-      if case .taken(let receipts) = outcome { writes = charges.writes(of: receipts.map(\.taken), receipts) }
-      return outcome
-    } write: { page, index, _ in
-      if !writes.isEmpty { Self.write(writes[index], ids[index], to: &page, at: now.seconds) }
+      charges.take(from: states, at: now)
+    } write: { page, index, outcome in
+      guard case .taken(let receipts) = outcome, let place = receipts.place(for: charges, index) else {
+        return
+      }
+      Self.keep(receipts[place].taken, receipts[place].plan, ids[index], in: &page, at: now)
     }
     guard let outcome else { preconditionFailure("nothing gives up") }
     return outcome
+  }
+
+  /// Keeps a state that a request was taken from.
+  private static func keep(
+    _ state: AllowanceState, _ plan: AllowancePlan, _ id: LocalID, in page: inout CompactTable<Kept>,
+    at now: Instant
+  ) {
+    if let place = page.place(of: id) {
+      page.update(place) { kept in
+        // A quota's period ends when it ended before; asking the calendar takes long.
+        if case .quota = plan, kept.state.mark == state.mark {
+          kept.state = state
+          return
+        }
+        kept = Kept(state: state, expiry: plan.expiry(of: state))
+      }
+    } else {
+      write(.put(state, expiry: plan.expiry(of: state)), id, to: &page, at: now.seconds)
+    }
   }
 
   private static func write(

@@ -1,0 +1,271 @@
+import Foundation
+import Gate
+import Synchronization
+import Testing
+
+@testable import Store
+
+@Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
+struct PostgresStoreTests {
+  @Test func `instances with leases never exceed a limit together, and use it up`() async throws {
+    let address = try PostgresServer.shared.get().database()
+    let allowances = try Allowances([
+      try Allowances.quota("daily", limit: 20_000),
+      try Allowances.rate("rate", limit: 30_000, per: 3600, burst: 25_000),
+    ])
+    let now = Instant.noon()
+    let charges = allowances.charges(at: now)
+    let stores = (0..<3).map { _ in PostgresStore(address) }
+    try await stores[0].migrate()
+    let ledgers = stores.map { AllowanceLedger(store: $0) }
+    let (granted, immediate) = await withTaskGroup(of: (Int, Int).self) { group in
+      for task in 0..<6 {
+        let ledger = ledgers[task % 3]
+        group.addTask {
+          var granted = 0
+          var immediate = 0
+          for _ in 0..<6000 {
+            if let outcome = ledger.view(at: now).take(charges) {
+              immediate += 1
+              if outcome.isTaken { granted += 1 }
+            } else if await ledger.take(charges, at: now).isTaken {
+              granted += 1
+            }
+          }
+          return (granted, immediate)
+        }
+      }
+      return await group.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
+    }
+    #expect(granted <= 20_000)
+    #expect(granted >= 19_000, "\(granted)")
+    #expect(immediate > 30_000, "\(immediate)")
+    for ledger in ledgers { await ledger.close(at: now) }
+    let states = try await stores[0].states(of: charges.map(\.key))
+    #expect(states[0]?.count == Int64(granted))
+    for store in stores { await store.close() }
+  }
+
+  @Test func `a server that went away fails quickly, and one that came back is used`() async throws {
+    let server = try PostgresServer()
+    let store = PostgresStore(try server.database())
+    try await store.migrate()
+    let allowances = try Allowances([try Allowances.quota(limit: 100)])
+    #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
+    try server.stop()
+    let clock = ContinuousClock()
+    for _ in 0..<20 {
+      let started = clock.now
+      #expect(
+        await kind { _ = try await store.take(allowances.charges(at: .noon()), at: .noon()) } == .unavailable)
+      #expect(await kind { _ = try await store.stops() } == .unavailable)
+      #expect(clock.now - started < .seconds(4))
+    }
+    try server.start()
+    try await eventually { try await store.ping() }
+    #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
+    #expect(try await store.states(of: allowances.charges(at: .noon()).map(\.key))[0]?.count == 2)
+    await store.close()
+  }
+
+  @Test func `a server that hangs is given up in time, and serves again when it goes on`() async throws {
+    let server = try PostgresServer()
+    let store = PostgresStore(try server.database())
+    try await store.migrate()
+    let allowances = try Allowances([try Allowances.quota(limit: 100_000)])
+    #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
+    try server.freeze(true)
+    let clock = ContinuousClock()
+    let started = clock.now
+    await withTaskGroup(of: StoreError.Kind?.self) { group in
+      for _ in 0..<50 {
+        group.addTask {
+          await kind { _ = try await store.take(allowances.charges(at: .noon()), at: .noon()) }
+        }
+      }
+      for await kind in group { #expect(kind == .unavailable) }
+    }
+    #expect(clock.now - started < .seconds(8))
+    try server.freeze(false)
+    try await eventually { try await store.ping() }
+    #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
+    await store.close()
+  }
+
+  @Test func `a crash of the server in the middle of everything never gives out more`() async throws {
+    let server = try PostgresServer()
+    let address = try server.database()
+    let store = PostgresStore(address)
+    try await store.migrate()
+    let allowances = try Allowances([try Allowances.quota(limit: 3000)])
+    let charges = allowances.charges(at: .noon())
+    let isDone = Flag()
+    let taken = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          var taken = 0
+          while !isDone.isSet {
+            do {
+              switch try await store.take(charges, at: .noon()) {
+              case .taken: taken += 1
+              case .refused, .unavailable: return taken
+              }
+            } catch {
+              try await Task.sleep(for: .milliseconds(5))
+            }
+          }
+          return taken
+        }
+      }
+      group.addTask {
+        for _ in 0..<3 {
+          try await Task.sleep(for: .milliseconds(100))
+          try server.stop()
+          try server.start()
+        }
+        // Enough for the rest; a guard against waiting for ever.
+        do { try await Task.sleep(for: .seconds(10)) } catch { return 0 }
+        isDone.set()
+        return 0
+      }
+      var taken = 0
+      var left = 8
+      while let count = try await group.next() {
+        taken += count
+        left -= 1
+        if left == 0 { group.cancelAll() }
+        if left < 0 { break }
+      }
+      return taken
+    }
+    let count = try await PostgresStore(address).states(of: charges.map(\.key))[0]?.count ?? 0
+    // A commit whose answer was lost counts and grants nothing.
+    #expect(taken <= 3000)
+    #expect(count >= Int64(taken), "\(count) \(taken)")
+    #expect(count == 3000)
+    await store.close()
+  }
+
+  @Test func `connections that were ended are made anew without an error`() async throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.database()
+    let store = PostgresStore(address, connections: 1)
+    try await store.migrate()
+    let name = try #require(address.text.split(separator: "/").last.map(String.init))
+    for _ in 0..<3 {
+      _ = try server.query(
+        "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
+      try await store.ping()
+    }
+    await store.close()
+  }
+
+  @Test func `a refused password is no secret's leak`() async throws {
+    let server = try PostgresServer.shared.get()
+    let store = PostgresStore(
+      try PostgresAddress("postgres://callgate:hunter2@127.0.0.1:\(server.port)/postgres"))
+    let error = await #expect(throws: StoreError.self) { try await store.migrate() }
+    #expect(error?.kind == .unavailable)
+    #expect(error.map { "\($0)".contains("hunter2") } == false)
+    #expect(error?.message.contains("password authentication failed") == true)
+    await store.close()
+  }
+
+  @Test func `TLS is used as the address says`() async throws {
+    let server = try PostgresServer()
+    let plain = PostgresStore(try server.address("postgres", parameters: "?sslmode=require"))
+    #expect(await kind { try await plain.migrate() } == .unavailable)
+    await plain.close()
+    // With a certificate for another name.
+    let data = server.directory + "/data"
+    try server.run([
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+      "-days", "1",
+      "-subj", "/CN=db.example", "-keyout", data + "/server.key", "-out", data + "/server.crt",
+    ])
+    try server.stop()
+    try server.run(["sh", "-c", "echo 'ssl = on' >> \(data)/postgresql.conf"])
+    try server.start()
+    let secure = PostgresStore(try server.address("postgres", parameters: "?sslmode=require"))
+    try await secure.migrate()
+    #expect(
+      try server.query(
+        "postgres",
+        "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'callgate' AND ssl"
+      ) != "0\n")
+    await secure.close()
+    let root = "&sslrootcert=\(data)/server.crt"
+    let trusted = PostgresStore(try server.address("postgres", parameters: "?sslmode=verify-ca\(root)"))
+    try await trusted.ping()
+    await trusted.close()
+    let strict = PostgresStore(try server.address("postgres", parameters: "?sslmode=verify-full\(root)"))
+    #expect(await kind { try await strict.ping() } == .unavailable)
+    await strict.close()
+  }
+
+  @Test func `a newer release's schema is refused`() async throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.database()
+    let store = PostgresStore(address)
+    try await store.migrate()
+    let name = try #require(address.text.split(separator: "/").last.map(String.init))
+    _ = try server.query(name, "INSERT INTO callgate_schema (version, applied) VALUES (99, 0)")
+    #expect(await kind { try await store.migrate() } == .incompatible)
+    #expect(await kind { try await store.ping() } == .incompatible)
+    await store.close()
+  }
+
+  @Test func `refusals leave nothing behind and write nothing`() async throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.database()
+    let store = PostgresStore(address)
+    try await store.migrate()
+    let name = try #require(address.text.split(separator: "/").last.map(String.init))
+    let allowances = try Allowances([
+      try Allowances.quota("one", limit: 1), try Allowances.quota("two", limit: 5, key: .subject),
+    ])
+    #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
+    for number in 0..<20 {
+      #expect(
+        try await store.take(allowances.charges(subject: "\(number)", at: .noon()), at: .noon()).isRefused)
+    }
+    #expect(try server.query(name, "SELECT count(*) FROM callgate_allowance") == "2\n")
+    await store.close()
+  }
+}
+
+/// Something that happens once.
+private final class Flag: Sendable {
+  private let value = Atomic<Bool>(false)
+  var isSet: Bool { value.load(ordering: .relaxed) }
+  func set() { value.store(true, ordering: .relaxed) }
+}
+
+@Suite struct PostgresAddressTests {
+  @Test func `printing an address shows nothing of it`() throws {
+    let address = try PostgresAddress("postgres://user:hunter2@db.example/callgate?sslmode=require")
+    var dumped = ""
+    dump(address, to: &dumped)
+    for text in ["\(address)", String(reflecting: address), dumped, "\(StoreLocation.postgres(address))"] {
+      #expect(!text.contains("hunter2") && !text.contains("db.example"), "\(text)")
+    }
+  }
+
+  @Test(arguments: ["postgres://user:hunter2@[bad/callgate", "postgres://u:hunter2@host/db?nonsense=1"])
+  func `one that cannot be read is not repeated`(_ text: String) {
+    let error = #expect(throws: StoreError.self) { _ = try StoreLocation(text) }
+    #expect(error?.kind == .misconfigured)
+    #expect(error.map { "\($0)".contains("hunter2") } == false)
+  }
+
+  @Test func `places are read as the configuration says them`() throws {
+    guard case .memory = try StoreLocation("memory") else { return #expect(Bool(false)) }
+    guard case .sqlite("/data/x.sqlite3") = try StoreLocation("sqlite:/data/x.sqlite3") else {
+      return #expect(Bool(false))
+    }
+    guard case .postgres = try StoreLocation("postgresql://localhost/x") else { return #expect(Bool(false)) }
+    for text in ["", "sqlite:", "mysql://x", "Memory", "/data/x"] {
+      #expect(throws: StoreError.self) { _ = try StoreLocation(text) }
+    }
+  }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import Gate
+import Glibc
+import Testing
+
+@testable import Store
+
+@Suite struct SQLiteStoreTests {
+  /// A directory and the path of a store in it.
+  private func place() throws -> (place: TemporaryPlace, path: String) {
+    let place = try TemporaryPlace()
+    return (place, place.path + "/state.sqlite3")
+  }
+
+  private func mode(_ path: String) -> mode_t {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+  }
+
+  @Test func `only its owner may read it or its journal`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    for file in [path, path + "-wal", path + "-shm"] { #expect(mode(file) == 0o600, "\(file)") }
+    await store.close()
+    // One that is open to others is closed to them.
+    chmod(path, 0o664)
+    let again = SQLiteStore(path: path)
+    try await again.ping()
+    #expect(mode(path) == 0o600)
+    await again.close()
+  }
+
+  @Test func `a process killed at once loses nothing that was committed`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+      let store = SQLiteStore(path: path)
+      try await store.migrate()
+      let allowances = try Allowances([try Allowances.quota(limit: 5000)])
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 {
+          group.addTask {
+            for _ in 0..<250 { _ = try? await store.take(allowances.charges(at: .noon()), at: .noon()) }
+          }
+        }
+      }
+      try await store.stop(Stop(.all, .all, since: 7))
+      kill(getpid(), SIGKILL)
+    }
+    let store = SQLiteStore(path: path)
+    let allowances = try Allowances([try Allowances.quota(limit: 5000)])
+    #expect(try await store.states(of: allowances.charges(at: .noon()).map(\.key))[0]?.count == 1000)
+    #expect(try await store.stops().list == [Stop(.all, .all, since: 7)])
+    await store.close()
+  }
+
+  @Test func `what is there after a crash is what was there before it`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    let allowances = try Allowances([try Allowances.quota(limit: 100)])
+    for number in 1...20 {
+      #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
+      // The files as a power cut would leave them, without the shared memory.
+      let copy = place.path + "/copy\(number)"
+      for end in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + end, toPath: copy + end) }
+      let after = SQLiteStore(path: copy)
+      #expect(
+        try await after.states(of: allowances.charges(at: .noon()).map(\.key))[0]?.count == Int64(number))
+      await after.close()
+    }
+    await store.close()
+  }
+
+  @Test func `a file that is none fails closed and is left as it is`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let text = Data(String(repeating: "not a database. ", count: 512).utf8)
+    try text.write(to: URL(fileURLWithPath: path))
+    let store = SQLiteStore(path: path)
+    #expect(await kind { try await store.migrate() } == .damaged)
+    #expect(await kind { try await store.ping() } == .damaged)
+    await store.close()
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == text)
+  }
+
+  @Test func `a file that was damaged says so`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    let allowances = try Allowances([try Allowances.quota(limit: 1)])
+    for caller in 0..<500 {
+      _ = try await store.take(allowances.charges("\(caller)", at: .noon()), at: .noon())
+    }
+    await store.close()
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    // Every page but the first, which has the schema.
+    for place in stride(from: 4096, to: bytes.count, by: 1) { bytes[place] = 0xA5 }
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let again = SQLiteStore(path: path)
+    #expect(await kind { _ = try await again.take(allowances.charges(at: .noon()), at: .noon()) } == .damaged)
+    await again.close()
+  }
+
+  @Test func `another program's database is left alone`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let connection = try SQLiteConnection(path: path)
+    try connection.execute("CREATE TABLE theirs (a)")
+    let store = SQLiteStore(path: path)
+    #expect(await kind { try await store.migrate() } == .damaged)
+    await store.close()
+  }
+
+  @Test func `a newer release's file is not touched`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    await store.close()
+    let connection = try SQLiteConnection(path: path)
+    try connection.execute("INSERT INTO callgate_schema (version, applied) VALUES (99, 0)")
+    let again = SQLiteStore(path: path)
+    #expect(await kind { try await again.migrate() } == .incompatible)
+    #expect(await kind { try await again.ping() } == .incompatible)
+    await again.close()
+  }
+
+  @Test func `a directory that comes later is found without a restart`() async throws {
+    let (place, _) = try place()
+    defer { place.end() }
+    let path = place.path + "/volume/state.sqlite3"
+    let store = SQLiteStore(path: path)
+    #expect(await kind { try await store.migrate() } == .unavailable)
+    try FileManager.default.createDirectory(
+      atPath: place.path + "/volume", withIntermediateDirectories: false)
+    try await store.migrate()
+    try await store.ping()
+    await store.close()
+  }
+
+  @Test func `a full disk fails closed and works again when there is room`() async throws {
+    let (place, _) = try place()
+    defer { place.end() }
+    let volume = place.path + "/volume"
+    mkdir(volume, 0o700)
+    guard (try? ChildProcess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", volume])) != nil else {
+      // Needs the right to mount, which not every builder has.
+      return FileHandle.standardError.write(
+        Data("StoreTests: no right to mount: a full disk is not tested\n".utf8))
+    }
+    defer { _ = try? ChildProcess.run(["umount", "-l", volume]) }
+    let store = SQLiteStore(path: volume + "/state.sqlite3")
+    try await store.migrate()
+    let allowances = try Allowances([try Allowances.quota(limit: 3)])
+    let filler = volume + "/filler"
+    #expect(FileManager.default.createFile(atPath: filler, contents: nil))
+    let handle = try #require(FileHandle(forWritingAtPath: filler))
+    while (try? handle.write(contentsOf: Data(count: 4096))) != nil {}
+    var failure: StoreError?
+    var taken = 0
+    for caller in 0..<400 where failure == nil {
+      do throws(StoreError) {
+        if try await store.take(allowances.charges("\(caller)", at: .noon()), at: .noon()).isTaken {
+          taken += 1
+        }
+      } catch {
+        failure = error
+      }
+    }
+    #expect(failure?.kind == .full, "\(taken) \(String(describing: failure))")
+    try handle.close()
+    unlink(filler)
+    try await eventually { try await store.ping() }
+    #expect(try await store.take(allowances.charges("x", at: .noon()), at: .noon()).isTaken)
+    await store.close()
+    // Read-only from here on.
+    try ChildProcess.run(["mount", "-o", "remount,ro", volume])
+    let late = SQLiteStore(path: volume + "/state.sqlite3")
+    let kind = await kind { _ = try await late.take(allowances.charges("y", at: .noon()), at: .noon()) }
+    #expect(kind == .readOnly || kind == .unavailable, "\(String(describing: kind))")
+    await late.close()
+  }
+
+  @Test func `no name or number stands in the file`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    let keys = [
+      AllowanceKey(rule: "per-number", party: .phone(try E164("+14155550123"))),
+      AllowanceKey(rule: "per-number", party: .subject("ann@example.com")),
+    ]
+    try await store.update(keys) { states in
+      AllowanceUpdate(writes: states.map { _ in .put(.init(mark: 1, count: 1), expiry: .max) }, result: ())
+    }
+    await store.close()
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    for secret in ["4155550123", "ann@example", "per-number"] {
+      #expect(bytes.range(of: Data(secret.utf8)) == nil)
+    }
+  }
+}
+
+/// What kind of failure something ends with; nil for none.
+func kind(_ body: () async throws -> Void) async -> StoreError.Kind? {
+  do {
+    try await body()
+    return nil
+  } catch {
+    return (error as? StoreError)?.kind
+  }
+}
+
+/// Repeats something until it does not throw, for ten seconds at most.
+func eventually(_ body: () async throws -> Void) async throws {
+  let clock = ContinuousClock()
+  let limit = clock.now + .seconds(10)
+  while true {
+    do { return try await body() } catch { if clock.now > limit { throw error } }
+    try await Task.sleep(for: .milliseconds(20))
+  }
+}

@@ -124,7 +124,7 @@ struct PostgresStoreTests {
           try server.start()
         }
         // Enough for the rest; a guard against waiting for ever.
-        do { try await Task.sleep(for: .seconds(10)) } catch { return 0 }
+        do { try await Task.sleep(for: .seconds(60)) } catch { return 0 }
         isDone.set()
         return 0
       }

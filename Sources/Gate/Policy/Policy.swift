@@ -135,10 +135,14 @@ public final class Policy: Sendable {
 
   // MARK: Asking
 
-  /// The grant of a request that there is nothing to ask about: no rules, and no number. Nil for any other.
-  public func unconditionalGrant(for facts: Facts) -> Grant? {
-    guard entries.isEmpty, facts.action == .access else { return nil }
-    return Clearance(charges: [], facts: facts).grant([], at: facts.instant)
+  /// The grant of access where there are no rules to ask; nil where there are.
+  public func unconditionalAccess(callerID: String?, subject: String?, appID: String?, at now: Instant)
+    -> Grant?
+  {
+    guard entries.isEmpty else { return nil }
+    return Grant(
+      action: .access, callerID: callerID, subject: subject, appID: appID, phone: nil, receipts: [],
+      grantedAt: now)
   }
 
   /// Begins to ask the rules about a request.

@@ -8,9 +8,13 @@ struct AuditLog: Sendable {
   let clock: any TimeSource
 
   /// Hands a record's line to the sink; returns at once.
-  /// - Parameter start: When the request was whole.
-  func append(_ record: borrowing AuditRecord, since start: MonotonicTime, lane: Int) {
-    let time = clock.unixTime
+  /// - Parameters:
+  ///   - start: When the request was whole.
+  ///   - time: When it was decided, where that is known; now otherwise.
+  func append(
+    _ record: borrowing AuditRecord, since start: MonotonicTime, at time: UnixTime? = nil, lane: Int
+  ) {
+    let time = time ?? clock.unixTime
     let duration = clock.now - start
     sink.append(lane: lane) { record.append(to: &$0, time: time, duration: duration) }
   }

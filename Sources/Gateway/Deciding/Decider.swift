@@ -30,13 +30,8 @@ struct Decider: Sendable {
   /// - Parameter takes: Whether allowances are taken; a probe takes none.
   /// - Returns: The ruling; nil where a remote policy or the store has to be asked, and then `rule` does so. Nothing has
   ///   been taken then.
-  @inline(__always)
   func ruleAtOnce(_ facts: Facts, taking takes: Bool) -> Ruling? {
-    if let grant = policy.unconditionalGrant(for: facts) { return Ruling(unconditional: grant) }
-    return ruleAtOnce(view: ledger.view(at: facts.instant), facts, taking: takes)
-  }
-
-  private func ruleAtOnce(view: LedgerView, _ facts: Facts, taking takes: Bool) -> Ruling? {
+    let view = ledger.view(at: facts.instant)
     var evaluation = policy.evaluation(of: facts)
     guard case .decided(let decision) = evaluation.next(view), !view.isIncomplete else { return nil }
     guard takes else { return Ruling(untaken: decision, facts, view) }

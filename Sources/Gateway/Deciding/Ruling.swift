@@ -27,14 +27,6 @@ struct Ruling: Sendable {
 }
 
 extension Ruling {
-  /// The ruling where there is nothing to ask about.
-  init(unconditional grant: Grant) {
-    verdicts = .none
-    outcome = .granted(grant)
-    statuses = []
-    reason = nil
-  }
-
   /// A decision when its allowances were taken, or could not be.
   init(_ decision: Decision, _ charged: ChargeOutcome, _ facts: Facts) {
     let (settled, grant) = decision.settled(charged, at: facts.instant)

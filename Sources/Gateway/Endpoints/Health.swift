@@ -3,6 +3,7 @@
 internal import HTTP
 internal import HTTPServer
 internal import JSON
+internal import Store
 internal import Synchronization
 internal import Talkdesk
 
@@ -15,10 +16,12 @@ final class Health: Sendable {
       content: Array(#"{"status":"pass"}"#.utf8)))
 
   private let tokens: TokenSource
+  private let stops: StopBoard
   private let draining = Atomic<Bool>(false)
 
-  init(tokens: TokenSource) {
+  init(tokens: TokenSource, stops: StopBoard) {
     self.tokens = tokens
+    self.stops = stops
   }
 
   /// From now on `/readyz` says that this instance is going away.
@@ -29,25 +32,30 @@ final class Health: Sendable {
   func readiness() -> Response {
     let isDraining = draining.load(ordering: .relaxed)
     let status = tokens.status
+    let word = word
     let document: JSONValue = [
       "status": .string(word),
       "checks": [
         "configuration": ["status": "pass"],
         "process": ["status": isDraining ? "fail" : "pass"],
         "key": ["status": status.scopes.contains(where: \.isRefused) ? "warn" : "pass"],
+        "store": ["status": stops.failure == nil ? "pass" : "fail"],
         "talkdesk_id": [
           "status": status.isWell ? "pass" : "warn", "scopes": .array(status.scopes.map(Self.check)),
         ],
       ],
     ]
     return Response(
-      status: isDraining ? .serviceUnavailable : .ok,
+      status: word == "fail" ? .serviceUnavailable : .ok,
       fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
       content: document.serialized())
   }
 
-  /// The sum of it: `pass`, `warn` or `fail`.
-  var word: String { draining.load(ordering: .relaxed) ? "fail" : tokens.status.isWell ? "pass" : "warn" }
+  /// The sum of it: `pass`, `warn` or `fail`. Without its store an instance can neither count nor hear of a stop.
+  var word: String {
+    guard !draining.load(ordering: .relaxed), stops.failure == nil else { return "fail" }
+    return tokens.status.isWell ? "pass" : "warn"
+  }
 
   /// What is known of each scope's tokens.
   var scopes: [JSONValue] { tokens.status.scopes.map(Self.check) }

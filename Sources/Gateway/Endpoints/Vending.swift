@@ -80,6 +80,11 @@ extension Gateway {
       do throws(Problem) {
         let app = try generation.decider.admit(caller, to: .access, app: name)
         vending.record.app = app?.id
+        if let grant = generation.decider.policy.unconditionalAccess(
+          callerID: caller.id, subject: caller.subject, appID: app?.id, at: Instant(circumstances.time))
+        {
+          return proceed(&vending, grant, [], circumstances)
+        }
         facts = generation.facts(
           .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
       } catch {
@@ -93,14 +98,21 @@ extension Gateway {
     vending.note(ruling)
     switch ruling.outcome {
     case .refused(let denial): return .answer(refuse(&vending, Problem(denial)))
-    case .granted(let grant):
-      let scope = generation.scopes.scope(of: grant.appID)
-      if let token = tokens.cached(scope, now: circumstances.now) {
-        vending.record.cache = .hit
-        return .answer(answer(&vending, token, ruling.statuses, at: circumstances.now))
-      }
-      return .later { [self, vending] in await fetch(vending, grant, scope, ruling.statuses) }
+    case .granted(let grant): return proceed(&vending, grant, ruling.statuses, circumstances)
     }
+  }
+
+  /// Answers a granted request from the cache, or by asking Talkdesk ID.
+  private func proceed(
+    _ vending: inout Vending, _ grant: Grant, _ statuses: [AllowanceStatus],
+    _ circumstances: Authenticator.Circumstances
+  ) -> Step {
+    let scope = vending.generation.scopes.scope(of: grant.appID)
+    if let token = tokens.cached(scope, now: circumstances.now) {
+      vending.record.cache = .hit
+      return .answer(answer(&vending, token, statuses, at: circumstances.now, circumstances.time))
+    }
+    return .later { [self, vending] in await fetch(vending, grant, scope, statuses) }
   }
 
   /// Asks the rules where a remote policy or the store has to be waited for, and goes on.
@@ -114,7 +126,7 @@ extension Gateway {
       let scope = vending.generation.scopes.scope(of: grant.appID)
       if let token = tokens.cached(scope, now: clock.now) {
         vending.record.cache = .hit
-        return answer(&vending, token, ruling.statuses, at: clock.now)
+        return answer(&vending, token, ruling.statuses, at: clock.now, clock.unixTime)
       }
       return await fetch(vending, grant, scope, ruling.statuses)
     }
@@ -130,7 +142,7 @@ extension Gateway {
     do throws(TokenError) {
       let token = try await tokens.token(scope)
       vending.record.upstreamStatus = 200
-      return answer(&vending, token, statuses, at: clock.now)
+      return answer(&vending, token, statuses, at: clock.now, clock.unixTime)
     } catch {
       await vending.generation.decider.ledger.giveBack(grant.receipts, at: Instant(clock.unixTime))
       // A cool-down asked nobody.
@@ -141,11 +153,12 @@ extension Gateway {
 
   /// Writes the record of a vended token, before the token leaves, and makes its answer.
   private func answer(
-    _ vending: inout Vending, _ token: AccessToken, _ statuses: [AllowanceStatus], at now: MonotonicTime
+    _ vending: inout Vending, _ token: AccessToken, _ statuses: [AllowanceStatus], at now: MonotonicTime,
+    _ time: UnixTime
   ) -> PreparedResponse {
     // A probe returns no token, so none is put down as vended.
     if vending.form != .probe { vending.record.tokenSHA256 = token.sha256 }
-    audit.append(vending.record, since: vending.start, lane: vending.lane)
+    audit.append(vending.record, since: vending.start, at: time, lane: vending.lane)
     if vending.form == .text {
       let ready = prepared.response(for: token, loop: vending.lane)
       guard !statuses.isEmpty else { return ready }

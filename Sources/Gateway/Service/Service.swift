@@ -117,7 +117,7 @@ public final class Service: Sendable {
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(transport: transport, log: log), throttle: LoginThrottle(), keys: keys)
     generations = Generations(Generation(configuration, number: 1, parts))
-    health = Health(tokens: tokens)
+    health = Health(tokens: tokens, stops: parts.stops)
     watch = FileWatch(configuration.files)
     reloader = Reloader(
       load: reload, generations: generations, parts: parts,

@@ -27,6 +27,8 @@ public final class LedgerView: AllowanceStates {
 
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup {
     let id = ledger.id(of: key)
+    // Enough for most policies: growing step by step would allocate four times.
+    if seen.isEmpty { seen.reserveCapacity(8) }
     seen.append(id)
     if let known = ledger.lookup(id, at: now) { return known }
     isIncomplete = true

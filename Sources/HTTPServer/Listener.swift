@@ -9,6 +9,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
   private static let acceptsPerTurn = 64
   /// So many clients are told 503 at a time, on all loops together; more wait in the kernel's queue.
   private static let refusalsAtATime = 128
+  /// How near to the kept descriptors each further one is asked for beforehand: more than all loops can take meanwhile.
+  private static let nearby = 128
   /// How long accepting rests when there is no room: long enough not to spin, short enough to recover within a second.
   private static let pause = Duration.milliseconds(200)
 
@@ -17,6 +19,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
   private let readiness: Readiness
   private let refusalLimit: Int
   private let firstKeptDescriptor: Int
+  /// The latest descriptor number the kernel gave: it gives the lowest that is free, so it says how many are in use.
+  private var latestNumber = 0
   private var token = EventToken.none
   /// A descriptor kept back, to be able to take and drop a connection when there is no other.
   private var reserve: Descriptor?
@@ -77,18 +81,28 @@ final class Listener: EventReceiver, @unchecked Sendable {
       count += 1
       let isFull = worker.state.connections.load(ordering: .relaxed) >= worker.limits.connections
       if isFull, worker.refusals >= refusalLimit { return rest() }
+      // Who finds no room waits in the kernel's queue.
+      guard hasDescriptor() else { return rest() }
       switch socket.accept() {
       case .none:
         return
       case .connection(let client, let peer):
-        // Dropped unanswered, by its scope's end: an answer would need the descriptor for seconds.
-        guard client.descriptor.number < firstKeptDescriptor else { return rest() }
+        latestNumber = Int(client.descriptor.number)
         admit(client, peer, isFull: isFull)
       case .failed(let error):
         if error.isOutOfDescriptors { refuseOne() }
         return rest()
       }
     }
+  }
+
+  /// Whether the next client would get a descriptor below those that are kept back. Asked of the kernel only when the
+  /// latest came near them.
+  private func hasDescriptor() -> Bool {
+    guard latestNumber >= firstKeptDescriptor - Self.nearby else { return true }
+    guard let next = Descriptor.spare() else { return false }
+    latestNumber = Int(next.number)
+    return latestNumber < firstKeptDescriptor
   }
 
   private func admit(_ client: consuming StreamSocket, _ peer: SocketAddress, isFull: Bool) {

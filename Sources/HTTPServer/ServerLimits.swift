@@ -44,7 +44,7 @@ public struct ServerLimits: Sendable {
     max(descriptors - 256, descriptors / 2, 1)
   }
 
-  /// The first descriptor number that no client gets, of so many. The kernel hands out the lowest free number, so a
+  /// The first descriptor number that clients leave alone, of so many. The kernel hands out the lowest free number, so a
   /// number that high says that so many are in use, whoever uses them. What is left is for upstream, files and Dispatch,
   /// which ends the process when it cannot open one.
   static func firstKeptDescriptor(of descriptors: Int) -> Int {

@@ -83,12 +83,16 @@ public struct TransportError: Error, Sendable {
   public var sent: Bool
   /// The failing layer's own words, for operators' logs; holds no secret and no URL query.
   public var detail: String
+  /// Status and fields of the final response, without its content, where they came whole before it failed: the answer
+  /// to whether the request was acted on is then known, whatever became of the rest.
+  public var head: InboundResponse?
 
   /// Makes an error.
-  public init(_ reason: Reason, sent: Bool, detail: String) {
+  public init(_ reason: Reason, sent: Bool, detail: String, head: InboundResponse? = nil) {
     self.reason = reason
     self.sent = sent
     self.detail = detail
+    self.head = head
   }
 }
 

@@ -31,6 +31,11 @@ struct ResponseCollector {
   /// Whether any octet has come.
   var hasBegun: Bool { headerLength > 0 }
 
+  /// Status and fields, without content, once all the fields of the final response have come.
+  var head: InboundResponse? {
+    part == .content ? InboundResponse(status: status, fields: fields, content: []) : nil
+  }
+
   /// Takes one line of a header section with its line end.
   mutating func receiveLine(_ bytes: some Collection<UInt8>) throws(Fault) {
     headerLength += bytes.count
@@ -84,6 +89,12 @@ struct ResponseCollector {
     let lengths = Set(fields.values(of: "Content-Length"))
     guard lengths.count <= 1 else { throw .malformed("Content-Length fields that differ") }
     part = .content
+    // A declared length is enough to refuse, but only now: the answer itself has then been read.
+    if status != 204, status != 304, let length = lengths.first.flatMap({ Int($0) }),
+      length > maximumContentLength
+    {
+      throw .tooLarge("more than \(maximumContentLength) octets of content")
+    }
   }
 
   private mutating func addField(_ line: ArraySlice<UInt8>) throws(Fault) {

@@ -178,9 +178,10 @@ final class TransferThread {
   private func failure(
     _ reason: TransportError.Reason, _ transfer: Transfer, _ detail: String
   ) -> Result<InboundResponse, TransportError> {
-    var sent = false
-    if case .running(let easy) = transfer.phase { sent = easy.mayHaveSent }
-    return .failure(TransportError(reason, sent: sent, detail: detail))
+    guard case .running(let easy) = transfer.phase else {
+      return .failure(TransportError(reason, sent: false, detail: detail))
+    }
+    return .failure(TransportError(reason, sent: easy.mayHaveSent, detail: detail, head: easy.head))
   }
 
   // MARK: Names

@@ -41,7 +41,9 @@ final class CurlEasy {
     self.id = id
     self.handle = handle
     collector = ResponseCollector(
-      maximumHeaderLength: settings.maximumHeaderLength, maximumContentLength: plan.maximumContentLength)
+      maximumHeaderLength: settings.maximumHeaderLength,
+      // For HEAD the declared length is that of what does not come.
+      maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength)
     mayRepeat = plan.method != .post
     isDirect = plan.proxy == nil
     content = .allocate(byteCount: max(1, plan.content.count), alignment: 1)
@@ -78,6 +80,9 @@ final class CurlEasy {
   /// included, and is about to write.
   var mayHaveSent: Bool { beginnings > 0 }
 
+  /// Status and fields of the final response, once they have come whole.
+  var head: InboundResponse? { collector.head }
+
   /// What a transfer was doing when its time was over.
   var phase: String {
     if collector.hasBegun { return "while reading the response" }
@@ -104,7 +109,7 @@ final class CurlEasy {
   private func failure(_ reason: TransportError.Reason, _ detail: String) -> Result<
     InboundResponse, TransportError
   > {
-    .failure(TransportError(reason, sent: mayHaveSent, detail: detail))
+    .failure(TransportError(reason, sent: mayHaveSent, detail: detail, head: head))
   }
 
   /// Whether a connection to the target itself stands, so that what is missing is TLS. The times libcurl

@@ -68,8 +68,8 @@ final class CurlOptions {
       set(CURLOPT_POSTFIELDS, content.baseAddress)
     default: set(CURLOPT_HTTPGET, 1)
     }
-    // A declared length is enough to refuse; for HEAD it is the length of what does not come.
-    if plan.method != .head { set(CURLOPT_MAXFILESIZE_LARGE, offset: plan.maximumContentLength) }
+    // No CURLOPT_MAXFILESIZE: it ends a transfer within the fields, before it is known what was answered. The collector
+    // holds the content to its limit.
     if !plan.reuse {
       set(CURLOPT_FRESH_CONNECT, 1)
       set(CURLOPT_FORBID_REUSE, 1)

@@ -1,0 +1,90 @@
+internal import Gate
+internal import JSON
+
+extension CallbackRequest {
+  /// Reads a request's content in either form and checks all of it.
+  ///
+  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with everything that is wrong.
+  init(parsing content: [UInt8], terms: CallbackTerms) throws(Problem) {
+    guard content.count <= CallbackLimits.contentBytes else {
+      throw Problem(
+        .contentTooLarge, "A callback's content has at most \(CallbackLimits.contentBytes) bytes.")
+    }
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONValue(
+        parsing: content,
+        limits: JSONLimits(bytes: CallbackLimits.contentBytes, depth: CallbackLimits.depth))
+    } catch {
+      throw Problem(.invalidJSON, "The content is not JSON as RFC 8259 has it: \(error).")
+    }
+    guard let body = value.object else {
+      throw Problem(
+        .invalidRequest, "The content is \(value.kindName); give an object with contact_phone_number.")
+    }
+    try self.init(body, terms: terms)
+  }
+
+  private init(_ body: JSONObject, terms: CallbackTerms) throws(Problem) {
+    var problems = CallbackProblems()
+    problems.refuseUnknown(
+      in: body, known: ["contact_phone_number", "talkdesk_phone_number", "context"], prefix: "")
+    let contact = problems.number("contact_phone_number", in: body)
+    if body["contact_phone_number"] == nil {
+      problems.add("contact_phone_number", "Give the number to call in E.164 form, such as +14155550123.")
+    }
+    let named = problems.number("talkdesk_phone_number", in: body)
+    if let named, !terms.talkdeskNumbers.isEmpty, !terms.talkdeskNumbers.contains(named) {
+      problems.add(
+        "talkdesk_phone_number",
+        "This number may not be used here; leave the member out to take the default.")
+    }
+    let talkdesk = named ?? terms.talkdeskNumbers.first
+    if talkdesk == nil, body["talkdesk_phone_number"] == nil {
+      problems.add("talkdesk_phone_number", "Give one of the account's numbers; this server has no default.")
+    }
+    var context = ContextReader(schema: terms.schema, problems: problems)
+    if let value = body["context"] { context.read(value) }
+    context.finish()
+    try context.problems.throwIfAny()
+    guard let contact, let talkdesk else {
+      // Unreachable while every missing number is also a problem; refusing is the safe side of a slip.
+      throw Problem(.invalidRequest, "A number is missing.")
+    }
+    contactNumber = contact
+    talkdeskNumber = talkdesk
+    namesTalkdeskNumber = named != nil
+    fields = context.fields
+    additions = terms.schema?.additions.map { ContextField(name: $0.name, value: $0.value) } ?? []
+  }
+}
+
+extension CallbackProblems {
+  /// Names every member that is not known.
+  mutating func refuseUnknown(in object: JSONObject, known: [String], prefix: String) {
+    for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.name) }) {
+      add(prefix + Self.shown(member.name), "There is no such member; leave it out.")
+    }
+  }
+
+  /// A member's string; nil where it is missing, which is no problem by itself, or something else.
+  mutating func string(_ name: String, in object: JSONObject, prefix: String = "") -> String? {
+    guard let value = object[name] else { return nil }
+    guard let text = value.string else {
+      add(prefix + name, "This is \(value.kindName); give a string.")
+      return nil
+    }
+    return text
+  }
+
+  /// A member's telephone number.
+  mutating func number(_ name: String, in object: JSONObject) -> E164? {
+    guard let text = string(name, in: object) else { return nil }
+    do throws(E164Error) {
+      return try E164(text)
+    } catch {
+      add(name, error.correction)
+      return nil
+    }
+  }
+}

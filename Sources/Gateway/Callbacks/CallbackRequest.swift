@@ -1,0 +1,44 @@
+internal import Gate
+internal import JOSE
+internal import JSON
+
+/// A callback somebody asks for, checked in every part. What the rules judge and what Talkdesk is sent are both made
+/// from this value, so they cannot differ.
+struct CallbackRequest: Sendable, Equatable {
+  /// Who is to be called.
+  let contactNumber: E164
+  /// The account's number that is used.
+  let talkdeskNumber: E164
+  /// Whether the request named that number itself.
+  let namesTalkdeskNumber: Bool
+  /// The context's fields as asked for, in their order.
+  let fields: [ContextField]
+  /// The fields the server adds after them.
+  let additions: [ContextField]
+
+  /// The body Talkdesk is sent: both numbers, and five properties for each field. No context where there is no field,
+  /// since a context without fields is none to Talkdesk.
+  var content: [UInt8] {
+    Self.body(contact: contactNumber, talkdesk: talkdeskNumber, fields: fields + additions)
+  }
+
+  /// SHA-256 in lower-case hex of what the client asked for, as an `Idempotency-Key` is compared by: spacing, order of
+  /// members, escapes and the short form make no difference. What the server adds is left out, so that a change of the
+  /// configuration between two tries does not make them differ.
+  var fingerprint: String {
+    let asked = Self.body(
+      contact: contactNumber, talkdesk: namesTalkdeskNumber ? talkdeskNumber : nil, fields: fields)
+    return Hex.encode(SHA256.digest(asked))
+  }
+
+  /// The contact's number as answers and logs may show it: `+*********00`.
+  var maskedContact: String { contactNumber.masked }
+
+  private static func body(contact: E164, talkdesk: E164?, fields: [ContextField]) -> [UInt8] {
+    var members = JSONObject()
+    if let talkdesk { members.append("talkdesk_phone_number", .string(talkdesk.text)) }
+    members.append("contact_phone_number", .string(contact.text))
+    if !fields.isEmpty { members.append("context", ["fields": .array(fields.map(\.json))]) }
+    return members.serialized()
+  }
+}

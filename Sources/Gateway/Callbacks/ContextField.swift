@@ -1,0 +1,42 @@
+internal import JSON
+
+/// One field of a callback's context, with all five properties Talkdesk knows.
+struct ContextField: Sendable {
+  typealias DataType = Configuration.ContextSchema.DataType
+
+  /// The identifier, unique within the context.
+  var name: String
+  /// The label the agent sees.
+  var displayName: String
+  /// What the agent sees on pointing at it.
+  var tooltipText: String
+  /// What the value is.
+  var dataType: DataType
+  /// The value.
+  var value: String
+
+  /// A field as it is where only its name and value are given.
+  init(
+    name: String, displayName: String? = nil, tooltipText: String? = nil, dataType: DataType = .text,
+    value: String
+  ) {
+    self.name = name
+    self.displayName = displayName ?? name
+    self.tooltipText = tooltipText ?? name
+    self.dataType = dataType
+    self.value = value
+  }
+
+  /// The field as Talkdesk takes it.
+  var json: JSONValue {
+    [
+      "name": .string(name), "display_name": .string(displayName), "tooltip_text": .string(tooltipText),
+      "data_type": .string(dataType.rawValue), "value": .string(value),
+    ]
+  }
+}
+
+extension ContextField: Equatable {
+  /// By bytes: texts that are only canonically equivalent differ, as they do for Talkdesk.
+  static func == (a: ContextField, b: ContextField) -> Bool { a.json == b.json }
+}

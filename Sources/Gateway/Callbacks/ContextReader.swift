@@ -1,0 +1,147 @@
+internal import JSON
+
+/// Reads `context` in Talkdesk's form, `{"fields": [ … ]}`, or in the short one, `{"issue": "…"}`, and holds it to the
+/// general limits and the app's schema. A context with a member `fields` is in Talkdesk's form.
+struct ContextReader {
+  private static let properties = ["name", "display_name", "tooltip_text", "data_type", "value"]
+
+  let schema: Configuration.ContextSchema?
+  var problems: CallbackProblems
+  private(set) var fields: [ContextField] = []
+  private var names: Set<[UInt8]> = []
+
+  init(schema: Configuration.ContextSchema?, problems: CallbackProblems) {
+    self.schema = schema
+    self.problems = problems
+  }
+
+  /// Reads the member's value.
+  mutating func read(_ value: JSONValue) {
+    guard let context = value.object else {
+      return problems.add("context", "This is \(value.kindName); give an object, or leave it out.")
+    }
+    guard let listed = context["fields"] else { return readShort(context) }
+    problems.refuseUnknown(in: context, known: ["fields"], prefix: "context.")
+    guard let elements = listed.array else {
+      return problems.add("context.fields", "This is \(listed.kindName); give an array of fields.")
+    }
+    guard hasRoom(elements.count, "context.fields") else { return }
+    for (index, element) in elements.enumerated() { readField(element, "context.fields[\(index)]") }
+  }
+
+  /// Ends the reading: names the fields that should have been there.
+  mutating func finish() {
+    for field in schema?.fields ?? [] where field.isRequired && !names.contains(Array(field.name.utf8)) {
+      problems.add("context.\(field.name)", "This field is required.")
+    }
+  }
+
+  private mutating func readShort(_ context: JSONObject) {
+    guard hasRoom(context.count, "context") else { return }
+    for member in context.members {
+      let path = "context.\(CallbackProblems.shown(member.name))"
+      let isNameSound = take(name: member.name, path)
+      guard let value = member.value.string else {
+        problems.add(path, "This is \(member.value.kindName); give a string.")
+        continue
+      }
+      let type = settled(member.name)?.dataType ?? .text
+      if check(value, of: member.name, as: type, path), isNameSound {
+        fields.append(ContextField(name: member.name, dataType: type, value: value))
+      }
+    }
+  }
+
+  private mutating func readField(_ element: JSONValue, _ path: String) {
+    guard let object = element.object else {
+      return problems.add(path, "This is \(element.kindName); give an object with name and value.")
+    }
+    problems.refuseUnknown(in: object, known: Self.properties, prefix: path + ".")
+    for property in ["name", "value"] where object[property] == nil {
+      problems.add("\(path).\(property)", "This is required; give a string.")
+    }
+    let name = problems.string("name", in: object, prefix: path + ".")
+    let isNameSound = name.map { take(name: $0, path + ".name") } ?? false
+    let display = label("display_name", in: object, path)
+    let tooltip = label("tooltip_text", in: object, path)
+    let type = dataType(in: object, of: name, path)
+    guard let value = problems.string("value", in: object, prefix: path + "."), let type,
+      check(value, of: name ?? "", as: type, path + ".value"), let name, isNameSound
+    else { return }
+    fields.append(
+      ContextField(
+        name: name, displayName: display, tooltipText: tooltip, dataType: type, value: value))
+  }
+
+  private mutating func label(_ property: String, in object: JSONObject, _ path: String) -> String? {
+    guard let text = problems.string(property, in: object, prefix: path + ".") else { return nil }
+    if let fault = ContextText.fault(in: text, longest: CallbackLimits.labelLength) {
+      problems.add("\(path).\(property)", fault)
+    }
+    return text
+  }
+
+  /// The type stated, or else the schema's, or else text; nil where what is stated cannot be taken.
+  private mutating func dataType(
+    in object: JSONObject, of name: String?, _ path: String
+  ) -> ContextField.DataType? {
+    let wanted = name.flatMap { settled($0)?.dataType }
+    guard object["data_type"] != nil else { return wanted ?? .text }
+    guard let text = problems.string("data_type", in: object, prefix: path + ".") else { return nil }
+    guard let type = ContextField.DataType.allCases.first(where: { $0.rawValue.hasSameBytes(as: text) })
+    else {
+      problems.add(path + ".data_type", "Give one of phone, text and url.")
+      return nil
+    }
+    if let wanted, wanted != type {
+      problems.add(path + ".data_type", "This field is of the type \(wanted.rawValue).")
+      return nil
+    }
+    return type
+  }
+
+  /// Whether a name can be taken; notes that it is there.
+  private mutating func take(name: String, _ path: String) -> Bool {
+    guard names.insert(Array(name.utf8)).inserted else {
+      problems.add(path, "Another field has this name.")
+      return false
+    }
+    if name.isEmpty {
+      problems.add(path, "A field's name is not empty.")
+      return false
+    }
+    if settled(name) != nil { return true }
+    if let fault = ContextText.fault(in: name, longest: CallbackLimits.nameLength) {
+      problems.add(path, fault)
+      return false
+    }
+    if schema?.additions.contains(where: { $0.name.hasSameBytes(as: name) }) == true {
+      problems.add(path, "The server adds this field itself; leave it out.")
+      return false
+    }
+    if let schema, !schema.allowsOthers {
+      problems.add(path, "This app's callbacks have no such field; leave it out.")
+      return false
+    }
+    return true
+  }
+
+  private mutating func check(
+    _ value: String, of name: String, as type: ContextField.DataType, _ path: String
+  ) -> Bool {
+    let longest = settled(name)?.maximumLength ?? CallbackLimits.valueLength
+    guard let fault = ContextText.fault(in: value, as: type, longest: longest) else { return true }
+    problems.add(path, fault)
+    return false
+  }
+
+  private func settled(_ name: String) -> Configuration.ContextSchema.Field? {
+    schema?.fields.first { $0.name.hasSameBytes(as: name) }
+  }
+
+  private mutating func hasRoom(_ count: Int, _ path: String) -> Bool {
+    guard count > CallbackLimits.fields else { return true }
+    problems.add(path, "Give at most \(CallbackLimits.fields) fields.")
+    return false
+  }
+}

@@ -1,0 +1,65 @@
+/// The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header): the client's name for one intended
+/// callback, by which a repetition is known for one.
+///
+/// The draft has a structured-field string, in quotation marks; most clients send the bare text. Both mean the same key.
+struct IdempotencyKey: Hashable, Sendable {
+  /// The longest key, in characters.
+  static let maximumLength = 255
+
+  /// The key without quotation marks: 1–255 characters of printable ASCII.
+  let text: String
+
+  /// Reads the values of all `Idempotency-Key` lines; nil where there is none.
+  ///
+  /// - Throws: `invalid_request`: a key that cannot be understood must not be taken for none.
+  static func read(_ values: [String]) throws(Problem) -> IdempotencyKey? {
+    guard let value = values.first else { return nil }
+    guard values.count == 1 else { throw problem("Send it once.") }
+    let text: String
+    if value.hasPrefix("\"") {
+      guard let unquoted = unquoted(value) else {
+        throw problem("In quotation marks, use printable ASCII and escape only \\\" and \\\\.")
+      }
+      text = unquoted
+    } else {
+      guard value.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"\\,;".utf8.contains($0) }) else {
+        throw problem(
+          "Use printable ASCII without spaces, commas, semicolons, quotes and backslashes, such as a UUID.")
+      }
+      text = value
+    }
+    guard (1...maximumLength).contains(text.utf8.count) else {
+      throw problem("Use 1 to \(maximumLength) characters.")
+    }
+    return IdempotencyKey(text: text)
+  }
+
+  /// The text of an sf-string (RFC 9651 §4.2.5) without parameters.
+  private static func unquoted(_ value: String) -> String? {
+    let octets = Array(value.utf8)
+    guard octets.count >= 2, octets.last == UInt8(ascii: "\"") else { return nil }
+    var text: [UInt8] = []
+    var isEscaped = false
+    for octet in octets.dropFirst().dropLast() {
+      guard (0x20...0x7E).contains(octet) else { return nil }
+      let isSpecial = octet == UInt8(ascii: "\"") || octet == UInt8(ascii: "\\")
+      if isEscaped {
+        guard isSpecial else { return nil }
+        text.append(octet)
+        isEscaped = false
+      } else if octet == UInt8(ascii: "\\") {
+        isEscaped = true
+      } else {
+        guard !isSpecial else { return nil }
+        text.append(octet)
+      }
+    }
+    return isEscaped ? nil : String(decoding: text, as: UTF8.self)
+  }
+
+  private static func problem(_ description: String) -> Problem {
+    var problem = Problem(.invalidRequest, "The Idempotency-Key cannot be taken.")
+    problem.fields = [.init(name: "Idempotency-Key", description: description)]
+    return problem
+  }
+}

@@ -1,0 +1,78 @@
+public import HTTP
+internal import JOSE
+public import Platform
+
+/// Talkdesk's Callback API: asks for one call, once.
+public struct CallbackAPI: Sendable {
+  /// The path under the API's base URL.
+  public static let path = "/calls/callback"
+  /// How much of a reply is read. An error body takes less than 1 kB.
+  static let longestReply = 32 * 1024
+
+  private let url: String
+  private let transport: any HTTPTransport
+  private let time: any TimeSource
+
+  /// Makes a client.
+  ///
+  /// - Parameters:
+  ///   - endpoints: the account's endpoints.
+  ///   - transport: carries the requests.
+  ///   - time: the clocks.
+  public init(endpoints: TalkdeskEndpoints, transport: any HTTPTransport, time: any TimeSource) {
+    url = endpoints.api(Self.path)
+    self.transport = transport
+    self.time = time
+  }
+
+  /// Sends one request on a connection of its own and never repeats it: a client library that finds a pooled
+  /// connection dead would send it again, and a customer would be rung twice.
+  ///
+  /// - Parameters:
+  ///   - content: the body, as serialised from what was judged.
+  ///   - token: an access token with the scope `callback:write`.
+  ///   - traceparent: the caller's trace context (W3C), checked by the caller of this; others are not passed on.
+  ///   - timeout: the whole time allowed.
+  public func request(
+    _ content: [UInt8], token: AccessToken, traceparent: String? = nil, timeout: Duration
+  ) async -> CallbackReport {
+    let start = time.now
+    var fields: Fields = [
+      "Authorization": "Bearer " + token.secret.exposedString(), "Content-Type": "application/json",
+      "Accept": "application/json",
+    ]
+    if let traceparent, Self.isTraceparent(traceparent) { fields.append("traceparent", traceparent) }
+    let message = OutboundRequest(
+      method: .post, url: url, fields: fields, content: content, timeout: timeout,
+      maximumContentLength: Self.longestReply, reuse: .never)
+    do {
+      let reply = try await transport.send(message)
+      return report(CallbackOutcome(reply, now: time.unixTime), reply, since: start)
+    } catch {
+      return report(CallbackOutcome(error, now: time.unixTime), error.head, since: start)
+    }
+  }
+
+  private func report(
+    _ outcome: CallbackOutcome, _ reply: InboundResponse?, since start: MonotonicTime
+  ) -> CallbackReport {
+    let words =
+      reply.map { $0.status >= 400 ? CallbackRejection.error(in: $0.content) : (nil, nil) } ?? (nil, nil)
+    return CallbackReport(
+      outcome: outcome, status: reply?.status,
+      platformTID: UpstreamText.traceID(reply?.fields["platform-tid"]), code: words.0, message: words.1,
+      duration: time.now - start)
+  }
+
+  /// Four groups of lower-case hexadecimal digits (W3C Trace Context §3.2), later versions with more after them left
+  /// out: nothing from outside goes into a field unread.
+  static func isTraceparent(_ text: String) -> Bool {
+    let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    guard groups.map(\.count) == [2, 32, 16, 2] else { return false }
+    let areDigits = groups.allSatisfy { group in
+      group.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+    let isZero: (Substring.UTF8View) -> Bool = { $0.allSatisfy { $0 == UInt8(ascii: "0") } }
+    return areDigits && !groups[0].elementsEqual("ff".utf8) && !isZero(groups[1]) && !isZero(groups[2])
+  }
+}

@@ -1,0 +1,86 @@
+public import HTTP
+internal import Platform
+
+/// What came of one request to the Callback API: whether Talkdesk took it, did not, or nobody can say.
+public enum CallbackOutcome: Sendable {
+  /// Any 2xx, with whatever content or none: Talkdesk documents neither the status nor a body of success.
+  case accepted(status: Int)
+  /// 400, 415 or 422: the body is not taken. The fields are Talkdesk's, printable and bounded.
+  case rejected(status: Int, fields: [CallbackRejection])
+  /// 401: the token is missing, expired or revoked.
+  case unauthorized
+  /// 403: the scope or the account is not allowed.
+  case forbidden
+  /// 429. The wait is at most 60 s; nil where the reply states none that can be read.
+  case rateLimited(retryAfter: Duration?)
+  /// 503, which says that nothing was done.
+  case unavailable(retryAfter: Duration?)
+  /// Certainly not one byte of the request went out: DNS, connecting, TLS, or no turn in time.
+  case unreachable(TransportError)
+  /// Any other 4xx: not taken, for a reason that is no documented one; 404 usually means a wrong base URL.
+  case refused(status: Int)
+  /// Any other 5xx, a 408 or a redirect: an answer that leaves open whether the call was requested.
+  case failed(status: Int)
+  /// A byte may have gone out and no answer came: timeout, reset, close, or bytes that are not HTTP.
+  case unanswered(TransportError)
+
+  /// What is certain about the call.
+  public enum Certainty: String, Sendable {
+    /// It was requested.
+    case accepted
+    /// It was not.
+    case notAccepted
+    /// It may have been; asking again could ring twice.
+    case unknown
+  }
+
+  /// What is certain about the call. Only where it is `notAccepted` may anything be given back or sent again.
+  public var certainty: Certainty {
+    switch self {
+    case .accepted: .accepted
+    case .rejected, .unauthorized, .forbidden, .rateLimited, .unavailable, .unreachable, .refused:
+      .notAccepted
+    case .failed, .unanswered: .unknown
+    }
+  }
+
+  /// A short fixed word for metrics and logs.
+  public var label: String {
+    switch self {
+    case .accepted: "accepted"
+    case .rejected: "rejected"
+    case .unauthorized: "unauthorized"
+    case .forbidden: "forbidden"
+    case .rateLimited: "rate_limited"
+    case .unavailable: "unavailable"
+    case .unreachable: "unreachable"
+    case .refused: "refused"
+    case .failed: "failed"
+    case .unanswered: "unanswered"
+    }
+  }
+
+  /// What a reply means: its status decides, its content only explains.
+  init(_ reply: InboundResponse, now: UnixTime) {
+    switch reply.status {
+    case 200..<300: self = .accepted(status: reply.status)
+    case 400, 415, 422: self = .rejected(status: reply.status, fields: CallbackRejection.read(reply.content))
+    case 401: self = .unauthorized
+    case 403: self = .forbidden
+    case 429: self = .rateLimited(retryAfter: RetryAfter.read(reply.fields, now: now))
+    case 503: self = .unavailable(retryAfter: RetryAfter.read(reply.fields, now: now))
+    // A redirect may follow a deed (RFC 9110 §15.4.4), and a gateway's 408 says nothing of what is behind it.
+    case 404...407, 409...499, 402: self = .refused(status: reply.status)
+    default: self = .failed(status: reply.status)
+    }
+  }
+
+  /// What a failed transfer means. A status that came says more than the failure after it.
+  init(_ error: TransportError, now: UnixTime) {
+    if let head = error.head {
+      self.init(head, now: now)
+    } else {
+      self = error.sent ? .unanswered(error) : .unreachable(error)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+internal import JSON
+
+/// One thing Talkdesk says is wrong with one member of a callback's body: printable and bounded, whatever was sent.
+public struct CallbackRejection: Hashable, Sendable {
+  /// How many are kept of one reply.
+  public static let maximumCount = 20
+
+  /// The member, at most 64 octets of `A–Z a–z 0–9 _ - . [ ]`; others become `_`.
+  public var name: String
+  /// Talkdesk's words, for debug logs alone: at most 256 octets of printable ASCII without long runs.
+  public var description: String?
+
+  /// Makes one.
+  public init(name: String, description: String?) {
+    self.name = name
+    self.description = description
+  }
+
+  /// The `fields` of an error body; none where the content is anything else.
+  static func read(_ content: [UInt8]) -> [CallbackRejection] {
+    guard let fields = object(content)?["fields"]?.array else { return [] }
+    return fields.prefix(maximumCount).compactMap { field in
+      guard let name = field["name"]?.string, !name.isEmpty else { return nil }
+      return CallbackRejection(
+        name: memberName(name), description: UpstreamText.description(field["description"]?.string))
+    }
+  }
+
+  /// The `code` and `message` of an error body, fit for a log; both nil for a gateway's page.
+  static func error(in content: [UInt8]) -> (code: String?, message: String?) {
+    let object = object(content)
+    return (
+      UpstreamText.code(object?["code"]?.string), UpstreamText.description(object?["message"]?.string)
+    )
+  }
+
+  private static func object(_ content: [UInt8]) -> JSONObject? {
+    do {
+      return try JSONValue(parsing: content).object
+    } catch {
+      // Whatever is wrong with it, it is not JSON; where exactly helps nobody.
+      return nil
+    }
+  }
+
+  private static func memberName(_ text: String) -> String {
+    let kept = text.utf8.prefix(64).map { octet -> UInt8 in
+      switch octet {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F, 0x2D, 0x2E, 0x5B, 0x5D: octet
+      default: 0x5F
+      }
+    }
+    return String(decoding: kept, as: UTF8.self)
+  }
+}

@@ -1,0 +1,15 @@
+/// What happened to one request to the Callback API, for the record, logs and metrics. Holds no token and no number.
+public struct CallbackReport: Sendable {
+  /// What came of it.
+  public var outcome: CallbackOutcome
+  /// The reply's status, where one came.
+  public var status: Int?
+  /// Talkdesk's trace id, `platform-tid`, which its support asks for.
+  public var platformTID: String?
+  /// The error body's `code`, at most 64 octets of `A–Z a–z 0–9 _ - .`.
+  public var code: String?
+  /// The error body's `message`, bounded and printable: for debug logs alone.
+  public var message: String?
+  /// How long it took.
+  public var duration: Duration
+}

@@ -1,0 +1,56 @@
+import Foundation
+import HTTP
+import JSON
+import Testing
+
+@testable import Gateway
+
+@Suite struct BadBodyTests {
+  private static let statuses = ["invalid_json": 400, "content_too_large": 413, "invalid_request": 422]
+
+  @Test func `there are at least two hundred of them, all different`() {
+    #expect(BadBody.all.count >= 200)
+    #expect(Set(BadBody.all.map(\.content)).count == BadBody.all.count)
+  }
+
+  @Test(arguments: BadBody.all) func `a bad body gets its documented status and code`(bad: BadBody) throws {
+    let problem = try #require(refusal(of: bad.content, terms: .plain()))
+    #expect(problem.code.rawValue == bad.code)
+    #expect(problem.code.status.code == Self.statuses[bad.code])
+    if let path = bad.path { #expect(problem.fields.map(\.name).contains(path)) }
+    if bad.code != "invalid_request" { #expect(problem.fields.isEmpty) }
+    // The answer repeats no value: a number in it would be seen in full.
+    let told = problem.detail + problem.fields.map { $0.name + $0.description }.joined()
+    #expect(!told.contains("4155550100"))
+    #expect(!told.contains("alert") && !told.contains("passwd"))
+  }
+
+  @Test(.enabled(if: Self.suite != nil))
+  func `as the context, JSONTestSuite's texts are judged as JSON alone would`() throws {
+    let folder = try #require(Self.suite)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }
+    #expect(names.count > 300)
+    for name in names.sorted() {
+      let content = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
+      let problem = refusal(of: content, terms: try .plain())
+      // None of them is a callback, so all are refused; which way tells whether they are JSON.
+      let isDuplicate = name.hasPrefix("y_object_duplicated_key")
+      if name.hasPrefix("n_") || isDuplicate {
+        #expect(problem?.code == .invalidJSON || problem?.code == .contentTooLarge, "\(name)")
+      } else if name.hasPrefix("y_") {
+        #expect(problem?.code == .invalidRequest, "\(name)")
+      } else {
+        #expect(problem != nil, "\(name)")
+      }
+    }
+  }
+
+  private static let suite: String? = {
+    let beside = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("shared")
+    let root = ProcessInfo.processInfo.environment["CALLGATE_SHARED"] ?? beside.path
+    let folder = root + "/vectors/jsontestsuite/test_parsing"
+    return FileManager.default.fileExists(atPath: folder) ? folder : nil
+  }()
+}

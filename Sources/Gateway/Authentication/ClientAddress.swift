@@ -1,5 +1,6 @@
 // Whose address a request comes from, behind proxies or not.
 
+internal import Gate
 internal import HTTP
 internal import Platform
 
@@ -7,20 +8,20 @@ internal import Platform
 /// configured proxies, and only the entry that the outermost of them wrote: counted from the right, because clients can
 /// put anything to the left of it.
 struct ClientAddress: Sendable {
-  private let trusted: [IPNetwork]
+  private let trusted: [CIDR]
   private let hops: Int
 
   /// - Parameters:
   ///   - trusted: The proxies' own addresses.
   ///   - hops: How many entries of the field the proxies wrote; 0 ignores it.
-  init(trusted: [IPNetwork], hops: Int) {
+  init(trusted: [CIDR], hops: Int) {
     self.trusted = trusted
     self.hops = hops
   }
 
   /// The client's address: what the proxies say, or the connection's peer where nothing can be believed.
   func resolve(_ request: borrowing Request, peer: IPAddress) -> IPAddress {
-    guard hops > 0, !trusted.isEmpty, trusted.contains(where: { $0.contains(peer.octets) }) else {
+    guard hops > 0, !trusted.isEmpty, trusted.contains(where: { $0.contains(peer) }) else {
       return peer
     }
     // Several lines mean one list (RFC 9110 §5.3).

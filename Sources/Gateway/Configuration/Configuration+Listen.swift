@@ -1,3 +1,4 @@
+public import Gate
 public import JOSE
 
 extension Configuration {
@@ -10,7 +11,7 @@ extension Configuration {
     /// Certificate and key, if the server speaks TLS itself.
     public internal(set) var tls: TLS?
     /// Peers whose `X-Forwarded-For` is believed.
-    public internal(set) var trustedProxies: [IPNetwork]
+    public internal(set) var trustedProxies: [CIDR]
     /// How many entries of `X-Forwarded-For`, from the right, trusted proxies wrote; 0 ignores the field.
     public internal(set) var forwardedHops: Int
     /// Whether another process may hold the same port.

@@ -1,3 +1,4 @@
+internal import Gate
 internal import JOSE
 
 /// How texts become values. A text is taken whole or refused with a remedy; nothing is trimmed, guessed or rounded.
@@ -121,15 +122,11 @@ enum DigestText {
 /// A telephone number in E.164. The refused text is not shown: numbers stay out of logs.
 enum PhoneNumberText {
   static let read: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
-    let digits = text.utf8.dropFirst()
-    guard text.utf8.first == 0x2B, (7...15).contains(digits.count), let first = digits.first,
-      (0x31...0x39).contains(first), digits.allSatisfy({ (0x30...0x39).contains($0) })
-    else {
-      throw Refusal(
-        "is not a telephone number in E.164",
-        "write + and the country code, then the number, digits only, at most 15: \"+18500000000\"")
+    do throws(E164Error) {
+      return try E164(text).text
+    } catch {
+      throw Refusal("is not a telephone number in E.164", error.correction)
     }
-    return text
   }
 }
 

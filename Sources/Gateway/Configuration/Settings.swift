@@ -37,7 +37,7 @@ enum Settings {
   static let trustedProxies = TypedSetting(
     Setting(
       "listen.trusted_proxies", variable: "CALLGATE_TRUSTED_PROXIES", .list, example: "10.0.0.0/8",
-      "Address blocks of the proxies whose `X-Forwarded-For` is believed."), IPNetwork.parse)
+      "Address blocks of the proxies whose `X-Forwarded-For` is believed."), NetworkText.read)
   static let forwardedHops = TypedSetting(
     Setting(
       "listen.forwarded_hops", variable: "CALLGATE_FORWARDED_HOPS",
@@ -320,12 +320,6 @@ enum Settings {
   static let talkdeskAlgorithms: [SignatureAlgorithm] = [
     .ES256, .ES384, .ES512, .PS256, .PS384, .PS512, .RS256,
   ]
-}
-
-extension IPNetwork {
-  /// Reads a block, as a setting's reader.
-  static let parse: @Sendable (String) throws(Refusal) -> IPNetwork = { text throws(Refusal) in try read(text)
-  }
 }
 
 /// The names of HTTP Basic callers.

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// URLs this server calls or compares: `https`, or `http` to this machine alone. No user, no fragment.
 ///
 /// A refused URL is not shown: it may carry a password.
@@ -93,9 +95,8 @@ enum URLText {
       host = authority[..<colon]
     }
     if host.hasPrefix("[") {
-      guard host.hasSuffix("]"), let bytes = IPAddressText.bytes(of: String(host.dropFirst().dropLast())),
-        bytes.count == 16
-      else { return nil }
+      let inner = host.dropFirst().dropLast()
+      guard host.hasSuffix("]"), inner.contains(":"), IPAddress(String(inner)) != nil else { return nil }
       return (String(host), port)
     }
     return isName(host) ? (String(host), port) : nil
@@ -117,12 +118,12 @@ enum URLText {
     }
     guard isValid else { return false }
     let looksNumeric = last.utf8.first.map { (0x30...0x39).contains($0) } ?? false
-    return !looksNumeric || IPAddressText.bytes(of: String(host)) != nil
+    return !looksNumeric || IPAddress(String(host)) != nil
   }
 
   private static func isThisMachine(_ host: String) -> Bool {
     if host.lowercased() == "localhost" { return true }
     let inner = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-    return IPAddressText.bytes(of: inner).map(IPAddressText.isLoopback) ?? false
+    return IPAddress(inner)?.isLoopback ?? false
   }
 }

@@ -42,10 +42,35 @@ struct RemotePolicies: Sendable {
 
   private static func answer(in content: [UInt8]) -> RemoteAnswer {
     do throws(JSONError) {
-      return RemoteAnswer(reading: FactValue(try JSONValue(parsing: content)))
+      let answer = RemoteAnswer(reading: FactValue(try JSONValue(parsing: content)))
+      if case .deny(let reason?) = answer { return .deny(reason: printable(reason)) }
+      return answer
     } catch {
       return .failed
     }
+  }
+}
+
+extension RemotePolicies {
+  /// A reason as the audit line may hold it: not endless, and without a number long enough to be a telephone's,
+  /// which a policy may quote from its question.
+  static func printable(_ reason: String) -> String {
+    var result = ""
+    var digits = ""
+    func end() {
+      result += digits.utf8.count < 6 ? digits : String(repeating: "*", count: digits.utf8.count)
+      digits = ""
+    }
+    for scalar in reason.unicodeScalars.prefix(256) {
+      if ("0"..."9").contains(scalar) {
+        digits.unicodeScalars.append(scalar)
+      } else {
+        end()
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    end()
+    return result
   }
 }
 

@@ -1,3 +1,4 @@
+import Gate
 import JOSE
 import Talkdesk
 import Testing

@@ -136,22 +136,25 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:1:28: listen.trusted_proxies: is a text, not a list — write it as [10.0.0.0/8]"),
     Mistake(
       "listen: { trusted_proxies: [10.0.0.1/8] }",
-      "config.yaml:1:29: listen.trusted_proxies: \"10.0.0.1/8\" has bits set beyond its prefix — write 10.0.0.0/8, or "
-        + "10.0.0.1 for the one address"),
+      "config.yaml:1:29: listen.trusted_proxies: \"10.0.0.1/8\" has bits set after its first 8 — write \"10.0.0.0/8\" "
+        + "for the network, or \"10.0.0.1\" for the single address"),
     Mistake(
       "listen: { trusted_proxies: [10.0.0.0/33] }",
-      "config.yaml:1:29: listen.trusted_proxies: \"10.0.0.0/33\" has no prefix length from 0 to 32 — write it as 10.0.0.0/8"
+      "config.yaml:1:29: listen.trusted_proxies: \"10.0.0.0/33\" is not a network of addresses — write it as "
+        + "\"203.0.113.0/24\", \"2001:db8::/32\", or a single address"
     ),
     Mistake(
       "listen: { trusted_proxies: [heroku] }",
-      "config.yaml:1:29: listen.trusted_proxies: \"heroku\" is not an address block — write it as 10.0.0.0/8 or 2001:db8::/32"
+      "config.yaml:1:29: listen.trusted_proxies: \"heroku\" is not a network of addresses — write it as "
+        + "\"203.0.113.0/24\", \"2001:db8::/32\", or a single address"
     ),
     Mistake(
       "listen: { trusted_proxies: [10.0.0.0/8, 10.0.0.0/8] }",
       "config.yaml:1:41: listen.trusted_proxies: holds an item twice — keep one of them"),
     Mistake(
       nil, ["CALLGATE_TRUSTED_PROXIES": "10.0.0.0/8,"],
-      "CALLGATE_TRUSTED_PROXIES: \"\" is not an address block — write it as 10.0.0.0/8 or 2001:db8::/32"),
+      "CALLGATE_TRUSTED_PROXIES: \"\" is not a network of addresses — write it as \"203.0.113.0/24\", "
+        + "\"2001:db8::/32\", or a single address"),
     Mistake(
       nil, ["CALLGATE_FORWARDED_HOPS": "1"],
       "CALLGATE_FORWARDED_HOPS: without trusted proxies there is nobody whose X-Forwarded-For could be believed — set "
@@ -310,12 +313,12 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:1:21: tokens.deadline: \"0s\" is out of range — choose from 100ms to 1m"),
     Mistake(
       nil, ["TD_PHONE_NUMBER": "0800 123"],
-      "TD_PHONE_NUMBER: is not a telephone number in E.164 — write + and the country code, then the number, digits only, "
-        + "at most 15: \"+18500000000\""),
+      "TD_PHONE_NUMBER: is not a telephone number in E.164 — "
+        + "Leave out spaces, dashes, dots and brackets, as in +14155550123."),
     Mistake(
       "callbacks: { talkdesk_phone_numbers: [+18500000000, 18500000000] }",
-      "config.yaml:1:53: callbacks.talkdesk_phone_numbers: is not a telephone number in E.164 — write + and the country "
-        + "code, then the number, digits only, at most 15: \"+18500000000\""),
+      "config.yaml:1:53: callbacks.talkdesk_phone_numbers: is not a telephone number in E.164 — "
+        + "Begin with + and the country calling code, as in +14155550123."),
     Mistake(
       "callbacks: { concurrency: 0 }",
       "config.yaml:1:27: callbacks.concurrency: \"0\" is not a count from 1 to 10000 — write a whole number in digits"
@@ -454,8 +457,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(
       "apps: { shop: { talkdesk_phone_numbers: [555] } }",
-      "config.yaml:1:42: apps.shop.talkdesk_phone_numbers: is not a telephone number in E.164 — write + and the country "
-        + "code, then the number, digits only, at most 15: \"+18500000000\""),
+      "config.yaml:1:42: apps.shop.talkdesk_phone_numbers: is not a telephone number in E.164 — "
+        + "Begin with + and the country calling code, as in +14155550123."),
     Mistake(
       "apps: { shop: { context_schema: { fields: { a: { data_type: number } } } } }",
       "config.yaml:1:61: apps.shop.context_schema.fields.a.data_type: unknown data type \"number\" — use one of phone, "

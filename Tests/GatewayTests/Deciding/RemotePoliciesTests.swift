@@ -122,6 +122,15 @@ private final class Scripted: HTTPTransport {
     #expect(try await ruling(Scripted(failing), onFailure: "allow").grant != nil)
   }
 
+  @Test(arguments: [
+    ("risk 97 of 100", "risk 97 of 100"), ("+14155550100 is listed", "+*********** is listed"),
+    ("call 123456", "call ******"), ("version 2.3.12345", "version 2.3.12345"), ("", ""),
+    (String(repeating: "a", count: 300), String(repeating: "a", count: 256)),
+  ])
+  func `a reason quotes no number and does not go on for ever`(reason: String, printed: String) {
+    #expect(RemotePolicies.printable(reason) == printed)
+  }
+
   @Test func `a denial takes nothing, and after one nobody is asked`() async throws {
     let store = MemoryStore()
     #expect(try await ruling(Scripted("false"), store: store).denial != nil)

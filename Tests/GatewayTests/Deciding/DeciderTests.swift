@@ -1,0 +1,175 @@
+import Gate
+import HTTP
+import Platform
+import Store
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// A store on a machine of its own: it can fail, and it counts who waits for it.
+private final class DistantStore: Store {
+  private let memory = MemoryStore()
+  let isDown = Atomic<Bool>(false)
+  let updates = Atomic<Int>(0)
+
+  var sharing: StoreSharing { .instances }
+
+  private func reach() throws(StoreError) {
+    if isDown.load(ordering: .relaxed) { throw StoreError(.unavailable, "connect", "connection refused") }
+  }
+
+  func migrate() throws(StoreError) { try reach() }
+  func ping() throws(StoreError) { try reach() }
+  func close() {}
+
+  func update<Result: Sendable>(
+    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+  ) async throws(StoreError) -> Result {
+    try reach()
+    updates.wrappingAdd(1, ordering: .relaxed)
+    return memory.update(keys, body)
+  }
+
+  func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?] {
+    try reach()
+    return memory.states(of: keys)
+  }
+
+  func stops() async throws(StoreError) -> StopSet {
+    try reach()
+    return memory.stops()
+  }
+
+  func stop(_ stop: Stop) async throws(StoreError) {
+    try reach()
+    memory.stop(stop)
+  }
+
+  func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
+    try reach()
+    memory.resume(target, action)
+  }
+
+  func purge(at now: Instant) async throws(StoreError) -> Int { 0 }
+}
+
+@Suite struct DeciderTests {
+  private let facts = Facts(
+    action: .access, callerID: "a", address: nil, phone: nil, instant: Instant(seconds: 1_790_000_000))
+
+  private func decider(_ rules: String, _ store: any Store, apps: [App] = []) throws -> Decider {
+    Decider(
+      apps: AppRegistry(apps), policy: try Fixture.policy(rules),
+      stops: StopBoard(store: store, clock: SystemClock()), ledger: AllowanceLedger(store: store),
+      remotes: RemotePolicies(transport: nil, log: nil))
+  }
+
+  private static let quota = "  - { name: daily, kind: quota, key: caller, limit: 3, per: day }"
+
+  private func ruling(_ decider: Decider, taking takes: Bool = true) async -> Ruling {
+    if let ruling = decider.ruleAtOnce(facts, taking: takes) { return ruling }
+    return await decider.rule(facts, taking: takes)
+  }
+
+  @Test func `in memory everything is decided at once`() throws {
+    let decider = try decider(Self.quota, MemoryStore())
+    for left in [2, 1, 0] {
+      #expect(decider.ruleAtOnce(facts, taking: true)?.statuses.first?.count.remaining == Int64(left))
+    }
+    #expect(decider.ruleAtOnce(facts, taking: true)?.denial?.code == .quotaExhausted)
+  }
+
+  @Test func `through a store the limit is the same, and what is given back is there again`() async throws {
+    let store = DistantStore()
+    let decider = try decider(Self.quota, store)
+    #expect(decider.ruleAtOnce(facts, taking: true) == nil, "nobody can know yet")
+    var granted: [Grant] = []
+    for _ in 0..<5 {
+      if let grant = await ruling(decider).grant { granted.append(grant) }
+    }
+    #expect(granted.count == 3)
+    #expect(await ruling(decider).denial?.code == .quotaExhausted)
+    await decider.ledger.giveBack(try #require(granted.first).receipts, at: facts.instant)
+    #expect(await ruling(decider, taking: false).grant != nil)
+    #expect(await ruling(decider).grant != nil)
+    #expect(await ruling(decider).grant == nil)
+  }
+
+  @Test func `a probe takes nothing and tells what the next request would find`() async throws {
+    for store: any Store in [MemoryStore(), DistantStore()] {
+      let decider = try decider(Self.quota, store)
+      for _ in 0..<5 {
+        let ruling = await ruling(decider, taking: false)
+        #expect(ruling.grant?.receipts.isEmpty == true)
+        #expect(ruling.statuses.first?.count.remaining == 3)
+      }
+    }
+  }
+
+  @Test func `without its store a rule denies, unless it says otherwise, and audit rules change nothing`()
+    async throws
+  {
+    let store = DistantStore()
+    store.isDown.store(true, ordering: .relaxed)
+    let strict = await ruling(try decider(Self.quota, store))
+    #expect(strict.denial?.code == .storeUnavailable)
+    #expect(strict.denial?.rule == "daily")
+    let problem = Problem(try #require(strict.denial))
+    #expect(problem.code.status == .serviceUnavailable)
+    #expect(problem.retryAfter != nil)
+    for rules in [
+      "  - { name: daily, kind: quota, key: caller, limit: 3, per: day, on_store_failure: allow }",
+      "  - { name: daily, kind: quota, key: caller, limit: 3, per: day, mode: audit }",
+    ] {
+      let lenient = await ruling(try decider(rules, store))
+      #expect(lenient.grant != nil)
+      #expect(lenient.grant?.receipts.isEmpty == true)
+    }
+    // Rules that count nothing need no store.
+    #expect(
+      try decider("  - { name: a, kind: field, field: X, equals: a }", store).ruleAtOnce(facts, taking: true)?
+        .denial?.code == .denied)
+  }
+
+  @Test func `the kill switch goes before the app, by the app that is meant`() async throws {
+    let store = MemoryStore()
+    let decider = try decider(
+      "  - { name: a, kind: field, field: X, equals: a }", store,
+      apps: [
+        App(id: "shop", callers: ["a"], scope: nil), App(id: "help", callers: nil, scope: nil),
+      ])
+    func code(_ caller: String, _ name: Request.QueryItem, _ action: Action = .access) -> Problem.Code? {
+      do throws(Problem) {
+        _ = try decider.admit(Caller(authenticated: caller), to: action, app: name)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    #expect(code("a", .absent) == nil && code("b", .absent) == nil)
+    try await decider.stops.stop(Stop(.app("shop"), .access, since: 0))
+    #expect(code("a", .absent) == .stopped && code("a", .value("shop")) == .stopped)
+    #expect(code("a", .absent, .callback) == nil)
+    #expect(code("a", .value("help")) == nil && code("b", .absent) == nil)
+    // Stopped goes before not listed, and before unknown only where everybody is stopped.
+    #expect(code("b", .value("shop")) == .stopped)
+    #expect(code("b", .value("none")) == .unknownApp)
+    try await decider.stops.stop(Stop(.caller("b"), .all, since: 0))
+    #expect(code("b", .value("none")) == .stopped && code("b", .absent, .callback) == .stopped)
+  }
+
+  @Test func `an explanation uses what is counted, and takes nothing`() async throws {
+    let decider = try decider(Self.quota, DistantStore())
+    let configuration = try Fixture.load("rules:\n\(Self.quota)", environment: [:], for: .explain)
+      .configuration
+    var question = Question()
+    question.action = "access"
+    question.at = facts.instant.rfc3339
+    let inquiry = try question.inquiry(configuration, now: facts.instant)
+    for _ in 0..<5 { #expect(await decider.explain(inquiry).isAllowed) }
+    question.counts = [("daily", 3)]
+    let full = try question.inquiry(configuration, now: facts.instant)
+    #expect(await decider.explain(full).decisionLine == "decision: deny quota_exhausted daily")
+  }
+}

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Values that an agent may click on: absolute `http` and `https` URLs (RFC 9110 §4.2) and nothing else, so no script,
 /// no file and no local scheme. They are never fetched here.
 enum WebURL {
@@ -44,7 +46,7 @@ enum WebURL {
     if authority.first == "[" {
       guard let end = authority.firstIndex(of: "]") else { return false }
       let address = String(authority[authority.index(after: authority.startIndex)..<end])
-      guard IPAddressText.bytes(of: address)?.count == 16 else { return false }
+      guard address.contains(":"), IPAddress(address) != nil else { return false }
       host = authority[end...].dropFirst()
       return host.isEmpty || (host.first == ":" && isPort(host.dropFirst()))
     }
@@ -73,6 +75,6 @@ enum WebURL {
         }
     }
     guard isValid else { return false }
-    return last.first.map { ("0"..."9").contains($0) } != true || IPAddressText.bytes(of: String(name)) != nil
+    return last.first.map { ("0"..."9").contains($0) } != true || IPAddress(String(name)) != nil
   }
 }

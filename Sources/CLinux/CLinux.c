@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 
 #include <sched.h>
@@ -38,6 +39,8 @@ int callgate_set_descriptor_limit(unsigned long soft, unsigned long hard) {
 }
 
 int callgate_ignore_sigpipe(void) { return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -1 : 0; }
+
+int callgate_set_mmap_threshold(int bytes) { return mallopt(M_MMAP_THRESHOLD, bytes) == 1 ? 0 : -1; }
 
 void callgate_open_standard_descriptors(void) {
   for (int fd = 0; fd <= 2; fd++) {

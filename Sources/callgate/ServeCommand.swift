@@ -45,6 +45,7 @@ struct ServeCommand: ParsableCommand {
     // Before any thread is made, so that every one inherits it.
     let signals = SignalWatch(takingHangUp: true)
     ProcessSetup.ignoreBrokenPipes()
+    ProcessSetup.returnLargeBlocks()
     var configuration = try options.load(for: sandbox ? .sandbox : .serve, host: host, port: port)
     // A setting that somebody relies on and this version ignores must stop the start.
     guard configuration.unenforced.isEmpty else {

@@ -31,3 +31,6 @@ int callgate_protect_memory(void);
 
 /// Makes SIGPIPE harmless: writes to a closed connection return EPIPE instead of ending the process.
 int callgate_ignore_sigpipe(void);
+
+/// Fixes the size from which blocks of memory are mapped, and unmapped when freed (mallopt(3)). 0, or -1 when refused.
+int callgate_set_mmap_threshold(int bytes);

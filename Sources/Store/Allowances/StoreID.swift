@@ -1,4 +1,4 @@
-// The name under which a store keeps an allowance: a keyed hash, so that no phone number stands in a database.
+// The name under which a store keeps an allowance or a callback's key: a keyed hash, so that no phone number stands in a database.
 
 internal import Gate
 
@@ -73,6 +73,11 @@ struct StoreIDMaker: Sendable {
     }
     bytes += rule
     bytes += allowance.partyText.utf8
+    return id(of: bytes)
+  }
+
+  /// The name of some bytes.
+  func id(of bytes: [UInt8]) -> StoreID {
     let (low, high) = SipHash.hash(bytes, key: key)
     return StoreID(high: high, low: low)
   }

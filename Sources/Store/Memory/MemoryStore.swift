@@ -18,6 +18,7 @@ public final class MemoryStore: Store {
   }
   private let maker = LocalIDMaker()
   private let stopped = Mutex(StopSet())
+  let callbacks = Mutex(MemoryCallbacks())
 
   /// An empty store.
   public init() {}
@@ -142,6 +143,6 @@ public final class MemoryStore: Store {
   @discardableResult public func purge(at now: Instant) -> Int {
     var removed = 0
     pages.eachPage { page in removed += page.purgeAll { $0.expiry <= now.seconds } }
-    return removed
+    return removed + callbacks.withLock { $0.purge(at: now) }
   }
 }

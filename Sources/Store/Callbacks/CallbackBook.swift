@@ -1,0 +1,209 @@
+// The rules of callbacks over what is kept of them: pure, and the same for every store.
+
+internal import Gate
+internal import Platform
+
+/// Keys, places and records, and what may become of them.
+///
+/// A store in memory keeps all of them in one book. The others read into one what the work of a transaction is about,
+/// let it work, and write what has changed.
+struct CallbackBook: Sendable {
+  /// What is kept of an `Idempotency-Key`.
+  struct Key: Hashable, Sendable {
+    let callback: CallbackID
+    let fingerprint: StoreID
+    var answer: StoredAnswer?
+    /// In nanoseconds since the epoch, as all times in a book.
+    let expires: Int64
+  }
+
+  /// Where a caller's last callback to a number stands.
+  struct Place: Hashable, Sendable {
+    let callback: CallbackID
+    let expires: Int64
+  }
+
+  /// A record and what belongs to it.
+  struct Row: Hashable, Sendable {
+    var record: StoredCallback
+    let key: StoreID?
+    let place: StoreID?
+    /// Who settles it.
+    let instance: Int64
+    /// When it counts as abandoned: its deadline and the grace.
+    let abandoned: Int64
+    let expires: Int64
+  }
+
+  /// What differs from what was there before.
+  struct Changes: Sendable {
+    var keys: Set<StoreID> = []
+    var places: Set<StoreID> = []
+    var rows: Set<CallbackID> = []
+
+    var isEmpty: Bool { keys.isEmpty && places.isEmpty && rows.isEmpty }
+  }
+
+  private(set) var keys: [StoreID: Key] = [:]
+  private(set) var places: [StoreID: Place] = [:]
+  private(set) var rows: [CallbackID: Row] = [:]
+  /// What has to be written, or removed where it is no longer there.
+  private(set) var changes = Changes()
+
+  /// Everything is written.
+  mutating func written() { changes = Changes() }
+
+  // MARK: Reading
+
+  /// Adds what was read.
+  mutating func add(_ id: StoreID, _ key: Key) { keys[id] = key }
+  mutating func add(_ id: StoreID, _ place: Place) { places[id] = place }
+  mutating func add(_ row: Row) { rows[row.record.id] = row }
+
+  func standing(of names: CallbackNames, at now: Instant) -> CallbackStanding {
+    CallbackStanding(
+      key: keyStanding(of: names, at: now.nanosecondsSinceEpoch),
+      duplicate: duplicate(of: names, at: now.nanosecondsSinceEpoch))
+  }
+
+  private func keyStanding(of names: CallbackNames, at now: Int64) -> KeyStanding {
+    guard let name = names.key, let key = keys[name], let row = rows[key.callback] else { return .free }
+    // Whatever its time: while the first may still be on its way, a second must not be.
+    guard now < key.expires || row.record.status == .pending else { return .free }
+    guard key.fingerprint == names.fingerprint else { return .mismatch }
+    guard row.record.status != .pending else { return .inProgress(row.record.id) }
+    return .replay(row.record, key.answer)
+  }
+
+  private func duplicate(of names: CallbackNames, at now: Int64) -> CallbackID? {
+    guard let name = names.place, let place = places[name], now < place.expires else { return nil }
+    return place.callback
+  }
+
+  // MARK: Work
+
+  mutating func begin(
+    _ intent: CallbackIntent, _ names: CallbackNames, instance: Int64, at now: Instant
+  ) -> CallbackBeginning {
+    let time = now.nanosecondsSinceEpoch
+    switch keyStanding(of: names, at: time) {
+    case .free: break
+    case .inProgress(let id): return .inProgress(id)
+    case .mismatch: return .mismatch
+    case .replay(let record, let answer): return .replay(record, answer)
+    }
+    if let first = duplicate(of: names, at: time) { return .duplicate(first) }
+    // An id is for one callback; the same one again can only be the same callback again.
+    guard rows[intent.id] == nil else { return .duplicate(intent.id) }
+
+    let abandoned = intent.deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace)
+    let keyExpires = max(time.adding(intent.terms.keyRetention), abandoned)
+    let placeExpires = time.adding(intent.terms.dedupeWindow)
+    if let name = names.key, let fingerprint = names.fingerprint {
+      keys[name] = Key(callback: intent.id, fingerprint: fingerprint, answer: nil, expires: keyExpires)
+      changes.keys.insert(name)
+    }
+    if let name = names.place {
+      places[name] = Place(callback: intent.id, expires: placeExpires)
+      changes.places.insert(name)
+    }
+    rows[intent.id] = Row(
+      record: StoredCallback(
+        id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
+        contact: intent.contact.masked, createdAt: now, settledAt: nil, status: .pending, code: nil,
+        upstreamStatus: nil, platformTID: nil),
+      key: names.key, place: names.place, instance: instance, abandoned: abandoned,
+      // Keys and places point to their record.
+      expires: max(
+        time.adding(intent.terms.retention), abandoned, names.key == nil ? .min : keyExpires, placeExpires))
+    changes.rows.insert(intent.id)
+    return .begun
+  }
+
+  mutating func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
+    guard let row = rows[id] else { return nil }
+    guard row.record.status == .pending else { return row.record }
+    var settled = row
+    settled.record.status = StoredCallback.Status(settlement.outcome)
+    settled.record.settledAt = settlement.time
+    settled.record.code = settlement.code
+    settled.record.upstreamStatus = settlement.upstreamStatus
+    settled.record.platformTID = settlement.platformTID
+    rows[id] = settled
+    changes.rows.insert(id)
+    if let name = row.key, keys[name]?.callback == id {
+      if let answer = settlement.answer { keys[name]?.answer = answer } else { keys[name] = nil }
+      changes.keys.insert(name)
+    }
+    if settlement.outcome == .failed { freePlace(of: row) }
+    return settled.record
+  }
+
+  mutating func withdraw(_ id: CallbackID) {
+    guard let row = rows[id], row.record.status == .pending else { return }
+    rows[id] = nil
+    changes.rows.insert(id)
+    if let name = row.key, keys[name]?.callback == id {
+      keys[name] = nil
+      changes.keys.insert(name)
+    }
+    freePlace(of: row)
+  }
+
+  private mutating func freePlace(of row: Row) {
+    guard let name = row.place, places[name]?.callback == row.record.id else { return }
+    places[name] = nil
+    changes.places.insert(name)
+  }
+
+  /// Makes a record `unknown` that is still pending.
+  mutating func abandon(_ id: CallbackID, at now: Instant) -> Bool {
+    guard rows[id]?.record.status == .pending else { return false }
+    rows[id]?.record.status = .unknown
+    rows[id]?.record.settledAt = now
+    rows[id]?.record.code = CallbackRecovery.code
+    changes.rows.insert(id)
+    return true
+  }
+
+  // MARK: Forgetting
+
+  /// Forgets a key whose time is over, unless its callback is pending.
+  mutating func forgetKey(_ name: StoreID, at now: Int64) -> Bool {
+    guard let key = keys[name], key.expires <= now, rows[key.callback]?.record.status != .pending else {
+      return false
+    }
+    keys[name] = nil
+    return true
+  }
+
+  /// Forgets a dedupe place whose time is over.
+  mutating func forgetPlace(_ name: StoreID, at now: Int64) -> Bool {
+    guard let place = places[name], place.expires <= now else { return false }
+    places[name] = nil
+    return true
+  }
+
+  /// Forgets a record whose time is over, unless it is pending.
+  mutating func forgetRow(_ id: CallbackID, at now: Int64) -> Bool {
+    guard let row = rows[id], row.expires <= now, row.record.status != .pending else { return false }
+    rows[id] = nil
+    return true
+  }
+}
+
+extension Int64 {
+  /// A time in nanoseconds some span later, or the last there is.
+  func adding(_ span: Duration) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(span.nanosecondsClamped)
+    return overflow ? .max : sum
+  }
+}
+
+extension Instant {
+  /// A time in nanoseconds since the epoch.
+  init(nanosecondsSinceEpoch time: Int64) {
+    let seconds = time >= 0 ? time / 1_000_000_000 : (time + 1) / 1_000_000_000 - 1
+    self.init(seconds: seconds, nanoseconds: Int32(time - seconds * 1_000_000_000))
+  }
+}

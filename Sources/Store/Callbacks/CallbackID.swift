@@ -1,0 +1,45 @@
+// The name of a callback, under which its caller asks what became of it.
+
+public import Gate
+
+/// A UUID of version 7 (RFC 9562 §5.7): the time in milliseconds, then 74 bits of the system's randomness. Nobody
+/// guesses one, and those of one time stand side by side in a store, however many there are.
+public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConvertible {
+  /// The 128 bits.
+  let id: StoreID
+
+  init(_ id: StoreID) { self.id = id }
+
+  /// A new one for a callback of this time.
+  public init(at now: Instant) {
+    var generator = SystemRandomNumberGenerator()
+    let milliseconds = UInt64(clamping: now.nanosecondsSinceEpoch / 1_000_000)
+    let high = milliseconds << 16 | 0x7000 | generator.next() & 0x0FFF
+    let low = UInt64(2) << 62 | generator.next() >> 2
+    id = StoreID(high: high, low: low)
+  }
+
+  /// Reads the 36 characters that `description` gives; nil for anything else, so that what a client sends can only
+  /// be an id or nothing.
+  public init?(_ description: String) {
+    let octets = Array(description.utf8)
+    guard octets.count == 36, [8, 13, 18, 23].allSatisfy({ octets[$0] == UInt8(ascii: "-") }),
+      let id = StoreID(hex: description)
+    else { return nil }
+    self.id = id
+  }
+
+  /// `0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87`: lower-case hex digits with hyphens.
+  public var description: String {
+    let hex = id.hex
+    var text = ""
+    text.reserveCapacity(36)
+    for (place, digit) in hex.enumerated() {
+      if [8, 12, 16, 20].contains(place) { text.append("-") }
+      text.append(digit)
+    }
+    return text
+  }
+
+  public static func < (a: Self, b: Self) -> Bool { a.id < b.id }
+}

@@ -1,0 +1,72 @@
+// What a caller is about to do, before anything of it is kept.
+
+public import Gate
+
+/// A callback that is meant to be: what its record begins with, and by what a repetition of it is known.
+///
+/// Number, key and fingerprint are used and not kept: a store has keyed hashes of them, and the masked number.
+public struct CallbackIntent: Sendable {
+  /// An `Idempotency-Key` and what it stands for.
+  public struct Key: Hashable, Sendable {
+    /// The client's text, without quotation marks.
+    public let text: String
+    /// What tells this request from another with the same key: the SHA-256 of what was asked for.
+    public let fingerprint: [UInt8]
+
+    /// A key.
+    public init(text: String, fingerprint: [UInt8]) {
+      self.text = text
+      self.fingerprint = fingerprint
+    }
+  }
+
+  /// How long what is kept of a callback is kept, from its creation on.
+  public struct Terms: Hashable, Sendable {
+    /// How long the same number of the same caller is a duplicate; zero for never.
+    public let dedupeWindow: Duration
+    /// How long a key is known. It is known for longer while its callback may still be pending.
+    public let keyRetention: Duration
+    /// How long the record can be asked for; at least as long as the others need it.
+    public let retention: Duration
+
+    /// Terms. They are kept with the callback: a change of the configuration is for later ones.
+    public init(dedupeWindow: Duration, keyRetention: Duration, retention: Duration) {
+      self.dedupeWindow = dedupeWindow
+      self.keyRetention = keyRetention
+      self.retention = retention
+    }
+  }
+
+  /// The name of the record to be.
+  public let id: CallbackID
+  /// Who asks.
+  public let callerID: String
+  /// The person the caller speaks for, if the credential names one.
+  public let subject: String?
+  /// The app, if there is one.
+  public let appID: String?
+  /// The number to be called.
+  public let contact: E164
+  /// The key the client gave, if any.
+  public let key: Key?
+  /// How long what is kept of it is kept.
+  public let terms: Terms
+  /// When it is settled at the latest, as long as all is well. One that is still pending a grace after this becomes
+  /// `unknown`.
+  public let deadline: Instant
+
+  /// An intent.
+  public init(
+    id: CallbackID, callerID: String, subject: String?, appID: String?, contact: E164, key: Key?,
+    terms: Terms, deadline: Instant
+  ) {
+    self.id = id
+    self.callerID = callerID
+    self.subject = subject
+    self.appID = appID
+    self.contact = contact
+    self.key = key
+    self.terms = terms
+    self.deadline = deadline
+  }
+}

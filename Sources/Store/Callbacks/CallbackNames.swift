@@ -1,0 +1,44 @@
+// The keyed hashes under which a callback's key and number are kept.
+
+internal import Gate
+
+/// What a store looks for and keeps in place of personal data.
+struct CallbackNames: Hashable, Sendable {
+  /// Of caller and `Idempotency-Key`.
+  let key: StoreID?
+  /// Of these and of what was asked for.
+  let fingerprint: StoreID?
+  /// Of caller and number; nil where repetitions are no duplicates.
+  let place: StoreID?
+}
+
+extension StoreIDMaker {
+  /// The names of an intent.
+  func names(of intent: CallbackIntent) -> CallbackNames {
+    let caller = Array(intent.callerID.utf8)
+    let key = intent.key.map { Array($0.text.utf8) }
+    return CallbackNames(
+      key: key.map { id(of: .callbackKey, [caller, $0]) },
+      fingerprint: key.map { id(of: .fingerprint, [caller, $0, intent.key?.fingerprint ?? []]) },
+      place: intent.terms.dedupeWindow > .zero
+        ? id(of: .dedupePlace, [caller, Array(intent.contact.text.utf8)]) : nil)
+  }
+
+  private enum Purpose: UInt8 {
+    case callbackKey = 1
+    case fingerprint = 2
+    case dedupePlace = 3
+  }
+
+  /// A hash of several parts, each with its length first, so that no two lists make the same bytes.
+  private func id(of purpose: Purpose, _ parts: [[UInt8]]) -> StoreID {
+    var bytes: [UInt8] = [purpose.rawValue]
+    for part in parts {
+      for shift in stride(from: 0, to: 32, by: 8) {
+        bytes.append(UInt8(truncatingIfNeeded: part.count >> shift))
+      }
+      bytes += part
+    }
+    return id(of: bytes)
+  }
+}

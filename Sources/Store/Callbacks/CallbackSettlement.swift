@@ -1,0 +1,54 @@
+// How a callback ends.
+
+public import Gate
+
+/// An outcome, as the process that sent the callback saw it.
+public struct CallbackSettlement: Hashable, Sendable {
+  /// What is certain.
+  public enum Outcome: String, Sendable {
+    /// Talkdesk took it.
+    case accepted
+    /// Certainly not taken: its dedupe place is free again.
+    case failed
+    /// Nobody can say.
+    case unknown
+  }
+
+  /// What is certain.
+  public let outcome: Outcome
+  /// Why it is not accepted: a problem's code.
+  public let code: String?
+  /// The status of Talkdesk's reply, if one came.
+  public let upstreamStatus: Int?
+  /// Talkdesk's `platform-tid`, if the reply had one.
+  public let platformTID: String?
+  /// What repetitions with the same key get; nil leaves the key free to be tried again.
+  public let answer: StoredAnswer?
+  /// When.
+  public let time: Instant
+
+  /// A settlement.
+  public init(
+    _ outcome: Outcome, code: String? = nil, upstreamStatus: Int? = nil, platformTID: String? = nil,
+    answer: StoredAnswer?, at time: Instant
+  ) {
+    self.outcome = outcome
+    self.code = code
+    self.upstreamStatus = upstreamStatus
+    self.platformTID = platformTID
+    self.answer = answer
+    self.time = time
+  }
+}
+
+extension StoredCallback.Status {
+  /// The state that an outcome leads to.
+  init(_ outcome: CallbackSettlement.Outcome) {
+    self =
+      switch outcome {
+      case .accepted: .accepted
+      case .failed: .failed
+      case .unknown: .unknown
+      }
+  }
+}

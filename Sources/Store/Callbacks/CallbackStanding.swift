@@ -1,0 +1,36 @@
+// How an intent stands beside what is kept already.
+
+/// What is known of an `Idempotency-Key`.
+public enum KeyStanding: Hashable, Sendable {
+  /// Nothing: there is no key, or it was never used, its time is over, or its callback left it free.
+  case free
+  /// The first request is still running.
+  case inProgress(CallbackID)
+  /// It was used for something else.
+  case mismatch
+  /// The first request is settled, with this answer. There is none where nobody was there to give it: the process
+  /// ended or could not keep the outcome, and the record became `unknown` by itself.
+  case replay(StoredCallback, StoredAnswer?)
+}
+
+/// How an intent stands, read without holding anything: by `begin` it may have changed.
+public struct CallbackStanding: Hashable, Sendable {
+  /// What its key says: to be judged before the rules.
+  public let key: KeyStanding
+  /// A callback of the same caller to the same number that is not over, if there is one: to be judged after them.
+  public let duplicate: CallbackID?
+}
+
+/// What came of beginning.
+public enum CallbackBeginning: Hashable, Sendable {
+  /// The record is there, `pending`, and durable: now it may be sent.
+  case begun
+  /// Nothing was kept: the same caller's callback to the same number, this one, is not over.
+  case duplicate(CallbackID)
+  /// Nothing was kept: the first request with this key is still running.
+  case inProgress(CallbackID)
+  /// Nothing was kept: the key was used for something else.
+  case mismatch
+  /// Nothing was kept: the first request with this key is settled.
+  case replay(StoredCallback, StoredAnswer?)
+}

@@ -1,0 +1,45 @@
+// Callbacks in a store: begun before a byte is sent, settled once, recovered when their process is gone.
+
+public import Gate
+
+/// Where callbacks are kept, so that none is sent twice: see docs/callbacks.md.
+///
+/// What changes something is durable when it returns. Where it throws, nothing was changed, unless a connection broke
+/// while the change was being committed: then it may have been. `withdraw` after a `begin` that threw makes sure.
+public protocol CallbackStore: Sendable {
+  /// How an intent stands: one read that waits for no other caller.
+  func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackStanding
+
+  /// Keeps an intent as `pending`, with its key and its dedupe place, unless one of them is taken: all in one
+  /// transaction, so of many equal ones in all instances exactly one begins. The key is judged before the number.
+  func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning
+
+  /// Moves a `pending` record to its end; one that has moved on already stays as it is.
+  ///
+  /// - Returns: the record as it stands now, which tells a late writer what others were told; nil where there is none.
+  @discardableResult
+  func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError) -> StoredCallback?
+
+  /// Removes a `pending` record of which certainly nothing was sent, with its key and its dedupe place, as if it had
+  /// never been begun. Where there is none, or it has moved on, nothing happens.
+  func withdraw(_ id: CallbackID) async throws(StoreError)
+
+  /// A caller's record; nil also where it is another caller's.
+  func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback?
+
+  /// Makes every `pending` record `unknown` that nobody will settle: its process is gone, or its deadline has passed
+  /// by `CallbackRecovery.grace`. Also says, where others need to know, that this process is alive. To be called
+  /// after `migrate` and each second or so.
+  ///
+  /// - Returns: how many became `unknown`.
+  @discardableResult func recoverCallbacks(at now: Instant) async throws(StoreError) -> Int
+}
+
+/// How records become `unknown` that nobody settles.
+public enum CallbackRecovery {
+  /// How long after its deadline a record is taken for abandoned: more than instances' clocks differ, and than a
+  /// commit takes.
+  public static let grace = Duration.seconds(10)
+  /// The reason such a record shows.
+  public static let code = "outcome_unknown"
+}

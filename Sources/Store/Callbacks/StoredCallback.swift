@@ -1,0 +1,55 @@
+// What is kept of a callback, as its caller may see it.
+
+public import Gate
+
+/// The record of a callback. It holds no full number: a store never gets to keep one.
+public struct StoredCallback: Hashable, Sendable {
+  /// How far it came; docs/callbacks.md has the states and what moves them.
+  public enum Status: String, Sendable, CaseIterable {
+    /// The intent is kept; a byte may be on its way.
+    case pending
+    /// Talkdesk took it.
+    case accepted
+    /// Certainly not taken.
+    case failed
+    /// Nobody can say.
+    case unknown
+  }
+
+  /// Its name.
+  public let id: CallbackID
+  /// Whose it is; nobody else may see it.
+  public let callerID: String
+  /// The person the caller spoke for, if the credential named one.
+  public let subject: String?
+  /// The app, if there was one.
+  public let appID: String?
+  /// The number to be called, masked: `+*********65`.
+  public let contact: String
+  /// When the intent was kept.
+  public let createdAt: Instant
+  /// When it left `pending`.
+  public internal(set) var settledAt: Instant?
+  /// How far it came.
+  public internal(set) var status: Status
+  /// Why it is not `accepted`: a problem's code.
+  public internal(set) var code: String?
+  /// The status of Talkdesk's reply, if one came.
+  public internal(set) var upstreamStatus: Int?
+  /// Talkdesk's `platform-tid`, if the reply had one.
+  public internal(set) var platformTID: String?
+}
+
+/// The first answer to a request with an `Idempotency-Key`, for those that repeat it.
+public struct StoredAnswer: Hashable, Sendable {
+  /// The answer's status.
+  public let status: Int
+  /// The answer's content, byte for byte.
+  public let content: [UInt8]
+
+  /// An answer.
+  public init(status: Int, content: [UInt8]) {
+    self.status = status
+    self.content = content
+  }
+}

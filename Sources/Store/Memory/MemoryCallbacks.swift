@@ -1,0 +1,87 @@
+// Callbacks that end with the process.
+
+internal import Gate
+
+/// All callbacks in one book, and queues of what is due when, so that neither recovering nor forgetting looks at
+/// everything.
+struct MemoryCallbacks: Sendable {
+  private enum Item: Sendable {
+    case key(StoreID)
+    case place(StoreID)
+    case row(CallbackID)
+  }
+
+  private var book = CallbackBook()
+  private var abandoned = DueQueue<CallbackID>()
+  private var expiring = DueQueue<Item>()
+  private let ids = StoreIDMaker(key: StoreIDMaker.newKey())
+
+  func standing(of intent: CallbackIntent, at now: Instant) -> CallbackStanding {
+    book.standing(of: ids.names(of: intent), at: now)
+  }
+
+  func record(_ id: CallbackID) -> StoredCallback? { book.rows[id]?.record }
+
+  mutating func begin(_ intent: CallbackIntent, at now: Instant) -> CallbackBeginning {
+    let beginning = book.begin(intent, ids.names(of: intent), instance: 0, at: now)
+    for name in book.changes.keys { if let key = book.keys[name] { expiring.add(.key(name), key.expires) } }
+    for name in book.changes.places {
+      if let place = book.places[name] { expiring.add(.place(name), place.expires) }
+    }
+    for id in book.changes.rows {
+      guard let row = book.rows[id] else { continue }
+      expiring.add(.row(id), row.expires)
+      abandoned.add(id, row.abandoned)
+    }
+    book.written()
+    return beginning
+  }
+
+  mutating func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
+    defer { book.written() }
+    return book.settle(id, settlement)
+  }
+
+  mutating func withdraw(_ id: CallbackID) {
+    book.withdraw(id)
+    book.written()
+  }
+
+  mutating func recover(at now: Instant) -> Int {
+    var count = 0
+    while let id = abandoned.removeDue(at: now.nanosecondsSinceEpoch) {
+      if book.abandon(id, at: now) { count += 1 }
+    }
+    book.written()
+    return count
+  }
+
+  /// Forgets what is over.
+  mutating func purge(at now: Instant) -> Int {
+    let time = now.nanosecondsSinceEpoch
+    var count = 0
+    // A callback that is pending after its time has not been recovered: the next time.
+    var early: [Item] = []
+    while let item = expiring.removeDue(at: time) {
+      let isForgotten =
+        switch item {
+        case .key(let name): book.forgetKey(name, at: time)
+        case .place(let name): book.forgetPlace(name, at: time)
+        case .row(let id): book.forgetRow(id, at: time)
+        }
+      if isForgotten { count += 1 } else if isPending(item) { early.append(item) }
+    }
+    for item in early { expiring.add(item, time) }
+    return count
+  }
+
+  private func isPending(_ item: Item) -> Bool {
+    let id: CallbackID? =
+      switch item {
+      case .key(let name): book.keys[name]?.callback
+      case .place: nil
+      case .row(let id): id
+      }
+    return id.flatMap { book.rows[$0] }?.record.status == .pending
+  }
+}

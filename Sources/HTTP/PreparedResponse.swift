@@ -69,7 +69,7 @@ public struct PreparedResponse: Sendable {
   }
 
   /// Appends field lines; false, with the output in any state, when one must not be written.
-  private static func append(_ fields: Fields, to output: inout [UInt8]) -> Bool {
+  static func append(_ fields: Fields, to output: inout [UInt8]) -> Bool {
     for line in fields.lines {
       guard isName(line.name), !isServers(line.name), isValue(line.value) else { return false }
       output.append(contentsOf: line.name.utf8)

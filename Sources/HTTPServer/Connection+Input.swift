@@ -130,6 +130,6 @@ extension Connection {
     mayStillSend = inputFollows || isReadable
     var exchange = Exchange(requestID: id, now: now, framing: framing, connection: self)
     worker.handler.handle(request, &exchange)
-    if exchange.state == .open { answerUnanswered(id, framing) }
+    if exchange.state == .open { answerUnanswered(id, exchange.framing) }
   }
 }

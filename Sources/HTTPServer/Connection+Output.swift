@@ -9,6 +9,7 @@ extension Connection {
     guard response.appendLines(to: &worker.output) else {
       return answer(PreparedResponse(response), requestID, framing)
     }
+    framing.fields?.appendLines(to: &worker.output)
     worker.appendServerLines(requestID, closing: closing)
     if !framing.isHead { worker.output.append(contentsOf: response.content) }
     answered(closing, framing)
@@ -17,6 +18,7 @@ extension Connection {
   func answer(_ response: PreparedResponse, _ requestID: RequestID, _ framing: AnswerFraming) {
     let closing = response.closesConnection || framing.clientCloses || isDraining
     response.appendLines(to: &worker.output)
+    framing.fields?.appendLines(to: &worker.output)
     worker.appendServerLines(requestID, closing: closing)
     if !framing.isHead { worker.output.append(contentsOf: response.content) }
     answered(closing, framing)

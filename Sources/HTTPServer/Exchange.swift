@@ -19,7 +19,7 @@ public struct Exchange: ~Copyable {
   public var loop: EventLoop { connection.worker.loop }
 
   private let connection: Connection
-  private let framing: AnswerFraming
+  private(set) var framing: AnswerFraming
   private(set) var state = State.open
 
   init(requestID: RequestID, now: MonotonicTime, framing: AnswerFraming, connection: Connection) {
@@ -28,6 +28,10 @@ public struct Exchange: ~Copyable {
     self.framing = framing
     self.connection = connection
   }
+
+  /// Puts fields on the answer, whoever gives it and when: the handler, its responder, or the server in their place.
+  /// What was put before is replaced. To be called before the request is answered or deferred.
+  public mutating func put(_ fields: PreparedFields?) { framing.fields = fields }
 
   /// Answers now.
   public mutating func respond(_ response: Response) {
@@ -68,4 +72,6 @@ struct AnswerFraming: Sendable {
   var isHead: Bool
   /// The client ends the connection after the answer.
   var clientCloses: Bool
+  /// Fields besides the answer's own.
+  var fields: PreparedFields?
 }

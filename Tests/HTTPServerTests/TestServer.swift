@@ -34,10 +34,12 @@ final class TestServer: Sendable {
 final class TestHandler: RequestHandler {
   let responders = Mutex<[Responder]>([])
   let handled = Atomic<Int>(0)
+  let extra = PreparedFields(["X-Extra": "1"])
   let large = PreparedResponse(Response(status: .ok, content: Array(repeating: 0x78, count: 8192)))
 
   func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     handled.add(1, ordering: .relaxed)
+    if request.value(of: .origin) != nil { exchange.put(extra) }
     if request.pathIs("/defer") {
       let responder = exchange.deferred()
       responders.withLock { $0.append(responder) }

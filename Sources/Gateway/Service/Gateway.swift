@@ -38,6 +38,7 @@ public final class Gateway: RequestHandler {
 
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     let route = Route(request)
+    if route.isForApps { exchange.put(crossOriginFields(route, request)) }
     switch (route, request.method) {
     case (.access, .get), (.access, .head):
       vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
@@ -55,7 +56,7 @@ public final class Gateway: RequestHandler {
       refuse(.noEndpoint, &exchange)
     case (_, .options):
       auditOtherMethod(route, nil, exchange)
-      exchange.respond(Response(status: .noContent, fields: ["Allow": route.allowed]))
+      exchange.respond(options(route, request))
     default:
       auditOtherMethod(route, .methodNotAllowed, exchange)
       refuse(.methodNotAllowed(route.allowed), &exchange)

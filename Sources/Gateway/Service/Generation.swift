@@ -22,6 +22,7 @@ final class Generation: Sendable {
   let clientAddress: ClientAddress
   let decider: Decider
   let scopes: TokenScopes
+  let crossOrigin: CrossOrigin
   /// The fields of a request that rules look at.
   let ruleFields: [RuleField]
   /// SHA-256 of the operators' token.
@@ -41,6 +42,8 @@ final class Generation: Sendable {
       remotes: parts.remotes)
     scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: parts.tokens)
     adminTokenDigest = configuration.admin.token.map { SHA256.digest($0.exposedBytes()) }
+    crossOrigin = CrossOrigin(
+      origins: configuration.allowedOrigins, ruleFields: configuration.policy.fieldNames)
     ruleFields = configuration.policy.fieldNames.map { RuleField(name: $0, field: FieldName($0)) }
   }
 }

@@ -45,6 +45,14 @@ enum Route {
     }
   }
 
+  /// Whether pages of other origins may be let in here: what apps ask for, and nothing else.
+  var isForApps: Bool {
+    switch self {
+    case .access, .token: true
+    case .liveness, .readiness, .root, .server, .admin, .unknown: false
+    }
+  }
+
   /// The methods a route knows, for `Allow` (RFC 9110 §10.2.1).
   var allowed: String {
     switch self {

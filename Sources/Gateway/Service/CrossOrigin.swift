@@ -1,0 +1,101 @@
+// Which pages of other origins may call from a browser, and what their browsers are told: the CORS protocol of the Fetch
+// standard (https://fetch.spec.whatwg.org/#http-cors-protocol).
+
+internal import HTTP
+
+/// The configured origins, each with its fields ready.
+///
+/// An answer names the one origin that asks, never all, and never lets cookies in: callers send their credential in a
+/// field of its own, which a page has to know and a foreign page does not.
+struct CrossOrigin: Sendable {
+  private struct Entry {
+    let origin: String
+    /// On every answer to its pages.
+    let answer: PreparedFields
+    /// On the answer to a preflight, but for the methods.
+    let preflight: Fields
+  }
+
+  /// What requests of a page may carry beyond what every page may send.
+  static let requestFields = [
+    "Authorization", "Content-Type", "Idempotency-Key", "X-API-Key", "X-Request-Id", "traceparent",
+    "tracestate",
+  ]
+  /// What a page may read of an answer beyond its content and type.
+  static let responseFields = [
+    "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-Id",
+  ]
+  /// For how many seconds a browser may remember a preflight's answer. Short, so that a reload is soon felt.
+  static let maxAge = 600
+
+  private let entries: [Entry]
+  /// Answers differ by origin, and caches are told so (RFC 9110 §12.5.5).
+  private let vary = PreparedFields(["Vary": "Origin"])
+
+  /// Makes the fields of each origin.
+  /// - Parameter ruleFields: The names of the fields rules look at, which pages have to be able to send.
+  init(origins: [String], ruleFields: [String]) {
+    var allowed = Self.requestFields
+    for name in ruleFields where !allowed.contains(where: { $0.lowercased() == name.lowercased() }) {
+      allowed.append(name)
+    }
+    entries = origins.compactMap { origin in
+      let common: Fields = ["Access-Control-Allow-Origin": origin, "Vary": "Origin"]
+      var answer = common
+      answer.append("Access-Control-Expose-Headers", Self.responseFields.joined(separator: ", "))
+      var preflight = common
+      preflight.append("Access-Control-Allow-Headers", allowed.joined(separator: ", "))
+      preflight.append("Access-Control-Max-Age", String(Self.maxAge))
+      // An origin that cannot be written cannot be sent either; configurations have none.
+      guard let ready = PreparedFields(answer) else { return nil }
+      return Entry(origin: origin, answer: ready, preflight: preflight)
+    }
+  }
+
+  /// What every answer to a request carries; nil where no origin is let in.
+  func fields(for request: borrowing Request) -> PreparedFields? {
+    guard !entries.isEmpty else { return nil }
+    return entry(of: request)?.answer ?? vary
+  }
+
+  /// The fields of the answer to a preflight; nil where the request is none, or its origin is not let in.
+  /// - Parameter allowed: The methods of what is asked for.
+  func preflight(_ request: borrowing Request, allowed: String) -> Fields? {
+    guard request.count(of: .accessControlRequestMethod) == 1, let entry = entry(of: request) else {
+      return nil
+    }
+    var fields = entry.preflight
+    fields.append("Access-Control-Allow-Methods", allowed)
+    return fields
+  }
+
+  private func entry(of request: borrowing Request) -> Entry? {
+    guard request.count(of: .origin) == 1, let origin = request.value(of: .origin) else { return nil }
+    for entry in entries where request.equals(origin, entry.origin) { return entry }
+    return nil
+  }
+}
+
+extension Gateway {
+  /// What the answer to a request for an app carries for the browser that asks; nil for everybody else.
+  func crossOriginFields(_ route: Route, _ request: borrowing Request) -> PreparedFields? {
+    // An answer no cache may keep need not say what it would depend on.
+    guard request.value(of: .origin) != nil else { return nil }
+    // A preflight has its own.
+    guard request.method != .options || request.value(of: .accessControlRequestMethod) == nil else {
+      return nil
+    }
+    return generations.current.crossOrigin.fields(for: request)
+  }
+
+  /// The answer to `OPTIONS`, a browser's preflight or not.
+  func options(_ route: Route, _ request: borrowing Request) -> Response {
+    var fields: Fields = ["Allow": route.allowed]
+    if route.isForApps,
+      let more = generations.current.crossOrigin.preflight(request, allowed: route.allowed)
+    {
+      for line in more.lines { fields.append(line.name, line.value) }
+    }
+    return Response(status: .noContent, fields: fields)
+  }
+}

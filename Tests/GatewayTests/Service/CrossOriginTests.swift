@@ -1,0 +1,147 @@
+import HTTP
+import JOSE
+import JSON
+import Testing
+
+@testable import Gateway
+
+@Suite(.timeLimit(.minutes(2))) struct CrossOriginTests {
+  private let environment = ["DEFAULT_USERNAME": "app", "DEFAULT_PASSWORD": "canary-pass"]
+  private let open = """
+    cors: { origins: ["https://shop.example", "http://127.0.0.1:3000"] }
+    rules:
+      - { name: version, kind: field, field: X-App-Version, at_least: "1.0", mode: audit }
+      - { name: daily, kind: quota, key: caller, limit: 5, per: month }
+    """
+  private func fields(_ origin: String?, authorized: Bool = true) -> Fields {
+    var fields = Fields()
+    if authorized { fields.append("Authorization", "Basic " + Base64.encode(Array("app:canary-pass".utf8))) }
+    if let origin { fields.append("Origin", origin) }
+    return fields
+  }
+
+  private func preflight(_ origin: String, _ method: String = "GET") -> Fields {
+    [
+      "Origin": origin, "Access-Control-Request-Method": method,
+      "Access-Control-Request-Headers": "authorization, x-app-version",
+    ]
+  }
+
+  private func names(_ response: InboundResponse) -> Set<String> {
+    Set(response.fields.lines.map { $0.name.lowercased() }.filter { $0.hasPrefix("access-control-") })
+  }
+
+  @Test func `a listed origin is named on every answer, tokens, cached tokens and refusals alike`()
+    async throws
+  {
+    let service = try RunningService(environment: environment, yaml: open)
+    for origin in ["https://shop.example", "http://127.0.0.1:3000"] {
+      // The first has to ask Talkdesk, the next come from the cache; then the quota is used up.
+      let answers: [(Method, String, Bool, Int)] = [
+        (.get, "/access", true, 200), (.get, "/access", true, 200), (.get, "/access?probe", true, 204),
+        (.get, "/access", false, 401), (.post, "/access", true, 405), (.post, "/token/none", true, 404),
+      ]
+      for (method, path, authorized, status) in answers {
+        let answer = try await service.ask(method, path, fields(origin, authorized: authorized))
+        #expect(answer.status == status, "\(method) \(path)")
+        #expect(answer.fields.values(of: "Access-Control-Allow-Origin") == [origin])
+        #expect(answer.fields.values(of: "Vary") == ["Origin"])
+        #expect(answer.fields["Access-Control-Expose-Headers"]?.contains("Retry-After") == true)
+        #expect(answer.fields["Access-Control-Allow-Credentials"] == nil)
+      }
+    }
+    #expect(try await service.ask(.get, "/access", fields(nil)).status == 200)
+    let spent = try await service.ask(.post, "/token/example-app-ios", fields("https://shop.example"))
+    #expect(spent.status == 429 && spent.fields["Retry-After"] != nil)
+    #expect(spent.fields["Access-Control-Allow-Origin"] == "https://shop.example")
+    _ = try await service.end()
+  }
+
+  @Test(arguments: [
+    "https://evil.example", "https://shop.example.evil.example", "https://shop.example:443",
+    "http://shop.example",
+    "HTTPS://SHOP.EXAMPLE", "https://shop.example/", "null", "*", "",
+  ])
+  func `another origin is not let in`(origin: String) async throws {
+    let service = try RunningService(environment: environment, yaml: open)
+    let answer = try await service.ask(.get, "/access", fields(origin))
+    #expect(answer.status == 200)
+    #expect(names(answer) == [])
+    #expect(answer.fields["Vary"] == "Origin")
+    _ = try await service.end()
+  }
+
+  @Test func `a preflight says what may be sent, the fields of rules included`() throws {
+    let crossOrigin = CrossOrigin(
+      origins: ["https://shop.example"], ruleFields: ["X-App-Version", "authorization"])
+    let asking = try request(preflight("https://shop.example"))
+    let answer = try #require(crossOrigin.preflight(asking, allowed: "POST, OPTIONS"))
+    #expect(answer.values(of: "Access-Control-Allow-Origin") == ["https://shop.example"])
+    #expect(answer["Access-Control-Allow-Methods"] == "POST, OPTIONS")
+    #expect(answer["Access-Control-Max-Age"] == "600")
+    #expect(answer["Vary"] == "Origin")
+    #expect(
+      answer["Access-Control-Allow-Headers"]
+        == "Authorization, Content-Type, Idempotency-Key, X-API-Key, X-Request-Id, traceparent, tracestate, X-App-Version"
+    )
+    #expect(answer["Access-Control-Allow-Credentials"] == nil)
+  }
+
+  @Test func `what is no preflight of a listed origin is answered as none`() throws {
+    let crossOrigin = CrossOrigin(origins: ["https://shop.example"], ruleFields: [])
+    var twice = preflight("https://shop.example")
+    twice.append("Access-Control-Request-Method", "POST")
+    let refused = [
+      preflight("https://evil.example"), preflight("null"), twice, ["Origin": "https://shop.example"],
+      ["Access-Control-Request-Method": "GET"],
+    ]
+    for fields in refused {
+      #expect(crossOrigin.preflight(try request(fields), allowed: "GET") == nil)
+    }
+    let closed = CrossOrigin(origins: [], ruleFields: [])
+    #expect(closed.preflight(try request(preflight("https://shop.example")), allowed: "GET") == nil)
+  }
+
+  /// An `OPTIONS` request with these fields.
+  private func request(_ fields: Fields) throws -> Request {
+    let lines = fields.lines.map { "\($0.name): \($0.value)\r\n" }.joined()
+    var parser = RequestParser()
+    var request = Request()
+    var offset = 0
+    let octets = Array("OPTIONS /access HTTP/1.1\r\nHost: a\r\n\(lines)\r\n".utf8)
+    guard case .complete = parser.parse(octets.span, from: &offset, into: &request) else { throw NoRequest() }
+    return request
+  }
+
+  private struct NoRequest: Error {}
+
+  @Test func `what is no app's business is closed to pages, and without an Origin nothing is said`()
+    async throws
+  {
+    let service = try RunningService(
+      environment: environment.merging(["CALLGATE_ADMIN_TOKEN": "canary-operators-token"]) { $1 }, yaml: open)
+    for path in ["/livez", "/readyz", "/", "/nowhere", "/admin/status"] {
+      let answer = try await service.ask(.get, path, fields("https://shop.example"))
+      #expect(names(answer) == [], "\(path)")
+    }
+    let answer = try await service.ask(.get, "/access", fields(nil))
+    #expect(names(answer) == [] && answer.fields["Vary"] == nil)
+    _ = try await service.end()
+  }
+
+  @Test func `a reload opens and closes`() async throws {
+    let service = try RunningService(environment: environment)
+    let asking = fields("https://shop.example")
+    let closed = try await service.ask(.get, "/access", asking)
+    #expect(names(closed) == [] && closed.fields["Vary"] == nil)
+    service.rewrite("cors: { origins: [\"https://shop.example\"] }")
+    #expect(await service.reload())
+    #expect(
+      try await service.ask(.get, "/access", asking).fields["Access-Control-Allow-Origin"]
+        == "https://shop.example")
+    service.rewrite("cors: { origins: [\"https://other.example\"] }")
+    #expect(await service.reload())
+    #expect(names(try await service.ask(.get, "/access", asking)) == [])
+    _ = try await service.end()
+  }
+}

@@ -1,0 +1,28 @@
+import HTTP
+import Testing
+
+@testable import HTTPServer
+
+@Test(arguments: ["/a", "/large", "/nothing", "/drop", "/split"])
+func `fields put on an answer are there whoever gives it`(path: String) throws {
+  let server = try TestServer()
+  let client = try server.client()
+  try client.send("GET \(path) HTTP/1.1\r\nHost: a\r\nOrigin: https://a.example\r\n\r\n")
+  #expect(try client.answer().fields["x-extra"] == "1")
+  let other = try server.client()
+  try other.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+  #expect(try other.answer().fields["x-extra"] == nil)
+}
+
+@Test func `fields put on an answer stay with it when it is deferred`() async throws {
+  let server = try TestServer()
+  let client = try server.client()
+  try client.send(
+    "GET /defer HTTP/1.1\r\nHost: a\r\nOrigin: https://a.example\r\n\r\nGET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+  let responder = await server.handler.nextResponder()
+  responder.respond(Response(status: .accepted))
+  let answer = try client.answer()
+  #expect(answer.status == 202 && answer.fields["x-extra"] == "1")
+  // And with no other.
+  #expect(try client.answer().fields["x-extra"] == nil)
+}

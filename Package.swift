@@ -38,13 +38,14 @@ let package = Package(
     .target(name: "Gate", dependencies: ["Platform"], swiftSettings: memorySafe),
     .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
+    .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: memorySafe),
     .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
     .target(
       name: "Talkdesk", dependencies: ["HTTP", "Platform", "JSON", "JOSE"], swiftSettings: memorySafe),
     .target(
       name: "Gateway",
       dependencies: [
-        "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "Upstream", "Talkdesk",
+        "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "Metrics", "Upstream", "Talkdesk",
         .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: memorySafe),
@@ -66,6 +67,7 @@ let package = Package(
     .testTarget(name: "GateTests", dependencies: ["Gate", "Platform"], swiftSettings: strict),
     .testTarget(name: "StoreTests", dependencies: ["Store", "Gate", "Platform"], swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON"], swiftSettings: strict),
+    .testTarget(name: "MetricsTests", dependencies: ["Metrics", "HTTP"], swiftSettings: strict),
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
     .testTarget(

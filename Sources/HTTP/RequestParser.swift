@@ -41,6 +41,15 @@ public struct RequestParser: Sendable {
   /// Whether the head of the present request is whole, so that its fields may be looked at although the request is not.
   public private(set) var hasHead = false
 
+  /// Whether the request line of the present request was read and is right, so that its method and target may be looked
+  /// at although the request is not whole.
+  public var hasRequestLine: Bool {
+    switch stage {
+    case .start, .startReturn, .afterEmptyLine: false
+    case .head, .length, .chunked: headParser.hasRequestLine
+    }
+  }
+
   /// A parser at the start of a connection.
   public init(limits: MessageLimits = MessageLimits()) { self.limits = limits }
 
@@ -61,7 +70,8 @@ public struct RequestParser: Sendable {
   public mutating func continueWasSent() { continueIsDue = false }
 
   /// Parses octets from an offset and moves the offset past those taken. The request is emptied when a new one begins,
-  /// must be passed again until it is complete, and must not be used before.
+  /// must be passed again until it is complete, and must not be used before; of one that
+  /// failed `hasRequestLine` and `hasHead` say what may be.
   public mutating func parse(
     _ input: Span<UInt8>, from offset: inout Int, into request: inout Request
   ) -> Progress {
@@ -132,6 +142,8 @@ public struct RequestParser: Sendable {
     }
     switch outcome {
     case .failed(let failure):
+      // What was read of it stays readable.
+      if kept == 0 { request.head.append(contentsOf: input.extracting(offset..<(offset + taken))) }
       return .failed(failure)
     case .incomplete:
       if kept == 0 { request.head.append(contentsOf: input.extracting(offset..<(offset + taken))) }
@@ -176,6 +188,7 @@ public struct RequestParser: Sendable {
   private mutating func finish() -> Progress {
     stage = .start
     continueIsDue = false
+    hasHead = false
     return .complete
   }
 }

@@ -97,7 +97,7 @@ extension Connection {
         }
         break parsing
       case .failed(let failure):
-        refuse(RequestFailure(failure), parser.hasHead ? request : nil)
+        refuse(RequestFailure(failure), parser.hasRequestLine ? request : nil)
         break parsing
       }
     }
@@ -125,7 +125,8 @@ extension Connection {
     let now = worker.loop.now
     _ = machine.step(.request, now: now)
     let id = RequestID(of: request, or: &worker.ids)
-    let framing = AnswerFraming(isHead: request.method == .head, clientCloses: request.closesConnection)
+    let framing = AnswerFraming(
+      method: request.method, clientCloses: request.closesConnection, start: now)
     // A client that goes on sending after it said `close` is read on, as its answer would be lost else.
     mayStillSend = inputFollows || isReadable
     var exchange = Exchange(requestID: id, now: now, framing: framing, connection: self)

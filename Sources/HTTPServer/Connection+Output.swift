@@ -12,7 +12,7 @@ extension Connection {
     framing.fields?.appendLines(to: &worker.output)
     worker.appendServerLines(requestID, closing: closing)
     if !framing.isHead { worker.output.append(contentsOf: response.content) }
-    answered(closing, framing)
+    answered(response.status, closing, framing)
   }
 
   func answer(_ response: PreparedResponse, _ requestID: RequestID, _ framing: AnswerFraming) {
@@ -21,10 +21,11 @@ extension Connection {
     framing.fields?.appendLines(to: &worker.output)
     worker.appendServerLines(requestID, closing: closing)
     if !framing.isHead { worker.output.append(contentsOf: response.content) }
-    answered(closing, framing)
+    answered(response.status, closing, framing)
   }
 
-  private func answered(_ closing: Bool, _ framing: AnswerFraming) {
+  private func answered(_ status: Status, _ closing: Bool, _ framing: AnswerFraming) {
+    worker.count(status, framing)
     let ending: ConnectionMachine.Ending =
       !closing ? .keepAlive : framing.clientCloses && !mayStillSend ? .close : .linger
     _ = machine.step(.answered(ending), now: worker.loop.now)
@@ -34,19 +35,33 @@ extension Connection {
 
   /// Answers what is no request, or no request any more, and ends the connection.
   ///
-  /// - Parameter request: the request, where its head is whole.
+  /// - Parameter request: the request, where its request line is known.
   func refuse(_ failure: RequestFailure, _ request: Request?) {
     let id =
-      if let request { RequestID(of: request, or: &worker.ids) } else { RequestID(from: &worker.ids) }
-    var response = worker.handler.refusal(failure, requestID: id)
-    response.closesConnection = true
-    answer(response, id, AnswerFraming(isHead: false, clientCloses: false))
+      if let request, parser.hasHead {
+        RequestID(of: request, or: &worker.ids)
+      } else {
+        RequestID(from: &worker.ids)
+      }
+    refuse(
+      failure, request, id, AnswerFraming(method: request?.method ?? .other, clientCloses: false, start: nil))
   }
 
   /// Answers in place of a handler that did not.
   func answerUnanswered(_ requestID: RequestID, _ framing: AnswerFraming) {
-    var response = worker.handler.refusal(.unanswered, requestID: requestID)
+    refuse(.unanswered, nil, requestID, framing)
+  }
+
+  private func refuse(
+    _ failure: RequestFailure, _ request: Request?, _ requestID: RequestID, _ framing: AnswerFraming
+  ) {
+    var refused = RefusedRequest(
+      requestID: requestID, peer: peer, now: worker.loop.now, loopIndex: worker.loop.index, request: request,
+      hasFields: parser.hasHead, route: framing.route)
+    var response = worker.handler.refusal(failure, of: &refused)
     response.closesConnection = true
+    var framing = framing
+    framing.route = refused.route
     answer(response, requestID, framing)
   }
 

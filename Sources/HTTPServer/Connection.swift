@@ -95,7 +95,7 @@ final class Connection: EventReceiver {
 
   /// A deferred answer has come.
   func deliver(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
-    guard machine.phase == .handling else { return }
+    guard machine.phase == .handling else { return worker.count(response.status, framing) }
     mayStillSend = mayStillSend || isReadable
     answer(response, requestID, framing)
     resume()
@@ -103,7 +103,7 @@ final class Connection: EventReceiver {
 
   /// A deferred answer has come.
   func deliver(_ response: PreparedResponse, _ requestID: RequestID, _ framing: AnswerFraming) {
-    guard machine.phase == .handling else { return }
+    guard machine.phase == .handling else { return worker.count(response.status, framing) }
     mayStillSend = mayStillSend || isReadable
     answer(response, requestID, framing)
     resume()
@@ -146,7 +146,7 @@ final class Connection: EventReceiver {
   func perform(_ action: ConnectionMachine.Action) {
     switch action {
     case .none: break
-    case .refuse(let failure): refuse(failure, parser.hasHead ? partial : nil)
+    case .refuse(let failure): refuse(failure, parser.hasRequestLine ? partial : nil)
     case .finish: finishWriting()
     case .close: close()
     }

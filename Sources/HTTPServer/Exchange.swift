@@ -18,6 +18,13 @@ public struct Exchange: ~Copyable {
   /// The loop the connection lives on.
   public var loop: EventLoop { connection.worker.loop }
 
+  /// Which of the handler's routes the request asks for, for whoever counts answers. Any number of the handler's own;
+  /// to be written before the answer or its deferral. 0 is none.
+  public var route: UInt8 {
+    get { framing.route }
+    set { framing.route = newValue }
+  }
+
   private let connection: Connection
   private(set) var framing: AnswerFraming
   private(set) var state = State.open
@@ -66,12 +73,19 @@ public struct Exchange: ~Copyable {
   }
 }
 
-/// What the request decides about the form of its answer.
+/// What the request decides about the form of its answer, and what is counted of it.
 struct AnswerFraming: Sendable {
-  /// The answer to HEAD has no content.
-  var isHead: Bool
+  /// The request's method; `other` where it is not known.
+  var method: Method
   /// The client ends the connection after the answer.
   var clientCloses: Bool
   /// Fields besides the answer's own.
   var fields: PreparedFields?
+  /// When the request was whole; nil where it never was.
+  var start: MonotonicTime?
+  /// What the handler says it asks for.
+  var route: UInt8 = 0
+
+  /// The answer to HEAD has no content.
+  var isHead: Bool { method == .head }
 }

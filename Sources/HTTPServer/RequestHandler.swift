@@ -9,7 +9,7 @@ public protocol RequestHandler: Sendable {
   func handle(_ request: borrowing Request, _ exchange: inout Exchange)
   /// The answer to bytes that never became a request, or to a request the server cannot take. The server closes the
   /// connection after it.
-  func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response
+  func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response
 }
 
 /// Why the server itself answers, without or in place of a handler.

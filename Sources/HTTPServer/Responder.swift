@@ -44,14 +44,16 @@ final class PendingAnswer: @unchecked Sendable {
   func respond(_ response: Response) {
     guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
     worker.loop.execute { [worker, token, requestID, framing] in
-      worker.connection(token)?.deliver(response, requestID, framing)
+      guard let connection = worker.connection(token) else { return worker.count(response.status, framing) }
+      connection.deliver(response, requestID, framing)
     }
   }
 
   func respond(_ response: PreparedResponse) {
     guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
     worker.loop.execute { [worker, token, requestID, framing] in
-      worker.connection(token)?.deliver(response, requestID, framing)
+      guard let connection = worker.connection(token) else { return worker.count(response.status, framing) }
+      connection.deliver(response, requestID, framing)
     }
   }
 

@@ -26,24 +26,28 @@ public final class Server: Sendable {
   ///   - handler: where requests end up.
   ///   - clock: for the `Date` field.
   ///   - filter: makes what stands between a connection and the network, TLS for instance.
+  ///   - observer: is told of connections and answers.
   public init(
     _ source: Source, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
     handler: any RequestHandler,
-    clock: any TimeSource = SystemClock(), filter: (@Sendable () -> any StreamFilter)? = nil
+    clock: any TimeSource = SystemClock(), filter: (@Sendable () -> any StreamFilter)? = nil,
+    observer: (any ServerObserver)? = nil
   ) {
     self.source = source
     let state = state
     workers = loops.loops.map {
-      Worker(loop: $0, handler: handler, limits: limits, state: state, clock: clock, makeFilter: filter)
+      Worker(
+        loop: $0, handler: handler, limits: limits, state: state, clock: clock, makeFilter: filter,
+        observer: observer)
     }
   }
 
-  /// Makes a server for an address of its own; see `init(_:limits:loops:handler:clock:filter:)`.
+  /// Makes a server for an address of its own; see `init(_:limits:loops:handler:clock:filter:observer:)`.
   public convenience init(
     address: SocketAddress, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
-    handler: any RequestHandler
+    handler: any RequestHandler, observer: (any ServerObserver)? = nil
   ) {
-    self.init(.address(address), limits: limits, loops: loops, handler: handler)
+    self.init(.address(address), limits: limits, loops: loops, handler: handler, observer: observer)
   }
 
   /// How many connections are open.

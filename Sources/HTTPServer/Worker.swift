@@ -13,6 +13,7 @@ final class Worker: @unchecked Sendable {
   let timeLimits: ConnectionMachine.TimeLimits
   let state: ServerState
   let makeFilter: (@Sendable () -> any StreamFilter)?
+  private let observer: (any ServerObserver)?
   private let clock: any TimeSource
 
   /// Octets just read. As large as what one connection may have lying unparsed.
@@ -37,7 +38,7 @@ final class Worker: @unchecked Sendable {
   init(
     loop: EventLoop, handler: any RequestHandler, limits: ServerLimits, state: ServerState,
     clock: any TimeSource,
-    makeFilter: (@Sendable () -> any StreamFilter)?
+    makeFilter: (@Sendable () -> any StreamFilter)?, observer: (any ServerObserver)? = nil
   ) {
     self.loop = loop
     self.handler = handler
@@ -46,6 +47,7 @@ final class Worker: @unchecked Sendable {
     self.state = state
     self.clock = clock
     self.makeFilter = makeFilter
+    self.observer = observer
     output.reserveCapacity(32_768)
   }
 
@@ -56,6 +58,7 @@ final class Worker: @unchecked Sendable {
     connections.append(connection)
     if connection.isCounted {
       state.connections.add(1, ordering: .relaxed)
+      observer?.connectionOpened(loop: loop.index)
     } else {
       refusals += 1
     }
@@ -63,6 +66,7 @@ final class Worker: @unchecked Sendable {
 
   func remove(_ connection: Connection) {
     if connection.isCounted {
+      observer?.connectionClosed(loop: loop.index)
       state.connectionClosed()
     } else {
       refusals -= 1
@@ -80,6 +84,18 @@ final class Worker: @unchecked Sendable {
   /// Calls a function with every connection there is now.
   func forEachConnection(_ body: (Connection) -> Void) {
     for connection in Array(connections) { body(connection) }
+  }
+
+  // MARK: Counting
+
+  /// Tells whoever counts of an answer: one that stands in the output, or one whose client is gone.
+  func count(_ status: Status, _ framing: AnswerFraming) {
+    guard let observer else { return }
+    let nanoseconds = framing.start.map { max(0, clock.now.nanoseconds - $0.nanoseconds) }
+    observer.answered(
+      AnswerReport(
+        method: framing.method, route: framing.route, status: status.code, nanoseconds: nanoseconds),
+      loop: loop.index)
   }
 
   // MARK: The server's lines

@@ -72,7 +72,7 @@ public final class Emulator: RequestHandler {
     }
   }
 
-  public func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
+  public func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
     let status: Status =
       switch failure {
       case .malformed: .badRequest

@@ -21,7 +21,7 @@ public struct SandboxFront: RequestHandler {
     }
   }
 
-  public func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
-    gateway.refusal(failure, requestID: requestID)
+  public func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
+    gateway.refusal(failure, of: &request)
   }
 }

@@ -23,7 +23,7 @@ private struct Closes: RequestHandler {
     }
   }
 
-  func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
+  func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
     Response(status: .badRequest)
   }
 }

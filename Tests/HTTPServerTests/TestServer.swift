@@ -64,7 +64,7 @@ final class TestHandler: RequestHandler {
     }
   }
 
-  func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
+  func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
     let status: Status =
       switch failure {
       case .malformed: .badRequest

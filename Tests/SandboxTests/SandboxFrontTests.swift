@@ -12,7 +12,7 @@ private struct Gateway: RequestHandler {
     exchange.respond(Response(status: .ok, content: Array("gateway".utf8)))
   }
 
-  func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
+  func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
     Response(status: .badRequest, content: Array("refused by the gateway".utf8))
   }
 }

@@ -91,6 +91,9 @@ public struct RuleVerdicts: RandomAccessCollection, Sendable {
   /// No verdicts: no rule has been asked.
   public static let none = RuleVerdicts(.open, [])
 
+  /// Whether a rule in audit mode would have denied.
+  public var hasObjection: Bool { marks.contains(.wouldDeny) }
+
   public var startIndex: Int { 0 }
   public var endIndex: Int { marks.count }
   public subscript(index: Int) -> RuleVerdict {

@@ -16,18 +16,21 @@ final class AdminHandler: RequestHandler {
   }
 
   func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
-    if let route = AdminRoute(request) {
+    let route = Route(request)
+    exchange.route = route.label.rawValue
+    if case .admin(let route) = route {
       return administration.handle(route, access, request, &exchange)
     }
     let isRead = request.method == .get || request.method == .head
-    switch Route(request) {
+    switch route {
     case .liveness where isRead: exchange.respond(Health.alive)
     case .readiness where isRead: exchange.respond(health.readiness())
     default: exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
     }
   }
 
-  func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
-    Problem(failure).response(requestID: requestID)
+  func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
+    request.route = RouteLabel(request).rawValue
+    return Problem(failure).response(requestID: request.requestID)
   }
 }

@@ -2,8 +2,9 @@
 
 internal import HTTP
 
-/// What a path below `/admin` leads to.
+/// What a path of operators leads to: `/metrics`, or one below `/admin`.
 enum AdminRoute: Sendable {
+  case metrics
   case status
   case stop
   case resume
@@ -13,6 +14,10 @@ enum AdminRoute: Sendable {
 
   /// Nil for a path that is none of the operators'.
   init?(_ request: borrowing Request) {
+    if request.pathIs("/metrics") {
+      self = .metrics
+      return
+    }
     let prefix = Array("/admin/".utf8)
     guard request.path.count >= prefix.count, request.head[request.path].starts(with: prefix) else {
       return nil
@@ -35,7 +40,7 @@ enum AdminRoute: Sendable {
   /// The methods it knows, for `Allow`.
   var allowed: String {
     switch self {
-    case .status: "GET, HEAD, OPTIONS"
+    case .metrics, .status: "GET, HEAD, OPTIONS"
     case .stop, .resume, .reload, .explain: "POST, OPTIONS"
     case .unknown: ""
     }
@@ -44,7 +49,7 @@ enum AdminRoute: Sendable {
   /// Whether it knows a method.
   func takes(_ method: Method) -> Bool {
     switch (self, method) {
-    case (.status, .get), (.status, .head): true
+    case (.metrics, .get), (.metrics, .head), (.status, .get), (.status, .head): true
     case (.stop, .post), (.resume, .post), (.reload, .post), (.explain, .post): true
     default: false
     }

@@ -7,24 +7,26 @@ internal import JSON
 internal import Platform
 internal import Store
 
-/// Answers `/admin/*`.
+/// Answers `/metrics` and `/admin/*`.
 final class Administration: Sendable {
   private let generations: Generations
   private let parts: LastingParts
   private let reloader: Reloader
   private let health: Health
+  private let metrics: MetricsPage
   private let log: Log
   private let clock: any TimeSource
   private let started: UnixTime
 
   init(
-    generations: Generations, parts: LastingParts, reloader: Reloader, health: Health, log: Log,
-    clock: any TimeSource
+    generations: Generations, parts: LastingParts, reloader: Reloader, health: Health,
+    metrics: MetricsPage, log: Log, clock: any TimeSource
   ) {
     self.generations = generations
     self.parts = parts
     self.reloader = reloader
     self.health = health
+    self.metrics = metrics
     self.log = log
     self.clock = clock
     started = clock.unixTime
@@ -56,6 +58,10 @@ final class Administration: Sendable {
     guard route.takes(request.method) else { throw .methodNotAllowed(route.allowed) }
     switch route {
     case .unknown: throw .noEndpoint
+    case .metrics:
+      // Looking at thousands of descriptors takes milliseconds that no loop has.
+      let responder = exchange.deferred()
+      Task { responder.respond(metrics.response()) }
     case .status: exchange.respond(Self.answer(status(generation)))
     case .stop:
       let wanted = try StopRequest(request.content)

@@ -2,10 +2,11 @@
 
 internal import Platform
 
-/// Writes audit records. It cannot be switched off.
+/// Writes audit records, and counts them as decisions: as many lines, as many decisions. It cannot be switched off.
 struct AuditLog: Sendable {
   let sink: LogSink
   let clock: any TimeSource
+  let metrics: ServiceMetrics
 
   /// Hands a record's line to the sink; returns at once.
   /// - Parameters:
@@ -16,6 +17,7 @@ struct AuditLog: Sendable {
   ) {
     let time = time ?? clock.unixTime
     let duration = clock.now - start
+    metrics.decided(record, lane: lane)
     sink.append(lane: lane) { record.append(to: &$0, time: time, duration: duration) }
   }
 }

@@ -27,6 +27,7 @@ final class LoginThrottle: Sendable {
   /// For each key the theoretical arrival time of the generic cell rate algorithm, in nanoseconds.
   private let table = Mutex<[UInt64: Int64]>([:])
   private let count = Atomic<Int>(0)
+  private let refused = Atomic<Int>(0)
   private let seed = UInt64.random(in: .min ... .max)
 
   /// After how long a login is heard again; nil when it is heard now.
@@ -35,14 +36,19 @@ final class LoginThrottle: Sendable {
     // Nobody has failed lately: the ordinary case costs one load.
     guard count.load(ordering: .relaxed) > 0 else { return nil }
     let (addressKey, identityKey) = keys(address, identity)
-    return table.withLock { table in
+    let wait = table.withLock { table in
       let waits = [
         Self.wait(table[addressKey], Self.perAddress, now),
         identityKey.flatMap { Self.wait(table[$0], Self.perIdentity, now) },
       ]
       return waits.compactMap { $0 }.max()
     }
+    if wait != nil { refused.add(1, ordering: .relaxed) }
+    return wait
   }
+
+  /// How many logins were not heard so far.
+  var refusals: Int { refused.load(ordering: .relaxed) }
 
   /// Counts a failed login.
   func failed(address: IPAddress, identity: [UInt8]?, now: MonotonicTime) {

@@ -108,7 +108,7 @@ extension Gateway {
     _ circumstances: Authenticator.Circumstances
   ) -> Step {
     let scope = vending.generation.scopes.scope(of: grant.appID)
-    if let token = tokens.cached(scope, now: circumstances.now) {
+    if let token = tokens.cached(scope, now: circumstances.now, lane: vending.lane) {
       vending.record.cache = .hit
       return .answer(answer(&vending, token, statuses, at: circumstances.now, circumstances.time))
     }
@@ -124,7 +124,7 @@ extension Gateway {
     case .refused(let denial): return refuse(&vending, Problem(denial))
     case .granted(let grant):
       let scope = vending.generation.scopes.scope(of: grant.appID)
-      if let token = tokens.cached(scope, now: clock.now) {
+      if let token = tokens.cached(scope, now: clock.now, lane: vending.lane) {
         vending.record.cache = .hit
         return answer(&vending, token, ruling.statuses, at: clock.now, clock.unixTime)
       }

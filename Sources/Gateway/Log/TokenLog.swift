@@ -5,10 +5,8 @@ internal import Talkdesk
 
 /// Writes one line for each request to Talkdesk ID: key and outcome, never a token, an assertion or, above `debug`,
 /// upstream's words.
-struct TokenLog: TokenSourceObserver {
+struct TokenLog {
   let log: Log
-
-  func tokenCache(_ outcome: TokenCacheOutcome, scope: String) {}
 
   func tokenRequest(_ report: TokenRequestReport) {
     let milliseconds = String(report.duration.nanosecondsClamped / 1_000_000)

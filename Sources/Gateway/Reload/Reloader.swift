@@ -100,6 +100,7 @@ final class Reloader: Sendable {
         let next = Generation(configuration, number: running.number + 1, parts)
         generations.replace(with: next)
         outcome.generation = next.number
+        parts.metrics.configurationLoaded(at: outcome.time)
         outcome.restartNeeded = Self.unchangeable(from: started, to: configuration)
         log.set(configuration.log)
       }
@@ -109,6 +110,7 @@ final class Reloader: Sendable {
       outcome.files = error.files
     }
     state.withLock { $0.last = outcome }
+    parts.metrics.reloaded(outcome.isSuccess)
     watch.note(outcome.files, serves: outcome.isSuccess)
     tell(outcome, reason)
     return outcome

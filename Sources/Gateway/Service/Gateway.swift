@@ -39,6 +39,7 @@ public final class Gateway: RequestHandler {
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     let route = Route(request)
     if route.isForApps { exchange.put(crossOriginFields(route, request)) }
+    exchange.route = route.label.rawValue
     switch (route, request.method) {
     case (.access, .get), (.access, .head):
       vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
@@ -63,8 +64,9 @@ public final class Gateway: RequestHandler {
     }
   }
 
-  public func refusal(_ failure: RequestFailure, requestID: RequestID) -> Response {
-    Problem(failure).response(requestID: requestID)
+  public func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
+    request.route = RouteLabel(request).rawValue
+    return Problem(failure).response(requestID: request.requestID)
   }
 
   /// Requests with another method to the paths that vend are audited, too: every request to them has its line.

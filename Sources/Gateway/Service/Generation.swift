@@ -32,6 +32,7 @@ final class Generation: Sendable {
   /// - Parameter parts: What outlives a configuration.
   init(_ configuration: Configuration, number: Int, _ parts: LastingParts) {
     let apps = configuration.apps.map(App.init)
+    parts.metrics.know(rules: configuration.policy.rules.lazy.map(\.name))
     self.number = number
     self.configuration = configuration
     authenticator = Authenticator(configuration, throttle: parts.throttle, keys: parts.keys)
@@ -58,6 +59,7 @@ struct LastingParts: Sendable {
   let remotes: RemotePolicies
   let throttle: LoginThrottle
   let keys: KeySources
+  let metrics: ServiceMetrics
 }
 
 /// The current generation.

@@ -12,7 +12,7 @@ enum Route {
   case root
   /// `OPTIONS *`: the server itself (RFC 9110 §9.3.7).
   case server
-  /// `/admin/…`
+  /// `/metrics` and `/admin/…`
   case admin(AdminRoute)
   case unknown
 

@@ -98,52 +98,67 @@ public final class Service: Sendable {
       sink: sink, lane: loops.loops.count, level: configuration.log.level, format: configuration.log.format,
       clock: clock)
 
+    let metrics = ServiceMetrics(loops: loops.loops.count)
     do {
       // The sandbox is on this machine, whatever proxy leads out of it.
       transport = try CurlTransport(
         TransportSettings(proxies: configuration.purpose == .sandbox ? .direct : nil))
       tokens = TokenSource(
         talkdeskID: try TalkdeskID(upstream, transport: transport, clock: clock),
-        policy: TokenPolicy(configuration.tokens), time: clock, observer: TokenLog(log: log))
+        policy: TokenPolicy(configuration.tokens), time: clock,
+        observer: TokenWatch(log: TokenLog(log: log), metrics: metrics, clock: clock))
     } catch {
       throw .upstream("\(error)")
     }
 
-    keys = KeySources(transport: transport, time: clock, log: log)
+    keys = KeySources(
+      transport: MeteredTransport(transport: transport, upstream: .jwks, metrics: metrics, clock: clock),
+      time: clock, log: log)
+    let policies = MeteredTransport(transport: transport, upstream: .policy, metrics: metrics, clock: clock)
     let location = StoreLocation(configuration.store)
     store = location.store()
     parts = LastingParts(
       tokens: tokens, storeKind: location.kind, ledger: AllowanceLedger(store: store),
       stops: StopBoard(store: store, clock: clock),
-      remotes: RemotePolicies(transport: transport, log: log), throttle: LoginThrottle(), keys: keys)
+      remotes: RemotePolicies(transport: policies, log: log), throttle: LoginThrottle(), keys: keys,
+      metrics: metrics)
     generations = Generations(Generation(configuration, number: 1, parts))
+    metrics.configurationLoaded(at: clock.unixTime)
     health = Health(tokens: tokens, stops: parts.stops)
     watch = FileWatch(configuration.files)
     reloader = Reloader(
       load: reload, generations: generations, parts: parts,
       upstream: { [transport, clock] in try TalkdeskID($0, transport: transport, clock: clock) },
       watch: watch, log: log, clock: clock)
-    let administration = Administration(
-      generations: generations, parts: parts, reloader: reloader, health: health, log: log, clock: clock)
-    let gateway = Gateway(
-      generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
-      audit: AuditLog(sink: sink, clock: clock), log: log, clock: clock, health: health,
-      administration: administration)
     var limits = ServerLimits(configuration.limits)
     let fitting = ServerLimits.connections(fitting: descriptorLimit)
     cappedConnections = fitting < limits.connections ? fitting : nil
     limits.connections = min(limits.connections, fitting)
+    let page = MetricsPage(
+      metrics: metrics, tokens: tokens, stops: parts.stops, throttle: parts.throttle,
+      generations: generations,
+      health: health, sink: sink, connectionLimit: limits.connections)
+    let administration = Administration(
+      generations: generations, parts: parts, reloader: reloader, health: health, metrics: page, log: log,
+      clock: clock)
+    let gateway = Gateway(
+      generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
+      audit: AuditLog(sink: sink, clock: clock, metrics: metrics), log: log, clock: clock, health: health,
+      administration: administration)
     let source: Server.Source =
       inherited.map { .inherited(descriptor: $0) }
       ?? .address(
         Self.address(configuration.listen.host, configuration.listen.port),
         sharesPort: configuration.listen.sharePort)
-    server = Server(source, limits: limits, loops: loops, handler: front(gateway))
+    server = Server(
+      source, limits: limits, loops: loops, handler: front(gateway),
+      observer: ServerCounting(metrics: metrics, countsConnections: true))
     adminServer = configuration.admin.listener.map { [loops, health] listener in
       limits.connections = min(limits.connections, 64)
       return Server(
         address: Self.address(listener.host, listener.port), limits: limits, loops: loops,
-        handler: AdminHandler(administration, health, listener.isLoopback ? .loopback : .token))
+        handler: AdminHandler(administration, health, listener.isLoopback ? .loopback : .token),
+        observer: ServerCounting(metrics: metrics, countsConnections: false))
     }
   }
 

@@ -70,10 +70,12 @@ public final class TokenSource: Sendable {
 
   /// The shared token, if it may be vended now: one lock, no allocation, no suspension. Counts as use of the token, and
   /// begins its renewal where that is due.
-  public func cached(_ scope: ScopeID, now: MonotonicTime) -> AccessToken? {
+  ///
+  /// - Parameter lane: for the observer: the loop that asks.
+  public func cached(_ scope: ScopeID, now: MonotonicTime, lane: Int? = nil) -> AccessToken? {
     let hit = state.withLock { state in state.cache.hit(scope.index, now: now) }
     guard let hit else { return nil }
-    tell(.hit, scope)
+    tell(.hit, scope, lane: lane)
     if let renewal = hit.renewal {
       tell(.renewal, scope)
       begin(renewal)
@@ -262,7 +264,7 @@ public final class TokenSource: Sendable {
     }
   }
 
-  private func tell(_ outcome: TokenCacheOutcome, _ scope: ScopeID) {
-    observer?.tokenCache(outcome, scope: scope.name)
+  private func tell(_ outcome: TokenCacheOutcome, _ scope: ScopeID, lane: Int? = nil) {
+    observer?.tokenCache(outcome, scope: scope.name, lane: lane)
   }
 }

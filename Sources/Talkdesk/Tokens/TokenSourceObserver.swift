@@ -18,7 +18,8 @@ public enum TokenCacheOutcome: String, CaseIterable, Sendable {
 /// called with a lock held.
 public protocol TokenSourceObserver: Sendable {
   /// A wish for a token of a scope came to an end, or to an exchange.
-  func tokenCache(_ outcome: TokenCacheOutcome, scope: String)
+  /// - Parameter lane: which loop the wish came from, where that is known: loops may count side by side.
+  func tokenCache(_ outcome: TokenCacheOutcome, scope: String, lane: Int?)
   /// A request to Talkdesk ID is over.
   func tokenRequest(_ report: TokenRequestReport)
 }

@@ -42,7 +42,7 @@ final class Recorder: TokenSourceObserver {
   var reports: [TokenRequestReport] { state.withLock { $0.reports } }
   func count(_ outcome: TokenCacheOutcome) -> Int { outcomes.count { $0 == outcome } }
 
-  func tokenCache(_ outcome: TokenCacheOutcome, scope: String) {
+  func tokenCache(_ outcome: TokenCacheOutcome, scope: String, lane: Int?) {
     state.withLock { $0.outcomes.append(outcome) }
   }
   func tokenRequest(_ report: TokenRequestReport) { note(report) }

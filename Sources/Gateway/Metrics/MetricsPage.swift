@@ -1,0 +1,105 @@
+// `GET /metrics`: everything that is counted, and how things stand at the moment.
+
+internal import HTTP
+internal import Metrics
+internal import Platform
+internal import Store
+internal import Talkdesk
+
+/// Writes the page that Prometheus scrapes. It asks nobody: what it shows is in this process.
+struct MetricsPage: Sendable {
+  let metrics: ServiceMetrics
+  let tokens: TokenSource
+  let stops: StopBoard
+  let throttle: LoginThrottle
+  let generations: Generations
+  let health: Health
+  let sink: LogSink
+  /// How many connections are let in.
+  let connectionLimit: Int
+
+  /// The most scopes and keys that are shown; what a configuration has beyond them would swell every scrape.
+  private static let mostScopes = 64
+
+  /// The page as an answer.
+  func response() -> Response {
+    Response(
+      status: .ok, fields: ["Content-Type": MetricsText.contentType, "Cache-Control": "no-store"],
+      content: text())
+  }
+
+  /// The page.
+  func text() -> [UInt8] {
+    var text = MetricsText()
+    text.family("callgate_build_info", .gauge, "The version that runs; always 1.")
+    text.sample([("version", Version.current)], 1)
+    metrics.append(to: &text)
+    appendState(to: &text)
+    appendTokens(to: &text)
+    ProcessUsage.now().append(to: &text)
+    return text.bytes
+  }
+
+  private func appendState(to text: inout MetricsText) {
+    text.family("callgate_ready", .gauge, "Whether this instance says at /readyz that it can serve.")
+    text.sample(health.word == "fail" ? 0 : 1)
+    text.family("callgate_connections_limit", .gauge, "How many connections of clients are let in at once.")
+    text.sample(connectionLimit)
+    text.family(
+      "callgate_configuration_generation", .gauge, "Which configuration serves, counted from 1 at the start.")
+    text.sample(generations.current.number)
+    text.family("callgate_store_up", .gauge, "Whether the store answered when it was last looked at.")
+    text.sample(stops.failure == nil ? 1 : 0)
+    text.family("callgate_stops", .gauge, "What operators have stopped, by what it concerns.")
+    let scopes = stops.stops.list.map(\.target.parts.scope)
+    for scope in ["all", "app", "caller"] {
+      text.sample([("scope", scope)], scopes.count { $0 == scope })
+    }
+    text.family(
+      "callgate_logins_throttled_total", .counter, "Logins that were not heard, because too many had failed.")
+    text.sample(throttle.refusals)
+    text.family(
+      "callgate_log_lines_lost_total", .counter, "Log and audit lines that were dropped: nobody read them.")
+    text.sample(sink.droppedLines)
+  }
+
+  private func appendTokens(to text: inout MetricsText) {
+    let scopes = tokens.status.scopes.prefix(Self.mostScopes)
+    text.family(
+      "callgate_token_expires_in_seconds", .gauge, "What is left of the life of each scope's cached token.")
+    for scope in scopes {
+      guard let left = scope.expiresIn else { continue }
+      text.sample([("scope", scope.scope)], Double(left.nanosecondsClamped) / 1e9)
+    }
+    text.family(
+      "callgate_token_cool_down_seconds", .gauge,
+      "For how long yet Talkdesk ID is not asked for a scope, after a failure; 0 where it is.")
+    for scope in scopes {
+      text.sample(
+        [("scope", scope.scope)], Double(scope.coolDown?.remaining.nanosecondsClamped ?? 0) / 1e9)
+    }
+    text.family(
+      "callgate_credential_info", .gauge, "The credentials that Talkdesk ID accepted last; always 1.")
+    for key in Set(scopes.compactMap(\.acceptedCredential)).sorted() {
+      text.sample([("key_id", key)], 1)
+    }
+  }
+}
+
+extension ProcessUsage {
+  /// Under the names that Prometheus' own client libraries use.
+  fileprivate func append(to text: inout MetricsText) {
+    text.family("process_cpu_seconds_total", .counter, "User and system time this process has used.")
+    text.sample(cpuSeconds)
+    text.family("process_resident_memory_bytes", .gauge, "Resident memory.")
+    text.sample(residentBytes)
+    text.family("process_virtual_memory_bytes", .gauge, "Virtual memory.")
+    text.sample(virtualBytes)
+    text.family("process_open_fds", .gauge, "Open file descriptors.")
+    text.sample(openDescriptors)
+    text.family("process_max_fds", .gauge, "How many file descriptors may be open.")
+    text.sample(maximumDescriptors)
+    text.family("process_start_time_seconds", .gauge, "When this process began.")
+    text.sample(startTime)
+  }
+}

@@ -1,0 +1,233 @@
+// What is counted of a running server, and under which names.
+
+internal import Gate
+internal import HTTP
+internal import HTTPServer
+internal import Metrics
+internal import Platform
+internal import Synchronization
+internal import Talkdesk
+
+/// Counts what happens. One for the life of a process; a reload does not begin anew.
+///
+/// What every request passes costs additions to memory of its own loop; what happens rarely has a lock.
+final class ServiceMetrics: Sendable {
+  /// Others that are asked on behalf of requests.
+  enum Upstream: String, CaseIterable, Sendable {
+    case talkdeskID = "talkdesk_id"
+    case callbackAPI = "callback_api"
+    /// Identity providers, for the keys of callers' tokens.
+    case jwks
+    /// Remote policies.
+    case policy
+  }
+
+  // MARK: On the way of a request
+
+  private let requests: RequestCounters
+  private let decisions: DecisionCounters
+  private let tokenCache: LaneCounters
+  private let connections: LaneCounters
+
+  // MARK: Beside it
+
+  private let upstreamRequests = EventCounter(
+    "callgate_upstream_requests_total", "Requests to others, by what came of them.",
+    labels: ["upstream", "outcome"], series: upstreamSeries)
+  private let upstreamDurations = EventHistogram(
+    "callgate_upstream_request_duration_seconds", "How long requests to others took.", label: "upstream",
+    words: Upstream.allCases.map(\.rawValue))
+  private let upstreamSuccesses = Mutex<[Upstream: UnixTime]>([:])
+  /// Callbacks by what became of them: `accepted`, `failed` or `unknown`.
+  let callbacks = EventCounter(
+    "callgate_callbacks_total", "Callbacks that were sent to Talkdesk, by what became of them.",
+    labels: ["status"], series: [["accepted"], ["failed"], ["unknown"]])
+  /// TLS handshakes of clients by what came of them: `ok` or `failed`.
+  let tlsHandshakes = EventCounter(
+    "callgate_tls_handshakes_total", "TLS handshakes of clients, by what came of them.", labels: ["result"],
+    series: [["ok"], ["failed"]])
+  private let reloads = EventCounter(
+    "callgate_configuration_reloads_total", "Attempts to reload the configuration, by their result.",
+    labels: ["result"], series: [["ok"], ["failed"]])
+  private let loadedAt = Atomic<Int64>(0)
+  private let parts = Mutex<[@Sendable (inout MetricsText) -> Void]>([])
+
+  /// Makes counters that all stand at 0.
+  /// - Parameter loops: How many loops the server runs on.
+  init(loops: Int) {
+    requests = RequestCounters(routes: RouteLabel.allCases.map(\.word), lanes: loops)
+    decisions = DecisionCounters(
+      actions: Action.allCases.map(\.rawValue),
+      codes: [.init("", decision: "allow")]
+        + Problem.Code.allCases.map { .init($0.rawValue, decision: $0.isError ? "error" : "deny") },
+      lanes: loops)
+    tokenCache = LaneCounters(
+      label: "outcome", words: TokenCacheOutcome.allCases.map(\.rawValue), lanes: loops)
+    connections = LaneCounters(label: "event", words: ["opened", "closed"], lanes: loops)
+    decisions.know([Rule.defaultNumbers])
+  }
+
+  /// Gives the rules of a configuration series of their own.
+  func know(rules: some Sequence<String>) { decisions.know(rules) }
+
+  /// Adds something to what is written, such as a gauge; its families must be its own.
+  func addPart(_ part: @escaping @Sendable (inout MetricsText) -> Void) {
+    parts.withLock { $0.append(part) }
+  }
+
+  // MARK: Events
+
+  /// An answer was given.
+  @inline(__always) func answered(_ answer: AnswerReport, loop: Int) {
+    requests.count(
+      route: answer.route, method: answer.method, status: answer.status, nanoseconds: answer.nanoseconds,
+      lane: loop)
+  }
+
+  /// A connection was let in, or one that was let in has ended.
+  func connection(opened: Bool, loop: Int) { connections.add(to: opened ? 0 : 1, lane: loop) }
+
+  /// A request was decided: its audit line is written.
+  @inline(__always) func decided(_ record: borrowing AuditRecord, lane: Int) {
+    let action = record.action == .access ? 0 : 1
+    let code = record.code.map { $0.number + 1 } ?? 0
+    decisions.count(action: action, code: code, rule: record.rule, lane: lane)
+    guard record.verdicts.hasObjection else { return }
+    for verdict in record.verdicts where verdict.verdict == .wouldDeny {
+      decisions.countObjection(action: action, rule: verdict.rule, lane: lane)
+    }
+  }
+
+  /// A wish for a token came to an end, or to an exchange.
+  @inline(__always) func tokenCache(_ outcome: TokenCacheOutcome, lane: Int?) {
+    tokenCache.add(to: outcome.number, lane: lane)
+  }
+
+  /// A request to somebody else is over.
+  /// - Parameters:
+  ///   - outcome: One of the words declared for the upstream in `upstreamSeries`.
+  ///   - success: When it brought what was asked for; nil if it did not.
+  func asked(_ upstream: Upstream, outcome: String, took duration: Duration, success: UnixTime?) {
+    upstreamRequests.count(upstream.rawValue, outcome)
+    upstreamDurations.observe(upstream.rawValue, nanoseconds: duration.nanosecondsClamped)
+    if let success { upstreamSuccesses.withLock { $0[upstream] = success } }
+  }
+
+  /// A configuration serves, the first included.
+  func configurationLoaded(at time: UnixTime) { loadedAt.store(time.seconds, ordering: .relaxed) }
+
+  /// A reload has ended.
+  func reloaded(_ isSuccess: Bool) { reloads.count(isSuccess ? "ok" : "failed") }
+
+  // MARK: The text
+
+  /// Writes everything that is counted here.
+  func append(to text: inout MetricsText) {
+    requests.appendAnswers(
+      "callgate_http_requests_total",
+      "Answers by route, method and status, those that the server gives to malformed requests included.",
+      to: &text)
+    requests.appendDurations(
+      "callgate_http_request_duration_seconds", "From the whole request to its answer.", to: &text)
+    decisions.appendDecisions(
+      "callgate_decisions_total", "Decisions about tokens and callbacks: one for each audit line.",
+      always: Self.alwaysShown, to: &text)
+    decisions.appendObjections(
+      "callgate_rule_objections_total", "Requests that a rule in audit mode would have denied.", to: &text)
+    tokenCache.append(
+      "callgate_token_cache_total", "Wishes for a token, by where it came from.", to: &text)
+    upstreamRequests.append(to: &text)
+    upstreamDurations.append(to: &text)
+    let successes = upstreamSuccesses.withLock { $0 }
+    text.family(
+      "callgate_upstream_last_success_timestamp_seconds", .gauge,
+      "When somebody else last did what was asked.")
+    for upstream in Upstream.allCases {
+      guard let time = successes[upstream] else { continue }
+      text.sample([("upstream", upstream.rawValue)], time.asSeconds)
+    }
+    callbacks.append(to: &text)
+    let (opened, closed) = (connections.total(0), connections.total(1))
+    text.family("callgate_connections", .gauge, "Connections of clients that are open.")
+    text.sample(max(0, opened - closed))
+    text.family("callgate_connections_opened_total", .counter, "Connections of clients that were let in.")
+    text.sample(opened)
+    tlsHandshakes.append(to: &text)
+    reloads.append(to: &text)
+    text.family(
+      "callgate_configuration_last_load_timestamp_seconds", .gauge,
+      "When the configuration that serves now was loaded.")
+    text.sample(Int(loadedAt.load(ordering: .relaxed)))
+    for part in parts.withLock({ $0 }) { part(&text) }
+  }
+
+  /// Codes that stand there with 0 before they ever occur: alerts look at their growth.
+  private static let alwaysShown: Set<String> = [
+    "", "unauthenticated", "invalid_token", "internal", "upstream_refused", "upstream_failed",
+    "upstream_unavailable", "store_unavailable", "upstream_timeout",
+  ]
+
+  private static let upstreamSeries: [[String]] = {
+    let plain = ["success", "refused", "failed", "timed_out", "unreachable", "cancelled"]
+    let outcomes: [Upstream: [String]] = [
+      .talkdeskID: [
+        "success", "refused", "rate_limited", "unavailable", "unusable_reply", "timed_out", "unreachable",
+        "signing_failed",
+      ],
+      .callbackAPI: [
+        "accepted", "rejected", "unauthorized", "forbidden", "rate_limited", "unavailable", "unreachable",
+        "refused", "failed", "unanswered",
+      ],
+      .jwks: plain, .policy: plain,
+    ]
+    return Upstream.allCases.flatMap { upstream in
+      (outcomes[upstream] ?? []).map { [upstream.rawValue, $0] }
+    }
+  }()
+}
+
+/// Counts what a server does.
+struct ServerCounting: ServerObserver {
+  let metrics: ServiceMetrics
+  /// Whether its connections are clients'; those of operators are not counted.
+  let countsConnections: Bool
+
+  func connectionOpened(loop: Int) {
+    if countsConnections { metrics.connection(opened: true, loop: loop) }
+  }
+
+  func connectionClosed(loop: Int) {
+    if countsConnections { metrics.connection(opened: false, loop: loop) }
+  }
+
+  func answered(_ answer: AnswerReport, loop: Int) { metrics.answered(answer, loop: loop) }
+}
+
+extension Problem.Code {
+  /// Whether it is a failure of this server or of somebody behind it, and not a refusal.
+  var isError: Bool { status.code >= 500 }
+
+  /// Its place among all codes.
+  var number: Int { Self.inOrder.firstIndex(of: self) ?? 0 }
+
+  private static let inOrder = allCases
+}
+
+extension TokenCacheOutcome {
+  /// Its place among all outcomes.
+  fileprivate var number: Int {
+    switch self {
+    case .hit: 0
+    case .miss: 1
+    case .joined: 2
+    case .renewal: 3
+    case .coolingDown: 4
+    case .invalidated: 5
+    }
+  }
+}
+
+extension UnixTime {
+  /// With its fraction, as gauges of points in time have it.
+  var asSeconds: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
+}

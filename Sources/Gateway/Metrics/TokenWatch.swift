@@ -1,0 +1,22 @@
+// What is logged and counted of tokens.
+
+internal import Platform
+internal import Talkdesk
+
+/// Tells the log and the metrics what the token source does.
+struct TokenWatch: TokenSourceObserver {
+  let log: TokenLog
+  let metrics: ServiceMetrics
+  let clock: any TimeSource
+
+  func tokenCache(_ outcome: TokenCacheOutcome, scope: String, lane: Int?) {
+    metrics.tokenCache(outcome, lane: lane)
+  }
+
+  func tokenRequest(_ report: TokenRequestReport) {
+    log.tokenRequest(report)
+    var success: UnixTime?
+    if case .success = report.outcome { success = clock.unixTime }
+    metrics.asked(.talkdeskID, outcome: report.label, took: report.duration, success: success)
+  }
+}

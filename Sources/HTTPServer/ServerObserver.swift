@@ -1,0 +1,33 @@
+public import HTTP
+
+/// Is told of everything a server does that is worth counting.
+///
+/// All of it is called on the loop concerned, once or more for every request: it must return at once.
+public protocol ServerObserver: Sendable {
+  /// A connection was let in.
+  func connectionOpened(loop: Int)
+  /// A connection that was let in has ended.
+  func connectionClosed(loop: Int)
+  /// A request, or what should have been one, was answered, by whomever. Told once for each answer.
+  func answered(_ answer: AnswerReport, loop: Int)
+}
+
+/// One answer, as it is counted.
+public struct AnswerReport: Sendable {
+  /// The request's method; `other` where not even the request line could be read.
+  public var method: Method
+  /// What the handler wrote into `Exchange.route`; 0 where it wrote nothing.
+  public var route: UInt8
+  /// The status code.
+  public var status: Int
+  /// Nanoseconds from the whole request to its answer; nil where the request never was whole.
+  public var nanoseconds: Int64?
+
+  /// Describes an answer.
+  public init(method: Method, route: UInt8, status: Int, nanoseconds: Int64?) {
+    self.method = method
+    self.route = route
+    self.status = status
+    self.nanoseconds = nanoseconds
+  }
+}

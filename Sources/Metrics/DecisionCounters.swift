@@ -1,0 +1,114 @@
+internal import Synchronization
+
+/// Counts decisions by action, code and rule. Rules are numbered when a configuration is loaded, so that the number of
+/// series is bounded by what operators write and not by what callers send.
+public final class DecisionCounters: Sendable {
+  /// What a code means.
+  public struct Code: Sendable {
+    let word: String
+    let decision: String
+
+    /// - Parameters:
+    ///   - word: The code; empty where there is none.
+    ///   - decision: What was decided: `allow`, `deny` or `error`.
+    public init(_ word: String, decision: String) {
+      self.word = word
+      self.decision = decision
+    }
+  }
+
+  /// How many rules are told apart by name in the life of a process; what comes after them is `_other`, which no rule is named.
+  public static let mostRules = 62
+  private static let mostCodes = 40
+  private static let mostActions = 2
+  /// The rule's place of decisions without one, and of rules that found no place of their own.
+  private static let noRule = 0
+  private static let otherRule = 1
+
+  private final class Lane: Sendable {
+    let decisions = Cells<5120>()
+    let objections = Cells<128>()
+  }
+
+  private let actions: [String]
+  private let codes: [Code]
+  private let lanes: [Lane]
+  private let rules: Mutex<[String: Int]>
+
+  /// Makes counters that all stand at 0.
+  /// - Parameters:
+  ///   - actions: The words for actions, by their numbers.
+  ///   - codes: The codes, by their numbers.
+  ///   - lanes: How many loops count.
+  public init(actions: [String], codes: [Code], lanes: Int) {
+    precondition(actions.count <= Self.mostActions && codes.count <= Self.mostCodes)
+    self.actions = actions
+    self.codes = codes
+    self.lanes = (0..<lanes).map { _ in Lane() }
+    rules = Mutex([:])
+  }
+
+  /// Gives names of rules their places; those that have one keep it, as their counts may only grow.
+  public func know(_ names: some Sequence<String>) {
+    rules.withLock { rules in
+      for name in names where rules[name] == nil {
+        guard rules.count < Self.mostRules else { return }
+        rules[name] = rules.count + Self.otherRule + 1
+      }
+    }
+  }
+
+  /// Counts one decision.
+  /// - Parameters:
+  ///   - rule: The rule that decided; nil for none, which costs no look-up.
+  ///   - lane: The loop it is counted on.
+  @inline(__always) public func count(action: Int, code: Int, rule: String?, lane: Int) {
+    let place = rule.map(place) ?? Self.noRule
+    lanes[lane % lanes.count].decisions.add(
+      1, at: (place * Self.mostActions + action) * Self.mostCodes + code)
+  }
+
+  /// Counts that a rule would have denied, had it been enforced.
+  public func countObjection(action: Int, rule: String, lane: Int) {
+    lanes[lane % lanes.count].objections.add(1, at: place(of: rule) * Self.mostActions + action)
+  }
+
+  private func place(of rule: String) -> Int { rules.withLock { $0[rule] ?? Self.otherRule } }
+
+  /// All places with the names of their rules, in the order in which they were given.
+  private var names: [(place: Int, name: String)] {
+    let known = rules.withLock { $0.map { (place: $0.value, name: $0.key) } }.sorted { $0.place < $1.place }
+    return [(Self.noRule, ""), (Self.otherRule, "_other")] + known
+  }
+
+  /// Writes the family of decisions: those that were ever made, and all codes without a rule in `always`.
+  public func appendDecisions(
+    _ name: String, _ help: String, always: Set<String> = [], to text: inout MetricsText
+  ) {
+    text.family(name, .counter, help)
+    let decisions = lanes.map(\.decisions)
+    for (place, rule) in names {
+      for (action, word) in actions.enumerated() {
+        for (index, code) in codes.enumerated() {
+          let count = decisions.total(at: (place * Self.mostActions + action) * Self.mostCodes + index)
+          guard count > 0 || place == Self.noRule && always.contains(code.word) else { continue }
+          text.sample(
+            [("action", word), ("decision", code.decision), ("rule", rule), ("code", code.word)], count)
+        }
+      }
+    }
+  }
+
+  /// Writes the family of what rules in audit mode would have denied.
+  public func appendObjections(_ name: String, _ help: String, to text: inout MetricsText) {
+    text.family(name, .counter, help)
+    let objections = lanes.map(\.objections)
+    for (place, rule) in names {
+      for (action, word) in actions.enumerated() {
+        let count = objections.total(at: place * Self.mostActions + action)
+        guard count > 0 else { continue }
+        text.sample([("action", word), ("rule", rule)], count)
+      }
+    }
+  }
+}

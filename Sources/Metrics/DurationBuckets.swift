@@ -1,0 +1,23 @@
+/// The buckets durations are counted in: from a tenth of a millisecond, above what a cached token takes, to half a
+/// minute, above every deadline there is.
+public enum DurationBuckets {
+  /// The upper bounds in nanoseconds, inclusive, in ascending order. What is longer falls into one more bucket.
+  public static let bounds: [Int64] = [
+    100_000, 250_000, 500_000,
+    1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000,
+    500_000_000,
+    1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000, 30_000_000_000,
+  ]
+  /// How many buckets there are, the one without a bound included.
+  static let count = bounds.count + 1
+  /// The bounds in seconds, as `le` has them.
+  static let words = bounds.map { MetricsText.number(Double($0) / 1e9) } + ["+Inf"]
+
+  /// The bucket of a duration. Searched from below: nearly every answer falls into the first.
+  @inline(__always) static func index(of nanoseconds: Int64) -> Int {
+    let bounds = bounds
+    var index = 0
+    while index < bounds.count, nanoseconds > bounds[index] { index += 1 }
+    return index
+  }
+}

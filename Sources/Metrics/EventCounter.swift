@@ -1,0 +1,45 @@
+internal import Synchronization
+
+/// Counts what happens rarely: requests to others, reloads, failures. Behind a lock, so not for the way of a request.
+public final class EventCounter: Sendable {
+  private let name: String
+  private let help: String
+  private let labels: [String]
+  private let series: [[String]]
+  private let counts: Mutex<[[String]: Int]>
+
+  /// Makes a family whose series are all known and stand at 0 from the beginning, so that the first event is seen as a
+  /// growth and not as a beginning.
+  /// - Parameters:
+  ///   - labels: The names of its labels; none for a single counter.
+  ///   - series: The values of the labels, in the same order. An event with others counts under `other` in place of
+  ///     the last one.
+  public init(_ name: String, _ help: String, labels: [String] = [], series: [[String]] = [[]]) {
+    precondition(series.allSatisfy { $0.count == labels.count })
+    self.name = name
+    self.help = help
+    self.labels = labels
+    self.series = series
+    counts = Mutex([:])
+  }
+
+  /// Counts events of one series.
+  public func count(_ values: String..., by amount: Int = 1) {
+    var values = values
+    if !series.contains(values), !values.isEmpty { values[values.count - 1] = "other" }
+    counts.withLock { $0[values, default: 0] += amount }
+  }
+
+  /// How many events one series has counted.
+  public func total(_ values: String...) -> Int { counts.withLock { $0[values] ?? 0 } }
+
+  /// Writes the family.
+  public func append(to text: inout MetricsText) {
+    text.family(name, .counter, help)
+    let counts = counts.withLock { $0 }
+    let others = counts.keys.filter { !series.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
+    for values in series + others {
+      text.sample(zip(labels, values).map { ($0, $1) }, counts[values] ?? 0)
+    }
+  }
+}

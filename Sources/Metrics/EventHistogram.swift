@@ -1,0 +1,44 @@
+internal import Synchronization
+
+/// Counts in buckets how long rare things take, told apart by one label. Behind a lock, so not for the way of a request.
+public final class EventHistogram: Sendable {
+  private struct Series {
+    var counts = [Int](repeating: 0, count: DurationBuckets.count)
+    var nanoseconds = 0
+  }
+
+  private let name: String
+  private let help: String
+  private let label: String
+  private let words: [String]
+  private let series: Mutex<[String: Series]>
+
+  /// Makes a family whose series all stand at 0 from the beginning.
+  /// - Parameter words: The label's values. What has another one is not counted.
+  public init(_ name: String, _ help: String, label: String, words: [String]) {
+    self.name = name
+    self.help = help
+    self.label = label
+    self.words = words
+    series = Mutex(Dictionary(uniqueKeysWithValues: words.map { ($0, Series()) }))
+  }
+
+  /// Counts one duration.
+  public func observe(_ word: String, nanoseconds: Int64) {
+    let nanoseconds = max(0, nanoseconds)
+    series.withLock { series in
+      series[word]?.counts[DurationBuckets.index(of: nanoseconds)] += 1
+      series[word]?.nanoseconds += Int(nanoseconds)
+    }
+  }
+
+  /// Writes the family.
+  public func append(to text: inout MetricsText) {
+    text.family(name, .histogram, help)
+    let series = series.withLock { $0 }
+    for word in words {
+      guard let kept = series[word] else { continue }
+      text.histogram([(label, word)], counts: kept.counts, nanoseconds: kept.nanoseconds)
+    }
+  }
+}

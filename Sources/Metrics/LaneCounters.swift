@@ -1,0 +1,36 @@
+/// A few counters that many loops add to at once, told apart by one label or by none.
+public final class LaneCounters: Sendable {
+  /// How many series there can be.
+  public static let most = 16
+
+  private let label: String
+  private let words: [String]
+  private let lanes: [Cells<16>]
+
+  /// Makes counters that all stand at 0.
+  /// - Parameters:
+  ///   - label: The label's name.
+  ///   - words: The label's values, by their numbers.
+  ///   - lanes: How many loops count; all that runs on none has one lane more.
+  public init(label: String, words: [String], lanes: Int) {
+    precondition(words.count <= Self.most)
+    self.label = label
+    self.words = words
+    self.lanes = (0..<lanes + 1).map { _ in Cells<16>() }
+  }
+
+  /// Adds to one of them.
+  /// - Parameter lane: The loop it is counted on; nil for whatever runs on none.
+  @inline(__always) public func add(_ amount: Int = 1, to index: Int, lane: Int?) {
+    lanes[lane.map { $0 % lanes.count } ?? lanes.count - 1].add(amount, at: index)
+  }
+
+  /// What one of them holds.
+  public func total(_ index: Int) -> Int { lanes.total(at: index) }
+
+  /// Writes the family, all its series.
+  public func append(_ name: String, _ help: String, to text: inout MetricsText) {
+    text.family(name, .counter, help)
+    for (index, word) in words.enumerated() { text.sample([(label, word)], total(index)) }
+  }
+}

@@ -1,0 +1,96 @@
+public import HTTP
+
+/// Counts answered requests by route, method and status, and by route how long they took.
+///
+/// Every request passes here, so it costs three additions to memory of the loop's own and no lock.
+public final class RequestCounters: Sendable {
+  /// How many routes can be told apart.
+  public static let mostRoutes = 32
+  private static let methods = 10
+  private static let statuses = 24
+  /// A route's buckets, and after them the sum.
+  private static let places = 20
+
+  private final class Lane: Sendable {
+    let answers = Cells<7680>()
+    let durations = Cells<640>()
+  }
+
+  private let routes: [String]
+  private let lanes: [Lane]
+
+  /// Makes counters that all stand at 0.
+  /// - Parameters:
+  ///   - routes: The words for the routes by their numbers; the first stands for every number that has none.
+  ///   - lanes: How many loops count.
+  public init(routes: [String], lanes: Int) {
+    precondition((1...Self.mostRoutes).contains(routes.count), "at most \(Self.mostRoutes) routes")
+    precondition(DurationBuckets.count < Self.places && StatusCodes.words.count <= Self.statuses)
+    precondition(lanes > 0)
+    self.routes = routes
+    self.lanes = (0..<lanes).map { _ in Lane() }
+  }
+
+  /// Counts one answer.
+  /// - Parameters:
+  ///   - route: The route's number.
+  ///   - nanoseconds: How long it took; nil where that means nothing.
+  ///   - lane: The loop it was given on.
+  @inline(__always)
+  public func count(route: UInt8, method: Method, status: Int, nanoseconds: Int64?, lane: Int) {
+    let lane = lanes[lane % lanes.count]
+    let route = Int(route) < routes.count ? Int(route) : 0
+    lane.answers.add(
+      1, at: (route * Self.methods + Self.index(of: method)) * Self.statuses + StatusCodes.index(of: status))
+    guard let nanoseconds else { return }
+    lane.durations.add(1, at: route * Self.places + DurationBuckets.index(of: nanoseconds))
+    lane.durations.add(Int(nanoseconds), at: route * Self.places + Self.places - 1)
+  }
+
+  @inline(__always) private static func index(of method: Method) -> Int {
+    switch method {
+    case .other: 0
+    case .get: 1
+    case .head: 2
+    case .post: 3
+    case .put: 4
+    case .delete: 5
+    case .options: 6
+    case .trace: 7
+    case .connect: 8
+    case .patch: 9
+    }
+  }
+
+  private static let methodWords = [
+    "other", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH",
+  ]
+
+  /// Writes the family of answers: those series that ever counted anything.
+  public func appendAnswers(_ name: String, _ help: String, to text: inout MetricsText) {
+    text.family(name, .counter, help)
+    let answers = lanes.map(\.answers)
+    for (route, word) in routes.enumerated() {
+      for method in 0..<Self.methods {
+        for (status, code) in StatusCodes.words.enumerated() {
+          let count = answers.total(at: (route * Self.methods + method) * Self.statuses + status)
+          guard count > 0 else { continue }
+          text.sample([("route", word), ("method", Self.methodWords[method]), ("status", code)], count)
+        }
+      }
+    }
+  }
+
+  /// Writes the family of durations, for routes that were ever asked for.
+  public func appendDurations(_ name: String, _ help: String, to text: inout MetricsText) {
+    text.family(name, .histogram, help)
+    let durations = lanes.map(\.durations)
+    for (route, word) in routes.enumerated() {
+      let start = route * Self.places
+      let counts = (0..<DurationBuckets.count).map { durations.total(at: start + $0) }
+      guard counts.contains(where: { $0 > 0 }) else { continue }
+      text.histogram(
+        [("route", word)], counts: counts, nanoseconds: durations.total(at: start + Self.places - 1))
+    }
+  }
+}

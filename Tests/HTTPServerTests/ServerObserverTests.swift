@@ -1,0 +1,242 @@
+import HTTP
+import Platform
+import Synchronization
+import Testing
+
+@testable import HTTPServer
+
+/// Keeps everything it is told.
+private final class Notebook: ServerObserver {
+  struct Entry: Equatable {
+    var method: Method
+    var route: UInt8
+    var status: Int
+    var hasDuration: Bool
+  }
+
+  private struct State {
+    var answers: [Entry] = []
+    var opened = 0
+    var closed = 0
+  }
+
+  private let state = Mutex(State())
+
+  var answers: [Entry] { state.withLock { $0.answers } }
+  var opened: Int { state.withLock { $0.opened } }
+  var closed: Int { state.withLock { $0.closed } }
+
+  func connectionOpened(loop: Int) { state.withLock { $0.opened += 1 } }
+  func connectionClosed(loop: Int) { state.withLock { $0.closed += 1 } }
+  func answered(_ answer: AnswerReport, loop: Int) {
+    state.withLock {
+      $0.answers.append(
+        Entry(
+          method: answer.method, route: answer.route, status: answer.status,
+          hasDuration: answer.nanoseconds.map { $0 >= 0 } ?? false))
+    }
+  }
+
+  /// Waits until something holds, for as long as the slowest machine may need.
+  func waits(until condition: (Notebook) -> Bool) async -> Bool {
+    for _ in 0..<2_000 {
+      if condition(self) { return true }
+      try? await Task.sleep(for: .milliseconds(5))
+    }
+    return false
+  }
+}
+
+/// A server whose handler names routes and keeps what was refused.
+private final class Labelled: RequestHandler {
+  struct Refusal: Equatable {
+    var failure: RequestFailure
+    var target: String?
+    var hasFields: Bool
+    var isFromLoopback: Bool
+  }
+
+  let inner = TestHandler()
+  let refusals = Mutex<[Refusal]>([])
+
+  func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
+    exchange.route = 7
+    inner.handle(request, &exchange)
+  }
+
+  func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
+    refusals.withLock {
+      $0.append(
+        Refusal(
+          failure: failure, target: request.request.map { "\($0.method.rawValue) \($0.string($0.path))" },
+          hasFields: request.hasFields, isFromLoopback: request.peer.address == IPAddress("127.0.0.1")))
+    }
+    if request.route == 0 { request.route = 9 }
+    return inner.refusal(failure, of: &request)
+  }
+}
+
+@Suite struct ServerObserverTests {
+  private let notebook = Notebook()
+  private let handler = Labelled()
+
+  private func run(
+    limits: ServerLimits = ServerLimits(), _ body: (SocketAddress) async throws -> Void
+  ) async throws {
+    let loops = try EventLoopGroup(count: 1)
+    let server = Server(
+      .address(SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0)), limits: limits, loops: loops,
+      handler: handler, observer: notebook)
+    let address = try server.start()
+    try await body(address)
+    await server.shutdown(within: .seconds(1))
+    loops.shutdown()
+  }
+
+  @Test func `every answer is told once, with what the handler said of it`() async throws {
+    try await run { address in
+      let client = try Client(address)
+      try client.send(
+        "GET /a HTTP/1.1\r\nHost: a\r\n\r\nHEAD /large HTTP/1.1\r\nHost: a\r\n\r\nPOST /twice HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
+      )
+      _ = try client.answer()
+      _ = try client.answer(toHead: true)
+      _ = try client.answer()
+      try client.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
+      await handler.inner.nextResponder().respond(Response(status: .accepted))
+      _ = try client.answer()
+      // An answer that must not be written counts as what is written instead.
+      try client.send("GET /split HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(try client.answer().status == 500)
+    }
+    #expect(
+      notebook.answers == [
+        .init(method: .get, route: 7, status: 200, hasDuration: true),
+        .init(method: .head, route: 7, status: 200, hasDuration: true),
+        .init(method: .post, route: 7, status: 200, hasDuration: true),
+        .init(method: .get, route: 7, status: 202, hasDuration: true),
+        .init(method: .get, route: 7, status: 500, hasDuration: true),
+      ])
+  }
+
+  @Test func `a handler that forgets its answer is told under its own route`() async throws {
+    try await run { address in
+      for path in ["/nothing", "/drop"] {
+        let client = try Client(address)
+        try client.send("DELETE \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(try client.answer().status == 500)
+      }
+    }
+    #expect(notebook.answers.count == 2)
+    #expect(
+      notebook.answers.allSatisfy { $0 == .init(method: .delete, route: 7, status: 500, hasDuration: true) })
+  }
+
+  @Test func `what the server refuses is told without a duration`() async throws {
+    var limits = ServerLimits(contentBytes: 10)
+    limits.message.headerBytes = 200
+    try await run(limits: limits) { address in
+      for text in [
+        "not HTTP\r\n\r\n",
+        "POST /p?q HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n",
+        "PUT /p HTTP/1.1\r\nHost: a\r\nBad Field: x\r\n\r\n",
+        "GET /\(String(repeating: "p", count: 300)) HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /f HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 300))\r\n\r\n",
+      ] {
+        let client = try Client(address)
+        try client.send(text)
+        _ = try client.answer()
+      }
+    }
+    #expect(
+      notebook.answers == [
+        .init(method: .other, route: 9, status: 400, hasDuration: false),
+        .init(method: .post, route: 9, status: 413, hasDuration: false),
+        .init(method: .put, route: 9, status: 400, hasDuration: false),
+        .init(method: .other, route: 9, status: 414, hasDuration: false),
+        .init(method: .get, route: 9, status: 431, hasDuration: false),
+      ])
+    #expect(
+      handler.refusals.withLock { $0 } == [
+        .init(failure: .malformed, target: nil, hasFields: false, isFromLoopback: true),
+        .init(failure: .contentTooLarge, target: "POST /p", hasFields: true, isFromLoopback: true),
+        .init(failure: .malformed, target: "PUT /p", hasFields: false, isFromLoopback: true),
+        .init(failure: .targetTooLong, target: nil, hasFields: false, isFromLoopback: true),
+        .init(failure: .fieldsTooLarge, target: "GET /f", hasFields: false, isFromLoopback: true),
+      ])
+  }
+
+  @Test func `a refused request is known by its request line, however it came`() async throws {
+    try await run { address in
+      for cut in ["POST /cut HTTP/1.1\r\n", "POST /cut HTTP/1.1\r\nHost", "POST /cut HTTP/1.1\r\nHost: a\r"] {
+        let client = try Client(address)
+        try client.send(cut)
+        // The rest comes in a segment of its own, and is wrong.
+        try await Task.sleep(for: .milliseconds(20))
+        try client.send("\n \r\n\r\n")
+        #expect(try client.answer().status == 400)
+      }
+      // Ends in the middle: of the content, of the fields, of the request line.
+      for (text, hasAnswer) in [
+        ("POST /content HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc", true),
+        ("POST /fields HTTP/1.1\r\nHost: a", true), ("POST /li", true),
+      ] {
+        let client = try Client(address)
+        try client.send(text)
+        client.finish()
+        if hasAnswer { #expect(try client.answer().status == 400) }
+      }
+    }
+    #expect(
+      handler.refusals.withLock { $0 }.map(\.target) == [
+        "POST /cut", "POST /cut", "POST /cut", "POST /content", "POST /fields", nil,
+      ])
+    #expect(handler.refusals.withLock { $0 }.map(\.hasFields) == [false, false, false, true, false, false])
+  }
+
+  @Test func `an answer whose client is gone is told, too`() async throws {
+    try await run { address in
+      let client = try Client(address)
+      try client.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
+      let responder = await handler.inner.nextResponder()
+      client.resetOnClose()
+      _ = consume client
+      #expect(await notebook.waits { $0.closed == 1 })
+      responder.respond(Response(status: .created))
+      #expect(await notebook.waits { !$0.answers.isEmpty })
+    }
+    #expect(notebook.answers == [.init(method: .get, route: 7, status: 201, hasDuration: true)])
+  }
+
+  @Test func `connections are told when they come and when they go, but not those there is no room for`()
+    async throws
+  {
+    try await run(limits: ServerLimits(connections: 1)) { address in
+      let first = try Client(address)
+      try first.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+      _ = try first.answer()
+      #expect(notebook.opened == 1 && notebook.closed == 0)
+      let second = try Client(address)
+      #expect(try second.answer().status == 503)
+      #expect(notebook.opened == 1)
+      try first.send("GET /close HTTP/1.1\r\nHost: a\r\n\r\n")
+      _ = try first.answer()
+    }
+    #expect(notebook.opened == 1 && notebook.closed == 1)
+    #expect(notebook.answers.contains(.init(method: .other, route: 9, status: 503, hasDuration: false)))
+  }
+
+  @Test func `octets between requests are refused under an id of their own`() async throws {
+    try await run { address in
+      let client = try Client(address)
+      try client.send("GET /a HTTP/1.1\r\nHost: a\r\nX-Request-Id: the-first\r\n\r\n")
+      #expect(try client.answer().fields["x-request-id"] == "the-first")
+      // Neither an empty line nor a request; what is still there of the request before is not this one's.
+      try client.send("\rx")
+      let refusal = try client.answer()
+      #expect(refusal.status == 400)
+      #expect(refusal.fields["x-request-id"] != "the-first")
+    }
+    #expect(handler.refusals.withLock { $0.map(\.target) } == [nil])
+  }
+}

@@ -42,6 +42,7 @@ struct ServeCommand: ParsableCommand {
   func run() throws {
     ProcessSetup.openStandardDescriptors()
     let inherited = try InheritedSocket.descriptor(ProcessInfo.processInfo.environment)
+    let supervisor = try Supervisor(ProcessInfo.processInfo.environment)
     // Before any thread is made, so that every one inherits it.
     let signals = SignalWatch(takingHangUp: true)
     ProcessSetup.ignoreBrokenPipes()
@@ -81,9 +82,14 @@ struct ServeCommand: ParsableCommand {
       _ = StandardOutput.write(Array("callgate: listening on http://\(address)\n".utf8))
       service.startLog()
       signals.onHangUp {
-        Task { await service.reload(because: "SIGHUP") }
+        Task {
+          supervisor.tell(.reloading)
+          await service.reload(because: "SIGHUP")
+          supervisor.tell(.ready)
+        }
       }
-      wait(for: signals, toEnd: service, and: talkdesk)
+      supervisor.tell(.ready)
+      wait(for: signals, toEnd: service, and: talkdesk, telling: supervisor)
     } catch let error as Service.StartError {
       guard error.configurationProblems.isEmpty else {
         for problem in error.configurationProblems { Output.message(problem) }
@@ -110,8 +116,12 @@ struct ServeCommand: ParsableCommand {
     }
   }
 
-  private func wait(for signals: SignalWatch, toEnd service: Service, and talkdesk: LocalTalkdesk?) {
+  private func wait(
+    for signals: SignalWatch, toEnd service: Service, and talkdesk: LocalTalkdesk?,
+    telling supervisor: Supervisor
+  ) {
     signals.waitForEnd()
+    supervisor.tell(.stopping)
     // Whoever insists at a terminal gets it; further SIGTERMs change nothing.
     signals.onSecondInterrupt { _exit(130) }
     Blocker.run {

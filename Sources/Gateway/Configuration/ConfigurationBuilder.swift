@@ -104,7 +104,7 @@ struct ConfigurationBuilder {
       return nil
     }
     guard var content = file(path, at: place, name: name, limit: Self.maximumSecretBytes) else { return nil }
-    if content.mode & 0o077 != 0 {
+    if content.isOpen {
       problems.note(
         place, "\(quoted(path: path)) can be read by others (mode \(Self.octal(content.mode))); chmod 600 it")
     }

@@ -8,15 +8,24 @@ public struct ConfigurationFiles: Sendable {
     public var bytes: [UInt8]
     /// Its permission bits, as in `chmod`.
     public var mode: UInt32
+    /// Whether it belongs to root.
+    public var isRootOwned: Bool
     /// By what a change of it is told.
     public var stamp: FileStamp
 
     /// Gathers a file's content.
-    public init(bytes: [UInt8], mode: UInt32 = 0o600, stamp: FileStamp = .missing) {
+    public init(
+      bytes: [UInt8], mode: UInt32 = 0o600, isRootOwned: Bool = false, stamp: FileStamp = .missing
+    ) {
       self.bytes = bytes
       self.mode = mode
+      self.isRootOwned = isRootOwned
       self.stamp = stamp
     }
+
+    /// Whether more may read it than its purpose needs. Root's file may be readable for the group: so PostgreSQL takes it,
+    /// and so Kubernetes hands a Secret to a pod.
+    public var isOpen: Bool { mode & (isRootOwned ? 0o037 : 0o077) != 0 }
   }
 
   /// Why a file was not read.
@@ -66,7 +75,8 @@ public struct ConfigurationFiles: Sendable {
       bytes += buffer[..<count]
       guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
     }
-    return Content(bytes: bytes, mode: status.st_mode & 0o7777, stamp: FileStamp(status))
+    return Content(
+      bytes: bytes, mode: status.st_mode & 0o7777, isRootOwned: status.st_uid == 0, stamp: FileStamp(status))
   }
 
   private static func failure(_ code: Int32) -> Failure {

@@ -37,7 +37,8 @@ public enum ConfigurationReference {
     - An empty variable counts as unset. An unknown variable beginning `TD_` or `CALLGATE_` is noted; an unknown key in
       the file is refused.
     - Every secret variable `X` exists as `X_FILE` too, the path of a file that holds it; to set both is an error. A
-      final newline in the file is dropped. A file that others can read is noted. Secrets are never written in the YAML
+      final newline in the file is dropped. A file that others can read is noted; root's may be readable for its
+      group. Secrets are never written in the YAML
       file itself, except a password inside `store.url`.
     - Paths are relative to the working directory.
     - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are whole numbers of bytes. Digests are SHA-256 in

@@ -61,8 +61,10 @@ enum Fixture {
     return result
   }
 
-  static func content(_ text: String, mode: UInt32 = 0o600) -> ConfigurationFiles.Content {
-    ConfigurationFiles.Content(bytes: Array(text.utf8), mode: mode)
+  static func content(
+    _ text: String, mode: UInt32 = 0o600, isRootOwned: Bool = false
+  ) -> ConfigurationFiles.Content {
+    ConfigurationFiles.Content(bytes: Array(text.utf8), mode: mode, isRootOwned: isRootOwned)
   }
 
   static func reader(_ files: [String: ConfigurationFiles.Content]) -> ConfigurationFiles {

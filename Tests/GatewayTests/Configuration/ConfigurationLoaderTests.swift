@@ -255,6 +255,18 @@ import Testing
       ])
   }
 
+  @Test(arguments: [
+    (0o440, true, false), (0o640, true, false), (0o600, false, false), (0o400, true, false),
+    (0o644, true, true), (0o660, true, true), (0o440, false, true), (0o604, false, true),
+  ])
+  func `root's file may be readable for its group alone`(mode: Int, isRootOwned: Bool, isOpen: Bool) throws {
+    let file = Fixture.content(Fixture.key, mode: UInt32(mode), isRootOwned: isRootOwned)
+    let loaded = try Fixture.load(
+      environment: Fixture.changed(["TD_PRIVATE_KEY": nil, "TD_PRIVATE_KEY_FILE": "/key"]),
+      files: ["/key": file])
+    #expect(loaded.notices.isEmpty == !isOpen)
+  }
+
   @Test func `TD_PHONE_NUMBER is the first of the numbers`() throws {
     let yaml = "callbacks: { talkdesk_phone_numbers: [\"+18500000001\", \"+18500000002\"] }"
     let environment = Fixture.changed(["TD_PHONE_NUMBER": "+18500000002"])

@@ -1,0 +1,25 @@
+import Platform
+
+/// Whoever started the server and wants to know how it does: systemd, or nobody.
+struct Supervisor: Sendable {
+  private let manager: ServiceManager?
+
+  /// Whoever the environment names.
+  init(_ environment: [String: String]) throws {
+    do throws(SystemError) {
+      manager = try ServiceManager(environment: environment)
+    } catch {
+      Output.message("callgate: NOTIFY_SOCKET: names no Unix socket; unset it where nobody waits to be told")
+      throw ExitStatus.configuration.exit
+    }
+  }
+
+  /// Tells it; where that fails it is said on stderr, and serving goes on.
+  func tell(_ news: ServiceManager.News) {
+    do throws(SystemError) {
+      try manager?.tell(news)
+    } catch {
+      Output.message("callgate: NOTIFY_SOCKET: \(error)")
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import JSON
+import Testing
+
+@testable import Gateway
+
+/// app.json says what the declarations say, and what it fills in starts a server.
+@Suite struct HerokuManifestTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  @Test func `app.json is what callgate reference --heroku prints`() throws {
+    let document = try String(contentsOf: Self.root.appending(path: "app.json"), encoding: .utf8)
+    #expect(document == HerokuManifest.document)
+  }
+
+  @Test func `every variable is asked for or has a reason not to be`() {
+    let asked = HerokuManifest.questions.compactMap(\.setting.variable)
+    #expect(Set(asked).count == asked.count)
+    let all = Set(ConfigurationReference.settings.compactMap(\.variable))
+    #expect(all.subtracting(asked) == Set(HerokuManifest.unasked.keys))
+    #expect(Set(asked).isDisjoint(with: HerokuManifest.unasked.keys))
+  }
+
+  @Test func `no value is filled in where one is generated or must be given`() {
+    for question in HerokuManifest.questions {
+      #expect([question.value != nil, question.isGenerated, question.isRequired].count(where: \.self) <= 1)
+      #expect(!question.setting.isRedacted || question.value == nil, "\(question.setting.name)")
+    }
+  }
+
+  @Test func `what the form sends starts a server`() throws {
+    var environment = ["DYNO": "web.1", "PORT": "5000", "DATABASE_URL": "postgres://h/d"]
+    for question in HerokuManifest.questions {
+      let name = try #require(question.setting.variable)
+      if let value = question.value {
+        environment[name] = value
+      } else if question.isGenerated {
+        environment[name] = String(repeating: "0123456789abcdef", count: 4)
+      } else if question.isRequired {
+        environment[name] = name == "TD_PRIVATE_KEY" ? Fixture.key : question.setting.example
+      } else {
+        // Heroku sends what was left empty as an empty variable.
+        environment[name] = ""
+      }
+    }
+    let loaded = try Fixture.load(environment: environment)
+    #expect(
+      loaded.notices.map(\.description) == [
+        "CALLGATE_CONFIG_TEXT, TD_PHONE_NUMBER: set but empty; an empty variable counts as unset"
+      ])
+    #expect(loaded.configuration.listen.forwardedHops == 1)
+    #expect(loaded.configuration.callers.map(\.id) == ["default"])
+  }
+
+  @Test func `draining ends before Heroku kills`() throws {
+    let delay = try #require(
+      HerokuManifest.questions.first { $0.setting.variable == "CALLGATE_DRAIN_DELAY" }?.value)
+    let limits = try Fixture.load(environment: Fixture.changed(["CALLGATE_DRAIN_DELAY": delay])).configuration
+      .limits
+    #expect(limits.drainDelay + limits.drainTimeout < .seconds(30))
+  }
+}

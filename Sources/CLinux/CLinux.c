@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <sched.h>
 
@@ -55,4 +56,15 @@ int callgate_protect_memory(void) {
   const struct rlimit none = {0, 0};
   if (setrlimit(RLIMIT_CORE, &none) != 0) return -1;
   return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+int callgate_lock_byte(int fd, long long offset) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
+  return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+int callgate_is_byte_locked(int fd, long long offset) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
+  if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return -1;
+  return lock.l_type == F_UNLCK ? 0 : 1;
 }

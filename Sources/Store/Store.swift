@@ -1,10 +1,10 @@
-// What outlives a request, behind one protocol: allowances and the kill switch.
+// What outlives a request, behind one protocol: allowances, the kill switch and callbacks.
 
 public import Gate
 
 /// Where state is kept. Every function may be called from anywhere, fails within seconds where it fails, and works
 /// again by itself when what it needs is back.
-public protocol Store: Sendable {
+public protocol Store: CallbackStore {
   /// Who else may write to it.
   var sharing: StoreSharing { get }
 
@@ -38,7 +38,8 @@ public protocol Store: Sendable {
   /// Ends the stop of exactly this target, for these actions.
   func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError)
 
-  /// Forgets states that say no more than none.
+  /// Forgets allowances' states that say no more than none, and callbacks' keys, places and records whose time is over;
+  /// nothing of a pending one.
   ///
   /// - Returns: how many were forgotten.
   @discardableResult func purge(at now: Instant) async throws(StoreError) -> Int

@@ -17,6 +17,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case incompatible
     /// The user, password or permission is refused, or the database does not exist.
     case refused
+    /// It cannot keep this, and nothing is wrong with it otherwise: a character its encoding has not, for instance.
+    case rejected
     /// The address of the store is no address.
     case misconfigured
   }

@@ -3,8 +3,8 @@
 internal import Gate
 public import Platform
 
-/// Keeps the kill switch fresh, gives unused leases back and forgets what is over. Failures are nobody's to catch
-/// here: the board and the next request show them.
+/// Recovers callbacks whose process is gone, keeps the kill switch fresh, gives unused leases back and forgets what is
+/// over. Failures are nobody's to catch here: the board and the next request show them.
 public struct Upkeep: Sendable {
   private let store: any Store
   private let ledger: AllowanceLedger
@@ -19,26 +19,36 @@ public struct Upkeep: Sendable {
     self.clock = clock
   }
 
-  /// Works until its task is cancelled: the kill switch each second, leases every two, purging every minute.
+  /// Works until its task is cancelled: callbacks and the kill switch each second, leases every two, forgetting every
+  /// minute. That may take long after a busy day, so it is done beside the rest, by which others know that we live.
   public func run() async {
-    var turn = 0
-    while !Task.isCancelled {
-      await once(turn: turn)
-      turn += 1
-      do { try await clock.sleep(until: clock.now + .seconds(1)) } catch { return }
+    await withDiscardingTaskGroup { group in
+      var turn = 0
+      while !Task.isCancelled {
+        if turn % 60 == 30 { group.addTask { await purge() } }
+        await once(turn: turn)
+        turn += 1
+        do { try await clock.sleep(until: clock.now + .seconds(1)) } catch { return }
+      }
     }
   }
 
-  /// One turn.
-  func once(turn: Int) async {
+  private var now: Instant {
     let time = clock.unixTime
-    let now = Instant(seconds: time.seconds, nanoseconds: time.nanoseconds)
+    return Instant(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
+
+  /// One turn.
+  private func once(turn: Int) async {
+    // What is not recovered now is recovered a second later.
+    do throws(StoreError) { try await store.recoverCallbacks(at: now) } catch {}
     // The board keeps the failure and what it showed.
     do throws(StoreError) { try await board.refresh() } catch {}
     if turn % 2 == 1 { await ledger.sweep(at: now) }
-    if turn % 60 == 30 {
-      // What is not forgotten now is forgotten a minute later.
-      do throws(StoreError) { _ = try await store.purge(at: now) } catch {}
-    }
+  }
+
+  private func purge() async {
+    // What is not forgotten now is forgotten a minute later.
+    do throws(StoreError) { try await store.purge(at: now) } catch {}
   }
 }

@@ -34,3 +34,10 @@ int callgate_ignore_sigpipe(void);
 
 /// Fixes the size from which blocks of memory are mapped, and unmapped when freed (mallopt(3)). 0, or -1 when refused.
 int callgate_set_mmap_threshold(int bytes);
+
+/// fcntl(2), F_OFD_SETLK: takes a write lock on one byte, which belongs to the open file description and not to the
+/// process: closing another descriptor of the same file does not end it. 0, or -1: EAGAIN when another one has it.
+int callgate_lock_byte(int fd, long long offset);
+
+/// fcntl(2), F_OFD_GETLK: 1 when another open file description has a lock on a byte, 0 when none has, -1 for an error.
+int callgate_is_byte_locked(int fd, long long offset);

@@ -174,6 +174,13 @@ public final class Service: Sendable {
   public func prepare() async throws(StartError) {
     do throws(StoreError) {
       try await store.migrate()
+      // Before anyone asks: what a process left that ended in the middle of it is known for what it is.
+      let abandoned = try await store.recoverCallbacks(at: Instant(clock.unixTime))
+      if abandoned > 0 {
+        log.write(
+          .warning, "callbacks were left without an outcome: they are unknown and are not sent again",
+          ["callbacks": String(abandoned)])
+      }
       // What was stopped before a restart is stopped after it.
       try await parts.stops.refresh()
     } catch {

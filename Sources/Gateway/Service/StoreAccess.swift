@@ -13,7 +13,7 @@ public struct StoreFailure: Error, Sendable, CustomStringConvertible {
   init(_ error: StoreError) {
     switch error.kind {
     case .unavailable, .full: isTemporary = true
-    case .damaged, .readOnly, .incompatible, .refused, .misconfigured: isTemporary = false
+    case .damaged, .readOnly, .incompatible, .refused, .rejected, .misconfigured: isTemporary = false
     }
     description = "\(error)"
   }

@@ -139,8 +139,8 @@ struct CallbackBook: Sendable {
     return settled.record
   }
 
-  mutating func withdraw(_ id: CallbackID) {
-    guard let row = rows[id], row.record.status == .pending else { return }
+  mutating func withdraw(_ id: CallbackID) -> Bool {
+    guard let row = rows[id], row.record.status == .pending else { return false }
     rows[id] = nil
     changes.rows.insert(id)
     if let name = row.key, keys[name]?.callback == id {
@@ -148,6 +148,7 @@ struct CallbackBook: Sendable {
       changes.keys.insert(name)
     }
     freePlace(of: row)
+    return true
   }
 
   private mutating func freePlace(of row: Row) {

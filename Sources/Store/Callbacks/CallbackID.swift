@@ -19,8 +19,8 @@ public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConverti
     id = StoreID(high: high, low: low)
   }
 
-  /// Reads the 36 characters that `description` gives; nil for anything else, so that what a client sends can only
-  /// be an id or nothing.
+  /// Reads the 36 characters that `description` gives, in either case (RFC 9562 §4); nil for anything else, so that
+  /// what a client sends can only be an id or nothing.
   public init?(_ description: String) {
     let octets = Array(description.utf8)
     guard octets.count == 36, [8, 13, 18, 23].allSatisfy({ octets[$0] == UInt8(ascii: "-") }),

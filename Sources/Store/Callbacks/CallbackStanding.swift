@@ -19,6 +19,12 @@ public struct CallbackStanding: Hashable, Sendable {
   public let key: KeyStanding
   /// A callback of the same caller to the same number that is not over, if there is one: to be judged after them.
   public let duplicate: CallbackID?
+
+  /// A standing.
+  public init(key: KeyStanding, duplicate: CallbackID?) {
+    self.key = key
+    self.duplicate = duplicate
+  }
 }
 
 /// What came of beginning.

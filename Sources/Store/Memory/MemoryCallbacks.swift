@@ -38,14 +38,31 @@ struct MemoryCallbacks: Sendable {
   }
 
   mutating func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
-    defer { book.written() }
+    defer {
+      book.written()
+      forgetIdle()
+    }
     return book.settle(id, settlement)
   }
 
   mutating func withdraw(_ id: CallbackID) {
-    book.withdraw(id)
+    _ = book.withdraw(id)
     book.written()
+    forgetIdle()
   }
+
+  /// Drops what waits to be forgotten and is gone already, before it is more than what is there: what is withdrawn
+  /// again and again must not fill the memory until its time.
+  private mutating func forgetIdle() {
+    guard expiring.count > 4096 + 2 * (book.keys.count + book.places.count + book.rows.count) else { return }
+    expiring = DueQueue()
+    for (name, key) in book.keys { expiring.add(.key(name), key.expires) }
+    for (name, place) in book.places { expiring.add(.place(name), place.expires) }
+    for (id, row) in book.rows { expiring.add(.row(id), row.expires) }
+  }
+
+  /// How many things wait to be forgotten.
+  var waiting: Int { expiring.count }
 
   mutating func recover(at now: Instant) -> Int {
     var count = 0

@@ -3,7 +3,7 @@
 public import Gate
 internal import Synchronization
 
-extension MemoryStore: CallbackStore {
+extension MemoryStore {
   public func standing(of intent: CallbackIntent, at now: Instant) -> CallbackStanding {
     callbacks.withLock { $0.standing(of: intent, at: now) }
   }

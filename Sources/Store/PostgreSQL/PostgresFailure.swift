@@ -31,6 +31,8 @@ struct PostgresFailure: Error {
       case "42P01", "42703", "42883": .incompatible
       case "3D000", "42501": .refused
       case let state? where state.hasPrefix("28"): .refused
+      // 22: data exceptions. 23: violated constraints.
+      case let state? where state.hasPrefix("22") || state.hasPrefix("23"): .rejected
       case let state? where state.hasPrefix("XX"): .damaged
       default: .unavailable
       }

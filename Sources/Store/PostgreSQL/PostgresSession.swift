@@ -15,7 +15,12 @@ final class PostgresSession: StoreSession {
   private var backOff = BackOff()
   var closedUntil: (time: MonotonicTime, error: StoreError)?
 
-  init(_ address: PostgresAddress) { self.address = address }
+  let instance: PostgresInstance
+
+  init(_ address: PostgresAddress, _ instance: PostgresInstance) {
+    self.address = address
+    self.instance = instance
+  }
 
   func close() { connection = nil }
 
@@ -23,25 +28,21 @@ final class PostgresSession: StoreSession {
 
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
     try use { connection throws(PostgresFailure) in
-      let maker = try self.maker(connection)
-      let named = jobs.map { job in (job: job, ids: job.keys.map { maker.id(of: $0) }) }
-      let all = Set(named.flatMap(\.ids)).sorted()
-      var working = WorkingSet()
-      if !all.isEmpty {
-        let found = try connection.run(
-          [.plain("BEGIN"), .prepared(PostgresStatements.lock, [Self.array(all.map(\.hex))])],
-          within: Self.span)
-        for (id, state) in Self.states(found[1]) { working.add(id, state) }
-      }
-      for (job, ids) in named { working.run(job, ids) }
-      guard !all.isEmpty else { return }
-      guard !working.writes.isEmpty else {
+      var working = WorkingSet(jobs, ids: try self.maker(connection))
+      guard !working.isEmpty else { return working.run(instance: self.instance.number) }
+      // Who begins something is known to be alive before that is there.
+      if !working.begins.isEmpty { try self.live(connection) }
+      try self.lock(&working, connection)
+      working.run(instance: self.instance.number)
+      guard working.isChanged else {
         _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
         return
       }
-      _ = try connection.run(
-        [.prepared(PostgresStatements.put, Self.parameters(working.writes)), .plain("COMMIT")],
-        within: Self.span)
+      var commands = PostgresCallbacks.commands(for: working.book)
+      if !working.writes.isEmpty {
+        commands.append(.prepared(PostgresStatements.put, Self.parameters(working.writes)))
+      }
+      _ = try connection.run(commands + [.plain("COMMIT")], within: Self.span)
     }
   }
 
@@ -51,7 +52,7 @@ final class PostgresSession: StoreSession {
       let maker = try self.maker(connection)
       let ids = keys.map { maker.id(of: $0) }
       let found = try connection.run(
-        [.prepared(PostgresStatements.read, [Self.array(ids.map(\.hex))])], within: Self.span)
+        [.prepared(PostgresStatements.read, [PostgresText.array(ids.map(\.hex))])], within: Self.span)
       let kept = Dictionary(Self.states(found[0]), uniquingKeysWith: { first, _ in first })
       states = ids.map { kept[$0] ?? nil }
     }
@@ -68,7 +69,7 @@ final class PostgresSession: StoreSession {
   }
 
   /// Rows of id, mark and count; a row without a mark was made to be locked, or is to be forgotten.
-  private static func states(_ found: PostgresRows) -> [(StoreID, AllowanceState?)] {
+  static func states(_ found: PostgresRows) -> [(StoreID, AllowanceState?)] {
     found.rows.compactMap { row in
       guard let id = row[0].flatMap({ StoreID(hex: $0) }) else { return nil }
       guard let mark = row[1].flatMap({ Int64($0) }), let used = row[2].flatMap({ Int64($0) }) else {
@@ -98,11 +99,8 @@ final class PostgresSession: StoreSession {
       }
       ids.append(id.hex)
     }
-    return [array(ids), array(marks), array(used), array(expiries)]
+    return [ids, marks, used, expiries].map { PostgresText.array($0) }
   }
-
-  /// An array in PostgreSQL's text form; for digits only, which need no quotes.
-  private static func array(_ elements: [String]) -> String { "{\(elements.joined(separator: ","))}" }
 
   // MARK: The connection
 

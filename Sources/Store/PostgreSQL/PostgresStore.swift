@@ -8,14 +8,17 @@ public import Gate
 /// its rows before it reads them, in one order, so instances are exact together and do not wait in circles. The times
 /// in it are the instances', not the server's: clocks that differ by a second shift limits by what a second is worth.
 public final class PostgresStore: Store {
-  private let sessions: SessionQueue<PostgresSession>
+  let sessions: SessionQueue<PostgresSession>
 
   /// A store in a database, which is connected to with the first use.
   ///
   /// - Parameter connections: how many connections it may have, 1 to 64.
   public init(_ address: PostgresAddress, connections: Int = 3) {
     precondition((1...64).contains(connections))
-    sessions = SessionQueue(label: "callgate.postgres", count: connections) { PostgresSession(address) }
+    let instance = PostgresInstance()
+    sessions = SessionQueue(label: "callgate.postgres", count: connections) {
+      PostgresSession(address, instance)
+    }
   }
 
   public var sharing: StoreSharing { .instances }
@@ -58,9 +61,15 @@ public final class PostgresStore: Store {
         try session.purge(at: now.seconds, most: 2000)
       }
       total += removed
-      if removed < 2000 { return total }
+      if removed < 2000 { return total + (try await purgeCallbacks(at: now)) }
     }
   }
 
-  public func close() async { await sessions.close() }
+  public func close() async {
+    // Where nobody hears it, ten seconds without a sign of life say the same.
+    do throws(StoreError) {
+      try await sessions.call { session throws(StoreError) in try session.leave() }
+    } catch {}
+    await sessions.close()
+  }
 }

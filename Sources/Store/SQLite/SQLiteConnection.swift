@@ -75,7 +75,8 @@ final class SQLiteConnection {
       case SQLITE_READONLY: .readOnly
       case SQLITE_FULL: .full
       case SQLITE_PERM, SQLITE_AUTH: .refused
-      case SQLITE_ERROR, SQLITE_CONSTRAINT: .incompatible
+      case SQLITE_CONSTRAINT, SQLITE_TOOBIG: .rejected
+      case SQLITE_ERROR: .incompatible
       default: .unavailable
       }
     return StoreError(kind, operation, words)

@@ -16,6 +16,7 @@ final class SQLiteSession: StoreSession {
     struct Statements {
       let ids: StoreIDMaker
       let read, put, remove: SQLiteStatement
+      let callbacks: SQLiteCallbacks
     }
 
     init(path: String) throws(StoreError) {
@@ -46,13 +47,16 @@ final class SQLiteSession: StoreSession {
           INSERT INTO callgate_allowance (id, mark, used, expires) VALUES (?, ?, ?, ?)
           ON CONFLICT (id) DO UPDATE SET mark = excluded.mark, used = excluded.used, expires = excluded.expires
           """),
-        remove: try SQLiteStatement(connection, "DELETE FROM callgate_allowance WHERE id = ?"))
+        remove: try SQLiteStatement(connection, "DELETE FROM callgate_allowance WHERE id = ?"),
+        callbacks: try SQLiteCallbacks(connection))
       statements = made
       return made
     }
   }
 
-  private let path: String
+  let path: String
+  /// This open store, until it is closed; a connection may come and go meanwhile.
+  var instance = SQLiteInstance()
   let clock = SystemClock()
   private var open: Open?
   private var backOff = BackOff()
@@ -60,25 +64,28 @@ final class SQLiteSession: StoreSession {
 
   init(path: String) { self.path = path }
 
-  func close() { open = nil }
+  func close() {
+    open = nil
+    instance.end()
+  }
 
   // MARK: Transactions
 
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
     try transaction { open throws(StoreError) in
       let statements = try open.prepared()
-      var working = WorkingSet()
-      for job in jobs {
-        let ids = job.keys.map { statements.ids.id(of: $0) }
-        for id in ids where !working.knows(id) {
-          var state: AllowanceState?
-          try statements.read.run([.blob(id.bytes)]) {
-            state = AllowanceState(mark: $0.integer(0), count: $0.integer(1))
-          }
-          working.add(id, state)
+      var working = WorkingSet(jobs, ids: statements.ids)
+      // Who begins something is known to be alive before that is there.
+      if !working.begins.isEmpty, !instance.isAlive { try instance.stayAlive(path) }
+      for id in working.allowances {
+        var state: AllowanceState?
+        try statements.read.run([.blob(id.bytes)]) {
+          state = AllowanceState(mark: $0.integer(0), count: $0.integer(1))
         }
-        working.run(job, ids)
+        working.add(id, state)
       }
+      try statements.callbacks.read(&working)
+      working.run(instance: instance.number)
       for (id, write) in working.writes {
         switch write {
         case .keep: break
@@ -89,7 +96,8 @@ final class SQLiteSession: StoreSession {
         case .remove: try statements.remove.run([.blob(id.bytes)])
         }
       }
-      return !working.writes.isEmpty
+      try statements.callbacks.write(working.book)
+      return working.isChanged
     }
   }
 
@@ -161,7 +169,7 @@ final class SQLiteSession: StoreSession {
       closedUntil = nil
       backOff.succeeded()
     } catch {
-      if error.kind != .incompatible {
+      if error.kind != .incompatible, error.kind != .rejected {
         open = nil
         closedUntil = (clock.now + backOff.failed(), error)
       }

@@ -7,6 +7,12 @@ enum SQLiteValue {
   case integer(Int64)
   case text(String)
   case blob([UInt8])
+  case null
+
+  /// A value or NULL.
+  static func optional(_ text: String?) -> SQLiteValue { text.map { .text($0) } ?? .null }
+  static func optional(_ number: Int64?) -> SQLiteValue { number.map { .integer($0) } ?? .null }
+  static func optional(_ bytes: [UInt8]?) -> SQLiteValue { bytes.map { .blob($0) } ?? .null }
 }
 
 /// A statement: made by `sqlite3_prepare_v3`, ended by `sqlite3_finalize`, used on its connection's queue.
@@ -37,6 +43,7 @@ final class SQLiteStatement {
         code = callgate_sqlite_bind_text(handle, Int32(index + 1), text, Int32(text.utf8.count))
       case .blob(let bytes):
         code = callgate_sqlite_bind_blob(handle, Int32(index + 1), bytes, Int32(bytes.count))
+      case .null: code = sqlite3_bind_null(handle, Int32(index + 1))
       }
       guard code == SQLITE_OK else { throw connection.error("bind", code) }
     }
@@ -68,4 +75,17 @@ struct SQLiteRow {
     let count = Int(sqlite3_column_bytes(handle, column))
     return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
   }
+
+  /// A column as bytes; empty for NULL.
+  func blob(_ column: Int32) -> [UInt8] {
+    guard let start = sqlite3_column_blob(handle, column) else { return [] }
+    return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+  }
+
+  /// Whether a column has a value.
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+  func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+  func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+  func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
 }

@@ -7,7 +7,7 @@ public import Gate
 /// One queue owns the connection; updates that wait are committed together. Two processes may share the file and are
 /// both right, since each transaction takes the file's lock before it reads.
 public final class SQLiteStore: Store {
-  private let sessions: SessionQueue<SQLiteSession>
+  let sessions: SessionQueue<SQLiteSession>
 
   /// A store in a file, which is opened with the first use, and made, with mode 0600, if it is not there.
   public init(path: String) {
@@ -54,7 +54,7 @@ public final class SQLiteStore: Store {
         try session.purge(at: now.seconds, most: 2000)
       }
       total += removed
-      if removed < 2000 { return total }
+      if removed < 2000 { return total + (try await purgeCallbacks(at: now)) }
     }
   }
 

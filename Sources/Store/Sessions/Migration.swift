@@ -44,7 +44,68 @@ struct Migration: Sendable {
           PRIMARY KEY (scope, id, action)
         )
         """,
-      ])
+      ]),
+    // Callbacks. Times are nanoseconds since the epoch; the indexes that recovering needs hold only what is pending.
+    Migration(
+      sqlite: [
+        """
+        CREATE TABLE callgate_callback (
+          id BLOB PRIMARY KEY NOT NULL, caller TEXT NOT NULL, subject TEXT, app TEXT, contact TEXT NOT NULL,
+          created INTEGER NOT NULL, settled INTEGER, status TEXT NOT NULL, code TEXT, upstream_status INTEGER,
+          platform_tid TEXT, key BLOB, place BLOB, instance INTEGER NOT NULL, abandoned INTEGER NOT NULL,
+          expires INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        // With the status, though it is always the same: SQLite then answers from the index alone.
+        """
+        CREATE INDEX callgate_callback_pending ON callgate_callback (instance, abandoned, status)
+          WHERE status = 'pending'
+        """,
+        "CREATE INDEX callgate_callback_expires ON callgate_callback (expires)",
+        """
+        CREATE TABLE callgate_callback_key (
+          id BLOB PRIMARY KEY NOT NULL, callback BLOB NOT NULL, fingerprint BLOB NOT NULL, answer_status INTEGER,
+          answer BLOB, expires INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_callback_key_expires ON callgate_callback_key (expires)",
+        """
+        CREATE TABLE callgate_callback_place (
+          id BLOB PRIMARY KEY NOT NULL, callback BLOB NOT NULL, expires INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_callback_place_expires ON callgate_callback_place (expires)",
+      ],
+      postgres: [
+        """
+        CREATE TABLE callgate_callback (
+          id uuid PRIMARY KEY, caller text NOT NULL, subject text, app text, contact text NOT NULL,
+          created bigint NOT NULL, settled bigint, status text NOT NULL, code text, upstream_status integer,
+          platform_tid text, key uuid, place uuid, instance bigint NOT NULL, abandoned bigint NOT NULL,
+          expires bigint NOT NULL
+        )
+        """,
+        """
+        CREATE INDEX callgate_callback_pending ON callgate_callback (instance, abandoned) WHERE status = 'pending'
+        """,
+        "CREATE INDEX callgate_callback_expires ON callgate_callback (expires)",
+        // A row without a callback was made to be locked.
+        """
+        CREATE TABLE callgate_callback_key (
+          id uuid PRIMARY KEY, callback uuid, fingerprint uuid, answer_status integer, answer bytea,
+          expires bigint NOT NULL
+        )
+        """,
+        "CREATE INDEX callgate_callback_key_expires ON callgate_callback_key (expires)",
+        "CREATE TABLE callgate_callback_place (id uuid PRIMARY KEY, callback uuid, expires bigint NOT NULL)",
+        "CREATE INDEX callgate_callback_place_expires ON callgate_callback_place (expires)",
+        // Who is alive, by the server's clock.
+        """
+        CREATE TABLE callgate_instance (
+          id bigint PRIMARY KEY, since timestamptz NOT NULL, alive_until timestamptz NOT NULL
+        )
+        """,
+      ]),
   ]
 
   /// Why a store of some version cannot be used, for operators.

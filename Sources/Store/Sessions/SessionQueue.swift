@@ -92,18 +92,30 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   func update<R: Sendable>(
     _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<R>
   ) async throws(StoreError) -> R {
+    try await commit { said in
+      .allowances(keys) { states in
+        let update = body(states)
+        said(update.result)
+        return update.writes
+      }
+    }
+  }
+
+  /// Waits until some work is committed; gives what it said last.
+  ///
+  /// - Parameter work: makes the work of the function that it is to say its result to.
+  func commit<R: Sendable>(
+    _ work: (_ said: @escaping @Sendable (R) -> Void) -> UpdateJob.Work
+  ) async throws(StoreError) -> R {
     let result = await withUnsafeContinuation {
       (continuation: UnsafeContinuation<Result<R, StoreError>, Never>) in
-      let said = Slot<R>()
+      let slot = Slot<R>()
+      let work = work { result in slot.value.withLock { $0 = result } }
       submit(
         .update(
-          UpdateJob(keys: keys) { states in
-            let update = body(states)
-            said.value.withLock { $0 = update.result }
-            return update.writes
-          } finish: { error in
+          UpdateJob(work: work) { error in
             if let error { return continuation.resume(returning: .failure(error)) }
-            guard let result = said.value.withLock({ $0 }) else {
+            guard let result = slot.value.withLock({ $0 }) else {
               preconditionFailure("committed without running")
             }
             continuation.resume(returning: .success(result))
@@ -211,10 +223,22 @@ final class SessionQueue<Session: StoreSession>: Sendable {
         let jobs = entries.compactMap { entry -> UpdateJob? in
           if case .update(let job) = entry.work { job } else { nil }
         }
-        var failure: StoreError?
-        do throws(StoreError) { try session.updateAll(jobs) } catch { failure = error }
-        for job in jobs { job.finish(failure) }
+        Self.commit(jobs, session)
       }
+    }
+  }
+
+  /// Commits jobs together. Where one of them cannot be kept, each by itself: the others are not to suffer from it.
+  private static func commit(_ jobs: [UpdateJob], _ session: Session) {
+    do throws(StoreError) {
+      try session.updateAll(jobs)
+      for job in jobs { job.finish(nil) }
+    } catch {
+      guard error.kind == .rejected, jobs.count > 1 else {
+        for job in jobs { job.finish(error) }
+        return
+      }
+      for job in jobs { commit([job], session) }
     }
   }
 

@@ -52,6 +52,36 @@ private final class DistantStore: Store {
   }
 
   func purge(at now: Instant) async throws(StoreError) -> Int { 0 }
+
+  func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
+    try reach()
+    return memory.standing(of: intent, at: now)
+  }
+
+  func begin(_ intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackBeginning {
+    try reach()
+    return memory.begin(intent, at: now)
+  }
+
+  func settle(_ id: CallbackID, _ settlement: CallbackSettlement) throws(StoreError) -> StoredCallback? {
+    try reach()
+    return memory.settle(id, settlement)
+  }
+
+  func withdraw(_ id: CallbackID) throws(StoreError) {
+    try reach()
+    memory.withdraw(id)
+  }
+
+  func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
+    try reach()
+    return memory.callback(id, of: callerID)
+  }
+
+  func recoverCallbacks(at now: Instant) throws(StoreError) -> Int {
+    try reach()
+    return memory.recoverCallbacks(at: now)
+  }
 }
 
 @Suite struct DeciderTests {

@@ -64,4 +64,34 @@ final class ScriptedStore: Store {
   }
 
   func purge(at now: Instant) throws(StoreError) -> Int { memory.purge(at: now) }
+
+  func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
+    try check()
+    return memory.standing(of: intent, at: now)
+  }
+
+  func begin(_ intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackBeginning {
+    try check()
+    return memory.begin(intent, at: now)
+  }
+
+  func settle(_ id: CallbackID, _ settlement: CallbackSettlement) throws(StoreError) -> StoredCallback? {
+    try check()
+    return memory.settle(id, settlement)
+  }
+
+  func withdraw(_ id: CallbackID) throws(StoreError) {
+    try check()
+    memory.withdraw(id)
+  }
+
+  func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
+    try check()
+    return memory.callback(id, of: callerID)
+  }
+
+  func recoverCallbacks(at now: Instant) throws(StoreError) -> Int {
+    try check()
+    return memory.recoverCallbacks(at: now)
+  }
 }

@@ -1,0 +1,42 @@
+internal import CLinux
+internal import Glibc
+
+/// A lock on one byte of a file: a sign of life that the kernel takes down when its owner is gone, however it went.
+///
+/// The byte need not be there: a file of no length has as many places for locks as numbers. Only descriptors of this
+/// machine's kernel see each other's locks; on a network's file system that may be nobody.
+public struct ByteLock: ~Copyable, Sendable {
+  private let descriptor: Descriptor
+
+  /// Opens a file, which is made with mode 0600 if it is not there, and locks the byte at an offset.
+  ///
+  /// - Throws: `EAGAIN` when another one has it.
+  public init(path: String, offset: Int64) throws(SystemError) {
+    let opened = try Self.open(path)
+    guard callgate_lock_byte(opened.number, offset) == 0 else {
+      throw SystemError(operation: "lock \(path)", code: errno)
+    }
+    descriptor = opened
+  }
+
+  private static func open(_ path: String) throws(SystemError) -> Descriptor {
+    let number = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard number >= 0 else { throw SystemError(operation: "open \(path)", code: errno) }
+    return Descriptor(owning: number)
+  }
+
+  /// Whether another one has the byte at an offset of the same file locked, in this process or another.
+  public func isHeldElsewhere(_ offset: Int64) throws(SystemError) -> Bool {
+    let answer = callgate_is_byte_locked(descriptor.number, offset)
+    guard answer >= 0 else { throw SystemError(operation: "look at a lock", code: errno) }
+    return answer == 1
+  }
+
+  /// Whether its file is what others find at a path: not after someone removed or replaced it.
+  public func isOn(_ path: String) -> Bool {
+    var here = stat()
+    var there = stat()
+    guard fstat(descriptor.number, &here) == 0, stat(path, &there) == 0 else { return false }
+    return here.st_dev == there.st_dev && here.st_ino == there.st_ino
+  }
+}

@@ -1,0 +1,6 @@
+// What is forgotten of callbacks, portion by portion.
+
+/// The tables of callbacks, in the order in which what is over is forgotten: what points to a record before it.
+enum CallbackTable: CaseIterable, Sendable {
+  case places, keys, records
+}

@@ -1,0 +1,92 @@
+// Callbacks in SQLite: reading them, recovering them and forgetting them.
+
+internal import Gate
+
+extension SQLiteSession {
+  func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
+    var book = CallbackBook()
+    var names: CallbackNames?
+    try use { open throws(StoreError) in
+      let statements = try open.prepared()
+      let made = statements.ids.names(of: intent)
+      names = made
+      book = CallbackBook()
+      try statements.callbacks.read(made, into: &book)
+    }
+    guard let names else { preconditionFailure("it has run") }
+    return book.standing(of: names, at: now)
+  }
+
+  func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
+    var record: StoredCallback?
+    try use { open throws(StoreError) in record = try open.prepared().callbacks.row(id)?.record }
+    return record?.callerID == callerID ? record : nil
+  }
+
+  func recover(at now: Instant) throws(StoreError) -> Int {
+    let time = now.nanosecondsSinceEpoch
+    var abandoned: [(instance: Int64, time: Int64)] = []
+    try use { open throws(StoreError) in
+      let callbacks = try open.prepared().callbacks
+      try instance.stayAlive(path)
+      abandoned = []
+      for other in try callbacks.pendingInstances() {
+        // A number is never taken again: who is gone now is gone for good.
+        if try !instance.isAlive(other) {
+          abandoned.append((other, .max))
+        } else if try callbacks.hasAbandoned(other, at: time) {
+          abandoned.append((other, time))
+        }
+      }
+    }
+    // Nearly always: nothing is written, so nobody waits for the disk.
+    guard !abandoned.isEmpty else { return 0 }
+    var count = 0
+    try transaction { open throws(StoreError) in
+      let callbacks = try open.prepared().callbacks
+      count = 0
+      for (instance, limit) in abandoned {
+        try callbacks.abandon(instance, upTo: limit, at: now)
+        count += open.connection.changes
+      }
+      return count > 0
+    }
+    return count
+  }
+
+  /// The statement that forgets a bounded number of what is over in one of the tables.
+  static func purge(_ table: CallbackTable) -> String {
+    switch table {
+    case .places:
+      """
+      DELETE FROM callgate_callback_place WHERE id IN (
+        SELECT id FROM callgate_callback_place WHERE expires <= ? LIMIT ?)
+      """
+    case .keys:
+      """
+      DELETE FROM callgate_callback_key WHERE id IN (
+        SELECT kept.id FROM callgate_callback_key AS kept WHERE kept.expires <= ? AND NOT EXISTS (
+          SELECT 1 FROM callgate_callback WHERE id = kept.callback AND status = 'pending') LIMIT ?)
+      """
+    case .records:
+      """
+      DELETE FROM callgate_callback WHERE id IN (
+        SELECT id FROM callgate_callback WHERE expires <= ? AND status <> 'pending' LIMIT ?)
+      """
+    }
+  }
+
+  /// Forgets a bounded number of what is over in one of the tables.
+  func purge(_ table: CallbackTable, at now: Instant, most: Int64) throws(StoreError) -> Int {
+    var removed = 0
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      try SQLiteStatement(open.connection, Self.purge(table)).run([
+        .integer(now.nanosecondsSinceEpoch), .integer(most),
+      ])
+      removed = open.connection.changes
+      return removed > 0
+    }
+    return removed
+  }
+}

@@ -1,0 +1,94 @@
+// What one transaction is about: what was read, as its jobs change it.
+
+internal import Gate
+
+/// The jobs of a transaction under the names of their store, and the states they work on.
+///
+/// A store reads, and locks, what `allowances`, `begins` and `callbacks` say, adds it, runs the jobs, and writes what
+/// `writes` and the book's changes say.
+struct WorkingSet {
+  private enum Named {
+    case allowances([StoreID], ([AllowanceState?]) -> [AllowanceWrite])
+    case begin(CallbackIntent, CallbackNames, Instant, (CallbackBeginning) -> Void)
+    case settle(CallbackID, CallbackSettlement, (StoredCallback?) -> Void)
+    case withdraw(CallbackID, (Bool) -> Void)
+  }
+
+  private var jobs: [Named] = []
+  /// The allowances to read.
+  private(set) var allowances: Set<StoreID> = []
+  /// The keys and places to read of callbacks that are to begin.
+  private(set) var begins: [CallbackNames] = []
+  /// The records to read: of callbacks that are to begin too, since their ids must be free.
+  private(set) var callbacks: Set<CallbackID> = []
+  /// Those of them that are there already, whose keys and places are to be read too.
+  private(set) var ending: Set<CallbackID> = []
+
+  private var states: [StoreID: AllowanceState?] = [:]
+  /// What has to be written of allowances.
+  private(set) var writes: [StoreID: AllowanceWrite] = [:]
+  /// What is kept of callbacks.
+  var book = CallbackBook()
+
+  init(_ jobs: [UpdateJob], ids maker: StoreIDMaker) {
+    self.jobs.reserveCapacity(jobs.count)
+    for job in jobs {
+      switch job.work {
+      case .allowances(let keys, let body):
+        let ids = keys.map { maker.id(of: $0) }
+        allowances.formUnion(ids)
+        self.jobs.append(.allowances(ids, body))
+      case .callback(.begin(let intent, let now, let said)):
+        let names = maker.names(of: intent)
+        begins.append(names)
+        callbacks.insert(intent.id)
+        self.jobs.append(.begin(intent, names, now, said))
+      case .callback(.settle(let id, let settlement, let said)):
+        callbacks.insert(id)
+        ending.insert(id)
+        self.jobs.append(.settle(id, settlement, said))
+      case .callback(.withdraw(let id, let said)):
+        callbacks.insert(id)
+        ending.insert(id)
+        self.jobs.append(.withdraw(id, said))
+      }
+    }
+  }
+
+  /// Adds an allowance's state that was read.
+  mutating func add(_ id: StoreID, _ state: AllowanceState?) { states.updateValue(state, forKey: id) }
+
+  /// Whether there is nothing to read.
+  var isEmpty: Bool { allowances.isEmpty && begins.isEmpty && callbacks.isEmpty }
+
+  /// Whether there is anything to write.
+  var isChanged: Bool { !writes.isEmpty || !book.changes.isEmpty }
+
+  /// Runs the jobs in their order, each on what those before it have left.
+  mutating func run(instance: Int64) {
+    for job in jobs {
+      switch job {
+      case .allowances(let ids, let body):
+        let changes = body(ids.map { states[$0] ?? nil })
+        for (id, change) in zip(ids, changes) {
+          switch change {
+          case .keep: continue
+          case .put(let state, _): states.updateValue(state, forKey: id)
+          case .remove: states.updateValue(nil, forKey: id)
+          }
+          writes[id] = change
+        }
+      case .begin(let intent, let names, let now, let said):
+        said(book.begin(intent, names, instance: instance, at: now))
+      case .settle(let id, let settlement, let said): said(book.settle(id, settlement))
+      case .withdraw(let id, let said): said(book.withdraw(id))
+      }
+    }
+  }
+}
+
+/// Expiries are rounded up to ten minutes: an index over them then changes seldom.
+func coarseExpiry(_ seconds: Int64) -> Int64 {
+  let (sum, overflow) = seconds.addingReportingOverflow(599)
+  return overflow ? seconds : sum / 600 * 600
+}

@@ -1,0 +1,382 @@
+// What every store must do with callbacks, tried on each of them.
+
+import Gate
+import Store
+import Testing
+
+@Suite struct CallbackContractTests {
+  @Test(arguments: StoreKind.available)
+  func `a record goes from begun to settled and keeps everything but the number`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let texts: [String?] = [
+      nil, "", "NULL", "it's", "{1,2}", #"a"b\c"#, "é 🦊", "x'); DROP TABLE callgate_callback; --", "a\nb\tc",
+    ]
+    for (place, text) in texts.enumerated() {
+      let now = Instant.noon(Double(place)).later(0, nanoseconds: 123_456_789)
+      let intent = CallbackIntent.made(
+        "+1415555016\(place)", caller: text ?? "x", key: "\(place)", subject: text, app: text, at: now)
+      #expect(try await store.begin(intent, at: now) == .begun)
+      let begun = try #require(try await store.callback(intent.id, of: text ?? "x"))
+      #expect(begun.id == intent.id)
+      #expect(begun.callerID == text ?? "x")
+      #expect(begun.subject == text)
+      #expect(begun.appID == text)
+      #expect(begun.contact == "+*********6\(place)")
+      #expect(begun.createdAt == now)
+      #expect(begun.status == .pending)
+      #expect(begun.settledAt == nil && begun.code == nil)
+      #expect(begun.upstreamStatus == nil && begun.platformTID == nil)
+      let end = now.later(1)
+      let settled = try #require(
+        try await store.settle(
+          intent.id,
+          CallbackSettlement(
+            .unknown, code: text, upstreamStatus: 500 + place, platformTID: text, answer: nil, at: end)))
+      #expect(settled.status == .unknown)
+      #expect(settled.settledAt == end)
+      #expect(settled.code == text)
+      #expect(settled.upstreamStatus == 500 + place)
+      #expect(settled.platformTID == text)
+      #expect(settled.contact == begun.contact && settled.createdAt == now)
+      #expect(try await store.callback(intent.id, of: text ?? "x") == settled)
+    }
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `only the caller that made one sees it`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let intent = CallbackIntent.made()
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    #expect(try await store.callback(intent.id, of: "ios-app") != nil)
+    for other in ["", "ios-ap", "ios-app ", "IOS-APP"] {
+      #expect(try await store.callback(intent.id, of: other) == nil)
+    }
+    #expect(try await store.callback(CallbackID(at: .noon()), of: "ios-app") == nil)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a key is free, then in progress, then answers as the first time`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(key: "k")
+    let again = CallbackIntent.made(key: "k")
+    let other = CallbackIntent.made("+14155550166", key: "k", asks: "b")
+    #expect(
+      try await store.standing(of: first, at: .noon()) == CallbackStanding(key: .free, duplicate: nil))
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    #expect(try await store.standing(of: again, at: .noon(1)).key == .inProgress(first.id))
+    #expect(try await store.begin(again, at: .noon(1)) == .inProgress(first.id))
+    #expect(try await store.standing(of: other, at: .noon(1)).key == .mismatch)
+    #expect(try await store.begin(other, at: .noon(1)) == .mismatch)
+    // Nothing was kept of those.
+    #expect(try await store.callback(again.id, of: "ios-app") == nil)
+    #expect(try await store.callback(other.id, of: "ios-app") == nil)
+
+    let content = (0...255).map { UInt8($0) }
+    let answer = StoredAnswer(status: 201, content: content)
+    let record = try #require(
+      try await store.settle(
+        first.id, CallbackSettlement(.accepted, upstreamStatus: 200, answer: answer, at: .noon(2))))
+    #expect(try await store.standing(of: again, at: .noon(3)).key == .replay(record, answer))
+    #expect(try await store.begin(again, at: .noon(3)) == .replay(record, answer))
+    #expect(try await store.begin(other, at: .noon(3)) == .mismatch)
+    // Another caller's key of the same text is another key.
+    let theirs = CallbackIntent.made(caller: "partner", key: "k", asks: "c")
+    #expect(try await store.begin(theirs, at: .noon(3)) == .begun)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `an answer without content is an answer`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(key: "k")
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    let record = try #require(try await store.settle(first.id, .failed(answer: 422)))
+    #expect(
+      try await store.begin(.made(key: "k"), at: .noon(2))
+        == .replay(record, StoredAnswer(status: 422, content: [])))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `the same number of the same caller is a duplicate inside the window`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(key: "one")
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    #expect(try await store.begin(.made(key: "two"), at: .noon(59)) == .duplicate(first.id))
+    #expect(try await store.begin(.made(), at: .noon(59)) == .duplicate(first.id))
+    // What was refused has not used its key.
+    #expect(
+      try await store.standing(of: .made(key: "two"), at: .noon(59))
+        == CallbackStanding(key: .free, duplicate: first.id))
+    #expect(try await store.begin(.made("+14155550166"), at: .noon(59)) == .begun)
+    #expect(try await store.begin(.made(caller: "partner"), at: .noon(59)) == .begun)
+    // Also once it is accepted or unknown.
+    #expect(try await store.settle(first.id, .accepted())?.status == .accepted)
+    let last = Instant.noon(60).later(0, nanoseconds: -1)
+    #expect(try await store.standing(of: .made(), at: last).duplicate == first.id)
+    #expect(try await store.begin(.made(), at: last) == .duplicate(first.id))
+    #expect(try await store.standing(of: .made(), at: .noon(60)).duplicate == nil)
+    #expect(try await store.begin(.made(), at: .noon(60)) == .begun)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `without a window nothing is a duplicate`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    for _ in 0..<3 { #expect(try await store.begin(.made(window: .zero), at: .noon()) == .begun) }
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a window is that of its callback, whatever it is later`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(window: .seconds(300))
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    #expect(try await store.begin(.made(window: .seconds(10)), at: .noon(299)) == .duplicate(first.id))
+    #expect(try await store.begin(.made(window: .seconds(10)), at: .noon(300)) == .begun)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a failed one frees its number, and its key where there is no answer`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(key: "k")
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    let failed = try #require(try await store.settle(first.id, .failed()))
+    #expect(failed.status == .failed && failed.code == "upstream_unavailable")
+    #expect(
+      try await store.standing(of: .made(key: "k"), at: .noon(2))
+        == CallbackStanding(key: .free, duplicate: nil))
+    // Also for something else than before.
+    let second = CallbackIntent.made(key: "k", asks: "b")
+    #expect(try await store.begin(second, at: .noon(2)) == .begun)
+    let refused = try #require(try await store.settle(second.id, .failed(answer: 422)))
+    let third = CallbackIntent.made(key: "k", asks: "b")
+    #expect(
+      try await store.begin(third, at: .noon(3))
+        == .replay(refused, StoredAnswer(status: 422, content: [])))
+    #expect(try await store.begin(.made(), at: .noon(3)) == .begun)
+    // The first is still what it was.
+    #expect(try await store.callback(first.id, of: "ios-app") == failed)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `an unknown one keeps its number`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made()
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    try await store.settle(
+      first.id, CallbackSettlement(.unknown, code: "outcome_unknown", answer: nil, at: .noon(1)))
+    #expect(try await store.begin(.made(), at: .noon(2)) == .duplicate(first.id))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `only the first settlement counts, and a late writer sees it`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(key: "k")
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    let settled = try #require(try await store.settle(first.id, .accepted("one")))
+    #expect(try await store.settle(first.id, .failed(at: .noon(9))) == settled)
+    #expect(try await store.settle(first.id, .accepted("two", at: .noon(9))) == settled)
+    try await store.withdraw(first.id)
+    #expect(try await store.callback(first.id, of: "ios-app") == settled)
+    #expect(
+      try await store.begin(.made(key: "k"), at: .noon(10))
+        == .replay(settled, StoredAnswer(status: 201, content: Array("one".utf8))))
+    #expect(try await store.begin(.made(), at: .noon(10)) == .duplicate(first.id))
+    #expect(try await store.settle(CallbackID(at: .noon()), .accepted()) == nil)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `what is withdrawn was never there`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(key: "k")
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    try await store.withdraw(first.id)
+    #expect(try await store.callback(first.id, of: "ios-app") == nil)
+    #expect(try await store.settle(first.id, .accepted()) == nil)
+    #expect(
+      try await store.standing(of: .made(key: "k", asks: "b"), at: .noon())
+        == CallbackStanding(key: .free, duplicate: nil))
+    #expect(try await store.begin(.made(key: "k", asks: "b"), at: .noon()) == .begun)
+    try await store.withdraw(CallbackID(at: .noon()))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `the same id begins once`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let intent = CallbackIntent.made(window: .zero)
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    #expect(try await store.begin(intent, at: .noon()) == .duplicate(intent.id))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `hundreds at the same time with one number begin once`(_ kind: StoreKind) async throws {
+    try await storm(kind) { _ in .made() }
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `hundreds at the same time with one key begin once`(_ kind: StoreKind) async throws {
+    try await storm(kind) { .made("+1415555\(1000 + $0)", key: "k") }
+  }
+
+  /// Begins much at the same time from several instances of the same place.
+  private func storm(_ kind: StoreKind, _ make: @escaping @Sendable (Int) -> CallbackIntent) async throws {
+    let (fixture, first) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let stores = [first, fixture.open(), fixture.open()]
+    let said = try await withThrowingTaskGroup(of: (CallbackID, CallbackBeginning).self) { group in
+      for number in 0..<400 {
+        let store = stores[number % 3]
+        group.addTask {
+          let intent = make(number)
+          return (intent.id, try await store.begin(intent, at: .noon()))
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    let begun = said.filter { $0.1 == .begun }
+    #expect(begun.count == 1)
+    #expect(said.allSatisfy { $0.1 == .begun || $0.1.first == begun.first?.0 })
+    for store in stores { await store.close() }
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `everything at the same time neither fails nor waits in a circle`(_ kind: StoreKind) async throws {
+    let (fixture, first) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let stores = [first, fixture.open(), fixture.open()]
+    let allowances = try Allowances([try Allowances.quota(limit: 100_000)])
+    let begun = try await withThrowingTaskGroup(of: Int.self) { group in
+      for task in 0..<48 {
+        let store = stores[task % 3]
+        group.addTask {
+          var generator = SystemRandomNumberGenerator()
+          var begun = 0
+          for turn in 0..<40 {
+            let now = Instant.noon(Double(turn))
+            let intent = CallbackIntent.made(
+              "+1415555010\(Int.random(in: 0..<6, using: &generator))",
+              key: turn % 2 == 0 ? nil : "\(Int.random(in: 0..<100, using: &generator))", window: .seconds(3),
+              at: now)
+            async let charge = store.take(allowances.charges("\(task % 5)", at: now), at: now)
+            let beginning = try await store.begin(intent, at: now)
+            #expect(try await charge.isTaken)
+            guard beginning == .begun else { continue }
+            begun += 1
+            switch turn % 3 {
+            case 0: try await store.settle(intent.id, .accepted(at: now))
+            case 1: try await store.settle(intent.id, .failed(at: now))
+            default: try await store.withdraw(intent.id)
+            }
+          }
+          return begun
+        }
+      }
+      group.addTask {
+        for turn in 0..<40 {
+          _ = try await stores[1].recoverCallbacks(at: .noon(Double(turn)))
+          _ = try await stores[2].purge(at: .noon(Double(turn)))
+        }
+        return 0
+      }
+      return try await group.reduce(0, +)
+    }
+    #expect(begun > 50)
+    #expect(try await stores[0].recoverCallbacks(at: .noon(1000)) == 0)
+    for store in stores { await store.close() }
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func `any history is what the rules say it is`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    // In memory there is nothing but the rules.
+    let rules = MemoryStore()
+    var random = SmallRandom(state: 0x5EED)
+    var ids: [CallbackID] = []
+    var now = Instant.noon()
+    var seen: [String: Int] = [:]
+    for step in 0..<1500 {
+      now = now.later(Double(random.next(20)), nanoseconds: Int64(random.next(3)))
+      let intent = CallbackIntent.made(
+        "+1415555010\(random.next(3))", caller: random.next(4) == 0 ? "b" : "a",
+        key: random.next(3) == 0 ? nil : "\(random.next(3))", asks: random.next(5) == 0 ? "y" : "x",
+        window: .seconds([0, 5, 60][random.next(3)]), keyRetention: .seconds([1, 60, 300][random.next(3)]),
+        retention: .seconds([1, 400][random.next(2)]), at: now)
+      let id = ids.isEmpty ? intent.id : ids[max(0, ids.count - 1 - random.next(4))]
+      let what: String
+      switch random.next(10) {
+      case 0...3:
+        let said = try await store.begin(intent, at: now)
+        what = "begin \(said)".split(separator: "(").first.map(String.init) ?? ""
+        #expect(said == rules.begin(intent, at: now), "\(step)")
+        if said == .begun { ids.append(intent.id) }
+      case 4...5:
+        let answer = random.next(2) == 0 ? nil : StoredAnswer(status: 201, content: [UInt8(random.next(256))])
+        let outcome: [CallbackSettlement.Outcome] = [.accepted, .failed, .unknown]
+        let settlement = CallbackSettlement(
+          outcome[random.next(3)], code: "c", upstreamStatus: random.next(600), answer: answer, at: now)
+        let said = try await store.settle(id, settlement)
+        what = "settle \(said?.settledAt == now)"
+        #expect(said == rules.settle(id, settlement), "\(step)")
+      case 6:
+        what = "withdraw"
+        try await store.withdraw(id)
+        rules.withdraw(id)
+      case 7:
+        let count = try await store.recoverCallbacks(at: now)
+        what = "recover \(count > 0)"
+        #expect(count == rules.recoverCallbacks(at: now), "\(step)")
+      case 8:
+        // Rows that were only made to be locked are counted too.
+        what = "purge"
+        #expect(try await store.purge(at: now) >= rules.purge(at: now), "\(step)")
+      default:
+        let said = try await store.standing(of: intent, at: now)
+        what = "standing \(said.key)".split(separator: "(").first.map(String.init) ?? ""
+        #expect(said == rules.standing(of: intent, at: now), "\(step)")
+      }
+      seen[what, default: 0] += 1
+      #expect(try await store.callback(id, of: "a") == rules.callback(id, of: "a"), "\(step)")
+    }
+    // Everything that can happen did.
+    for what in [
+      "begin begun", "begin duplicate", "begin inProgress", "begin mismatch", "begin replay", "settle true",
+      "settle false", "recover true", "standing free", "standing replay", "standing mismatch",
+    ] { #expect(seen[what] != nil, "\(what): \(seen)") }
+    await store.close()
+  }
+}
+
+/// A generator whose numbers are the same each time.
+struct SmallRandom {
+  var state: UInt64
+
+  /// A number below a limit.
+  mutating func next(_ limit: Int) -> Int {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return Int(state >> 33) % limit
+  }
+}

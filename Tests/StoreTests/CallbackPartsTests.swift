@@ -1,0 +1,116 @@
+// The parts that callbacks are kept with.
+
+import Gate
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Store
+
+@Suite struct CallbackPartsTests {
+  @Test func `an id is a UUID of version 7 that reads back`() throws {
+    let now = Instant(seconds: 1_795_176_000, nanoseconds: 123_999_999)
+    let id = CallbackID(at: now)
+    let text = id.description
+    #expect(CallbackID(text) == id)
+    #expect(CallbackID(text.uppercased()) == id)
+    #expect(text.count == 36)
+    let parts = text.split(separator: "-").map(String.init)
+    #expect(parts.map(\.count) == [8, 4, 4, 4, 12])
+    #expect(UInt64(parts[0] + parts[1], radix: 16) == 1_795_176_000_123)
+    #expect(parts[2].first == "7")
+    #expect("89ab".contains(parts[3].first ?? "x"))
+    #expect(Set((0..<1000).map { _ in CallbackID(at: now) }).count == 1000)
+    #expect(CallbackID(at: now) < CallbackID(at: now.later(1)))
+  }
+
+  @Test(arguments: [
+    "", "x", "0198c5a27d107a3b9c550f6e2d1b4a87", "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a8",
+    "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a877",
+    "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a8g", "0198c5a27-d10-7a3b-9c55-0f6e2d1b4a87",
+    "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a8\0", "0198c5a2-7d10-7a3b-9c55--f6e2d1b4a87",
+  ])
+  func `anything else is no id`(_ text: String) { #expect(CallbackID(text) == nil) }
+
+  @Test func `names of different things differ, and none is another's`() {
+    let maker = StoreIDMaker(key: StoreID(high: 1, low: 2))
+    let intents: [CallbackIntent] = [
+      .made("+14155550165", caller: "a", key: "bc", asks: "d"),
+      .made("+14155550165", caller: "ab", key: "c", asks: "d"),
+      .made("+14155550166", caller: "a", key: "b", asks: "cd"),
+      .made("+14155550167", caller: "b", key: "+14155550165", asks: ""),
+    ]
+    var ids: Set<StoreID> = []
+    for intent in intents {
+      let names = maker.names(of: intent)
+      for id in [names.key, names.fingerprint, names.place] {
+        #expect(id.map { ids.insert($0).inserted } == true)
+      }
+    }
+    let names = maker.names(of: .made(window: .zero))
+    #expect(names.key == nil && names.fingerprint == nil && names.place == nil)
+    // Another store's names are others.
+    let other = StoreIDMaker(key: StoreID(high: 1, low: 3))
+    #expect(other.names(of: intents[0]) != maker.names(of: intents[0]))
+  }
+
+  @Test func `what is due comes in order, and nothing before`() {
+    var queue = DueQueue<Int>()
+    var random = SmallRandom(state: 7)
+    let times = (0..<500).map { _ in random.next(1000) }
+    for time in times { queue.add(time, Int64(time)) }
+    var seen: [Int] = []
+    for now in stride(from: Int64(0), through: 1000, by: 100) {
+      while let time = queue.removeDue(at: now) {
+        #expect(time <= now)
+        seen.append(time)
+      }
+      #expect(seen.count == times.count { $0 <= now })
+    }
+    #expect(seen == times.sorted())
+    #expect(queue.count == 0)
+  }
+
+  @Test func `what is withdrawn in memory leaves nothing behind`() {
+    let store = MemoryStore()
+    for number in 0..<20_000 {
+      let intent = CallbackIntent.made(key: "\(number)")
+      #expect(store.begin(intent, at: .noon()) == .begun)
+      store.withdraw(intent.id)
+    }
+    #expect(store.callbacks.withLock { $0.waiting } <= 4200)
+    #expect(store.purge(at: .noon(1_000_000)) == 0)
+  }
+
+  @Test func `a job that cannot be kept fails alone`() async throws {
+    let sessions = SessionQueue(label: "test", count: 1) { PickySession() }
+    // Holds the session until the others wait together.
+    let results: [Int: StoreError.Kind] = await withTaskGroup(of: (Int, StoreError.Kind?).self) { group in
+      group.addTask {
+        (-1, await kind { try await sessions.call { _ throws(StoreError) in _ = usleep(200_000) } })
+      }
+      for number in 0..<20 {
+        group.addTask {
+          let intent = CallbackIntent.made(app: number == 7 ? "bad" : nil)
+          return (number, await kind { _ = try await sessions.begin(intent, at: .noon()) })
+        }
+      }
+      return await group.reduce(into: [:]) { if let kind = $1.1 { $0[$1.0] = kind } }
+    }
+    #expect(results == [7: .rejected])
+    await sessions.close()
+  }
+}
+
+/// A session that keeps nothing where the app of a callback is called bad.
+private final class PickySession: StoreSession {
+  func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
+    for job in jobs {
+      guard case .callback(.begin(let intent, _, let said)) = job.work else { continue }
+      if intent.appID == "bad" { throw StoreError(.rejected, "test", "bad") }
+      said(.begun)
+    }
+  }
+
+  func close() {}
+}

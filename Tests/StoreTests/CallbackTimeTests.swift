@@ -1,0 +1,198 @@
+// How callbacks end that nobody settles, and when what is kept of them is forgotten: on each store.
+
+import Gate
+import Store
+import Testing
+
+@Suite struct CallbackTimeTests {
+  @Test(arguments: StoreKind.available)
+  func `a pending record becomes unknown a grace after its deadline, and not before`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let intent = CallbackIntent.made(key: "k", deadline: 20)
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    #expect(try await store.recoverCallbacks(at: .noon(30).later(0, nanoseconds: -1)) == 0)
+    #expect(try await store.callback(intent.id, of: "ios-app")?.status == .pending)
+    #expect(try await store.recoverCallbacks(at: .noon(30)) == 1)
+    let record = try #require(try await store.callback(intent.id, of: "ios-app"))
+    #expect(record.status == .unknown)
+    #expect(record.code == "outcome_unknown")
+    #expect(record.settledAt == .noon(30))
+    #expect(try await store.recoverCallbacks(at: .noon(31)) == 0)
+    // Whoever comes late learns it; repetitions get it without an answer; the number stays taken.
+    #expect(try await store.settle(intent.id, .accepted(at: .noon(31))) == record)
+    #expect(try await store.begin(.made(key: "k"), at: .noon(32)) == .replay(record, nil))
+    #expect(try await store.begin(.made(), at: .noon(32)) == .duplicate(intent.id))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `what is settled is never recovered`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let intent = CallbackIntent.made()
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    let settled = try await store.settle(intent.id, .accepted())
+    #expect(try await store.recoverCallbacks(at: .noon(500)) == 0)
+    #expect(try await store.callback(intent.id, of: "ios-app") == settled)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func `what a closed store left is recovered at once, and a sibling keeps its own`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, leaving) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let staying = fixture.open()
+    let left = CallbackIntent.made(key: "left")
+    let kept = CallbackIntent.made("+14155550166", key: "kept")
+    #expect(try await leaving.begin(left, at: .noon()) == .begun)
+    #expect(try await staying.begin(kept, at: .noon()) == .begun)
+    #expect(try await staying.recoverCallbacks(at: .noon(1)) == 0)
+    await leaving.close()
+    // The same place, opened again: another instance.
+    let again = fixture.open()
+    #expect(try await again.recoverCallbacks(at: .noon(1)) == 1)
+    #expect(try await again.callback(left.id, of: "ios-app")?.status == .unknown)
+    #expect(try await again.callback(kept.id, of: "ios-app")?.status == .pending)
+    #expect(try await staying.settle(kept.id, .accepted())?.status == .accepted)
+    await staying.close()
+    #expect(try await again.recoverCallbacks(at: .noon(2)) == 0)
+    await again.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a key is known for its time and free after it`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(key: "k", window: .zero, keyRetention: .seconds(100))
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    let record = try #require(try await store.settle(first.id, .accepted()))
+    let last = Instant.noon(100).later(0, nanoseconds: -1)
+    let again = CallbackIntent.made(key: "k", asks: "b", window: .zero, at: .noon(100))
+    #expect(try await store.standing(of: again, at: last).key == .mismatch)
+    #expect(try await store.purge(at: last) == 0)
+    #expect(try await store.begin(again, at: last) == .mismatch)
+    #expect(try await store.standing(of: again, at: .noon(100)).key == .free)
+    #expect(try await store.begin(again, at: .noon(100)) == .begun)
+    // The end of the old one is not the end of the new one's key.
+    #expect(try await store.settle(first.id, .failed()) == record)
+    #expect(try await store.purge(at: .noon(101)) == 0)
+    #expect(
+      try await store.begin(.made(key: "k", asks: "b", window: .zero), at: .noon(101))
+        == .inProgress(again.id))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a key whose time is shorter than the request is known while that runs`(_ kind: StoreKind) async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(key: "k", window: .zero, keyRetention: .seconds(1), deadline: 20)
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    #expect(try await store.begin(.made(key: "k", window: .zero), at: .noon(29)) == .inProgress(first.id))
+    // Nobody has recovered it yet, so nobody may begin another, whatever the time.
+    #expect(try await store.purge(at: .noon(5000)) == 0)
+    #expect(try await store.begin(.made(key: "k", window: .zero), at: .noon(5000)) == .inProgress(first.id))
+    #expect(try await store.recoverCallbacks(at: .noon(5000)) == 1)
+    #expect(try await store.begin(.made(key: "k", window: .zero), at: .noon(5000)) == .begun)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `places, keys and records are forgotten when their time is over, and not before`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(
+      key: "k", window: .seconds(60), keyRetention: .seconds(100), retention: .seconds(200))
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    let record = try await store.settle(first.id, .accepted())
+    for time in [60.0, 100, 200] {
+      let now = Instant.noon(time)
+      #expect(try await store.purge(at: now.later(0, nanoseconds: -1)) == 0, "\(time)")
+      #expect(try await store.callback(first.id, of: "ios-app") == record)
+      #expect(try await store.purge(at: now) == 1, "\(time)")
+      #expect(try await store.purge(at: now) == 0, "\(time)")
+    }
+    #expect(try await store.callback(first.id, of: "ios-app") == nil)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a record stays as long as its key and its place need it`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let keyed = CallbackIntent.made(key: "k", keyRetention: .seconds(100), retention: .seconds(1))
+    let placed = CallbackIntent.made("+14155550166", window: .seconds(100), retention: .seconds(1))
+    for intent in [keyed, placed] {
+      #expect(try await store.begin(intent, at: .noon()) == .begun)
+      try await store.settle(intent.id, .accepted())
+    }
+    _ = try await store.purge(at: .noon(99))
+    guard case .replay(let record, _) = try await store.begin(.made(key: "k"), at: .noon(99)) else {
+      return #expect(Bool(false))
+    }
+    #expect(record.id == keyed.id)
+    #expect(try await store.callback(placed.id, of: "ios-app") != nil)
+    // Two keys' and places' ends, and two records.
+    #expect(try await store.purge(at: .noon(100)) == 4)
+    #expect(try await store.callback(keyed.id, of: "ios-app") == nil)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `nothing of a pending record is forgotten before it is recovered`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let intent = CallbackIntent.made(
+      key: "k", window: .zero, keyRetention: .seconds(10), retention: .seconds(10))
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    for _ in 0..<2 { #expect(try await store.purge(at: .noon(9000)) == 0) }
+    #expect(try await store.callback(intent.id, of: "ios-app")?.status == .pending)
+    #expect(try await store.recoverCallbacks(at: .noon(9000)) == 1)
+    #expect(try await store.purge(at: .noon(9000)) == 2)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `thousands are forgotten in portions`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<4100 {
+        group.addTask {
+          let intent = CallbackIntent.made("+1415555\(1000 + number)", key: "\(number)")
+          #expect(try await store.begin(intent, at: .noon()) == .begun)
+          try await store.settle(intent.id, .accepted())
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await store.purge(at: .noon(86_400)) == 3 * 4100)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func `a store that was opened again knows keys, numbers and records`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let intent = CallbackIntent.made(key: "k")
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    let record = try #require(try await store.settle(intent.id, .accepted("first")))
+    await store.close()
+    await #expect(throws: StoreError.self) { try await store.begin(.made(), at: .noon(2)) }
+    let again = fixture.open()
+    #expect(try await again.callback(intent.id, of: "ios-app") == record)
+    #expect(
+      try await again.begin(.made(key: "k"), at: .noon(2))
+        == .replay(record, StoredAnswer(status: 201, content: Array("first".utf8))))
+    #expect(try await again.begin(.made(), at: .noon(2)) == .duplicate(intent.id))
+    await again.close()
+  }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Gate
+import Glibc
+import Testing
+
+@testable import Store
+
+@Suite struct SQLiteCallbackTests {
+  private func place() throws -> (place: TemporaryPlace, path: String) {
+    let place = try TemporaryPlace()
+    return (place, place.path + "/state.sqlite3")
+  }
+
+  @Test func `a killed process's callbacks are unknown at the start of the next`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let first = SQLiteStore(path: path)
+    try await first.migrate()
+    let kept = CallbackIntent.made("+14155550199", key: "kept")
+    #expect(try await first.begin(kept, at: .noon()) == .begun)
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+      let store = SQLiteStore(path: path)
+      for number in 0..<50 {
+        _ = try await store.begin(.made("+141555501\(10 + number)", key: "\(number)"), at: .noon())
+      }
+      let settled = CallbackIntent.made("+14155550198", key: "settled")
+      _ = try await store.begin(settled, at: .noon())
+      try await store.settle(settled.id, .accepted())
+      kill(getpid(), SIGKILL)
+    }
+    let next = SQLiteStore(path: path)
+    try await next.migrate()
+    #expect(try await next.recoverCallbacks(at: .noon(1)) == 50)
+    for number in 0..<50 {
+      let again = CallbackIntent.made("+141555501\(10 + number)", key: "\(number)")
+      guard case .replay(let record, nil) = try await next.begin(again, at: .noon(2)) else {
+        return #expect(Bool(false), "\(number)")
+      }
+      #expect(record.status == .unknown && record.code == "outcome_unknown")
+    }
+    guard case .replay(let record, .some) = try await next.begin(.made(key: "settled"), at: .noon(2)) else {
+      // Another number, which is another request: judged by its key all the same.
+      return #expect(Bool(false))
+    }
+    #expect(record.status == .accepted)
+    // The process beside it lives.
+    #expect(try await next.callback(kept.id, of: "ios-app")?.status == .pending)
+    #expect(try await first.settle(kept.id, .accepted())?.status == .accepted)
+    await next.close()
+    await first.close()
+  }
+
+  @Test func `only its owner may read the file of instances, and one that was removed is made again`()
+    async throws
+  {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    let intent = CallbackIntent.made()
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    let file = path + "-instances"
+    var status = stat()
+    #expect(stat(file, &status) == 0)
+    #expect(status.st_mode & 0o777 == 0o600)
+    #expect(status.st_size == 0)
+    // Its owner notices within a turn of the upkeep, and others see it alive again.
+    unlink(file)
+    #expect(try await store.recoverCallbacks(at: .noon(1)) == 0)
+    let other = SQLiteStore(path: path)
+    #expect(try await other.recoverCallbacks(at: .noon(1)) == 0)
+    await store.close()
+    #expect(try await other.recoverCallbacks(at: .noon(2)) == 1)
+    await other.close()
+  }
+
+  @Test func `a link to the file leads to the same instances`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    #expect(try await store.begin(.made(), at: .noon()) == .begun)
+    let link = place.path + "/link.sqlite3"
+    #expect(symlink(path, link) == 0)
+    let other = SQLiteStore(path: link)
+    #expect(try await other.recoverCallbacks(at: .noon(1)) == 0)
+    await store.close()
+    #expect(try await other.recoverCallbacks(at: .noon(1)) == 1)
+    await other.close()
+  }
+
+  @Test func `a place for instances that cannot be had lets nothing begin`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    mkdir(path + "-instances", 0o700)
+    #expect(await kind { _ = try await store.begin(.made(), at: .noon()) } == .unavailable)
+    rmdir(path + "-instances")
+    try await eventually { try await store.ping() }
+    #expect(try await store.begin(.made(), at: .noon()) == .begun)
+    await store.close()
+  }
+
+  @Test func `neither number nor key nor what was asked for stands in the file`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    let intent = CallbackIntent.made("+14155550165", key: "the-client's-key", asks: "the-fingerprint")
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    for pending in [true, false] {
+      if !pending { try await store.settle(intent.id, .accepted()) }
+      for file in [path, path + "-wal"] {
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+        for secret in ["4155550165", "client's-key", "the-fingerprint"] {
+          #expect(bytes.range(of: Data(secret.utf8)) == nil)
+        }
+      }
+    }
+    await store.close()
+    #expect(
+      try Data(contentsOf: URL(fileURLWithPath: path)).range(of: Data("+*********65".utf8)) != nil)
+  }
+
+  @Test func `a file of the version before is brought up to date with what is in it`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let allowances = try Allowances([try Allowances.quota(limit: 5)])
+    let charges = allowances.charges(at: .noon())
+    do {
+      let connection = try SQLiteConnection(path: path)
+      try connection.execute(
+        "CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT"
+      )
+      for statement in Migration.all[0].sqlite { try connection.execute(statement) }
+      try connection.execute("INSERT INTO callgate_schema (version, applied) VALUES (1, 7)")
+      let key = StoreID(high: 1, low: 2)
+      try connection.execute("INSERT INTO callgate_meta (name, value) VALUES ('hash_key', '\(key.hex)')")
+      guard case .taken(let state) = charges[0].plan.take(from: nil, at: .noon()) else { return }
+      try SQLiteStatement(
+        connection, "INSERT INTO callgate_allowance (id, mark, used, expires) VALUES (?, ?, 4, ?)"
+      ).run([
+        .blob(StoreIDMaker(key: key).id(of: charges[0].key).bytes), .integer(state.mark), .integer(.max / 2),
+      ])
+      try connection.execute(
+        "INSERT INTO callgate_stop (scope, id, action, since) VALUES ('app', 'shop', 'access', 3)")
+    }
+    let store = SQLiteStore(path: path)
+    let error = await #expect(throws: StoreError.self) { try await store.ping() }
+    #expect(error?.kind == .incompatible)
+    #expect(error?.message == "version 1 is older than this release's 2: run `callgate migrate`")
+    try await store.migrate()
+    try await store.ping()
+    #expect(try await store.take(charges, at: .noon()).isTaken)
+    #expect(try await store.take(charges, at: .noon()).isRefused)
+    #expect(try await store.stops().list == [Stop(.app("shop"), .access, since: 3)])
+    #expect(try await store.begin(.made(key: "k"), at: .noon()) == .begun)
+    await store.close()
+  }
+
+  @Test func `every look and every portion uses an index`() throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let connection = try SQLiteConnection(path: path)
+    for step in Migration.all { for statement in step.sqlite { try connection.execute(statement) } }
+    for sql in SQLiteCallbacks.allSQL + CallbackTable.allCases.map({ SQLiteSession.purge($0) }) {
+      var plan: [String] = []
+      try SQLiteStatement(connection, "EXPLAIN QUERY PLAN " + sql).run { plan.append($0.text(3)) }
+      for step in plan where step.hasPrefix("SCAN") {
+        // Only the index that holds nothing but what is pending.
+        let isPending = step == "SCAN callgate_callback USING COVERING INDEX callgate_callback_pending"
+        #expect(isPending || step == "SCAN CONSTANT ROW", "\(step): \(sql)")
+      }
+    }
+  }
+}

@@ -56,6 +56,7 @@ final class Administration: Sendable {
       return exchange.respond(Response(status: .noContent, fields: ["Allow": route.allowed]))
     }
     guard route.takes(request.method) else { throw .methodNotAllowed(route.allowed) }
+    let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
     switch route {
     case .unknown: throw .noEndpoint
     case .metrics:
@@ -66,7 +67,8 @@ final class Administration: Sendable {
     case .stop:
       let wanted = try StopRequest(request.content)
       try check(wanted.target, generation)
-      change(&exchange, "stopped by an operator", wanted) { [parts, clock] () async throws(StoreError) in
+      change(&exchange, context, "stopped by an operator", wanted) {
+        [parts, clock] () async throws(StoreError) in
         try await parts.stops.stop(Stop(wanted.target, wanted.action, since: clock.unixTime.seconds))
       }
     case .resume:
@@ -75,12 +77,12 @@ final class Administration: Sendable {
       if !parts.stops.stops.list.contains(where: { $0.target == wanted.target }) {
         try check(wanted.target, generation)
       }
-      change(&exchange, "resumed by an operator", wanted) { [parts] () async throws(StoreError) in
+      change(&exchange, context, "resumed by an operator", wanted) { [parts] () async throws(StoreError) in
         try await parts.stops.resume(wanted.target, wanted.action)
       }
     case .reload:
       let responder = exchange.deferred()
-      Task {
+      context.task { [reloader] in
         responder.respond(Self.answer(await reloader.reload(because: "an operator"), responder.requestID))
       }
     case .explain:
@@ -92,7 +94,7 @@ final class Administration: Sendable {
         throw .invalid(error.list.map { Problem.FieldProblem(name: $0.member, description: $0.description) })
       }
       let responder = exchange.deferred()
-      Task {
+      context.task {
         let explanation = await generation.decider.explain(inquiry)
         responder.respond(Self.answer(.object(explanation.document)))
       }
@@ -103,12 +105,12 @@ final class Administration: Sendable {
 
   /// Changes what is stopped, and answers with all that is stopped then.
   private func change(
-    _ exchange: inout Exchange, _ message: String, _ wanted: StopRequest,
+    _ exchange: inout Exchange, _ context: RequestContext, _ message: String, _ wanted: StopRequest,
     _ body: @escaping @Sendable () async throws(StoreError) -> Void
   ) {
     let address = exchange.peer.address
     let responder = exchange.deferred()
-    Task {
+    context.task { [self] in
       do throws(StoreError) {
         try await body()
         log.write(
@@ -119,7 +121,7 @@ final class Administration: Sendable {
           ])
         responder.respond(Self.answer(["stops": stops]))
       } catch {
-        log.write(.error, "the kill switch could not be kept", ["reason": "\(error)"])
+        log.write(.error, "the kill switch could not be kept", ["error.message": "\(error)"])
         let problem = Problem(
           .storeUnavailable, "The store does not keep this, so nothing has changed.", retryAfter: 1)
         responder.respond(problem.response(requestID: responder.requestID))

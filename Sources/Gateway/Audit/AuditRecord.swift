@@ -1,6 +1,7 @@
 // One line for each request that asked for a token or a callback: who, what, and what was decided.
 
 internal import Gate
+internal import HTTP
 internal import HTTPServer
 internal import JSON
 internal import Platform
@@ -29,6 +30,8 @@ struct AuditRecord: Sendable {
   var tokenSHA256: String?
   /// The masked phone number.
   var contact: String?
+  /// The trace the client sent.
+  var trace: TraceContext?
 
   init(action: Action, requestID: RequestID, address: IPAddress) {
     self.action = action
@@ -84,6 +87,11 @@ struct AuditRecord: Sendable {
       output.append(UInt8(ascii: "\""))
     }
     Self.member(#","contact":"#, contact, to: &output)
+    if let trace {
+      output.append(contentsOf: #","trace_id":""#.utf8)
+      trace.appendTraceID(to: &output)
+      output.append(UInt8(ascii: "\""))
+    }
     output.append(contentsOf: [UInt8(ascii: "}"), UInt8(ascii: "\n")])
   }
 

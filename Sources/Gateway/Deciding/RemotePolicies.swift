@@ -16,9 +16,10 @@ struct RemotePolicies: Sendable {
   /// Asks once, within the rule's time.
   func ask(_ query: RemoteQuery) async -> RemoteAnswer {
     guard let transport else { return .failed }
+    var fields: Fields = ["Content-Type": "application/json", "Accept": "application/json"]
+    if let trace = RequestContext.current?.trace { fields["traceparent"] = trace.child().traceparent }
     let request = OutboundRequest(
-      method: .post, url: query.remote.url,
-      fields: ["Content-Type": "application/json", "Accept": "application/json"],
+      method: .post, url: query.remote.url, fields: fields,
       content: JSONValue(query.document).serialized(),
       timeout: .milliseconds(query.remote.timeoutMilliseconds), maximumContentLength: Self.maximumAnswer)
     let failure: String
@@ -36,7 +37,7 @@ struct RemotePolicies: Sendable {
     }
     log?.write(
       .warning, "a remote policy did not decide; on_failure does",
-      ["rule": query.rule, "on_failure": query.remote.onFailure.rawValue, "detail": failure])
+      ["rule": query.rule, "on_failure": query.remote.onFailure.rawValue, "error.message": failure])
     return .failed
   }
 

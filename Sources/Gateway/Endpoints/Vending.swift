@@ -33,16 +33,18 @@ extension Gateway {
     var vending = Vending(
       form: form, generation: generation, start: exchange.now, lane: exchange.loopIndex,
       record: AuditRecord(action: .access, requestID: exchange.requestID, address: address))
+    vending.record.trace = TraceContext(request)
+    let context = RequestContext(requestID: exchange.requestID, trace: vending.record.trace)
     let circumstances = Authenticator.Circumstances(address: address, time: clock.unixTime, now: exchange.now)
     switch consider(&vending, app: name, request, circumstances) {
     case .answer(let response): exchange.respond(response)
     case .later(let work):
       let responder = exchange.deferred()
-      Task { responder.respond(await work()) }
+      context.task { responder.respond(await work()) }
     case .fetchFirst(let keys):
       let responder = exchange.deferred()
       let request = copy request
-      Task { [vending] in
+      context.task { [self, vending] in
         await keys.fetch()
         var vending = vending
         var later = circumstances
@@ -140,7 +142,7 @@ extension Gateway {
     var vending = vending
     vending.record.cache = .miss
     do throws(TokenError) {
-      let token = try await tokens.token(scope)
+      let token = try await tokens.token(scope, trace: vending.record.trace)
       vending.record.upstreamStatus = 200
       return answer(&vending, token, statuses, at: clock.now, clock.unixTime)
     } catch {

@@ -1,5 +1,7 @@
 // What operators read besides the audit: events of the process, one line each.
 
+internal import HTTP
+internal import HTTPServer
 internal import JSON
 public import Platform
 internal import Synchronization
@@ -31,21 +33,37 @@ public struct Log: Sendable {
   /// Writes by other settings from now on, in every copy of this log.
   func set(_ new: Configuration.Log) { settings.current.withLock { $0 = new } }
 
-  /// Writes one event, if its level is high enough.
+  /// Whether events of a level are written: to be asked where gathering the particulars costs something.
+  func isEnabled(_ level: Configuration.Log.Level) -> Bool {
+    level >= settings.current.withLock({ $0.level })
+  }
+
+  /// Writes one event, if its level is high enough. Where the present task works for a request, its ids are added.
   /// - Parameters:
   ///   - message: What happened, in constant words.
-  ///   - values: The particulars, in the order they are to be read.
+  ///   - values: The particulars, in the order they are to be read. Those that are empty are left out.
   public func write(
     _ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String> = [:]
   ) {
-    guard level >= settings.current.withLock({ $0.level }) else { return }
-    sink.append(line(level, message, values), lane: lane)
+    write(level, message, values, trace: nil)
+  }
+
+  /// Writes one event that belongs to a trace of which the present task does not know.
+  func write(
+    _ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String>,
+    trace: TraceContext?
+  ) {
+    guard isEnabled(level) else { return }
+    sink.append(line(level, message, values, trace: trace), lane: lane)
   }
 
   /// One event as a line.
-  func line(_ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String>)
-    -> [UInt8]
-  {
+  func line(
+    _ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String>,
+    trace: TraceContext? = nil
+  ) -> [UInt8] {
+    let particulars = values.filter { !$0.value.isEmpty }
+    let ids = Self.ids(trace, besides: particulars)
     var line: [UInt8] = []
     switch settings.current.withLock({ $0.format }) {
     case .json:
@@ -53,23 +71,37 @@ public struct Log: Sendable {
       clock.unixTime.appendRFC3339(to: &line)
       line.append(contentsOf: #"","level":"\#(level.rawValue)","message":"#.utf8)
       JSONText.append(message, to: &line)
-      for (name, value) in values {
+      for (name, value) in particulars {
         line.append(UInt8(ascii: ","))
         JSONText.append(name, to: &line)
         line.append(UInt8(ascii: ":"))
         JSONText.append(value, to: &line)
       }
+      for (name, value) in ids { line.append(contentsOf: #","\#(name)":"\#(value)""#.utf8) }
       line.append(contentsOf: "}\n".utf8)
     case .text:
       clock.unixTime.appendRFC3339(to: &line)
       line.append(contentsOf: " \(level.rawValue) \(message)".utf8)
-      for (name, value) in values {
+      for (name, value) in particulars {
         line.append(contentsOf: " \(name)=".utf8)
         // Quoted like JSON, so that no value can forge a line or move a terminal's cursor.
         JSONText.append(value, to: &line)
       }
+      for (name, value) in ids { line.append(contentsOf: " \(name)=\(value)".utf8) }
       line.append(UInt8(ascii: "\n"))
     }
     return line
+  }
+
+  /// The ids of the request that the present task works for, but for those the event names itself. They hold nothing to
+  /// escape.
+  private static func ids(
+    _ trace: TraceContext?, besides particulars: [(key: String, value: String)]
+  ) -> [(String, String)] {
+    let context = RequestContext.current
+    var ids: [(String, String)] = []
+    if let context { ids.append(("request_id", context.requestID.description)) }
+    if let trace = trace ?? context?.trace { ids.append(("trace_id", trace.traceID)) }
+    return ids.filter { id in !particulars.contains { $0.key == id.0 } }
   }
 }

@@ -1,5 +1,6 @@
 // What the log says about exchanges with Talkdesk ID.
 
+internal import HTTP
 internal import Platform
 internal import Talkdesk
 
@@ -19,17 +20,19 @@ struct TokenLog {
           "duration_ms": milliseconds, "token_sha256": token.sha256,
           "expires_in": token.lifetime.map { String($0.components.seconds) } ?? "unknown",
           "platform_tid": report.platformTID ?? "",
-        ])
+        ], trace: report.trace)
     case .failure(let error):
       log.write(
         .warning, "no token from Talkdesk ID",
         [
           "scope": report.scope, "key_id": report.credential, "attempt": String(report.attempt),
-          "duration_ms": milliseconds, "outcome": report.label, "detail": "\(error)",
+          "duration_ms": milliseconds, "error.type": report.label, "error.message": "\(error)",
+          "http.response.status_code": report.status.map { String($0) } ?? "",
           "platform_tid": report.platformTID ?? "",
-        ])
+        ], trace: report.trace)
       if let description = report.errorDescription {
-        log.write(.debug, "Talkdesk ID's own description", ["error_description": description])
+        log.write(
+          .debug, "Talkdesk ID's own description", ["error_description": description], trace: report.trace)
       }
     }
     if report.clockIsOff, let skew = report.clockSkew {

@@ -10,8 +10,13 @@ enum RouteLabel: UInt8, CaseIterable, Sendable {
   case refused
   case access
   case token
+  case callbacks
+  case callback
+  case availability
   case liveness
   case readiness
+  case openAPI
+  case docs
   case root
   case server
   case metrics
@@ -28,8 +33,13 @@ enum RouteLabel: UInt8, CaseIterable, Sendable {
     case .refused: "refused"
     case .access: "/access"
     case .token: "/token/{app}"
+    case .callbacks: "/calls/callback"
+    case .callback: "/callbacks/{id}"
+    case .availability: "/availability"
     case .liveness: "/livez"
     case .readiness: "/readyz"
+    case .openAPI: "/openapi.json"
+    case .docs: "/docs"
     case .root: "/"
     case .server: "*"
     case .metrics: "/metrics"

@@ -56,25 +56,32 @@ public final class Gateway: RequestHandler {
     case (.unknown, _):
       refuse(.noEndpoint, &exchange)
     case (_, .options):
-      auditOtherMethod(route, nil, exchange)
+      auditOtherMethod(route, nil, request, exchange)
       exchange.respond(options(route, request))
     default:
-      auditOtherMethod(route, .methodNotAllowed, exchange)
+      auditOtherMethod(route, .methodNotAllowed, request, exchange)
       refuse(.methodNotAllowed(route.allowed), &exchange)
     }
   }
 
   public func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
+    let problem = Problem(failure)
     request.route = RouteLabel(request).rawValue
-    return Problem(failure).response(requestID: request.requestID)
+    auditRefusal(problem.code, request)
+    logRefusal(failure, problem.code, request)
+    return problem.response(requestID: request.requestID)
   }
 
   /// Requests with another method to the paths that vend are audited, too: every request to them has its line.
-  private func auditOtherMethod(_ route: Route, _ code: Problem.Code?, _ exchange: borrowing Exchange) {
-    guard route.vends else { return }
-    var record = AuditRecord(action: .access, requestID: exchange.requestID, address: exchange.peer.address)
+  private func auditOtherMethod(
+    _ route: Route, _ code: Problem.Code?, _ request: borrowing Request, _ exchange: borrowing Exchange
+  ) {
+    guard let action = route.audited else { return }
+    let address = generations.current.clientAddress.resolve(request, peer: exchange.peer.address)
+    var record = AuditRecord(action: action, requestID: exchange.requestID, address: address)
     record.outcome = code == nil ? .allow : .deny
     record.code = code
+    record.trace = TraceContext(request)
     audit.append(record, since: exchange.now, lane: exchange.loopIndex)
   }
 

@@ -1,5 +1,6 @@
 // From a request's path to what answers it.
 
+internal import Gate
 internal import HTTP
 
 /// What a path leads to. Paths are compared as they came: nothing here needs percent-encoding.
@@ -37,11 +38,11 @@ enum Route {
     }
   }
 
-  /// Whether tokens are vended here.
-  var vends: Bool {
+  /// What is asked for here, where every request is audited.
+  var audited: Action? {
     switch self {
-    case .access, .token: true
-    default: false
+    case .access, .token: .access
+    default: nil
     }
   }
 

@@ -19,6 +19,8 @@ struct ExchangeRecord: Sendable {
   var grantedScope: String?
   /// The `User-Agent` field.
   var userAgent: String?
+  /// The `traceparent` field.
+  var traceparent: String?
 
   /// The record as `GET /_sandbox/exchanges` shows it.
   var json: JSONValue {
@@ -34,6 +36,7 @@ struct ExchangeRecord: Sendable {
     if let requestedScope { members.append("scope", .string(requestedScope.shortened)) }
     if let grantedScope { members.append("granted_scope", .string(grantedScope)) }
     if let userAgent { members.append("user_agent", .string(userAgent.shortened)) }
+    if let traceparent { members.append("traceparent", .string(traceparent.shortened)) }
     return .object(members)
   }
 }

@@ -23,7 +23,7 @@ struct TokenService: Sendable {
     let fault = state.withLock { $0.faults.take(.token) }
     var record = ExchangeRecord(
       time: now, outcome: .fault, client: ClientAuthenticator.Outcome(method: .none),
-      userAgent: call.userAgent)
+      userAgent: call.userAgent, traceparent: call.traceparent)
     var ending: Ending
     if let fault, fault.preventsAction {
       record.outcome = fault.drop == nil ? .fault : .droppedBefore

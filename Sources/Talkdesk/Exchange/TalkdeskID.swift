@@ -48,9 +48,11 @@ public struct TalkdeskID: Sendable {
   /// - Parameters:
   ///   - scope: exactly what is asked for, words separated by spaces.
   ///   - deadline: when all of it must be over.
+  ///   - trace: the trace it belongs to, if any; each request is a span of its own in it.
   ///   - observe: is told of every single request.
   public func exchange(
-    scope: String, deadline: MonotonicTime, observe: @Sendable (TokenRequestReport) -> Void = { _ in }
+    scope: String, deadline: MonotonicTime, trace: TraceContext? = nil,
+    observe: @Sendable (TokenRequestReport) -> Void = { _ in }
   ) async throws(TokenExchangeError) -> AccessToken {
     var credential = 0
     var repetitions = 0
@@ -59,7 +61,7 @@ public struct TalkdeskID: Sendable {
       do {
         return try await request(
           scope: scope, credential: credentials[credential], attempt: attempt, deadline: deadline,
-          observe: observe)
+          trace: trace?.child(), observe: observe)
       } catch {
         attempt += 1
         if error.speaksAgainstTheCredential, credential + 1 < credentials.count {
@@ -81,16 +83,17 @@ public struct TalkdeskID: Sendable {
 
   /// Sends one request and tells of it.
   private func request(
-    scope: String, credential: ClientCredential, attempt: Int, deadline: MonotonicTime,
+    scope: String, credential: ClientCredential, attempt: Int, deadline: MonotonicTime, trace: TraceContext?,
     observe: @Sendable (TokenRequestReport) -> Void
   ) async throws(TokenExchangeError) -> AccessToken {
     let start = time.now
     guard start < deadline else { throw .timedOut(sent: false) }
     var report = TokenRequestReport(
       scope: scope, credential: credential.name, attempt: attempt, startedAt: start, duration: .zero,
-      outcome: .failure(.timedOut(sent: false)))
+      outcome: .failure(.timedOut(sent: false)), trace: trace)
     do {
-      let message = try message(scope: scope, credential: credential, timeout: deadline - start)
+      let message = try message(
+        scope: scope, credential: credential, trace: trace, timeout: deadline - start)
       let reply = try await send(message)
       let now = time.unixTime
       report.status = reply.status
@@ -127,11 +130,12 @@ public struct TalkdeskID: Sendable {
 
   /// The request (RFC 6749 §4.4.2, RFC 7523 §2.2). Parameters stand in the content only: a URL gets logged on its way.
   private func message(
-    scope: String, credential: ClientCredential, timeout: Duration
+    scope: String, credential: ClientCredential, trace: TraceContext?, timeout: Duration
   ) throws(TokenExchangeError) -> OutboundRequest {
     var fields: Fields = [
       "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded",
     ]
+    if let trace { fields["traceparent"] = trace.traceparent }
     var form = FormContent()
     form.append("grant_type", "client_credentials")
     form.append("scope", scope)

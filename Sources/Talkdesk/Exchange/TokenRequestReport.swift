@@ -1,3 +1,4 @@
+public import HTTP
 public import Platform
 
 /// What happened to one request to the token endpoint, for logs, metrics and status. Holds no token and no secret.
@@ -28,6 +29,8 @@ public struct TokenRequestReport: Sendable {
   public var duration: Duration
   /// What came of it.
   public var outcome: Result<Success, TokenExchangeError>
+  /// The span of the trace it was sent in, if any.
+  public var trace: TraceContext?
   /// The reply's status, where there was a reply.
   public var status: Int?
   /// Talkdesk's trace id, `platform-tid`, which its support asks for.

@@ -1,3 +1,5 @@
+internal import HTTP
+
 /// The exchanges under way and who waits for them.
 struct Flights {
   typealias Continuation = CheckedContinuation<Result<AccessToken, TokenError>, Never>
@@ -19,6 +21,8 @@ struct Flights {
     /// Gives it up when it has taken too long.
     var watchdog: Task<Void, Never>?
     var waiters: [WaiterID: Waiter] = [:]
+    /// The trace of the first who waits and has one.
+    var trace: TraceContext?
 
     /// Lets everybody who waits go on. Not to be called with a lock held.
     func answer(_ result: Result<AccessToken, TokenError>) {
@@ -40,10 +44,18 @@ struct Flights {
   }
 
   /// Lets one wait for an exchange, whether or not it has begun.
-  mutating func add(_ id: WaiterID, to exchange: TokenCache.ExchangeID, _ waiter: Waiter) {
+  mutating func add(
+    _ id: WaiterID, to exchange: TokenCache.ExchangeID, _ waiter: Waiter, trace: TraceContext? = nil
+  ) {
     exchanges[id] = exchange
-    flights[exchange, default: Flight()].waiters[id] = waiter
+    var flight = flights[exchange] ?? Flight()
+    flight.waiters[id] = waiter
+    flight.trace = flight.trace ?? trace
+    flights[exchange] = flight
   }
+
+  /// The trace an exchange belongs to that is about to begin.
+  func trace(of exchange: TokenCache.ExchangeID) -> TraceContext? { flights[exchange]?.trace }
 
   /// Takes one out who waits no longer; nil for one who does not wait.
   mutating func remove(

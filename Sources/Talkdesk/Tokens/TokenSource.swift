@@ -1,3 +1,4 @@
+public import HTTP
 public import Platform
 internal import Synchronization
 
@@ -87,15 +88,17 @@ public final class TokenSource: Sendable {
   ///
   /// Cancelling the task, or its deadline, ends the wait and not the exchange, unless tokens are not shared.
   ///
-  /// - Parameter deadline: when this caller gives up; the exchange has the policy's deadline anyway.
+  /// - Parameters:
+  ///   - deadline: when this caller gives up; the exchange has the policy's deadline anyway.
+  ///   - trace: the trace this wish belongs to. An exchange continues the one of the first who waits for it.
   public func token(
-    _ scope: ScopeID, deadline: MonotonicTime? = nil
+    _ scope: ScopeID, deadline: MonotonicTime? = nil, trace: TraceContext? = nil
   ) async throws(TokenError) -> AccessToken {
     if let token = cached(scope, now: time.now) { return token }
     let waiter = state.withLock { state in state.flights.nextWaiter() }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        enter(waiter, scope, deadline: deadline, continuation)
+        enter(waiter, scope, deadline: deadline, trace, continuation)
       }
     } onCancel: {
       leave(waiter, .cancelled)
@@ -118,7 +121,7 @@ public final class TokenSource: Sendable {
   // MARK: Waiting
 
   private func enter(
-    _ waiter: Flights.WaiterID, _ scope: ScopeID, deadline: MonotonicTime?,
+    _ waiter: Flights.WaiterID, _ scope: ScopeID, deadline: MonotonicTime?, _ trace: TraceContext?,
     _ continuation: Flights.Continuation
   ) {
     let now = time.now
@@ -145,7 +148,8 @@ public final class TokenSource: Sendable {
         let isWatched = begin || isShared
         let mine = min(deadline ?? end, end)
         let timer = mine < end || !isWatched ? expiry(of: waiter, at: mine) : nil
-        state.flights.add(waiter, to: exchange, .init(continuation: continuation, timer: timer))
+        state.flights.add(
+          waiter, to: exchange, .init(continuation: continuation, timer: timer), trace: trace)
         return nil
       }
     }
@@ -181,7 +185,7 @@ public final class TokenSource: Sendable {
       guard !state.isShutDown, let exchange = state.cache.exchanges[id] else { return }
       let (talkdeskID, observer) = (state.talkdeskID, observer)
       let scope = state.cache.entries[exchange.scope].scope
-      let deadline = exchange.deadline
+      let (deadline, trace) = (exchange.deadline, state.flights.trace(of: id))
       let note: @Sendable (TokenRequestReport) -> Void = { [weak self] report in
         self?.note(report, scope: exchange.scope)
         observer?.tokenRequest(report)
@@ -190,7 +194,8 @@ public final class TokenSource: Sendable {
         let result: Result<AccessToken, TokenExchangeError>
         do throws(TokenExchangeError) {
           result = .success(
-            try await talkdeskID.exchange(scope: scope, deadline: deadline, observe: note))
+            try await talkdeskID.exchange(
+              scope: scope, deadline: deadline, trace: trace, observe: note))
         } catch {
           result = .failure(error)
         }

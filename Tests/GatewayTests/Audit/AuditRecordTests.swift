@@ -1,4 +1,5 @@
 import Gate
+import HTTP
 import HTTPServer
 import JSON
 import Platform
@@ -46,6 +47,7 @@ import Testing
     record.upstreamStatus = 200
     record.tokenSHA256 = "ab"
     record.contact = "+*********65"
+    record.trace = TraceContext(Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8))
     #expect(
       try line(record).1
         == [
@@ -59,7 +61,7 @@ import Testing
           ],
           "cache": "none", "upstream_status": 200,
           "duration_ms": .number(try #require(JSONNumber(1.234))), "token_sha256": "ab",
-          "contact": "+*********65",
+          "contact": "+*********65", "trace_id": "0af7651916cd43dd8448eb211c80319c",
         ])
   }
 

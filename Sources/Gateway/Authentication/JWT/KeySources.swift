@@ -22,7 +22,8 @@ final class KeySources: Sendable {
     sources.withLock { sources in
       if let known = sources[url] { return known }
       let source = KeySource(url: url, transport: transport, time: time) { [log] failure in
-        log.write(.warning, "an issuer's keys cannot be fetched", ["jwks_url": url, "reason": "\(failure)"])
+        log.write(
+          .warning, "an issuer's keys cannot be fetched", ["url.full": url, "error.message": "\(failure)"])
       }
       sources[url] = source
       return source

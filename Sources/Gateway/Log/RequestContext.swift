@@ -1,0 +1,20 @@
+// Which request a task works for.
+
+internal import HTTP
+internal import HTTPServer
+
+/// Goes with everything that is done for a request in a task of its own: lines that are logged there carry its ids, and
+/// what is asked of others continues its trace.
+struct RequestContext: Sendable {
+  let requestID: RequestID
+  /// The trace the client sent, if it sent one that can be read.
+  let trace: TraceContext?
+
+  /// The request that the present task works for; nil where it works for none.
+  @TaskLocal static var current: RequestContext?
+
+  /// Begins a task for the request.
+  func task(_ body: @escaping @Sendable () async -> Void) {
+    Task { await Self.$current.withValue(self) { await body() } }
+  }
+}

@@ -1,0 +1,40 @@
+// Requests that the server itself refuses, because they are malformed, too large or too slow.
+
+internal import Gate
+internal import HTTP
+internal import HTTPServer
+internal import Platform
+
+extension Gateway {
+  /// Writes the audit line of a refused request. Where its request line was read it is a request to that path like any
+  /// other, whatever came after.
+  func auditRefusal(_ code: Problem.Code, _ refused: RefusedRequest) {
+    guard let request = refused.request, let action = Route(request).audited else { return }
+    var record = AuditRecord(action: action, requestID: refused.requestID, address: refused.peer.address)
+    // What a proxy says of its client may stand in a field that was not read.
+    if refused.hasFields {
+      record.address = generations.current.clientAddress.resolve(request, peer: refused.peer.address)
+      record.trace = TraceContext(request)
+    }
+    record.outcome = code.isError ? .error : .deny
+    record.code = code
+    audit.append(record, since: refused.now, lane: refused.loopIndex)
+  }
+
+  /// Says in the log what was refused: for whoever looks for a client's mistake. A request without an answer is ours.
+  func logRefusal(_ failure: RequestFailure, _ code: Problem.Code, _ refused: RefusedRequest) {
+    let isOurs = failure == .unanswered
+    let level: Configuration.Log.Level = isOurs ? .error : .debug
+    guard log.isEnabled(level) else { return }
+    let trace = refused.hasFields ? refused.request.flatMap { TraceContext($0) } : nil
+    RequestContext.$current.withValue(RequestContext(requestID: refused.requestID, trace: trace)) {
+      log.write(
+        level, isOurs ? "a request was not answered" : "a request was refused before it was whole",
+        [
+          "error.type": code.rawValue, "address": "\(refused.peer.address)",
+          "http.route": RouteLabel(rawValue: refused.route)?.word ?? "",
+          "http.request.method": refused.request?.method.rawValue ?? "",
+        ])
+    }
+  }
+}

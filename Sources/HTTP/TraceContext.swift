@@ -1,0 +1,113 @@
+/// Where a request belongs in a distributed trace: the `traceparent` field of W3C Trace Context
+/// (https://www.w3.org/TR/trace-context/).
+///
+/// It comes from anyone, so it is read by the letter and written anew: what leaves here are digits of our own making.
+/// `tracestate` is not passed on, which §3.3 leaves to us: it is free text of others, and what is sent from here goes to
+/// another company.
+public struct TraceContext: Hashable, Sendable {
+  private let high: UInt64
+  private let low: UInt64
+  /// The span that a request was made in.
+  public let spanID: UInt64
+  /// Whether whoever began the trace keeps it. Nothing here depends on it; it is passed on.
+  public let isSampled: Bool
+
+  /// The length of version 00, and of the part of later versions that is known.
+  private static let length = 55
+
+  /// The trace a request belongs to; nil where it names none, one that is wrong, or more than one (§3.2).
+  public init?(_ request: borrowing Request) {
+    guard let value = request.value(of: .traceparent), request.count(of: .traceparent) == 1 else {
+      return nil
+    }
+    self.init(request.head[value])
+  }
+
+  /// Reads a field's value (§3.2.2). Of a later version the known part is taken, whatever stands behind it.
+  public init?(_ octets: some RandomAccessCollection<UInt8>) {
+    guard octets.count >= Self.length else { return nil }
+    var digits = Digits(octets)
+    guard let version = digits.next(2), version != 0xFF, digits.nextDash(),
+      let high = digits.next(16), let low = digits.next(16), high != 0 || low != 0, digits.nextDash(),
+      let span = digits.next(16), span != 0, digits.nextDash(), let flags = digits.next(2)
+    else { return nil }
+    // Version 00 ends here; what a later one adds begins with a dash.
+    guard octets.count == Self.length || version != 0 && digits.nextDash() else { return nil }
+    self.init(high: high, low: low, spanID: span, isSampled: flags & 1 == 1)
+  }
+
+  private init(high: UInt64, low: UInt64, spanID: UInt64, isSampled: Bool) {
+    self.high = high
+    self.low = low
+    self.spanID = spanID
+    self.isSampled = isSampled
+  }
+
+  /// The same trace in a span of its own: what a request that is made on behalf of this one carries.
+  public func child() -> TraceContext {
+    TraceContext(high: high, low: low, spanID: .random(in: 1 ... .max), isSampled: isSampled)
+  }
+
+  /// The value for a field, in version 00.
+  public var traceparent: String {
+    var octets = Array("00-".utf8)
+    appendTraceID(to: &octets)
+    octets.append(UInt8(ascii: "-"))
+    Self.append(spanID, to: &octets)
+    octets.append(contentsOf: (isSampled ? "-01" : "-00").utf8)
+    return String(decoding: octets, as: UTF8.self)
+  }
+
+  /// The trace's id: 32 lower-case hexadecimal digits.
+  public var traceID: String {
+    var octets: [UInt8] = []
+    appendTraceID(to: &octets)
+    return String(decoding: octets, as: UTF8.self)
+  }
+
+  /// Appends the trace's id.
+  public func appendTraceID(to octets: inout [UInt8]) {
+    Self.append(high, to: &octets)
+    Self.append(low, to: &octets)
+  }
+
+  private static func append(_ number: UInt64, to octets: inout [UInt8]) {
+    for shift in stride(from: UInt64(60), through: 0, by: -4) {
+      let digit = UInt8(truncatingIfNeeded: number >> shift & 0xF)
+      octets.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+    }
+  }
+
+  /// Reads groups of lower-case hexadecimal digits: upper case is not allowed (§3.2.2).
+  private struct Digits<Octets: RandomAccessCollection<UInt8>> {
+    private let octets: Octets
+    private var index: Octets.Index
+
+    init(_ octets: Octets) {
+      self.octets = octets
+      index = octets.startIndex
+    }
+
+    /// The next digits as a number; nil where one is none.
+    mutating func next(_ count: Int) -> UInt64? {
+      var number: UInt64 = 0
+      for _ in 0..<count {
+        let octet = octets[index]
+        guard let digit = octet.hexValue, !(0x41...0x46).contains(octet) else { return nil }
+        number = number << 4 | UInt64(digit)
+        octets.formIndex(after: &index)
+      }
+      return number
+    }
+
+    mutating func nextDash() -> Bool {
+      defer { octets.formIndex(after: &index) }
+      return octets[index] == UInt8(ascii: "-")
+    }
+  }
+}
+
+extension TraceContext: CustomStringConvertible {
+  /// As the field has it.
+  public var description: String { traceparent }
+}

@@ -32,17 +32,18 @@ extension SQLiteStore {
     try await sessions.call { session throws(StoreError) in try session.recover(at: now) }
   }
 
-  /// Forgets what is over in the tables of callbacks, in portions.
+  /// Forgets what is over in the tables of callbacks, in portions of a few milliseconds: callbacks wait behind each.
   func purgeCallbacks(at now: Instant) async throws(StoreError) -> Int {
+    let portion = 250
     var total = 0
     for table in CallbackTable.allCases {
       var removed = 0
       repeat {
         removed = try await sessions.call { session throws(StoreError) in
-          try session.purge(table, at: now, most: 2000)
+          try session.purge(table, at: now, most: Int64(portion))
         }
         total += removed
-      } while removed == 2000
+      } while removed == portion
     }
     return total
   }

@@ -18,13 +18,14 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .target(name: "CLinux"),
     .target(name: "HTTP", swiftSettings: strict),
+    .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: strict),
     .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
     .target(name: "JSON", swiftSettings: strict),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
     .target(
       name: "Talkdesk", dependencies: ["HTTP", "Platform", "JSON", "JOSE"], swiftSettings: strict),
     .executableTarget(
-      name: "microbench", dependencies: ["HTTP", "Platform", "JSON", "JOSE", "Talkdesk"],
+      name: "microbench", dependencies: ["HTTP", "Metrics", "Platform", "JSON", "JOSE", "Talkdesk"],
       path: "Sources/Microbench", swiftSettings: strict),
   ]
 )

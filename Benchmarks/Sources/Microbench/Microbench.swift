@@ -23,6 +23,9 @@ struct Microbench {
   private typealias Family = @Sendable (Double) throws -> [Figure]
   private static let families: [String: [Family]] = [
     "assertion": [SigningFigures.assertion],
-    "all": [HTTPFigures.measure, JSONFigures.measure, SigningFigures.signature],
+    "all": [
+      HTTPFigures.measure, JSONFigures.measure, MetricsFigures.measure, SigningFigures.signature,
+    ],
+    "metrics": [MetricsFigures.measure],
   ]
 }

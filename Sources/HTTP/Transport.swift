@@ -86,13 +86,19 @@ public struct TransportError: Error, Sendable {
   /// Status and fields of the final response, without its content, where they came whole before it failed: the answer
   /// to whether the request was acted on is then known, whatever became of the rest.
   public var head: InboundResponse?
+  /// Which check failed, where that is known: for diagnosis alone.
+  public var diagnosis: TransportDiagnosis?
 
   /// Makes an error.
-  public init(_ reason: Reason, sent: Bool, detail: String, head: InboundResponse? = nil) {
+  public init(
+    _ reason: Reason, sent: Bool, detail: String, head: InboundResponse? = nil,
+    diagnosis: TransportDiagnosis? = nil
+  ) {
     self.reason = reason
     self.sent = sent
     self.detail = detail
     self.head = head
+    self.diagnosis = diagnosis
   }
 }
 

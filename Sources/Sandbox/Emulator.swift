@@ -14,13 +14,15 @@ import Synchronization
 /// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
 /// | `POST /calls/callback` | the Callback API |
 /// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks` | what to do wrong, and what was seen |
+/// | `/_sandbox/clock`, `/_sandbox/keys` | what its clock says, and which of the client's keys it accepts |
 /// | `GET /` | a demo client; of use where a gateway answers on the same port |
 public final class Emulator: RequestHandler {
   private let tokens: TokenService
   private let callbacks: CallbackService
   private let certificates: [UInt8]
-  private let time: any TimeSource
-  private let state = Mutex(EmulatorState())
+  /// What assertions and tokens are judged by, and the `Date` field is written by.
+  let clock: SandboxClock
+  private let state: Mutex<EmulatorState>
 
   /// Makes an emulator with a signing key of its own.
   ///
@@ -34,7 +36,8 @@ public final class Emulator: RequestHandler {
     tokens = TokenService(configuration, issuer: issuer)
     callbacks = CallbackService(
       endpoint: CallbackEndpoint(issuer: issuer, phoneNumbers: configuration.phoneNumbers))
-    self.time = time
+    clock = SandboxClock(time)
+    state = Mutex(EmulatorState(keyIDs: configuration.keys.map(\.keyID)))
   }
 
   /// Says where the emulator is reached: `http://127.0.0.1:PORT`, without a slash at the end. The token URL, which
@@ -104,7 +107,7 @@ public final class Emulator: RequestHandler {
         reply = try DemoClient.page(for: call)
       } else {
         reply = try state.withLock { (state) throws(ControlRefusal) in
-          try ControlEndpoint.answer(call, path: path, state: &state)
+          try ControlEndpoint.answer(call, path: path, state: &state, clock: clock)
         }
       }
     } catch {
@@ -129,7 +132,7 @@ public final class Emulator: RequestHandler {
       let error = TalkdeskError(status: .serviceUnavailable, code: "starting", message: "Not bound yet")
       return exchange.respond(Reply.json(.serviceUnavailable, error.content).response)
     }
-    let now = time.unixTime
+    let now = clock.unixTime
     let ending =
       isTokens
       ? tokens.act(call, baseURL: baseURL, now: now, state: state)
@@ -153,11 +156,11 @@ public final class Emulator: RequestHandler {
       return exchange.respond(reply.response)
     }
     let responder = exchange.deferred()
-    let time = time
-    let deadline = time.now + .milliseconds(ending.delay)
+    let clock = clock
+    let deadline = clock.now + .milliseconds(ending.delay)
     Task {
       // Nobody cancels this task; a clock that gives up early only makes the answer early.
-      try? await time.sleep(until: deadline)
+      try? await clock.sleep(until: deadline)
       if let reply = ending.reply { responder.respond(reply.response) } else { responder.closeUnanswered() }
     }
   }

@@ -10,4 +10,8 @@ struct EmulatorState: Sendable {
   var replays = ReplayGuard()
   /// Where it is reached, once that is known: `http://127.0.0.1:PORT`, without a slash at the end.
   var baseURL: String?
+  /// The ids of the client's keys, in the order of the configuration.
+  var keyIDs: [String] = []
+  /// Those of them that are not accepted at the moment.
+  var retiredKeys: Set<String> = []
 }

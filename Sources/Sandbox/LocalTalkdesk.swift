@@ -24,23 +24,27 @@ public struct LocalTalkdesk: Sendable {
   /// - Parameters:
   ///   - port: the port on 127.0.0.1; 0 lets the system choose.
   ///   - clientKey: a key to trust, public or private, in any form the gateway takes; nil makes an ES256 key.
+  ///   - furtherKeys: more keys of the same client, as while keys are rotated.
   ///   - accountName: the name of the account.
   ///   - time: the clock that everything is judged by.
   public static func start(
-    port: UInt16 = 0, clientKey: [UInt8]? = nil, accountName: String = "sandbox",
+    port: UInt16 = 0, clientKey: [UInt8]? = nil, furtherKeys: [[UInt8]] = [], accountName: String = "sandbox",
     time: any TimeSource = SystemClock()
   ) throws(StartError) -> LocalTalkdesk {
     let credential: SandboxCredential
     let emulator: Emulator
+    var registrations: [RegisteredKey] = []
     do throws(KeyError) {
       if let clientKey {
         credential = try SandboxCredential(trusting: clientKey)
       } else {
         credential = try SandboxCredential()
       }
+      registrations.append(credential.registration)
+      for key in furtherKeys { registrations.append(try SandboxCredential(trusting: key).registration) }
       emulator = try Emulator(
         EmulatorConfiguration(
-          accountName: accountName, clientID: credential.clientID, keys: [credential.registration]),
+          accountName: accountName, clientID: credential.clientID, keys: registrations),
         time: time)
     } catch {
       throw .key(error)

@@ -20,7 +20,8 @@ public final class SandboxServer: Sendable {
   public init(_ emulator: Emulator, port: UInt16 = 0, loops: Int = 1) throws(SystemError) {
     let group = try EventLoopGroup(count: loops)
     let server = Server(
-      address: SocketAddress(IPAddress(v4: 0x7F00_0001), port: port), loops: group, handler: emulator)
+      .address(SocketAddress(IPAddress(v4: 0x7F00_0001), port: port)), loops: group, handler: emulator,
+      clock: emulator.clock)
     let bound: SocketAddress
     do throws(SystemError) {
       bound = try server.start()

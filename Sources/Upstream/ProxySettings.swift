@@ -11,6 +11,8 @@ public struct ProxySettings: Sendable {
   let proxy: Proxy?
   /// Hosts reached directly.
   let exceptions: ProxyExceptions
+  /// The variable that names the proxy; nil where there is none.
+  public let variable: String?
 
   /// A proxy variable that cannot be used.
   public struct Malformed: Error, Sendable, CustomStringConvertible {
@@ -24,9 +26,27 @@ public struct ProxySettings: Sendable {
   /// Every host is reached directly.
   public static let direct = ProxySettings(proxy: nil, exceptions: ProxyExceptions(""))
 
-  init(proxy: Proxy?, exceptions: ProxyExceptions) {
+  init(proxy: Proxy?, exceptions: ProxyExceptions, variable: String? = nil) {
     self.proxy = proxy
     self.exceptions = exceptions
+    self.variable = variable
+  }
+
+  /// How requests to a URL leave this machine.
+  public enum Way: Hashable, Sendable {
+    /// Directly; `excepted` where there is a proxy and this host is none of its business.
+    case direct(excepted: Bool)
+    /// Through the proxy: its address without a credential, and whether it, not this machine, resolves the server's name.
+    case proxy(address: String, resolvesName: Bool)
+  }
+
+  /// How a request to a URL leaves this machine; a URL that cannot be asked for goes nowhere and counts as direct.
+  public func way(to url: String) -> Way {
+    // Who sends the request says what is wrong with the URL.
+    guard let target = try? Target(url), let proxy = proxy(for: target) else {
+      return .direct(excepted: proxy != nil)
+    }
+    return .proxy(address: proxy.url, resolvesName: !proxy.kind.resolvesLocally)
   }
 
   /// Reads the settings from variables. Lower case wins over upper case; an empty variable counts as unset.
@@ -48,8 +68,10 @@ public struct ProxySettings: Sendable {
             + "socks4a, socks5 or socks5h")
       }
       self.proxy = proxy
+      variable = name
     } else {
       proxy = nil
+      variable = nil
     }
     exceptions = ProxyExceptions(first("no_proxy", "NO_PROXY")?.value ?? "")
   }

@@ -127,7 +127,11 @@ final class TransferThread {
       case .addresses(let addresses):
         resolutions.append(.init(host: host, port: port, addresses: addresses))
       case .failed(let failure):
-        return end(id, self.failure(.nameResolution, transfer, "\(host): \(failure.detail)"))
+        let party: TransportDiagnosis.Party =
+          host == transfer.submission.plan.proxy?.host ? .proxy : .server
+        let diagnosis = TransportDiagnosis(party, failure.isTemporary ? .resolver : .unknownName)
+        return end(
+          id, self.failure(.nameResolution, transfer, "\(host): \(failure.detail)", diagnosis))
       case .wait:
         guard now >= patientUntil, let addresses = names.old(host, now: now) else { return }
         resolutions.append(.init(host: host, port: port, addresses: addresses))
@@ -176,12 +180,15 @@ final class TransferThread {
   }
 
   private func failure(
-    _ reason: TransportError.Reason, _ transfer: Transfer, _ detail: String
+    _ reason: TransportError.Reason, _ transfer: Transfer, _ detail: String,
+    _ diagnosis: TransportDiagnosis? = nil
   ) -> Result<InboundResponse, TransportError> {
     guard case .running(let easy) = transfer.phase else {
-      return .failure(TransportError(reason, sent: false, detail: detail))
+      return .failure(TransportError(reason, sent: false, detail: detail, diagnosis: diagnosis))
     }
-    return .failure(TransportError(reason, sent: easy.mayHaveSent, detail: detail, head: easy.head))
+    let found = diagnosis ?? (reason == .timedOut ? easy.timeoutDiagnosis : nil)
+    return .failure(
+      TransportError(reason, sent: easy.mayHaveSent, detail: detail, head: easy.head, diagnosis: found))
   }
 
   // MARK: Names
@@ -212,7 +219,12 @@ final class TransferThread {
       case _ where now >= deadline:
         end(id, failure(.timedOut, transfer, "the deadline passed \(transfer.phaseText)"))
       case .resolving(let connectBy, _) where now >= connectBy:
-        end(id, failure(.nameResolution, transfer, "no answer from the resolver in time"))
+        let party: TransportDiagnosis.Party = transfer.submission.plan.proxy == nil ? .server : .proxy
+        end(
+          id,
+          failure(
+            .nameResolution, transfer, "no answer from the resolver in time",
+            TransportDiagnosis(party, .resolver)))
       case .resolving(let connectBy, let patientUntil):
         if now >= patientUntil { resolve(id, now: now) } else { setAlarm(patientUntil) }
         setAlarm(min(connectBy, deadline))

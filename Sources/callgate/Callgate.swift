@@ -8,7 +8,8 @@ struct Callgate: ParsableCommand {
     commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.",
     version: Version.current,
     subcommands: [
-      ServeCommand.self, CheckCommand.self, ExplainCommand.self, RulesCommand.self, TokenCommand.self,
+      ServeCommand.self, CheckCommand.self, DoctorCommand.self, ProbeCommand.self, ExplainCommand.self,
+      RulesCommand.self, TokenCommand.self,
       KeyCommand.self, SandboxCommand.self, MigrateCommand.self,
       HealthcheckCommand.self, ReferenceCommand.self,
     ])

@@ -64,9 +64,10 @@ struct ExplainCommand: ParsableCommand {
     let question = try question()
     let configuration = try options.load(for: .explain)
     let asksRemotes = configuration.asksRemotePolicies
+    let caFile = configuration.caFile
     let result: Result<Explanation, Question.Mistakes> = try Blocker.run {
       do {
-        let transport = asksRemotes ? try CurlTransport() : nil
+        let transport = asksRemotes ? try CurlTransport(TransportSettings(caFile: caFile)) : nil
         let rules = OfflineRules(configuration, transport: transport)
         let answer: Result<Explanation, Question.Mistakes>
         do throws(Question.Mistakes) {

@@ -1,8 +1,8 @@
 import Glibc
 import Platform
 
-/// The two streams of a command: data on stdout, messages on stderr, one line each. No colours, so there is nothing
-/// for `NO_COLOR` to turn off.
+/// The two streams of a command: data on stdout, messages on stderr, one line each. Colours are
+/// `Style`'s.
 enum Output {
   /// Writes a line of data.
   static func line(_ text: some StringProtocol) { write(Array(text.utf8) + [0x0A], to: STDOUT_FILENO) }

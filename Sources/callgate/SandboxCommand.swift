@@ -16,22 +16,27 @@ struct SandboxCommand: ParsableCommand {
       Examples:
         callgate sandbox --port 9100
         callgate sandbox --client-key talkdesk.pem
+        callgate sandbox --client-key old.pem --client-key new.pem     # two keys of one client, to try a rotation
       """)
 
   @Option(help: ArgumentHelp("The port on 127.0.0.1, 0 for a free one.", valueName: "number"))
   var port: UInt16 = 0
 
   @Option(
+    name: .customLong("client-key"),
     help: ArgumentHelp(
-      "A key to trust, public or private; no private key is printed then.", valueName: "file"))
-  var clientKey: String?
+      "A key to trust, public or private; no private key is printed then. Several are keys of one client, whose variables "
+        + "name the first.", valueName: "file"))
+  var clientKeys: [String] = []
 
   func run() throws {
     let signals = SignalWatch()
     ProcessSetup.ignoreBrokenPipes()
     do {
       try ProcessSetup.raiseDescriptorLimit()
-      let talkdesk = try LocalTalkdesk.start(port: port, clientKey: try key())
+      let keys = try clientKeys.map(key)
+      let talkdesk = try LocalTalkdesk.start(
+        port: port, clientKey: keys.first, furtherKeys: Array(keys.dropFirst()))
       for line in talkdesk.shellLines { Output.line(line) }
       Output.line("callgate: listening on \(talkdesk.server.baseURL)")
       signals.waitForEnd()
@@ -52,12 +57,11 @@ struct SandboxCommand: ParsableCommand {
     }
   }
 
-  private func key() throws -> [UInt8]? {
-    guard let clientKey else { return nil }
+  private func key(_ file: String) throws -> [UInt8] {
     do {
-      return try ConfigurationFiles.system.read(clientKey, 65_536).bytes
+      return try ConfigurationFiles.system.read(file, 65_536).bytes
     } catch {
-      Output.message("callgate: --client-key \(clientKey): \(error)")
+      Output.message("callgate: --client-key \(file): \(error)")
       throw ExitStatus.configuration.exit
     }
   }

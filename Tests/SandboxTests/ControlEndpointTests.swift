@@ -1,18 +1,20 @@
 import HTTP
 import JSON
+import Platform
 import Testing
 
 @testable import Sandbox
 
 /// The controls of one emulator as a client sees them.
 private final class Console {
-  var state = EmulatorState()
+  var state = EmulatorState(keyIDs: ["old", "new"])
+  let clock = SandboxClock(ManualClock())
 
   func ask(_ method: HTTP.Method, _ name: String, _ content: String = "", site: String? = nil) -> Reply {
     var call = Call(method: method, content: Array(content.utf8))
     call.fetchSite = site
     do throws(ControlRefusal) {
-      return try ControlEndpoint.answer(call, path: "/_sandbox/" + name, state: &state)
+      return try ControlEndpoint.answer(call, path: "/_sandbox/" + name, state: &state, clock: clock)
     } catch {
       return error.reply(instance: "request-1")
     }
@@ -82,6 +84,46 @@ private final class Console {
   func `anything else is 404`(name: String) {
     let console = Console()
     #expect(console.ask(.get, name).status == .notFound)
+  }
+
+  @Test func `the clock is set, shown and set right again`() throws {
+    let console = Console()
+    let before = console.clock.unixTime.seconds
+    let reply = console.ask(.post, "clock", #"{"offset_seconds":-600}"#)
+    #expect(reply.status == .ok)
+    #expect(try JSONValue(parsing: reply.content)["offset_seconds"] == -600)
+    #expect(console.clock.unixTime.seconds == before - 600)
+    #expect(try JSONValue(parsing: console.ask(.get, "clock").content)["offset_seconds"] == -600)
+    #expect(console.ask(.delete, "clock").status == .noContent)
+    #expect(console.clock.unixTime.seconds == before)
+  }
+
+  @Test(arguments: [
+    ("clock", #"{"offset_seconds":86401}"#, "offset_seconds"),
+    ("clock", #"{"offset_seconds":"1"}"#, "offset_seconds"),
+    ("clock", "{}", "offset_seconds"), ("clock", #"{"offset_seconds":1,"x":1}"#, "x"), ("clock", "[]", ""),
+    ("keys", #"{"key_id":"none","accepted":true}"#, "key_id"), ("keys", #"{"key_id":"old"}"#, "accepted"),
+    ("keys", #"{"key_id":"old","accepted":1}"#, "accepted"),
+  ])
+  func `a wrong clock or key is 422 and named`(name: String, content: String, member: String) throws {
+    let reply = Console().ask(.post, name, content)
+    #expect(reply.status == .unprocessableContent)
+    #expect(try JSONValue(parsing: reply.content)["fields"]?.array?.first?["name"]?.string == member)
+  }
+
+  @Test func `a key is retired and taken back`() throws {
+    let console = Console()
+    func shown(_ reply: Reply) throws -> JSONValue { try JSONValue(parsing: reply.content) }
+    let both: JSONValue = [
+      "keys": [["key_id": "old", "accepted": true], ["key_id": "new", "accepted": true]]
+    ]
+    #expect(try shown(console.ask(.get, "keys")) == both)
+    let one: JSONValue = [
+      "keys": [["key_id": "old", "accepted": false], ["key_id": "new", "accepted": true]]
+    ]
+    #expect(try shown(console.ask(.post, "keys", #"{"key_id":"old","accepted":false}"#)) == one)
+    #expect(console.state.retiredKeys == ["old"])
+    #expect(try shown(console.ask(.post, "keys", #"{"key_id":"old","accepted":true}"#)) == both)
   }
 
   @Test func `the journal is shown and emptied`() throws {

@@ -25,7 +25,7 @@ import Upstream
 
   private func expectRefusal(
     _ context: TLSContext, host: String = "localhost", caFile: String? = nil, saying words: String? = nil,
-    sourceLocation: SourceLocation = #_sourceLocation
+    _ failure: TransportDiagnosis.Failure? = nil, sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     try await withUpstream(script(context)) { upstream in
       try await withTransport(TransportSettings(caFile: caFile ?? self.caFile)) { transport in
@@ -35,6 +35,9 @@ import Upstream
         if let words {
           #expect(
             error?.detail.contains(words) == true, "\(error?.detail ?? "")", sourceLocation: sourceLocation)
+        }
+        if let failure {
+          #expect(error?.diagnosis == TransportDiagnosis(.server, failure), sourceLocation: sourceLocation)
         }
         #expect(upstream.arrivals == 0, sourceLocation: sourceLocation)
         // The client may have given up before the other side's thread has accepted.
@@ -64,13 +67,15 @@ import Upstream
   }
 
   @Test func `a self-signed certificate is refused`() async throws {
-    try await expectRefusal(TLSContext(TestIdentity(Self.names)), saying: "self-signed")
+    try await expectRefusal(
+      TLSContext(TestIdentity(Self.names)), saying: "self-signed", .certificate(.selfSigned))
   }
 
   @Test func `a chain to another authority is refused`() async throws {
     let other = TestIdentity("", isAuthority: true)
     try await expectRefusal(
-      TLSContext(TestIdentity(Self.names, issuer: other)), saying: "unable to get local issuer")
+      TLSContext(TestIdentity(Self.names, issuer: other)), saying: "unable to get local issuer",
+      .certificate(.unknownIssuer))
   }
 
   @Test func `a chain to the given authority is refused by the system's bundle`() async throws {
@@ -87,7 +92,7 @@ import Upstream
   func `a certificate for another name is refused`(host: String) async throws {
     try await expectRefusal(
       TLSContext(TestIdentity("DNS:other.test,IP:127.0.0.2", issuer: authority)), host: host,
-      saying: "no alternative certificate subject name matches")
+      saying: "no alternative certificate subject name matches", .certificate(.wrongName))
   }
 
   @Test func `a certificate without names is refused, whatever its subject`() async throws {
@@ -97,18 +102,19 @@ import Upstream
   @Test func `an expired certificate is refused`() async throws {
     try await expectRefusal(
       TLSContext(TestIdentity(Self.names, issuer: authority, validFrom: -7200, validUntil: -3600)),
-      saying: "certificate has expired")
+      saying: "certificate has expired", .certificate(.expired))
   }
 
   @Test func `a certificate that is not yet valid is refused`() async throws {
     try await expectRefusal(
       TLSContext(TestIdentity(Self.names, issuer: authority, validFrom: 3600, validUntil: 7200)),
-      saying: "not yet valid")
+      saying: "not yet valid", .certificate(.notYetValid))
   }
 
   @Test func `a key of 1024 RSA bits is refused and one of 2048 is not`() async throws {
     try await expectRefusal(
-      TLSContext(TestIdentity(Self.names, issuer: authority, key: .rsa(bits: 1024))), saying: "too weak")
+      TLSContext(TestIdentity(Self.names, issuer: authority, key: .rsa(bits: 1024))), saying: "too weak",
+      .certificate(.weak))
     let context = TLSContext(TestIdentity(Self.names, issuer: authority, key: .rsa(bits: 2048)))
     try await withUpstream(script(context)) { upstream in
       try await withTransport(TransportSettings(caFile: caFile)) { transport in
@@ -119,7 +125,8 @@ import Upstream
   }
 
   @Test func `a server that speaks TLS 1.1 at most is refused`() async throws {
-    try await expectRefusal(TLSContext(TestIdentity(Self.names, issuer: authority), onlyTLS11: true))
+    try await expectRefusal(
+      TLSContext(TestIdentity(Self.names, issuer: authority), onlyTLS11: true), .handshake)
   }
 
   @Test func `a connection closed or reset in the handshake, or answered in the clear, is a TLS failure`()

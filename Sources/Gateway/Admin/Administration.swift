@@ -186,7 +186,7 @@ final class Administration: Sendable {
           ]
         }),
       "stops": stops, "store": .object(store),
-      "tokens": .array(health.scopes),
+      "tokens": .array(health.scopes), "keys": .object(health.keys),
     ]
   }
 

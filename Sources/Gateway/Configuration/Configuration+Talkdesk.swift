@@ -54,10 +54,13 @@ extension Configuration {
     public let algorithm: SignatureAlgorithm
     /// The key.
     public let key: PrivateKey
+    /// The OAuth client it belongs to, where that is another than the upstream's.
+    public let clientID: String?
 
     /// Makes one; the caller answers for the fit.
-    public init(id: String, algorithm: SignatureAlgorithm, key: PrivateKey) {
+    public init(id: String, algorithm: SignatureAlgorithm, key: PrivateKey, clientID: String? = nil) {
       self.id = id
+      self.clientID = clientID
       self.algorithm = algorithm
       self.key = key
     }

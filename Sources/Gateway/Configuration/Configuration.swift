@@ -14,6 +14,8 @@ public struct Configuration: Sendable {
   public internal(set) var log: Log
   /// The Talkdesk account.
   public var talkdesk: TalkdeskAccount
+  /// The file of the authorities to trust when asking others; nil for the system's. It was readable and holds a certificate.
+  public internal(set) var caFile: String?
   /// How Talkdesk's tokens are kept and vended.
   public internal(set) var tokens: Tokens
   /// Who may ask, in the order written; ids are unique.

@@ -14,6 +14,7 @@ extension ConfigurationBuilder {
     let keyID = stated(Settings.keyID)
     let algorithm = value(Settings.keyAlgorithm)
     let nextKeyID = stated(Settings.nextKeyID)
+    let nextClientID = stated(Settings.nextClientID)
     let nextAlgorithm = stated(Settings.nextKeyAlgorithm)
     guard purpose.needsCredential else {
       noteUnusedCredential()
@@ -27,7 +28,7 @@ extension ConfigurationBuilder {
       missing(Settings.clientID, "set it to the id of your Talkdesk OAuth client")
     }
     let authentication = authentication(
-      keyID: keyID, algorithm: algorithm, nextKeyID: nextKeyID, nextAlgorithm: nextAlgorithm)
+      keyID: keyID, algorithm: algorithm, next: (nextKeyID, nextClientID, nextAlgorithm))
     noteUnconfirmedHost(region)
     guard tokenURL != nil || account != nil, let clientID, let authentication else {
       return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
@@ -80,7 +81,8 @@ extension ConfigurationBuilder {
   }
 
   private mutating func authentication(
-    keyID: String?, algorithm: SignatureAlgorithm, nextKeyID: String?, nextAlgorithm: SignatureAlgorithm?
+    keyID: String?, algorithm: SignatureAlgorithm,
+    next: (keyID: String?, clientID: String?, algorithm: SignatureAlgorithm?)
   ) -> Configuration.ClientAuthentication? {
     let keyPlace = place(of: Settings.privateKey)
     let secretPlace = place(of: Settings.clientSecret)
@@ -103,7 +105,9 @@ extension ConfigurationBuilder {
       if let place = place(of: Settings.keyID) {
         problems.note(place, "not used, because a client secret is set (\(secretPlace))")
       }
-      if let place = place(of: Settings.nextKey) ?? place(of: Settings.nextKeyID) {
+      if let place = place(of: Settings.nextKey) ?? place(of: Settings.nextKeyID)
+        ?? place(of: Settings.nextClientID)
+      {
         problems.add(
           place, "talkdesk.next_key",
           Refusal(
@@ -112,12 +116,13 @@ extension ConfigurationBuilder {
       }
       return clientSecret().map(Configuration.ClientAuthentication.secret)
     }
-    let next = nextKey(id: nextKeyID, algorithm: nextAlgorithm ?? algorithm, current: keyID)
+    let nextKey = nextKey(
+      id: next.keyID, clientID: next.clientID, algorithm: next.algorithm ?? algorithm, current: keyID)
     guard
       let key = signingKey(
         Settings.privateKey, id: keyID, algorithm: algorithm, algorithmSetting: Settings.keyAlgorithm)
     else { return nil }
-    return .key(key, next: next)
+    return .key(key, next: nextKey)
   }
 
   private mutating func clientSecret() -> Secret? {
@@ -132,11 +137,12 @@ extension ConfigurationBuilder {
   }
 
   private mutating func nextKey(
-    id: String?, algorithm: SignatureAlgorithm, current: String?
+    id: String?, clientID: String?, algorithm: SignatureAlgorithm, current: String?
   ) -> Configuration.SigningKey? {
     let keyPlace = place(of: Settings.nextKey)
     let idPlace = place(of: Settings.nextKeyID)
-    guard let place = keyPlace ?? idPlace ?? self.place(of: Settings.nextKeyAlgorithm) else { return nil }
+    let others = self.place(of: Settings.nextKeyAlgorithm) ?? self.place(of: Settings.nextClientID)
+    guard let place = keyPlace ?? idPlace ?? others else { return nil }
     guard keyPlace != nil, let idPlace else {
       problems.add(
         place, "talkdesk.next_key",
@@ -144,18 +150,19 @@ extension ConfigurationBuilder {
           "has no \(keyPlace == nil ? "private_key_file" : "key_id")", "give key_id and private_key_file"))
       return nil
     }
-    if let id, id == current {
+    if let id, id == current, clientID == nil {
       problems.add(
         idPlace, Settings.nextKeyID.setting.name,
         Refusal("is the id of the current key", "give the id Talkdesk gave the new key"))
     }
     let algorithmSetting =
       isStated(Settings.nextKeyAlgorithm) ? Settings.nextKeyAlgorithm : Settings.keyAlgorithm
-    return signingKey(Settings.nextKey, id: id, algorithm: algorithm, algorithmSetting: algorithmSetting)
+    return signingKey(
+      Settings.nextKey, id: id, clientID: clientID, algorithm: algorithm, algorithmSetting: algorithmSetting)
   }
 
   private mutating func signingKey(
-    _ setting: TypedSetting<String>, id: String?, algorithm: SignatureAlgorithm,
+    _ setting: TypedSetting<String>, id: String?, clientID: String? = nil, algorithm: SignatureAlgorithm,
     algorithmSetting: TypedSetting<SignatureAlgorithm>
   ) -> Configuration.SigningKey? {
     guard let (bytes, place) = secret(setting) else { return nil }
@@ -181,7 +188,9 @@ extension ConfigurationBuilder {
           remedy))
       return nil
     }
-    return id.map { Configuration.SigningKey(id: $0, algorithm: algorithm, key: key) }
+    return id.map {
+      Configuration.SigningKey(id: $0, algorithm: algorithm, key: key, clientID: clientID)
+    }
   }
 
   /// A key's own error, with the remedy for a path written where the key belongs.

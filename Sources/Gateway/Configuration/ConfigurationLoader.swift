@@ -66,7 +66,8 @@ extension ConfigurationBuilder {
     let store = store()
     noteLostState(store)
     let configuration = Configuration(
-      purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(), tokens: tokens(),
+      purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(), caFile: caFile(),
+      tokens: tokens(),
       callers: callers, allowAnonymous: allowAnonymous, apps: apps, policy: policy, callbacks: callbacks(),
       allowedOrigins: allowedOrigins(), store: store, limits: limits(), unenforced: unenforced,
       origins: origins(), files: files)
@@ -99,6 +100,21 @@ extension ConfigurationBuilder {
         .variable(error.variable), nil,
         Refusal("is \(error.problem)", "correct it, or unset it to go without a proxy"))
     }
+  }
+
+  /// `outbound.ca_file`: looked into now, because without it every request to others would fail.
+  private mutating func caFile() -> String? {
+    guard let path = stated(Settings.caFile), let place = place(of: Settings.caFile) else { return nil }
+    guard let content = file(path, at: place, name: Settings.caFile.setting.name, limit: 4 << 20) else {
+      return nil
+    }
+    guard content.bytes.firstRange(of: Array("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
+      problems.add(
+        place, Settings.caFile.setting.name,
+        Refusal("names a file without a certificate", "give the authorities' certificates as PEM"))
+      return nil
+    }
+    return path
   }
 
   /// A dyno's disk lasts no longer than the dyno.

@@ -57,6 +57,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
 
   private static func describe(_ key: Configuration.SigningKey) -> String {
     "\(key.id) (\(key.algorithm.rawValue), \(key.key.kind), SHA-256 \(key.key.publicKey.fingerprint.prefix(16))…)"
+      + (key.clientID.map { " of client \($0)" } ?? "")
   }
 
   private static func kind(_ proof: Configuration.Caller.Proof) -> String {

@@ -61,6 +61,7 @@ public enum HerokuManifest {
     "CALLGATE_ALLOW_ANONYMOUS": "the button makes a caller",
     "DATABASE_URL": "an add-on sets it",
     "CALLGATE_STATE": "a dyno's disk is wiped; DATABASE_URL keeps state",
+    "CALLGATE_CA_FILE": "nothing inspects a dyno's TLS",
     "CALLGATE_LOG_LEVEL": "its default is right",
     "CALLGATE_LOG_FORMAT": "its default is right",
   ]

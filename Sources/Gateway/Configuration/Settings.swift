@@ -137,6 +137,12 @@ enum Settings {
       "talkdesk.next_key.key_id", example: "5be0cd19",
       "The id of the key to rotate to: it is tried first, and on `invalid_client` the current key serves."),
     NameText.visible("a key id"))
+  static let nextClientID = TypedSetting(
+    Setting(
+      "talkdesk.next_key.client_id", note: "`talkdesk.client_id`", example: "1f83d9ab",
+      "The OAuth client the key to rotate to belongs to, where Talkdesk gave a new one with it, as AppConnect does."
+    ),
+    NameText.visible("a client id"))
   static let nextKeyAlgorithm = TypedSetting(
     Setting(
       "talkdesk.next_key.key_algorithm", note: "`talkdesk.key_algorithm`", example: "ES256",
@@ -145,6 +151,12 @@ enum Settings {
     Setting(
       "talkdesk.next_key.private_key_file", .secret, example: "/run/secrets/talkdesk-next.pem",
       "The private key to rotate to."), any)
+
+  static let caFile = TypedSetting(
+    Setting(
+      "outbound.ca_file", variable: "CALLGATE_CA_FILE", .file, example: "/etc/ssl/certs/company.pem",
+      "PEM file of the certificate authorities to trust when asking others (Talkdesk, issuers, remote policies), in place "
+        + "of the system's: for networks whose proxy inspects TLS."), NameText.path)
 
   // tokens
 
@@ -288,7 +300,8 @@ enum Settings {
     account.setting, region.setting, clientID.setting, keyID.setting, privateKey.setting,
     keyAlgorithm.setting,
     clientSecret.setting, scope.setting, tokenURL.setting, apiURL.setting, audience.setting,
-    nextKeyID.setting, nextKeyAlgorithm.setting, nextKey.setting, phoneNumber.setting,
+    nextKeyID.setting, nextClientID.setting, nextKeyAlgorithm.setting, nextKey.setting, phoneNumber.setting,
+    caFile.setting,
     username.setting, password.setting, allowAnonymous.setting,
     databaseURL.setting, state.setting, storeURL.setting,
     adminHost.setting, adminPort.setting, adminToken.setting,

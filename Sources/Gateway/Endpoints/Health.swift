@@ -38,7 +38,7 @@ final class Health: Sendable {
       "checks": [
         "configuration": ["status": "pass"],
         "process": ["status": isDraining ? "fail" : "pass"],
-        "key": ["status": status.scopes.contains(where: \.isRefused) ? "warn" : "pass"],
+        "key": .object(Self.keys(status)),
         "store": ["status": stops.failure == nil ? "pass" : "fail"],
         "talkdesk_id": [
           "status": status.isWell ? "pass" : "warn", "scopes": .array(status.scopes.map(Self.check)),
@@ -54,7 +54,32 @@ final class Health: Sendable {
   /// The sum of it: `pass`, `warn` or `fail`. Without its store an instance can neither count nor hear of a stop.
   var word: String {
     guard !draining.load(ordering: .relaxed), stops.failure == nil else { return "fail" }
-    return tokens.status.isWell ? "pass" : "warn"
+    let status = tokens.status
+    return status.isWell && !status.hasRefusedCredential ? "pass" : "warn"
+  }
+
+  /// What is known of the keys: which one serves, and whether a rotation is stuck.
+  var keys: JSONObject { Self.keys(tokens.status) }
+
+  private static func keys(_ status: TokenSourceStatus) -> JSONObject {
+    let isRefused = status.hasRefusedCredential || status.scopes.contains(where: \.isRefused)
+    var check: JSONObject = ["status": isRefused ? "warn" : "pass"]
+    if let serving = status.servingCredential { check["serving"] = .string(serving) }
+    check["keys"] = .array(
+      status.credentials.map { credential in
+        var key: JSONObject = [
+          "key_id": .string(credential.name), "role": .string(credential.role.rawValue),
+          "state": .string(credential.state.rawValue),
+        ]
+        if let age = credential.age {
+          key["age_seconds"] = .number(JSONNumber(max(0, age.components.seconds)))
+        }
+        if let wait = credential.retryIn {
+          key["retry_in_seconds"] = .number(JSONNumber(max(0, wait.components.seconds)))
+        }
+        return .object(key)
+      })
+    return check
   }
 
   /// What is known of each scope's tokens.

@@ -9,6 +9,26 @@ internal import Talkdesk
 struct TokenLog {
   let log: Log
 
+  func credentialChanged(_ status: CredentialStatus) {
+    let values: KeyValuePairs = ["key_id": status.name, "role": status.role.rawValue]
+    switch (status.role, status.state) {
+    case (_, .untried): break
+    case (.next, .accepted):
+      log.write(
+        .info, "the next key is accepted by Talkdesk ID and serves; it can become the current one", values)
+    case (.current, .accepted): log.write(.debug, "the key is accepted by Talkdesk ID", values)
+    case (.next, .refused):
+      let wait = status.retryIn.map { String($0.components.seconds) }
+      log.write(
+        .warning, "the next key is refused by Talkdesk ID; the current one is tried in its place",
+        [
+          "key_id": status.name, "role": status.role.rawValue,
+          "tried_again_in_seconds": wait ?? "with the next exchange",
+        ])
+    case (.current, .refused): log.write(.warning, "the key is refused by Talkdesk ID", values)
+    }
+  }
+
   func tokenRequest(_ report: TokenRequestReport) {
     let milliseconds = String(report.duration.nanosecondsClamped / 1_000_000)
     switch report.outcome {
@@ -16,7 +36,8 @@ struct TokenLog {
       log.write(
         .info, "token obtained from Talkdesk ID",
         [
-          "scope": token.scope, "key_id": report.credential, "attempt": String(report.attempt),
+          "scope": token.scope, "key_id": report.credential, "role": report.role.rawValue,
+          "attempt": String(report.attempt),
           "duration_ms": milliseconds, "token_sha256": token.sha256,
           "expires_in": token.lifetime.map { String($0.components.seconds) } ?? "unknown",
           "platform_tid": report.platformTID ?? "",
@@ -25,7 +46,8 @@ struct TokenLog {
       log.write(
         .warning, "no token from Talkdesk ID",
         [
-          "scope": report.scope, "key_id": report.credential, "attempt": String(report.attempt),
+          "scope": report.scope, "key_id": report.credential, "role": report.role.rawValue,
+          "attempt": String(report.attempt),
           "duration_ms": milliseconds, "error.type": report.label, "error.message": "\(error)",
           "http.response.status_code": report.status.map { String($0) } ?? "",
           "platform_tid": report.platformTID ?? "",

@@ -64,7 +64,8 @@ struct MetricsPage: Sendable {
   }
 
   private func appendTokens(to text: inout MetricsText) {
-    let scopes = tokens.status.scopes.prefix(Self.mostScopes)
+    let status = tokens.status
+    let scopes = status.scopes.prefix(Self.mostScopes)
     text.family(
       "callgate_token_expires_in_seconds", .gauge, "What is left of the life of each scope's cached token.")
     for scope in scopes {
@@ -79,9 +80,14 @@ struct MetricsPage: Sendable {
         [("scope", scope.scope)], Double(scope.coolDown?.remaining.nanosecondsClamped ?? 0) / 1e9)
     }
     text.family(
-      "callgate_credential_info", .gauge, "The credentials that Talkdesk ID accepted last; always 1.")
-    for key in Set(scopes.compactMap(\.acceptedCredential)).sorted() {
-      text.sample([("key_id", key)], 1)
+      "callgate_credential_info", .gauge,
+      "The credentials by what they are for and what Talkdesk ID last said of them; always 1.")
+    for credential in status.credentials {
+      text.sample(
+        [
+          ("key_id", credential.name), ("role", credential.role.rawValue),
+          ("state", credential.state.rawValue),
+        ], 1)
     }
   }
 }

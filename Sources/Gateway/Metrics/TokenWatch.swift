@@ -13,6 +13,8 @@ struct TokenWatch: TokenSourceObserver {
     metrics.tokenCache(outcome, lane: lane)
   }
 
+  func credentialChanged(_ status: CredentialStatus) { log.credentialChanged(status) }
+
   func tokenRequest(_ report: TokenRequestReport) {
     log.tokenRequest(report)
     var success: UnixTime?

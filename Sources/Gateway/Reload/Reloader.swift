@@ -185,6 +185,7 @@ final class Reloader: Sendable {
     compare("listen.share_port", \.listen.sharePort)
     compare("listen.tls") { [$0.listen.tls?.certificateChain, $0.listen.tls?.key.exposedBytes()] }
     compare("admin.host, admin.port", \.admin.listener)
+    compare("outbound.ca_file", \.caFile)
     compare("store", \.store.name)
     // How long to drain is looked up when it comes to that.
     compare("limits") { configuration in

@@ -102,7 +102,8 @@ public final class Service: Sendable {
     do {
       // The sandbox is on this machine, whatever proxy leads out of it.
       transport = try CurlTransport(
-        TransportSettings(proxies: configuration.purpose == .sandbox ? .direct : nil))
+        TransportSettings(
+          caFile: configuration.caFile, proxies: configuration.purpose == .sandbox ? .direct : nil))
       tokens = TokenSource(
         talkdeskID: try TalkdeskID(upstream, transport: transport, clock: clock),
         policy: TokenPolicy(configuration.tokens), time: clock,
@@ -275,7 +276,7 @@ extension TalkdeskID {
       case .key(let key, let next):
         try (next.map { [$0, key] } ?? [key]).map { key in
           .signedJWT(
-            clientID: upstream.clientID, keyID: key.id,
+            clientID: key.clientID ?? upstream.clientID, keyID: key.id,
             signer: try Signer(key: key.key, algorithm: key.algorithm))
         }
       }

@@ -24,7 +24,7 @@ public enum TokenFetch {
     let transport: CurlTransport
     let client: TalkdeskID
     do {
-      transport = try CurlTransport()
+      transport = try CurlTransport(TransportSettings(caFile: configuration.caFile))
       client = try TalkdeskID(upstream, transport: transport, clock: clock)
     } catch {
       return .failure(Failure(isRefusal: false, description: "the Talkdesk client cannot be made: \(error)"))

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Platform
 
 /// `/_sandbox/`: what tests and demos ask the emulator to do, and to show. Pure: a call and the state in, a reply out.
 enum ControlEndpoint {
@@ -7,7 +8,9 @@ enum ControlEndpoint {
   static let prefix = "/_sandbox/"
 
   /// Answers a call to a path that begins with `prefix`.
-  static func answer(_ call: Call, path: String, state: inout EmulatorState) throws(ControlRefusal) -> Reply {
+  static func answer(
+    _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock
+  ) throws(ControlRefusal) -> Reply {
     switch path.dropFirst(prefix.count) {
     case "faults":
       switch try method(of: call, among: [.get, .post, .delete]) {
@@ -25,6 +28,23 @@ enum ControlEndpoint {
         return json(state.journal.callbacksJSON)
       }
       state.journal.removeCallbacks()
+    case "clock":
+      switch try method(of: call, among: [.get, .post, .delete]) {
+      case .post:
+        let body = try ControlBody(call, members: ["offset_seconds"])
+        let furthest = SandboxClock.furthest
+        clock.offset = try body.integer("offset_seconds", within: -furthest...furthest)
+        return json(show(clock))
+      case .delete: clock.offset = 0
+      default: return json(show(clock))
+      }
+    case "keys":
+      if try method(of: call, among: [.get, .post]) == .post {
+        let body = try ControlBody(call, members: ["key_id", "accepted"])
+        let id = try body.text("key_id", among: state.keyIDs)
+        if try body.flag("accepted") { state.retiredKeys.remove(id) } else { state.retiredKeys.insert(id) }
+      }
+      return json(show(state.keyIDs, retired: state.retiredKeys))
     case "demo.js":
       _ = try method(of: call, among: [.get])
       return DemoClient.scriptReply
@@ -42,9 +62,7 @@ enum ControlEndpoint {
     do {
       value = try JSONValue(parsing: call.content)
     } catch {
-      throw ControlRefusal(
-        status: .badRequest, code: "invalid_json",
-        detail: "The content is not valid JSON, at byte \(error.offset).")
+      throw .invalidJSON(at: error.offset)
     }
     let fault = try FaultParser.parse(value)
     guard faults.append(fault) else {
@@ -53,6 +71,14 @@ enum ControlEndpoint {
         detail: "\(FaultQueue.capacity) faults are waiting already.")
     }
     return .json(.created, fault.json.serialized(), fields: ["Cache-Control": "no-store"])
+  }
+
+  private static func show(_ clock: SandboxClock) -> JSONValue {
+    ["offset_seconds": .number(JSONNumber(clock.offset)), "time": .string(clock.unixTime.rfc3339)]
+  }
+
+  private static func show(_ keys: [String], retired: Set<String>) -> JSONValue {
+    ["keys": .array(keys.map { ["key_id": .string($0), "accepted": .bool(!retired.contains($0))] })]
   }
 
   private static func list(_ faults: FaultQueue) -> JSONValue {

@@ -15,10 +15,18 @@ struct ControlRefusal: Error, Hashable, Sendable {
   var allow: [Method] = []
 
   /// A fault that cannot be understood.
-  static func invalid(_ fields: [TalkdeskError.Field]) -> Self {
+  static func invalid(_ fields: [TalkdeskError.Field]) -> Self { invalid("The fault is not valid.", fields) }
+
+  /// A content that cannot be understood.
+  static func invalid(_ detail: String, _ fields: [TalkdeskError.Field]) -> Self {
+    Self(status: .unprocessableContent, code: "invalid_request", detail: detail, fields: fields)
+  }
+
+  /// A content that is not JSON.
+  static func invalidJSON(at offset: Int) -> Self {
     Self(
-      status: .unprocessableContent, code: "invalid_request", detail: "The fault is not valid.",
-      fields: fields)
+      status: .badRequest, code: "invalid_json",
+      detail: "The content is not valid JSON, at byte \(offset).")
   }
 
   /// The answer. `instance` is the request's id.

@@ -25,12 +25,20 @@ struct ClientAuthenticator: Sendable {
 
   let clientID: String
   let clientSecret: Secret?
-  let verifier: AssertionVerifier
+  private(set) var verifier: AssertionVerifier
 
   init(_ configuration: EmulatorConfiguration) {
     clientID = configuration.clientID
     clientSecret = configuration.clientSecret
     verifier = AssertionVerifier(clientID: configuration.clientID, keys: configuration.keys)
+  }
+
+  /// The same, knowing all but some keys.
+  func forgetting(_ keyIDs: Set<String>) -> Self {
+    var copy = self
+    copy.verifier = AssertionVerifier(
+      clientID: verifier.clientID, keys: verifier.keys.filter { !keyIDs.contains($0.keyID) })
+    return copy
   }
 
   /// Judges a request's client authentication. `isFirstUse` says whether a `jti` is new, and remembers it.

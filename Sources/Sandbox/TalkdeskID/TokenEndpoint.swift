@@ -22,12 +22,19 @@ struct TokenEndpoint: Sendable {
   /// The longest `scope` taken, in bytes.
   static let maximumScopeLength = 1024
 
-  let authenticator: ClientAuthenticator
+  private(set) var authenticator: ClientAuthenticator
   let grantedScopes: [String]
 
   init(_ configuration: EmulatorConfiguration) {
     authenticator = ClientAuthenticator(configuration)
     grantedScopes = configuration.grantedScopes
+  }
+
+  /// The same, accepting all but some of the client's keys.
+  func forgetting(_ keyIDs: Set<String>) -> Self {
+    var copy = self
+    copy.authenticator = authenticator.forgetting(keyIDs)
+    return copy
   }
 
   /// Judges a POST. `isFirstUse` says whether a `jti` is new, and remembers it.

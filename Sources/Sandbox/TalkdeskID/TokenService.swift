@@ -20,7 +20,7 @@ struct TokenService: Sendable {
 
   /// Acts on a POST and says how it ends.
   func act(_ call: Call, baseURL: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Ending {
-    let fault = state.withLock { $0.faults.take(.token) }
+    let (fault, retired) = state.withLock { ($0.faults.take(.token), $0.retiredKeys) }
     var record = ExchangeRecord(
       time: now, outcome: .fault, client: ClientAuthenticator.Outcome(method: .none),
       userAgent: call.userAgent, traceparent: call.traceparent)
@@ -30,6 +30,7 @@ struct TokenService: Sendable {
       let reply = fault.refusal().map { fault.apply(to: $0, isRefusalOfTheRequest: false) }
       ending = Ending(reply, after: fault.delay)
     } else {
+      let endpoint = retired.isEmpty ? endpoint : endpoint.forgetting(retired)
       let judgement = endpoint.judge(call, audience: baseURL + TokenService.path, now: now) { assertion in
         state.withLock {
           $0.replays.insert(assertion.jwtID, until: assertion.expirationTime, now: now.seconds)

@@ -14,6 +14,18 @@ public enum ClientCredential: Sendable {
     }
   }
 
+  /// Whether it is the very same: client, name and key.
+  func isSame(as other: Self) -> Bool {
+    guard clientID == other.clientID, name == other.name else { return false }
+    switch (self, other) {
+    case (.signedJWT(_, _, let mine), .signedJWT(_, _, let theirs)):
+      return mine.algorithm == theirs.algorithm
+        && mine.key.publicKey.fingerprint == theirs.key.publicKey.fingerprint
+    case (.secret(_, let mine), .secret(_, let theirs)): return mine.isEqual(to: theirs.exposedBytes())
+    case (.signedJWT, .secret), (.secret, .signedJWT): return false
+    }
+  }
+
   /// What logs and status call it: the key's id, or `client_secret`. Not secret.
   public var name: String {
     switch self {

@@ -17,6 +17,7 @@ public struct TalkdeskID: Sendable {
   public let retry: RetryPolicy
   private let transport: any HTTPTransport
   private let time: any TimeSource
+  private let rotation: CredentialRotation
   private let jitter: @Sendable () -> Double
 
   /// Makes a client.
@@ -40,38 +41,67 @@ public struct TalkdeskID: Sendable {
     self.time = time
     self.retry = retry
     self.jitter = jitter
+    rotation = CredentialRotation(count: credentials.count)
+  }
+
+  /// What is known of each credential, in the order of `credentials`.
+  public var credentialStatus: [CredentialStatus] {
+    credentials.indices.map { status(of: $0) }
+  }
+
+  /// Takes over what an earlier configuration of the same endpoint knew of the same credentials, so that a reload does not
+  /// make operators guess which key serves. What was left aside is tried again.
+  func inherit(from other: TalkdeskID) {
+    guard endpoints.tokenURL == other.endpoints.tokenURL else { return }
+    let places = credentials.map { mine in other.credentials.firstIndex { $0.isSame(as: mine) } }
+    rotation.inherit(from: other.rotation, places: places)
   }
 
   /// Gets a token: tries each credential in turn until one is not refused as invalid, and repeats what failed in
-  /// passing, all before the deadline.
+  /// passing, all before the deadline. A credential that was refused where another was accepted is tried last for a while.
   ///
   /// - Parameters:
-  ///   - scope: exactly what is asked for, words separated by spaces.
+  ///   - scope: exactly what is asked for, words separated by spaces; empty asks for whatever the client has.
   ///   - deadline: when all of it must be over.
   ///   - trace: the trace it belongs to, if any; each request is a span of its own in it.
   ///   - observe: is told of every single request.
+  ///   - change: is told of a credential that Talkdesk ID now accepts or refuses, and did not before.
   public func exchange(
     scope: String, deadline: MonotonicTime, trace: TraceContext? = nil,
-    observe: @Sendable (TokenRequestReport) -> Void = { _ in }
+    observe: @Sendable (TokenRequestReport) -> Void = { _ in },
+    change: @Sendable (CredentialStatus) -> Void = { _ in }
   ) async throws(TokenExchangeError) -> AccessToken {
-    var credential = 0
+    let start = time.now
+    let order = rotation.order(now: start)
+    var refusals: [(place: Int, isExplicit: Bool)] = []
     var repetitions = 0
     var attempt = 1
     while true {
+      let place = order[refusals.count]
       do {
-        return try await request(
-          scope: scope, credential: credentials[credential], attempt: attempt, deadline: deadline,
-          trace: trace?.child(), observe: observe)
+        let token = try await request(
+          scope: scope, place: place, attempt: attempt, deadline: deadline, trace: trace?.child(),
+          observe: observe)
+        let changed = rotation.accepted(
+          place, insteadOf: refusals.map(\.place), startedAt: start, now: time.now, unit: jitter())
+        for place in changed { change(status(of: place)) }
+        return token
       } catch {
         attempt += 1
-        if error.speaksAgainstTheCredential, credential + 1 < credentials.count {
-          credential += 1
-          continue
+        if error.speaksAgainstTheCredential {
+          refusals.append((place, error.isInvalidClient))
+          if refusals.count < order.count { continue }
         }
-        guard repetitions < retry.limit, retry.isPassing(error) else { throw error }
+        let resumption = time.now + retry.delay(before: repetitions + 1, unit: jitter())
+        guard repetitions < retry.limit, retry.isPassing(error), resumption + Self.shortestAttempt < deadline
+        else {
+          // Nothing to compare with: only what was said in so many words counts.
+          for (place, isExplicit) in refusals where isExplicit && rotation.refused(place, now: time.now) {
+            change(status(of: place))
+          }
+          throw error
+        }
         repetitions += 1
-        let resumption = time.now + retry.delay(before: repetitions, unit: jitter())
-        guard resumption + Self.shortestAttempt < deadline else { throw error }
         do {
           try await time.sleep(until: resumption)
         } catch {
@@ -81,16 +111,24 @@ public struct TalkdeskID: Sendable {
     }
   }
 
+  /// The last credential is the current one; what stands before it is to be rotated to.
+  private func role(of place: Int) -> CredentialRole { place == credentials.count - 1 ? .current : .next }
+
+  private func status(of place: Int) -> CredentialStatus {
+    rotation.status(of: place, credentials[place], role: role(of: place), now: time.now)
+  }
+
   /// Sends one request and tells of it.
   private func request(
-    scope: String, credential: ClientCredential, attempt: Int, deadline: MonotonicTime, trace: TraceContext?,
+    scope: String, place: Int, attempt: Int, deadline: MonotonicTime, trace: TraceContext?,
     observe: @Sendable (TokenRequestReport) -> Void
   ) async throws(TokenExchangeError) -> AccessToken {
     let start = time.now
     guard start < deadline else { throw .timedOut(sent: false) }
+    let credential = credentials[place]
     var report = TokenRequestReport(
-      scope: scope, credential: credential.name, attempt: attempt, startedAt: start, duration: .zero,
-      outcome: .failure(.timedOut(sent: false)), trace: trace)
+      scope: scope, credential: credential.name, role: role(of: place), attempt: attempt, startedAt: start,
+      duration: .zero, outcome: .failure(.timedOut(sent: false)), trace: trace)
     do {
       let message = try message(
         scope: scope, credential: credential, trace: trace, timeout: deadline - start)
@@ -138,7 +176,8 @@ public struct TalkdeskID: Sendable {
     if let trace { fields["traceparent"] = trace.traceparent }
     var form = FormContent()
     form.append("grant_type", "client_credentials")
-    form.append("scope", scope)
+    // Without it Talkdesk ID grants all the client has.
+    if !scope.isEmpty { form.append("scope", scope) }
     switch credential {
     case .signedJWT(let clientID, let keyID, let signer):
       form.append("client_id", clientID)

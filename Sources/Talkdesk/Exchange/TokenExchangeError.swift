@@ -52,6 +52,11 @@ public enum TokenExchangeError: Error, Sendable {
     guard case .refused(let status, let code) = self else { return false }
     return code == "invalid_client" || status == 401
   }
+
+  /// Whether it was said in so many words that the client did not prove itself (RFC 6749 §5.2).
+  var isInvalidClient: Bool {
+    if case .refused(_, "invalid_client") = self { true } else { false }
+  }
 }
 
 extension TokenExchangeError: CustomStringConvertible {

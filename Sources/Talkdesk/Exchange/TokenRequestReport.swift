@@ -21,6 +21,8 @@ public struct TokenRequestReport: Sendable {
   public var scope: String
   /// The credential's name: a key id or `client_secret`.
   public var credential: String
+  /// What that credential is for.
+  public var role: CredentialRole
   /// 1 for the first request of its exchange.
   public var attempt: Int
   /// When it was sent.

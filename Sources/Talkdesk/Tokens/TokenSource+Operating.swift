@@ -7,6 +7,7 @@ extension TokenSource {
   /// a client that is still configured.
   public func reconfigure(talkdeskID: TalkdeskID, policy: TokenPolicy) {
     state.withLock { state in
+      talkdeskID.inherit(from: state.talkdeskID)
       let sameEndpoint = state.talkdeskID.endpoints.tokenURL == talkdeskID.endpoints.tokenURL
       let clients = Set(talkdeskID.credentials.map(\.clientID))
       state.cache.reconfigure(policy: policy) { sameEndpoint && clients.contains($0.clientID) }
@@ -17,6 +18,7 @@ extension TokenSource {
   /// How it is doing.
   public var status: TokenSourceStatus {
     let now = time.now
+    let credentials = state.withLock { $0.talkdeskID }.credentialStatus
     return state.withLock { state in
       TokenSourceStatus(
         scopes: state.cache.entries.indices.map { index in
@@ -29,7 +31,7 @@ extension TokenSource {
             isExchanging: entry.flight != nil, coolDown: state.cache.coolingDown(index, now: now),
             lastRequest: latest, lastRequestAge: latest.map { now - ($0.startedAt + $0.duration) },
             acceptedCredential: state.accepted[index])
-        })
+        }, credentials: credentials)
     }
   }
 

@@ -194,8 +194,9 @@ public final class TokenSource: Sendable {
         let result: Result<AccessToken, TokenExchangeError>
         do throws(TokenExchangeError) {
           result = .success(
-            try await talkdeskID.exchange(
-              scope: scope, deadline: deadline, trace: trace, observe: note))
+            try await talkdeskID.exchange(scope: scope, deadline: deadline, trace: trace, observe: note) {
+              observer?.credentialChanged($0)
+            })
         } catch {
           result = .failure(error)
         }

@@ -22,4 +22,10 @@ public protocol TokenSourceObserver: Sendable {
   func tokenCache(_ outcome: TokenCacheOutcome, scope: String, lane: Int?)
   /// A request to Talkdesk ID is over.
   func tokenRequest(_ report: TokenRequestReport)
+  /// Talkdesk ID accepts or refuses a credential, and did not before.
+  func credentialChanged(_ status: CredentialStatus)
+}
+
+extension TokenSourceObserver {
+  public func credentialChanged(_ status: CredentialStatus) {}
 }

@@ -26,6 +26,12 @@ public struct TokenSourceStatus: Sendable {
 
   /// The scopes, in the order in which they were first named.
   public var scopes: [Scope]
+  /// The credentials: the next key, where there is one, before the current one.
+  public var credentials: [CredentialStatus]
+
+  /// The name of the credential that new tokens are obtained with: the accepted one, the next before the current. Nil
+  /// before the first exchange, and where none is accepted.
+  public var servingCredential: String? { credentials.first { $0.state == .accepted }?.name }
 
   /// Whether the latest request of every scope succeeded, or none was made.
   public var isWell: Bool {
@@ -34,4 +40,7 @@ public struct TokenSourceStatus: Sendable {
       return false
     }
   }
+
+  /// Whether a credential is known to be refused: a rotation that hangs, or a credential that does not serve.
+  public var hasRefusedCredential: Bool { credentials.contains { $0.state == .refused } }
 }

@@ -25,7 +25,7 @@ final class CurlEasy {
   /// How often libcurl was about to send the request.
   private var beginnings = 0
   private let mayRepeat: Bool
-  private let isDirect: Bool
+  private let proxy: Proxy?
   private let content: UnsafeMutableRawBufferPointer
   private let words: UnsafeMutableBufferPointer<CChar>
   private var fieldList: UnsafeMutablePointer<curl_slist>?
@@ -45,7 +45,7 @@ final class CurlEasy {
       // For HEAD the declared length is that of what does not come.
       maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength)
     mayRepeat = plan.method != .post
-    isDirect = plan.proxy == nil
+    proxy = plan.proxy
     content = .allocate(byteCount: max(1, plan.content.count), alignment: 1)
     content.copyBytes(from: plan.content)
     words = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -103,7 +103,10 @@ final class CurlEasy {
       }
     }
     let reason = CurlFailure.reason(code, sent: mayHaveSent, connected: isConnected)
-    return failure(reason, "\(errorText(code)) (curl \(code.rawValue))")
+    return .failure(
+      TransportError(
+        reason, sent: mayHaveSent, detail: "\(errorText(code)) (curl \(code.rawValue))", head: head,
+        diagnosis: CurlDiagnosis.diagnosis(evidence(code))))
   }
 
   private func failure(_ reason: TransportError.Reason, _ detail: String) -> Result<
@@ -112,13 +115,30 @@ final class CurlEasy {
     .failure(TransportError(reason, sent: mayHaveSent, detail: detail, head: head))
   }
 
+  /// What libcurl keeps of a transfer that failed.
+  private func evidence(_ code: CURLcode) -> CurlDiagnosis.Evidence {
+    CurlDiagnosis.Evidence(
+      code: code, sent: mayHaveSent, connected: number(CURLINFO_LOCAL_PORT) > 0, proxied: proxy != nil,
+      proxySpeaksTLS: proxy?.kind == .https,
+      systemError: Int32(truncatingIfNeeded: number(CURLINFO_OS_ERRNO)),
+      verification: number(CURLINFO_SSL_VERIFYRESULT),
+      proxyVerification: number(CURLINFO_PROXY_SSL_VERIFYRESULT),
+      tunnelStatus: number(CURLINFO_HTTP_CONNECTCODE))
+  }
+
+  /// What has no value counts as zero, as libcurl itself counts it.
+  private func number(_ info: CURLINFO) -> Int {
+    var value = 0
+    return callgate_easy_get_long(handle, info, &value) == CURLE_OK ? value : 0
+  }
+
+  /// What a transfer whose time is over was lacking.
+  var timeoutDiagnosis: TransportDiagnosis? { CurlDiagnosis.diagnosis(evidence(CURLE_OPERATION_TIMEDOUT)) }
+
   /// Whether a connection to the target itself stands, so that what is missing is TLS. The times libcurl
   /// keeps say so only when TLS stands too; the local port is known with the connection. With a proxy it
   /// would be the proxy's.
-  private var isConnected: Bool {
-    var port = 0
-    return isDirect && callgate_easy_get_long(handle, CURLINFO_LOCAL_PORT, &port) == CURLE_OK && port > 0
-  }
+  private var isConnected: Bool { proxy == nil && number(CURLINFO_LOCAL_PORT) > 0 }
 
   /// libcurl's words, printable and short.
   private func errorText(_ code: CURLcode) -> String {

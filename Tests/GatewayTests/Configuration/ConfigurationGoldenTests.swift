@@ -32,7 +32,8 @@ import Testing
       token_url: https://id.example/oauth/token
       api_url: https://api.example/base/
       audience: https://id.example/
-      next_key: { key_id: key-2, private_key_file: /key, key_algorithm: ES256 }
+      next_key: { key_id: key-2, client_id: client-2, private_key_file: /key, key_algorithm: ES256 }
+    outbound: { ca_file: /tls.pem }
     tokens: { share: false, min_remaining: 30s, deadline: 5s }
     callers:
       - { id: ios-app, basic: { username: user, password_sha256: \(digest) } }
@@ -104,6 +105,8 @@ import Testing
     }
     #expect([key.id, next.id] == ["key-1", "key-2"])
     #expect([key.algorithm, next.algorithm] == [.ES384, .ES256])
+    #expect([key.clientID, next.clientID] == [nil, "client-2"])
+    #expect(configuration.caFile == "/tls.pem")
     #expect(
       configuration.tokens
         == Configuration.Tokens(share: false, minimumRemaining: .seconds(30), deadline: .seconds(5)))

@@ -36,7 +36,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       "zzz: 1",
       "config.yaml:1:1: zzz: unknown key — use one of admin, allow_anonymous, apps, callbacks, callers, "
-        + "cors, limits, listen, log, rules, store, talkdesk, tokens"),
+        + "cors, limits, listen, log, outbound, rules, store, talkdesk, tokens"),
     Mistake("port: 1", "config.yaml:1:1: port: unknown key here — did you mean admin.port?"),
     Mistake(
       "dedupe_window: 1s",
@@ -281,6 +281,16 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       "talkdesk: { next_key: { key_id: key-1, private_key_file: /key } }",
       "config.yaml:1:33: talkdesk.next_key.key_id: is the id of the current key — give the id Talkdesk gave the new key"
+    ),
+    Mistake(
+      "talkdesk: { next_key: { client_id: c2 } }",
+      "config.yaml:1:36: talkdesk.next_key: has no private_key_file — give key_id and private_key_file"),
+    Mistake(
+      nil, ["CALLGATE_CA_FILE": "/missing"],
+      "CALLGATE_CA_FILE: cannot read \"/missing\": there is no such file — check the path"),
+    Mistake(
+      nil, ["CALLGATE_CA_FILE": "/key"],
+      "CALLGATE_CA_FILE: names a file without a certificate — give the authorities' certificates as PEM"
     ),
     Mistake(
       "talkdesk: { next_key: { key_id: k2, private_key_file: /key, key_algorithm: ES512 } }",

@@ -131,7 +131,11 @@ import Testing
     let service = try RunningService(environment: environment, yaml: "limits: { connections: 500 }")
     let before = try await scrape(service)
     #expect(before.value("callgate_token_expires_in_seconds{scope=\"callback:write\"}") == nil)
-    #expect(!before.lines.contains { $0.hasPrefix("callgate_credential_info{") })
+    #expect(
+      before.lines.contains {
+        $0.hasPrefix("callgate_credential_info{key_id=")
+          && $0.hasSuffix(#"role="current",state="untried"} 1"#)
+      })
     _ = try await service.ask(.get, "/access", credentials)
     let stop = JSONValue.object(["scope": "caller", "id": "default", "action": "callback"]).serialized()
     #expect(try await service.ask(.post, "/admin/stop", operatorFields, content: stop).status == 200)
@@ -143,7 +147,11 @@ import Testing
     let left = try #require(
       page.value("callgate_token_expires_in_seconds{scope=\"callback:write\"}").flatMap(Double.init))
     #expect((1...3600).contains(left))
-    #expect(page.lines.contains { $0.hasPrefix("callgate_credential_info{key_id=") && $0.hasSuffix(" 1") })
+    #expect(
+      page.lines.contains {
+        $0.hasPrefix("callgate_credential_info{key_id=")
+          && $0.hasSuffix(#"role="current",state="accepted"} 1"#)
+      })
     #expect(page.value("callgate_stops{scope=\"caller\"}") == "1")
     #expect(page.value("callgate_stops{scope=\"all\"}") == "0")
     #expect(page.value("callgate_configuration_reloads_total{result=\"ok\"}") == "1")

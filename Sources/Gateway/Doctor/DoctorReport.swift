@@ -1,0 +1,89 @@
+// What `callgate doctor` found: one finding per check, and how the command ends.
+
+internal import JSON
+
+/// The findings of a diagnosis. Holds no secret and no token.
+public struct DoctorReport: Sendable {
+  /// What one check found.
+  public struct Finding: Sendable {
+    /// How a check came out.
+    public enum Status: String, Sendable {
+      /// As it should be.
+      case ok
+      /// It works, and somebody should look at it.
+      case warn
+      /// It does not work.
+      case fail
+      /// It could not be looked at.
+      case skip
+    }
+
+    /// The check: a word that stays the same.
+    public let check: String
+    /// How it came out.
+    public let status: Status
+    /// What was found, on one line.
+    public let found: String
+    /// What mends it; nil where nothing needs mending.
+    public let fix: String?
+    /// What a failure means for the command's end.
+    let cause: Verdict?
+  }
+
+  /// What it comes to, by what is to be mended first.
+  public enum Verdict: Sendable, CaseIterable {
+    /// The configuration, or this machine's set-up, is wrong.
+    case configuration
+    /// Talkdesk ID answers and says no.
+    case refused
+    /// Talkdesk ID was not reached, or does not serve.
+    case unreachable
+    /// A fault of this program.
+    case `internal`
+    /// Nothing failed; there may be warnings.
+    case well
+  }
+
+  /// The findings, in the order of the checks.
+  public private(set) var findings: [Finding] = []
+
+  /// What it comes to.
+  public var verdict: Verdict {
+    let causes = Set(findings.compactMap(\.cause))
+    return Verdict.allCases.first { causes.contains($0) } ?? .well
+  }
+
+  /// How many findings came out one way.
+  public func count(_ status: Finding.Status) -> Int { findings.count { $0.status == status } }
+
+  mutating func ok(_ check: String, _ found: String) { add(check, .ok, found, nil, nil) }
+  mutating func skip(_ check: String, _ found: String) { add(check, .skip, found, nil, nil) }
+  mutating func warn(_ check: String, _ found: String, fix: String) { add(check, .warn, found, fix, nil) }
+  mutating func fail(_ check: String, _ found: String, fix: String, _ cause: Verdict) {
+    add(check, .fail, found, fix, cause)
+  }
+
+  private mutating func add(
+    _ check: String, _ status: Finding.Status, _ found: String, _ fix: String?, _ cause: Verdict?
+  ) {
+    findings.append(Finding(check: check, status: status, found: found, fix: fix, cause: cause))
+  }
+
+  /// The report as one JSON object.
+  public var json: String {
+    let status: Finding.Status = count(.fail) > 0 ? .fail : count(.warn) > 0 ? .warn : .ok
+    let document: JSONObject = [
+      "status": .string(status.rawValue),
+      "checks": .array(
+        findings.map { finding in
+          var check: JSONObject = [
+            "check": .string(finding.check), "status": .string(finding.status.rawValue),
+            "found": .string(finding.found),
+          ]
+          if let fix = finding.fix { check["fix"] = .string(fix) }
+          return .object(check)
+        }),
+    ]
+    return String(decoding: JSONValue.object(document).serialized(), as: UTF8.self)
+  }
+}

@@ -1,0 +1,46 @@
+// Whose host a URL names.
+
+internal import Talkdesk
+
+/// What is known of a URL's host.
+enum TalkdeskHost: Equatable {
+  /// An account's host in a region: `acme.talkdeskid.com`, or the domain itself without a name before it.
+  case account(Region, name: String)
+  /// A region's API.
+  case api(Region)
+  /// None of Talkdesk's.
+  case elsewhere
+
+  /// Looks at the host of an absolute URL.
+  init(url: String) {
+    let host = Self.host(of: url)
+    for region in Region.allCases {
+      if host == Self.host(of: region.apiBase) {
+        self = .api(region)
+        return
+      }
+      if host == region.idDomain || host.hasSuffix("." + region.idDomain) {
+        self = .account(region, name: String(host.dropLast(region.idDomain.count + 1)))
+        return
+      }
+    }
+    self = .elsewhere
+  }
+
+  /// The region, where it is one of Talkdesk's.
+  var region: Region? {
+    switch self {
+    case .account(let region, _), .api(let region): region
+    case .elsewhere: nil
+    }
+  }
+
+  /// The host in lower case, without a port; empty where there is none.
+  static func host(of url: String) -> String {
+    guard let mark = url.firstRange(of: "://") else { return "" }
+    let rest = url[mark.upperBound...]
+    let authority = rest.prefix { !"/?#".contains($0) }
+    if authority.first == "[" { return authority.prefix { $0 != "]" }.lowercased() + "]" }
+    return authority.prefix { $0 != ":" }.lowercased()
+  }
+}

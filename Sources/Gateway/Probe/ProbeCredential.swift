@@ -1,0 +1,48 @@
+// With what a probe shows itself to a server.
+
+internal import JOSE
+
+/// A caller's credential, for a probe. Prints nothing of itself.
+public struct ProbeCredential: Sendable, CustomStringConvertible {
+  /// Why a text is no credential; never holds it.
+  public struct Malformed: Error, Sendable, CustomStringConvertible {
+    /// What is wrong.
+    public let description: String
+  }
+
+  /// The value of `Authorization`.
+  let authorization: Secret
+  private let isBasic: Bool
+
+  /// HTTP Basic: `USER:PASSWORD`.
+  public init(user text: String) throws(Malformed) {
+    guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
+      throw Malformed(description: "is not USER:PASSWORD")
+    }
+    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+      throw Malformed(description: "holds a control character")
+    }
+    authorization = Secret("Basic \(Base64.encode(Array(text.utf8)))")
+    isBasic = true
+  }
+
+  /// An API key or a JWT.
+  public init(bearer text: String) throws(Malformed) {
+    guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw Malformed(description: "is empty, or holds a blank or a character that no field can carry")
+    }
+    authorization = Secret("Bearer \(text)")
+    isBasic = false
+  }
+
+  /// A credential of the same kind that nobody has. Not the same user name with another password: its failures would
+  /// count against the user.
+  var wrong: Secret {
+    var generator = SystemRandomNumberGenerator()
+    let random = "\(String(generator.next(), radix: 36))\(String(generator.next(), radix: 36))"
+    guard isBasic else { return Secret("Bearer callgate-probe-\(random)") }
+    return Secret("Basic \(Base64.encode(Array("callgate-probe:\(random)".utf8)))")
+  }
+
+  public var description: String { "<redacted>" }
+}

@@ -1,0 +1,60 @@
+// What `callgate probe` found: one line per request, and how the command ends.
+
+internal import JSON
+
+/// The outcome of a probe. Holds no credential and no token.
+public struct ProbeReport: Sendable {
+  /// What it comes to. Of several the first in this order counts.
+  public enum Verdict: String, Sendable, CaseIterable {
+    /// An answer is not the one this server gives: somebody else answers, or something that must fail does not.
+    case surprise
+    /// The request that was to be allowed is refused: by the credential, by a rule, or by an operator.
+    case refused
+    /// No answer, or the server cannot serve.
+    case unreachable
+    /// Everything is as it should be.
+    case ok
+  }
+
+  /// One request.
+  public struct Line: Sendable {
+    /// Method and path.
+    public let request: String
+    /// Why it is made.
+    public let purpose: String
+    /// What it came to.
+    public let verdict: Verdict
+    /// The status; nil without an answer.
+    public let status: Int?
+    /// What was found, in words.
+    public let found: String
+    /// How long it took.
+    public let milliseconds: Int64
+  }
+
+  /// The requests, in their order.
+  public internal(set) var lines: [Line] = []
+
+  /// What it comes to.
+  public var verdict: Verdict {
+    Verdict.allCases.first { verdict in lines.contains { $0.verdict == verdict } } ?? .unreachable
+  }
+
+  /// The report as one JSON object.
+  public var json: String {
+    let document: JSONObject = [
+      "status": .string(verdict.rawValue),
+      "requests": .array(
+        lines.map { line in
+          [
+            "request": .string(line.request), "purpose": .string(line.purpose),
+            "result": .string(line.verdict.rawValue),
+            "status": line.status.map { .number(JSONNumber(Int64($0))) } ?? .null,
+            "found": .string(line.found),
+            "duration_ms": .number(JSONNumber(line.milliseconds)),
+          ]
+        }),
+    ]
+    return String(decoding: JSONValue.object(document).serialized(), as: UTF8.self)
+  }
+}

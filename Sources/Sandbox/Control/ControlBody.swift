@@ -1,0 +1,53 @@
+import JSON
+
+/// What stands in the contents of `/_sandbox/clock` and `/_sandbox/keys`: one object with exactly the members that have a
+/// meaning there.
+struct ControlBody {
+  private let object: JSONObject
+
+  init(_ call: Call, members: [String]) throws(ControlRefusal) {
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: call.content)
+    } catch {
+      throw ControlRefusal.invalidJSON(at: error.offset)
+    }
+    guard let object = value.object else {
+      throw .invalid("The content is not valid.", [.init(name: "", description: "is not a JSON object")])
+    }
+    let problems =
+      object.members.filter { !members.contains($0.name) }.map {
+        TalkdeskError.Field(name: $0.name, description: "is no member here")
+      }
+      + members.filter { object[$0] == nil }.map {
+        TalkdeskError.Field(name: $0, description: "is missing")
+      }
+    guard problems.isEmpty else { throw .invalid("The content is not valid.", problems) }
+    self.object = object
+  }
+
+  func integer(_ name: String, within range: ClosedRange<Int64>) throws(ControlRefusal) -> Int64 {
+    guard let value = object[name]?.int, range.contains(value) else {
+      throw refusal(name, "is not a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return value
+  }
+
+  func text(_ name: String, among known: [String]) throws(ControlRefusal) -> String {
+    guard let value = object[name]?.string, known.contains(value) else {
+      throw refusal(name, "is not one of \(known.joined(separator: ", "))")
+    }
+    return value
+  }
+
+  func flag(_ name: String) throws(ControlRefusal) -> Bool {
+    switch object[name] {
+    case .bool(let value): return value
+    default: throw refusal(name, "is neither true nor false")
+    }
+  }
+
+  private func refusal(_ name: String, _ description: String) -> ControlRefusal {
+    .invalid("The content is not valid.", [.init(name: name, description: description)])
+  }
+}

@@ -1,0 +1,33 @@
+/// What a credential is for while keys are rotated.
+public enum CredentialRole: String, CaseIterable, Sendable {
+  /// The one that serves: with a rotation under way, until Talkdesk ID accepts the next.
+  case current
+  /// The one to rotate to: tried first.
+  case next
+}
+
+/// What is known of one credential since it was configured. Asking costs no exchange.
+public struct CredentialStatus: Sendable {
+  /// What Talkdesk ID said of it when it was last tried.
+  public enum State: String, CaseIterable, Sendable {
+    /// It was not tried, or what was answered says nothing about it.
+    case untried
+    /// It brought a token.
+    case accepted
+    /// It was refused: by the word `invalid_client`, or because the same request with another credential was answered.
+    case refused
+  }
+
+  /// Its name: a key id or `client_secret`.
+  public var name: String
+  /// The OAuth client's id.
+  public var clientID: String
+  /// What it is for.
+  public var role: CredentialRole
+  /// What Talkdesk ID said of it.
+  public var state: State
+  /// How long ago that was; nil while it is untried.
+  public var age: Duration?
+  /// How long it is left aside after a refusal, another serving meanwhile; nil where it is not.
+  public var retryIn: Duration?
+}

@@ -1,0 +1,89 @@
+import CCurl
+import Glibc
+import HTTP
+
+/// The table from libcurl's codes, and what it keeps of a transfer beside them, to the check that failed.
+struct CurlDiagnosis {
+  /// What libcurl keeps.
+  struct Evidence {
+    var code: CURLcode
+    /// Whether an octet of the request may have left: then the connection stood, and there is nothing to diagnose.
+    var sent: Bool
+    /// Whether there is a connection: to the proxy, where there is one.
+    var connected: Bool
+    /// Whether the way leads through a proxy.
+    var proxied: Bool
+    /// Whether that proxy is spoken to over TLS.
+    var proxySpeaksTLS: Bool
+    /// `errno` of the last connection that failed.
+    var systemError: Int32
+    /// OpenSSL's verification results, of the server and of the proxy; 0 is a success or none.
+    var verification: Int
+    var proxyVerification: Int
+    /// The proxy's status for the tunnel; 0 where it gave none.
+    var tunnelStatus: Int
+  }
+
+  /// What failed; nil where the code says nothing about connecting.
+  static func diagnosis(_ evidence: Evidence) -> TransportDiagnosis? {
+    guard !evidence.sent else { return nil }
+    let tunnelStands = evidence.proxied && (200..<300).contains(evidence.tunnelStatus)
+    let atProxy = evidence.proxied && !tunnelStands
+    let party: TransportDiagnosis.Party = atProxy ? .proxy : .server
+    switch evidence.code {
+    case CURLE_COULDNT_RESOLVE_PROXY: return .init(.proxy, .unknownName)
+    case CURLE_COULDNT_RESOLVE_HOST: return .init(.server, .unknownName)
+
+    case CURLE_COULDNT_CONNECT:
+      return .init(evidence.proxied ? .proxy : .server, connecting(evidence.systemError))
+
+    case CURLE_PROXY:
+      return .init(.proxy, .tunnelFailed)
+
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR,
+      CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+      let tlsParty: TransportDiagnosis.Party = atProxy && evidence.proxySpeaksTLS ? .proxy : .server
+      let result = tlsParty == .proxy ? evidence.proxyVerification : evidence.verification
+      guard evidence.code == CURLE_PEER_FAILED_VERIFICATION else { return .init(tlsParty, .handshake) }
+      return .init(tlsParty, .certificate(certificate(result)))
+
+    case CURLE_OPERATION_TIMEDOUT:
+      guard evidence.connected else { return .init(party, .connectTimedOut) }
+      return .init(party, atProxy ? .connectTimedOut : .handshakeTimedOut)
+
+    case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_AGAIN, CURLE_READ_ERROR:
+      if evidence.proxied, evidence.tunnelStatus != 0, !tunnelStands {
+        return .init(.proxy, .tunnelRefused(status: evidence.tunnelStatus))
+      }
+      return .init(party, .connectionBroken)
+
+    default:
+      return nil
+    }
+  }
+
+  /// What stands behind a connection that failed (connect(2)).
+  private static func connecting(_ error: Int32) -> TransportDiagnosis.Failure {
+    switch error {
+    case ECONNREFUSED: .connectionRefused
+    case ETIMEDOUT: .connectTimedOut
+    case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EACCES, EPERM, EADDRNOTAVAIL: .unreachable
+    default: .connectionBroken
+    }
+  }
+
+  /// OpenSSL's verification result (x509_vfy.h). Where the chain is believed it is libcurl that compared the names: the
+  /// result is then 0, or still the 1 that libcurl begins with.
+  static func certificate(_ result: Int) -> CertificateFailure {
+    switch result {
+    case 0, 1, 62, 64: .wrongName
+    case 9, 13: .notYetValid
+    case 10, 14: .expired
+    case 18: .selfSigned
+    case 2, 19, 20, 21, 24, 27, 79: .unknownIssuer
+    case 23: .revoked
+    case 66, 67, 68: .weak
+    default: .other(code: result)
+    }
+  }
+}

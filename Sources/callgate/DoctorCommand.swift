@@ -1,0 +1,80 @@
+import ArgumentParser
+import Gateway
+import Glibc
+import Platform
+
+/// `callgate doctor`: what stands between this machine and a token.
+struct DoctorCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Finds out what stands between this machine and a token.",
+    discussion: """
+      Does everything check does, then really asks Talkdesk ID for a token, with each configured key: key and key id, \
+      algorithm, region, proxy, DNS, connection, TLS, clock, credential, scopes, lifetime. One line per check, and what \
+      mends it beneath each that failed. The token is thrown away and never shown.
+
+      Examples:
+        callgate doctor
+        callgate doctor --config callgate.yaml --json
+
+      Exit status: 0 if a token can be had (warnings allowed), 69 if Talkdesk ID cannot be reached, 70 for a fault of this \
+      program, 77 if it refuses, 78 if the configuration is wrong.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func run() throws {
+    ProcessSetup.ignoreBrokenPipes()
+    let report: DoctorReport
+    do throws(ConfigurationErrors) {
+      let loaded = try ConfigurationLoader.load(options.sources(), for: .check)
+      report = Blocker.run { await Doctor.examine(loaded) }
+    } catch {
+      guard !error.isMisuse else {
+        for problem in error.problems { Output.message(problem.description) }
+        throw ExitStatus.usage.exit
+      }
+      report = Doctor.report(of: error)
+    }
+    if json { Output.line(report.json) } else { show(report) }
+    switch report.verdict {
+    case .well: return
+    case .configuration: throw ExitStatus.configuration.exit
+    case .refused: throw ExitStatus.refused.exit
+    case .unreachable: throw ExitStatus.unavailable.exit
+    case .internal: throw ExitStatus.internal.exit
+    }
+  }
+
+  private func show(_ report: DoctorReport) {
+    let style = Style(STDOUT_FILENO)
+    let width = (report.findings.map(\.check.count).max() ?? 0) + 2
+    for finding in report.findings {
+      let check = finding.check + String(repeating: " ", count: width - finding.check.count)
+      Output.line(
+        style.column(Self.word(finding.status), width: 6, Self.tone(finding.status)) + check + finding.found)
+      if let fix = finding.fix {
+        Output.line("      " + style.text("fix:", .strong) + String(repeating: " ", count: width - 4) + fix)
+      }
+    }
+    Output.line(
+      "\(report.count(.ok)) ok, \(report.count(.warn)) to look at, \(report.count(.fail)) failed"
+        + (report.count(.skip) > 0 ? ", \(report.count(.skip)) skipped" : ""))
+  }
+
+  private static func word(_ status: DoctorReport.Finding.Status) -> String {
+    status == .fail ? "FAIL" : status.rawValue
+  }
+
+  private static func tone(_ status: DoctorReport.Finding.Status) -> Style.Tone {
+    switch status {
+    case .ok: .good
+    case .warn: .doubtful
+    case .fail: .bad
+    case .skip: .quiet
+    }
+  }
+}

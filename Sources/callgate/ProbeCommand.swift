@@ -1,0 +1,178 @@
+import ArgumentParser
+import Foundation
+import Gateway
+import Glibc
+import Platform
+import Upstream
+
+/// `callgate probe`: whether a running server does what it must, for monitoring.
+struct ProbeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "probe",
+    abstract: "Asks a running server what must work, and what must fail.",
+    discussion: """
+      One request that must be allowed (GET /access?probe, which spends nothing and returns no token) and three that must \
+      fail: without a credential, with a wrong one, and for an unknown app. Without a credential of its own it expects a \
+      server for anonymous callers, and the three are an unknown app, another method and an unknown path. Looked at are \
+      statuses, problem codes, Cache-Control, X-Request-Id, and that no answer holds a token.
+
+      The credential is best given as a file or in CALLGATE_PROBE_USER or CALLGATE_PROBE_BEARER: other users of the machine \
+      can read the arguments of a command. https is verified; plain http is for loopback only.
+
+      Examples:
+        callgate probe https://calls.example.com --user-file /run/secrets/probe
+        CALLGATE_PROBE_BEARER=… callgate probe https://calls.example.com --json
+        callgate probe http://127.0.0.1:8080
+
+      Exit status: 0 if all is as it must be, 64 for wrong arguments, 69 if the server does not answer or cannot serve, 70 if \
+      an answer is not the expected one, 77 if the request that must be allowed is refused.
+      """)
+
+  @Argument(help: ArgumentHelp("Where the server is: https://calls.example.com.", valueName: "url"))
+  var url: String
+
+  @Option(help: ArgumentHelp("A caller's HTTP Basic credential.", valueName: "user:password"))
+  var user: String?
+
+  @Option(help: ArgumentHelp("A caller's API key or JWT.", valueName: "token"))
+  var bearer: String?
+
+  @Option(help: ArgumentHelp("A file that holds USER:PASSWORD.", valueName: "file"))
+  var userFile: String?
+
+  @Option(help: ArgumentHelp("A file that holds an API key or a JWT.", valueName: "file"))
+  var bearerFile: String?
+
+  @Option(
+    help: ArgumentHelp("A PEM file of the authorities to trust in place of the system's.", valueName: "file"))
+  var caFile: String?
+
+  @Option(help: ArgumentHelp("Seconds for each request, 1–60.", valueName: "seconds"))
+  var timeout = 10
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func validate() throws {
+    guard [user, bearer, userFile, bearerFile].compactMap({ $0 }).count <= 1 else {
+      throw ValidationError("Give one of --user, --bearer, --user-file and --bearer-file.")
+    }
+    guard (1...60).contains(timeout) else { throw ValidationError("--timeout: write 1 to 60 seconds") }
+  }
+
+  func run() throws {
+    ProcessSetup.ignoreBrokenPipes()
+    let credential = try credential()
+    let (url, timeout, caFile) = (url, timeout, caFile)
+    let result: Result<ProbeReport, Failure> = Blocker.run {
+      do throws(CurlTransport.SetupError) {
+        let transport = try CurlTransport(TransportSettings(caFile: caFile))
+        let probe = Probe(
+          url: url, credential: credential, transport: transport, clock: SystemClock(),
+          timeout: .seconds(timeout))
+        let result: Result<ProbeReport, Failure>
+        do throws(Probe.InvalidURL) {
+          result = .success(try await probe.run())
+        } catch {
+          result = .failure(.url("\(error)"))
+        }
+        await transport.shutdown()
+        return result
+      } catch {
+        return .failure(.setup(error))
+      }
+    }
+    switch result {
+    case .success(let report): try show(report)
+    case .failure(.url(let detail)):
+      Output.message("callgate: \(detail) — write it as https://HOST, or http:// for loopback")
+      throw ExitStatus.usage.exit
+    case .failure(.setup(let error)):
+      Output.message("callgate: \(error)")
+      if case .library = error { throw ExitStatus.internal.exit }
+      throw ExitStatus.usage.exit
+    }
+  }
+
+  private enum Failure: Error {
+    case url(String)
+    case setup(CurlTransport.SetupError)
+  }
+
+  private func show(_ report: ProbeReport) throws {
+    if json {
+      Output.line(report.json)
+    } else {
+      let style = Style(STDOUT_FILENO)
+      for line in report.lines {
+        let status = line.status.map(String.init) ?? "---"
+        Output.line(
+          style.column(Self.word(line.verdict), width: 6, line.verdict == .ok ? .good : .bad)
+            + "\(status)  \(line.request)  \(line.purpose): \(line.found)  (\(line.milliseconds) ms)")
+      }
+    }
+    switch report.verdict {
+    case .ok: return
+    case .surprise: throw ExitStatus.internal.exit
+    case .refused: throw ExitStatus.refused.exit
+    case .unreachable: throw ExitStatus.unavailable.exit
+    }
+  }
+
+  private static func word(_ verdict: ProbeReport.Verdict) -> String { verdict == .ok ? "ok" : "FAIL" }
+
+  /// The credential from the flag, the file or the environment; nil for none.
+  private func credential() throws -> ProbeCredential? {
+    let environment = ProcessInfo.processInfo.environment
+    func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    if let user {
+      return try read("--user") { () throws(ProbeCredential.Malformed) in try .init(user: user) }
+    }
+    if let bearer {
+      return try read("--bearer") { () throws(ProbeCredential.Malformed) in try .init(bearer: bearer) }
+    }
+    if let userFile {
+      let text = try content(of: userFile, "--user-file")
+      return try read("--user-file") { () throws(ProbeCredential.Malformed) in try .init(user: text) }
+    }
+    if let bearerFile {
+      let text = try content(of: bearerFile, "--bearer-file")
+      return try read("--bearer-file") { () throws(ProbeCredential.Malformed) in try .init(bearer: text) }
+    }
+    switch (variable("CALLGATE_PROBE_USER"), variable("CALLGATE_PROBE_BEARER")) {
+    case (nil, nil): return nil
+    case (let user?, nil):
+      return try read("CALLGATE_PROBE_USER") { () throws(ProbeCredential.Malformed) in try .init(user: user) }
+    case (nil, let bearer?):
+      return try read("CALLGATE_PROBE_BEARER") { () throws(ProbeCredential.Malformed) in
+        try .init(bearer: bearer)
+      }
+    default:
+      Output.message(
+        "callgate: CALLGATE_PROBE_USER is set, and so is CALLGATE_PROBE_BEARER — keep one of the two")
+      throw ExitStatus.usage.exit
+    }
+  }
+
+  private func read(
+    _ source: String, _ body: () throws(ProbeCredential.Malformed) -> ProbeCredential
+  ) throws -> ProbeCredential {
+    do throws(ProbeCredential.Malformed) { return try body() } catch {
+      Output.message("callgate: \(source): \(error)")
+      throw ExitStatus.usage.exit
+    }
+  }
+
+  /// A file's text without a final newline.
+  private func content(of path: String, _ option: String) throws -> String {
+    do {
+      var bytes = try ConfigurationFiles.system.read(path, 65_536).bytes
+      if bytes.last == 0x0A { bytes.removeLast() }
+      if bytes.last == 0x0D { bytes.removeLast() }
+      return String(decoding: bytes, as: UTF8.self)
+    } catch {
+      Output.message("callgate: \(option) \(path): \(error)")
+      throw ExitStatus.usage.exit
+    }
+  }
+}

@@ -1,0 +1,340 @@
+import HTTP
+import JOSE
+import JSON
+import Platform
+import Synchronization
+import Talkdesk
+import Testing
+import Upstream
+
+@testable import Gateway
+
+/// What a diagnosis says of each kind of reply and of each kind of silence. The network here is a script; the commands'
+/// own tests use real sockets.
+@Suite struct DoctorTests {
+  private final class Network: HTTPTransport {
+    typealias Answer = @Sendable (OutboundRequest) throws(TransportError) -> InboundResponse
+    private let answer: Answer
+    private let sent = Mutex<[OutboundRequest]>([])
+    var requests: [OutboundRequest] { sent.withLock { $0 } }
+
+    init(_ answer: @escaping Answer) { self.answer = answer }
+
+    func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
+      sent.withLock { $0.append(request) }
+      return try answer(request)
+    }
+  }
+
+  private static func reply(_ status: Int, _ content: String, _ fields: Fields = [:]) -> InboundResponse {
+    InboundResponse(status: status, fields: fields, content: Array(content.utf8))
+  }
+
+  private static func token(
+    _ token: String = "opaque", expiresIn: Int? = 600, scope: String = "callback:write"
+  )
+    -> InboundResponse
+  {
+    let life = expiresIn.map { ",\"expires_in\":\($0)" } ?? ""
+    return reply(
+      200, "{\"access_token\":\"\(token)\",\"token_type\":\"Bearer\"\(life),\"scope\":\"\(scope)\"}")
+  }
+
+  private func report(
+    _ yaml: String? = nil, _ changes: [String: String?] = [:],
+    files: [String: ConfigurationFiles.Content] = [:],
+    proxies: ProxySettings = .direct, answer: @escaping Network.Answer
+  ) async throws -> (report: DoctorReport, network: Network) {
+    let loaded = try Fixture.load(yaml, environment: Fixture.changed(changes), files: files, for: .check)
+    let network = Network(answer)
+    let report = await Doctor.examine(loaded, transport: network, proxies: proxies, clock: SystemClock())
+    return (report, network)
+  }
+
+  private func worst(_ report: DoctorReport, _ check: String) -> DoctorReport.Finding? {
+    // The gravest of a check counts.
+    let all = report.findings.filter { $0.check == check }
+    return all.first { $0.status == .fail } ?? all.first { $0.status == .warn } ?? all.first
+  }
+
+  @Test func `with everything in order nothing is to mend`() async throws {
+    let (report, network) = try await report { _ throws(TransportError) in Self.token() }
+    #expect(report.verdict == .well)
+    #expect(report.findings.allSatisfy { $0.status == .ok || $0.check == "clock" })
+    #expect(
+      report.findings.map(\.check) == [
+        "configuration", "key", "algorithm", "region", "proxy", "dns", "connection", "tls", "token endpoint",
+        "clock", "credential", "scope", "lifetime", "token",
+      ])
+    #expect(network.requests.map(\.url) == ["https://acme.talkdeskid.com/oauth/token"])
+  }
+
+  @Test func `neither report holds a secret or the token`() async throws {
+    let (report, _) = try await report { _ throws(TransportError) in Self.token("canary-token") }
+    let secrets = [Fixture.key, "correct horse battery", "canary-token"]
+    let text = report.json + report.findings.map { $0.found + ($0.fix ?? "") }.joined()
+    for secret in secrets { #expect(!text.contains(secret)) }
+    #expect(try JSONValue(parsing: Array(report.json.utf8))["status"]?.string == "ok")
+  }
+
+  @Test func `what is wrong with the configuration is told with its remedy, and nobody is asked`() throws {
+    do throws(ConfigurationErrors) {
+      _ = try Fixture.load(environment: Fixture.changed(["TD_KEY_ID": nil]), for: .check)
+      Issue.record("it loaded")
+    } catch {
+      let report = Doctor.report(of: error)
+      #expect(report.verdict == .configuration)
+      #expect(report.findings.first?.found == "TD_KEY_ID: missing")
+      #expect(report.findings.first?.fix == "set it to the id Talkdesk gave the key")
+      #expect(report.findings.last?.status == .skip)
+    }
+  }
+
+  @Test(
+    arguments: [
+      (TransportDiagnosis(.server, .unknownName), "dns", "no such name"),
+      (.init(.server, .resolver), "dns", "no answer"),
+      (.init(.server, .connectionRefused), "connection", "refuses"),
+      (.init(.server, .unreachable), "connection", "no way"),
+      (.init(.server, .connectTimedOut), "connection", "in time"),
+      (.init(.server, .connectionBroken), "connection", "broke"),
+      (.init(.server, .certificate(.expired)), "tls", "expired"),
+      (.init(.server, .certificate(.notYetValid)), "tls", "not valid yet"),
+      (.init(.server, .certificate(.selfSigned)), "tls", "self-signed"),
+      (.init(.server, .certificate(.unknownIssuer)), "tls", "not trusted"),
+      (.init(.server, .certificate(.wrongName)), "tls", "another name"),
+      (.init(.server, .certificate(.weak)), "tls", "weak"),
+      (.init(.server, .certificate(.revoked)), "tls", "revoked"),
+      (.init(.server, .certificate(.other(code: 26))), "tls", "26"),
+      (.init(.server, .handshake), "tls", "TLS 1.2"),
+      (.init(.server, .handshakeTimedOut), "tls", "handshake"),
+      (.init(.proxy, .connectionRefused), "proxy", "refuses connections"),
+      (.init(.proxy, .unknownName), "proxy", "no such name"),
+      (.init(.proxy, .tunnelRefused(status: 407)), "proxy", "wants a credential"),
+      (.init(.proxy, .tunnelRefused(status: 403)), "proxy", "status 403"),
+      (.init(.proxy, .tunnelFailed), "proxy", "SOCKS"),
+    ] as [(TransportDiagnosis, String, String)])
+  func `each way of not getting there has its own words and remedy`(
+    diagnosis: TransportDiagnosis, check: String, words: String
+  ) async throws {
+    let (report, network) = try await report { request throws(TransportError) in
+      guard request.method == .post else { throw TransportError(.connect, sent: false, detail: "nobody") }
+      throw TransportError(.connect, sent: false, detail: "the layer's own words", diagnosis: diagnosis)
+    }
+    let finding = try #require(worst(report, check))
+    #expect(finding.status == .fail)
+    #expect(finding.found.contains("the layer's own words"))
+    #expect((finding.found + (finding.fix ?? "")).contains(words), "\(finding)")
+    #expect(finding.fix?.isEmpty == false)
+    #expect(report.verdict == .unreachable)
+    #expect(network.requests.count { $0.method == .post } == 1, "nothing is repeated")
+  }
+
+  @Test(arguments: [false, true])
+  func `an account of another region is found where this one's host does not exist, or answers 404`(
+    exists: Bool
+  ) async throws {
+    let (report, _) = try await report { request throws(TransportError) in
+      if request.url == "https://acme.talkdeskid.eu/oauth/certs" { return Self.reply(200, "{}") }
+      guard exists else {
+        throw TransportError(
+          .nameResolution, sent: false, detail: "", diagnosis: .init(.server, .unknownName))
+      }
+      return Self.reply(404, "")
+    }
+    #expect(worst(report, "region")?.fix == "set TD_REGION=eu if that is yours")
+    #expect(report.verdict == (exists ? .configuration : .unreachable))
+  }
+
+  @Test(
+    arguments: [
+      ("https://acme.talkdeskid.eu/oauth/token", nil, "region eu, callbacks go to region us"),
+      ("https://api.talkdeskapp.com/oauth/token", nil, "names the API's host"),
+      (nil, "https://acme.talkdeskid.com", "names a host that gives tokens"),
+    ] as [(String?, String?, String)])
+  func `hosts of different regions, or of the other kind, are told`(
+    tokenURL: String?, apiURL: String?, words: String
+  ) async throws {
+    let (report, _) = try await report(nil, ["TD_TOKEN_URL": tokenURL, "TD_API_URL": apiURL]) {
+      _ throws(TransportError) in Self.token()
+    }
+    #expect(worst(report, "region")?.found.contains(words) == true)
+    #expect(report.verdict == .configuration)
+  }
+
+  private static func date(_ offset: Int64) -> Fields {
+    ["Date": HTTPDate.string(unixSeconds: SystemClock().unixTime.seconds + offset)]
+  }
+
+  @Test(arguments: [
+    (600, "expired when it arrives"), (120, "180 s left"), (-120, "iat lies in Talkdesk's future"),
+  ])
+  func `a clock that is off is a warning while tokens come, and the first thing to mend when they do not`(
+    offset: Int64, words: String
+  ) async throws {
+    let (warned, _) = try await report { _ throws(TransportError) in
+      var reply = Self.token()
+      reply.fields = Self.date(offset)
+      return reply
+    }
+    #expect(worst(warned, "clock")?.status == .warn)
+    let found = try #require(worst(warned, "clock")?.found)
+    // A second may pass between the two readings.
+    #expect(found.contains(words) || found.contains("18") || found.contains("17"), "\(found)")
+    #expect(warned.verdict == .well)
+    let (failed, _) = try await report { _ throws(TransportError) in
+      Self.reply(401, #"{"error":"invalid_client"}"#, Self.date(offset))
+    }
+    #expect(worst(failed, "clock")?.status == .fail)
+    #expect(worst(failed, "credential")?.fix?.hasPrefix("mend the clock first") == true)
+    #expect(failed.verdict == .refused)
+  }
+
+  @Test func `a refused credential is told with what there is to compare, and Talkdesk's own words`()
+    async throws
+  {
+    let (report, network) = try await report { _ throws(TransportError) in
+      Self.reply(401, #"{"error":"invalid_client","error_description":"no such key"}"#)
+    }
+    let finding = try #require(worst(report, "credential"))
+    #expect(finding.found == #"key key-1 is refused (status 401 invalid_client: "no such key")"#)
+    for word in ["client-1", "key-1", "ES256", "TD_REGION"] { #expect(finding.fix?.contains(word) == true) }
+    #expect(report.verdict == .refused)
+    #expect(network.requests.count == 2, "once more without a scope, to tell the two apart")
+  }
+
+  @Test func `a scope that is not granted is told apart from a refused credential`() async throws {
+    let (report, _) = try await report { request throws(TransportError) in
+      String(decoding: request.content, as: UTF8.self).contains("scope=")
+        ? Self.reply(401, #"{"error":"invalid_client"}"#) : Self.token(scope: "contacts:read")
+    }
+    #expect(worst(report, "credential")?.status == .ok)
+    #expect(worst(report, "scope")?.status == .fail)
+    #expect(worst(report, "scope")?.found.hasSuffix("the client has contacts:read") == true)
+    #expect(report.verdict == .refused)
+  }
+
+  @Test func `a token without the scope that was asked for is a failure of the scope`() async throws {
+    let (report, _) = try await report { _ throws(TransportError) in Self.token(scope: "contacts:read") }
+    #expect(worst(report, "credential")?.status == .ok)
+    #expect(worst(report, "scope")?.found == "the token lacks callback:write")
+    #expect(report.verdict == .refused)
+  }
+
+  @Test func `the scopes of apps are asked for, too`() async throws {
+    let yaml = "apps: { video: { scope: \"visual-sessions:execute\" }, plain: {} }"
+    let (report, _) = try await report(yaml) { request throws(TransportError) in
+      String(decoding: request.content, as: UTF8.self).contains("visual")
+        ? Self.reply(400, #"{"error":"invalid_scope"}"#) : Self.token()
+    }
+    #expect(worst(report, "scope")?.found.contains("for app video") == true)
+    #expect(report.verdict == .refused)
+  }
+
+  @Test(arguments: [("next", "kid-2", true), ("current", "key-1", true), ("both", "", false)])
+  func `each of two keys is tried, and it is said which works`(refused: String, kid: String, isWell: Bool)
+    async throws
+  {
+    let yaml = "talkdesk: { next_key: { key_id: kid-2, client_id: client-2, private_key_file: /key } }"
+    let (report, network) = try await report(yaml, files: ["/key": Fixture.content(Fixture.key)]) {
+      request throws(TransportError) in
+      let isNext = String(decoding: request.content, as: UTF8.self).contains("client_id=client-2")
+      return refused == "both" || (refused == "next") == isNext
+        ? Self.reply(401, #"{"error":"invalid_client"}"#) : Self.token()
+    }
+    let credentials = report.findings.filter { $0.check == "credential" }
+    #expect(credentials.count == 2)
+    #expect(report.verdict == (isWell ? .well : .refused))
+    if isWell {
+      let warned = try #require(credentials.first { $0.status == .warn })
+      #expect(warned.found.contains("the \(refused) key \(kid) is refused"))
+      #expect(credentials.contains { $0.status == .ok })
+      #expect(network.requests.count == 2)
+    } else {
+      #expect(credentials.allSatisfy { $0.status == .fail })
+    }
+  }
+
+  @Test(arguments: [
+    (503, "", TestVerdict.unreachable), (429, "", .unreachable), (404, "", .configuration),
+    (200, "", .unreachable),
+    (200, "<html>", .unreachable), (302, "", .unreachable), (403, #"{"error":"access_denied"}"#, .refused),
+    (400, #"{"error":"unauthorized_client"}"#, .refused),
+  ])
+  func `a reply that is no token ends by what it means`(status: Int, content: String, verdict: TestVerdict)
+    async throws
+  {
+    let (report, _) = try await report { request throws(TransportError) in
+      guard request.method == .post else { throw TransportError(.connect, sent: false, detail: "nobody") }
+      return Self.reply(status, content)
+    }
+    #expect("\(report.verdict)" == verdict.rawValue)
+    #expect(report.count(.fail) == 1)
+  }
+
+  enum TestVerdict: String { case unreachable, configuration, refused }
+
+  @Test func `a life that is unknown or short is a warning`() async throws {
+    let (unknown, _) = try await report { _ throws(TransportError) in Self.token(expiresIn: nil) }
+    #expect(worst(unknown, "lifetime")?.status == .warn)
+    let (short, _) = try await report { _ throws(TransportError) in Self.token(expiresIn: 119) }
+    #expect(worst(short, "lifetime")?.status == .warn)
+    let (enough, _) = try await report { _ throws(TransportError) in Self.token(expiresIn: 120) }
+    #expect(worst(enough, "lifetime")?.status == .ok)
+    #expect(short.verdict == .well)
+  }
+
+  private static func jwt(_ claims: JSONObject) throws -> String {
+    let signer = try Signer(key: .generate(for: .ES256), algorithm: .ES256)
+    return try JWS.sign(header: [:], payload: JSONValue.object(claims).serialized(), with: signer)
+  }
+
+  @Test(arguments: [
+    ("https://api.talkdeskapp.eu", "fail", "TD_REGION=eu"),
+    ("https://api.mytalkdesk.example", "warn", "TD_API_URL"),
+    ("https://api.talkdeskapp.com/", "ok", ""),
+  ])
+  func `a token for another region's API is told`(audience: String, status: String, words: String)
+    async throws
+  {
+    let token = try Self.jwt([
+      "iss": "https://www.talkdeskid.com", "aud": .string(audience), "cid": "client-1",
+    ])
+    let (report, _) = try await report { _ throws(TransportError) in Self.token(token) }
+    let finding = try #require(worst(report, "token"))
+    #expect(finding.status.rawValue == status)
+    #expect(words.isEmpty || finding.fix?.contains(words) == true)
+  }
+
+  @Test func `a token of another client, and RS256, and an audience of one's own are told`() async throws {
+    let token = try Self.jwt(["cid": "somebody"])
+    let rsa = Base64.encode(try PrivateKey.generate(for: .RS256).pkcs8DER().exposedBytes())
+    let (report, _) = try await report(
+      nil, ["TD_PRIVATE_KEY": rsa, "TD_KEY_ALGORITHM": "RS256", "TD_AUDIENCE": "https://other.example"]
+    ) { _ throws(TransportError) in Self.token(token) }
+    #expect(worst(report, "token")?.status == .warn)
+    #expect(worst(report, "algorithm")?.status == .warn)
+    #expect(worst(report, "audience")?.status == .warn)
+    #expect(report.verdict == .well)
+  }
+
+  @Test func `the proxy is named without its credential`() async throws {
+    let proxies = try ProxySettings(environment: ["https_proxy": "http://user:canary@proxy.example:3128"])
+    let (report, _) = try await report(proxies: proxies) { _ throws(TransportError) in Self.token() }
+    #expect(worst(report, "proxy")?.found == "http://proxy.example:3128, from https_proxy")
+    #expect(worst(report, "dns")?.found == "acme.talkdeskid.com is resolved by the proxy")
+    #expect(!report.json.contains("canary"))
+  }
+
+  @Test(arguments: [
+    ("https://acme.talkdeskid.com/oauth/token", TalkdeskHost.account(.us, name: "acme")),
+    ("https://ACME.Talkdeskid.eu:443/", .account(.eu, name: "acme")),
+    ("https://talkdeskidca.com", .account(.ca, name: "")),
+    ("https://api.talkdeskapp.com", .api(.us)), ("https://nottalkdeskid.com", .elsewhere),
+    ("https://acme.talkdeskid.com.evil.example/", .elsewhere), ("http://[::1]:80/x", .elsewhere),
+    ("", .elsewhere),
+  ])
+  func `a host is placed by its domain`(url: String, host: TalkdeskHost) {
+    #expect(TalkdeskHost(url: url) == host)
+  }
+}

@@ -103,6 +103,56 @@ struct PostgresCallbackTests {
     await store.close()
   }
 
+  @Test func `a table that has grown is looked into by its indexes, analyzed or not`() async throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.database()
+    let name = try #require(address.text.split(separator: "/").last.map(String.init))
+    let store = PostgresStore(address, connections: 1)
+    try await store.migrate()
+    func work(_ numbers: Range<Int>) async throws {
+      for number in numbers {
+        let intent = CallbackIntent.made("+1415555\(1000 + number)", key: "\(number)")
+        #expect(try await store.standing(of: intent, at: .noon()).key == .free)
+        #expect(try await store.begin(intent, at: .noon()) == .begun)
+        #expect(try await store.settle(intent.id, .accepted())?.status == .accepted)
+      }
+    }
+    // Statements are planned while there is next to nothing.
+    try await work(0..<20)
+    _ = try server.query(
+      name,
+      """
+      ALTER TABLE callgate_callback SET (autovacuum_enabled = off);
+      ALTER TABLE callgate_callback_key SET (autovacuum_enabled = off);
+      ALTER TABLE callgate_callback_place SET (autovacuum_enabled = off);
+      INSERT INTO callgate_callback (id, caller, contact, created, status, instance, abandoned, expires)
+        SELECT gen_random_uuid(), 'c', '+*', 0, 'accepted', 0, 0, 9e18 FROM generate_series(1, 30000);
+      INSERT INTO callgate_callback_key (id, callback, expires)
+        SELECT gen_random_uuid(), gen_random_uuid(), 9e18 FROM generate_series(1, 30000);
+      INSERT INTO callgate_callback_place (id, callback, expires)
+        SELECT gen_random_uuid(), gen_random_uuid(), 9e18 FROM generate_series(1, 30000);
+      """)
+    func rowsRead() throws -> (all: Int, found: Int) {
+      let text = try server.query(
+        name,
+        """
+        SELECT coalesce(sum(seq_tup_read), 0), coalesce(sum(idx_scan), 0) FROM pg_stat_user_tables
+        WHERE relname LIKE 'callgate_callback%'
+        """)
+      let columns = text.split(whereSeparator: { $0 == "|" || $0.isNewline }).compactMap { Int($0) }
+      return (columns[0], columns[1])
+    }
+    let before = try rowsRead()
+    try await work(100..<160)
+    // The server counts with a delay, both in one go.
+    try await eventually {
+      try await store.ping()
+      if try rowsRead().found < before.found + 60 { throw PostgresServer.Failure(description: "not yet") }
+    }
+    #expect(try rowsRead().all - before.all < 30_000)
+    await store.close()
+  }
+
   @Test func `neither number nor key nor what was asked for stands in the database`() async throws {
     let (server, name, open) = try await migrated()
     let store = open()

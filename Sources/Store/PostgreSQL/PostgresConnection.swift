@@ -66,6 +66,8 @@ final class PostgresConnection {
         .plain("SET statement_timeout = '5s'"), .plain("SET lock_timeout = '4s'"),
         .plain("SET idle_in_transaction_session_timeout = '10s'"),
         .plain("SET default_transaction_isolation = 'read committed'"),
+        // A plan kept from when a table was small reads all of it when it has grown, until it is analyzed.
+        .plain("SET plan_cache_mode = 'force_custom_plan'"),
       ], within: span)
   }
 

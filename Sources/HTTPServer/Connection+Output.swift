@@ -57,11 +57,12 @@ extension Connection {
   ) {
     var refused = RefusedRequest(
       requestID: requestID, peer: peer, now: worker.loop.now, loopIndex: worker.loop.index, request: request,
-      hasFields: parser.hasHead, route: framing.route)
+      hasFields: parser.hasHead, route: framing.route, fields: framing.fields)
     var response = worker.handler.refusal(failure, of: &refused)
     response.closesConnection = true
     var framing = framing
     framing.route = refused.route
+    framing.fields = refused.fields
     answer(response, requestID, framing)
   }
 

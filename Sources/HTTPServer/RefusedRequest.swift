@@ -17,4 +17,6 @@ public struct RefusedRequest: Sendable {
   public let hasFields: Bool
   /// Which of its routes the handler takes the request to ask for, as in `Exchange.route`.
   public var route: UInt8 = 0
+  /// What the handler puts on the answer besides, as `Exchange.put` does.
+  public var fields: PreparedFields?
 }

@@ -26,3 +26,16 @@ func `fields put on an answer are there whoever gives it`(path: String) throws {
   // And with no other.
   #expect(try client.answer().fields["x-extra"] == nil)
 }
+
+@Test func `a refused request gets its fields where its head is whole`() throws {
+  let server = try TestServer()
+  let client = try server.client()
+  try client.send(
+    "POST / HTTP/1.1\r\nHost: a\r\nOrigin: https://a.example\r\nContent-Length: 99999999\r\n\r\n")
+  let refusal = try client.answer()
+  #expect(refusal.status == 413 && refusal.fields["x-extra"] == "1")
+  let malformed = try server.client()
+  try malformed.send("GET / HTTP/1.1\r\nOrigin: https://a.example\r\nHo st: a\r\n\r\n")
+  let answer = try malformed.answer()
+  #expect(answer.status == 400 && answer.fields["x-extra"] == nil)
+}

@@ -65,6 +65,7 @@ final class TestHandler: RequestHandler {
   }
 
   func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
+    if request.hasFields, request.request?.value(of: .origin) != nil { request.fields = extra }
     let status: Status =
       switch failure {
       case .malformed: .badRequest

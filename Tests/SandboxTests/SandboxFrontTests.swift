@@ -30,6 +30,7 @@ private struct Gateway: RequestHandler {
         #expect(try await http.send("GET", path)?.content == "gateway", "\(path)")
       }
       #expect(try await http.send("GET", "/?x")?.content.hasPrefix("<!doctype html>") == true)
+      #expect(try await http.send("OPTIONS", "/")?.content == "gateway")
       #expect(try await http.send("GET", "/_sandbox/nothing")?.status == 404)
       #expect(try await http.send("GET", " /")?.content == "refused by the gateway")
 

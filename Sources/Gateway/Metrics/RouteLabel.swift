@@ -73,6 +73,8 @@ extension Route {
     case .liveness: .liveness
     case .readiness: .readiness
     case .root: .root
+    case .openAPI: .openAPI
+    case .docs: .docs
     case .server: .server
     case .admin(let route): route.label
     case .unknown: .other

@@ -79,6 +79,7 @@ struct CrossOrigin: Sendable {
 extension Gateway {
   /// What the answer to a request for an app carries for the browser that asks; nil for everybody else.
   func crossOriginFields(_ route: Route, _ request: borrowing Request) -> PreparedFields? {
+    guard route.isForApps else { return nil }
     // An answer no cache may keep need not say what it would depend on.
     guard request.value(of: .origin) != nil else { return nil }
     // A preflight has its own.

@@ -38,7 +38,7 @@ public final class Gateway: RequestHandler {
 
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     let route = Route(request)
-    if route.isForApps { exchange.put(crossOriginFields(route, request)) }
+    exchange.put(crossOriginFields(route, request))
     exchange.route = route.label.rawValue
     switch (route, request.method) {
     case (.access, .get), (.access, .head):
@@ -50,7 +50,11 @@ public final class Gateway: RequestHandler {
     case (.readiness, .get), (.readiness, .head):
       exchange.respond(health.readiness())
     case (.root, .get), (.root, .head):
-      exchange.respond(LandingPage.response)
+      exchange.respond(LandingPage.document.answer(to: request))
+    case (.openAPI, .get), (.openAPI, .head):
+      exchange.respond(APIDescription.of(generations.current.configuration).openAPI.answer(to: request))
+    case (.docs, .get), (.docs, .head):
+      exchange.respond(APIDescription.of(generations.current.configuration).page.answer(to: request))
     case (.admin(let route), _):
       administration.handle(route, .token, request, &exchange)
     case (.unknown, _):
@@ -67,6 +71,9 @@ public final class Gateway: RequestHandler {
   public func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
     let problem = Problem(failure)
     request.route = RouteLabel(request).rawValue
+    if request.hasFields, let asked = request.request {
+      request.fields = crossOriginFields(Route(asked), asked)
+    }
     auditRefusal(problem.code, request)
     logRefusal(failure, problem.code, request)
     return problem.response(requestID: request.requestID)

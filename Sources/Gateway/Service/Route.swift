@@ -11,6 +11,8 @@ enum Route {
   case liveness
   case readiness
   case root
+  case openAPI
+  case docs
   /// `OPTIONS *`: the server itself (RFC 9110 §9.3.7).
   case server
   /// `/metrics` and `/admin/…`
@@ -29,6 +31,10 @@ enum Route {
       self = .readiness
     } else if request.pathIs("/") {
       self = .root
+    } else if request.pathIs("/openapi.json") {
+      self = .openAPI
+    } else if request.pathIs("/docs") {
+      self = .docs
     } else if request.pathIs("*") {
       self = .server
     } else if let route = AdminRoute(request) {
@@ -50,14 +56,14 @@ enum Route {
   var isForApps: Bool {
     switch self {
     case .access, .token: true
-    case .liveness, .readiness, .root, .server, .admin, .unknown: false
+    case .liveness, .readiness, .root, .openAPI, .docs, .server, .admin, .unknown: false
     }
   }
 
   /// The methods a route knows, for `Allow` (RFC 9110 §10.2.1).
   var allowed: String {
     switch self {
-    case .access, .liveness, .readiness, .root: "GET, HEAD, OPTIONS"
+    case .access, .liveness, .readiness, .root, .openAPI, .docs: "GET, HEAD, OPTIONS"
     case .token: "POST, OPTIONS"
     case .server: "GET, HEAD, POST, OPTIONS"
     case .admin(let route): route.allowed

@@ -47,19 +47,21 @@ extension DemoClient {
     <form id="call">
     <label for="phone">Your number, with country code</label>
     <input id="phone" name="phone" type="tel" autocomplete="off" required
-    value="+14155550100" pattern="\+[1-9][0-9]{1,14}" aria-describedby="phone-help">
+    value="+14155550100" pattern="\+[1-9][0-9]{5,14}" aria-describedby="phone-help">
     <small id="phone-help">E.164, such as +14155550100. Nobody is called.</small>
     <label for="own">The account's number</label>
     <input id="own" name="own" type="tel" autocomplete="off" value="+18005550199"
-    pattern="\+[1-9][0-9]{1,14}" aria-describedby="own-help">
+    pattern="\+[1-9][0-9]{5,14}" aria-describedby="own-help">
     <small id="own-help">Left empty, the configured one is used.</small>
     <label for="issue">What is it about?</label>
     <input id="issue" name="issue" maxlength="200" value="My reservation">
     <p class="row"><button type="submit" class="primary">Call me</button>
     <button type="button" id="validate">Validate only</button>
+    <button type="button" id="repeat" hidden>Repeat, same key</button>
     <span id="call-status" role="status"></span></p>
     </form>
     <pre id="call-answer" tabindex="0" aria-label="The answer" hidden></pre>
+    <p id="call-record" hidden></p>
     <h3>The same from a terminal</h3>
     <div class="copy"><pre id="curl-call" tabindex="0"></pre>
     <button type="button" data-copy="curl-call" aria-label="Copy the callback command">Copy</button></div>
@@ -69,14 +71,19 @@ extension DemoClient {
     <h2 id="fault-title">Make Talkdesk misbehave</h2>
     <p>The next request to Talkdesk meets the fault. A token that is cached asks Talkdesk nothing, so a token fault
     may wait until the next renewal.</p>
-    <div id="faults" class="row"></div>
-    <p class="row"><button type="button" id="clear-faults">Forget all faults</button>
+    <h3 id="token-faults-title">At the next token request</h3>
+    <div id="token-faults" class="row" role="group" aria-labelledby="token-faults-title"></div>
+    <h3 id="callback-faults-title">At the next callback</h3>
+    <div id="callback-faults" class="row" role="group" aria-labelledby="callback-faults-title"></div>
+    <p class="row last"><button type="button" id="clear-faults">Forget all faults</button>
     <span id="fault-status" role="status"></span></p>
     <ul id="waiting" class="plain" aria-label="Faults that are waiting"></ul>
     </section>
 
     <section aria-labelledby="seen-title">
     <h2 id="seen-title">What Talkdesk saw</h2>
+    <h3 id="rings-title">Phones that rang</h3>
+    <ul id="rings" class="plain" aria-labelledby="rings-title"></ul>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="exchanges-title">
     <h3 id="exchanges-title">Token requests</h3>
     <table><thead><tr><th scope="col">Time</th><th scope="col">Status</th><th scope="col">Outcome</th>

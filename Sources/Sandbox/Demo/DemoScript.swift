@@ -98,32 +98,56 @@ extension DemoClient {
       return JSON.stringify(body);
     }
 
+    // What was asked for last, so that it can be repeated as a phone would after a lost answer.
+    let last = null;
+
+    function newKey() {
+      const bytes = crypto.getRandomValues(new Uint8Array(16));
+      return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    }
+
     function call(validateOnly) {
       if (!$("call").reportValidity()) return;
-      attempt("call-status", async () => {
-        const answer = await fetch("/calls/callback" + (validateOnly ? "?validate" : ""), {
-          method: "POST", headers: { "Content-Type": "application/json" }, body: callBody(), cache: "no-store",
-        });
-        const text = await answer.text();
-        $("call-answer").textContent = pretty(text);
-        $("call-answer").hidden = text === "";
-        if (!answer.ok) return [problem(answer.status, text), false];
-        return [`${answer.status}: ${validateOnly ? "valid" : "accepted"}`, true];
+      if (validateOnly) return send({ body: callBody() }, "?validate");
+      last = { body: callBody(), key: newKey() };
+      send(last, "");
+    }
+
+    const send = (wish, query) => attempt("call-status", async () => {
+      const headers = { "Content-Type": "application/json" };
+      if (wish.key) headers["Idempotency-Key"] = wish.key;
+      const answer = await fetch("/calls/callback" + query, {
+        method: "POST", headers, body: wish.body, cache: "no-store",
       });
+      const text = await answer.text();
+      $("call-answer").textContent = pretty(text);
+      $("call-answer").hidden = text === "";
+      $("repeat").hidden = last === null;
+      await showRecord(answer.headers.get("Location"));
+      if (!answer.ok) return [problem(answer.status, text), false];
+      return [`${answer.status}: ${query ? "valid" : "accepted"}`, true];
+    });
+
+    async function showRecord(path) {
+      $("call-record").hidden = !path;
+      if (!path) return;
+      const record = await json(path);
+      const reason = record.reason ? ` (${record.reason})` : "";
+      $("call-record").textContent = `GET ${path}: ${record.status}${reason}`;
     }
 
     const faults = [
-      ["Token: refused", { endpoint: "token", status: 401 }],
-      ["Token: 503", { endpoint: "token", status: 503, retry_after: 3 }],
-      ["Token: 3 s late", { endpoint: "token", delay_ms: 3000 }],
-      ["Token: no answer", { endpoint: "token", drop: "before" }],
-      ["Token: not JSON", { endpoint: "token", body: "<html>gateway</html>" }],
-      ["Token: lives 20 s", { endpoint: "token", expires_in: 20 }],
-      ["Callback: 429", { endpoint: "callback", status: 429, retry_after: 5 }],
-      ["Callback: 500", { endpoint: "callback", status: 500 }],
-      ["Callback: 401 once", { endpoint: "callback", status: 401 }],
-      ["Callback: rings, no answer", { endpoint: "callback", drop: "after" }],
-      ["Callback: empty 202", { endpoint: "callback", status: 202, body: "" }],
+      ["Refused", { endpoint: "token", status: 401 }],
+      ["503", { endpoint: "token", status: 503, retry_after: 3 }],
+      ["3 s late", { endpoint: "token", delay_ms: 3000 }],
+      ["No answer", { endpoint: "token", drop: "before" }],
+      ["Not JSON", { endpoint: "token", body: "<html>gateway</html>" }],
+      ["Lives 20 s", { endpoint: "token", expires_in: 20 }],
+      ["429", { endpoint: "callback", status: 429, retry_after: 5 }],
+      ["500", { endpoint: "callback", status: 500 }],
+      ["401 once", { endpoint: "callback", status: 401 }],
+      ["Rings, no answer", { endpoint: "callback", drop: "after" }],
+      ["Empty 202", { endpoint: "callback", status: 202, body: "" }],
     ];
 
     const post = (fault) => attempt("fault-status", async () => {
@@ -140,6 +164,7 @@ extension DemoClient {
     });
 
     function rows(id, entries, cells) {
+      if (entries.length === 0) return $(id).replaceChildren(nothing(id));
       $(id).replaceChildren(...entries.slice(-8).reverse().map((entry) => {
         const row = document.createElement("tr");
         for (const text of cells(entry)) {
@@ -148,6 +173,25 @@ extension DemoClient {
           row.append(cell);
         }
         return row;
+      }));
+    }
+
+    // A row that says that there is none yet.
+    function nothing(id) {
+      const row = document.createElement("tr");
+      const cell = document.createElement("td");
+      cell.colSpan = $(id).parentElement.tHead.rows[0].cells.length;
+      cell.textContent = "none yet";
+      row.append(cell);
+      return row;
+    }
+
+    function showRings(rings) {
+      const entries = Object.entries(rings);
+      $("rings").replaceChildren(...(entries.length ? entries : [["none yet", 0]]).map(([number, count]) => {
+        const item = document.createElement("li");
+        item.textContent = count === 0 ? number : `${number} rang ${count === 1 ? "once" : count + " times"}`;
+        return item;
       }));
     }
 
@@ -168,6 +212,7 @@ extension DemoClient {
           clock(e.time), e.status ?? "–", e.error ? `${e.outcome} (${e.error})` : e.outcome,
           e.granted_scope ?? e.scope, e.jti?.slice(0, 8),
         ]);
+        showRings(callbacks.rings);
         const calls = [...callbacks.callbacks, ...callbacks.refused].sort((a, b) => (a.time < b.time ? -1 : 1));
         rows("callbacks", calls, (c) => [
           clock(c.time), c.status ?? "–", c.outcome, c.contact_phone_number, about(c.context),
@@ -205,7 +250,7 @@ extension DemoClient {
       button.type = "button";
       button.textContent = label;
       button.addEventListener("click", () => post(fault));
-      $("faults").append(button);
+      (fault.endpoint === "token" ? $("token-faults") : $("callback-faults")).append(button);
     }
     for (const button of document.querySelectorAll("[data-copy]")) {
       button.addEventListener("click", () => copy(button));
@@ -213,6 +258,7 @@ extension DemoClient {
     $("fetch-token").addEventListener("click", fetchToken);
     $("probe").addEventListener("click", probe);
     $("validate").addEventListener("click", () => call(true));
+    $("repeat").addEventListener("click", () => send(last, ""));
     $("clear-faults").addEventListener("click", clearFaults);
     $("call").addEventListener("submit", (event) => { event.preventDefault(); call(false); });
     $("call").addEventListener("input", showCommands);

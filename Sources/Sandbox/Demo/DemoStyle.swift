@@ -23,6 +23,7 @@ extension DemoClient {
     header { padding-top: 2rem; }
     h1 { margin: 0; font-size: 1.9rem; letter-spacing: -0.02em; }
     h1 span { color: var(--accent); }
+    a { color: var(--accent); }
     header p { color: var(--soft); max-width: 46rem; margin: .4rem 0 1.2rem; }
     main {
       display: grid; gap: 1rem; padding-bottom: 3rem;
@@ -42,6 +43,7 @@ extension DemoClient {
     }
     .copy { display: flex; gap: .5rem; align-items: start; }
     .copy pre { flex: 1; min-width: 0; }
+    .last { margin-top: 1.1rem; }
     .row { display: flex; gap: .6rem; align-items: center; flex-wrap: wrap; }
     button, input {
       font: inherit; color: inherit; background: var(--card); border: 1px solid var(--soft);
@@ -76,6 +78,7 @@ extension DemoClient {
     }
     th { font-size: .82rem; color: var(--soft); }
     .plain { list-style: none; padding: 0; margin: 0; }
+    #call-record, #rings li { font-family: var(--mono); font-size: .86rem; overflow-wrap: anywhere; }
     .plain li { font-family: var(--mono); font-size: .84rem; overflow-wrap: anywhere; }
     .notice { grid-column: 1 / -1; }
     .skip { position: absolute; left: -99rem; }

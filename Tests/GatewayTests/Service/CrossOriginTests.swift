@@ -39,13 +39,14 @@ import Testing
       // The first has to ask Talkdesk, the next come from the cache; then the quota is used up.
       let answers: [(Method, String, Bool, Int)] = [
         (.get, "/access", true, 200), (.get, "/access", true, 200), (.get, "/access?probe", true, 204),
-        (.get, "/access", false, 401), (.post, "/access", true, 405), (.post, "/token/none", true, 404),
+        (.get, "/access", false, 401), (.post, "/access", true, 405),
+        (.post, "/token/none", true, 404),
       ]
       for (method, path, authorized, status) in answers {
         let answer = try await service.ask(method, path, fields(origin, authorized: authorized))
         #expect(answer.status == status, "\(method) \(path)")
         #expect(answer.fields.values(of: "Access-Control-Allow-Origin") == [origin])
-        #expect(answer.fields.values(of: "Vary") == ["Origin"])
+        #expect(answer.fields.values(of: "Vary").contains("Origin"))
         #expect(answer.fields["Access-Control-Expose-Headers"]?.contains("Retry-After") == true)
         #expect(answer.fields["Access-Control-Allow-Credentials"] == nil)
       }
@@ -126,6 +127,18 @@ import Testing
     }
     let answer = try await service.ask(.get, "/access", fields(nil))
     #expect(names(answer) == [] && answer.fields["Vary"] == nil)
+    _ = try await service.end()
+  }
+
+  @Test func `a request that is refused before it is whole still tells the page why`() async throws {
+    let service = try RunningService(environment: environment, yaml: open)
+    let large = Array(repeating: UInt8(ascii: "x"), count: 70_000)
+    let path = "/token/example-app-ios"
+    let answer = try await service.ask(.post, path, fields("https://shop.example"), content: large)
+    #expect(answer.status == 413)
+    #expect(answer.fields["Access-Control-Allow-Origin"] == "https://shop.example")
+    let other = try await service.ask(.post, path, fields("https://evil.example"), content: large)
+    #expect(other.status == 413 && names(other) == [])
     _ = try await service.end()
   }
 

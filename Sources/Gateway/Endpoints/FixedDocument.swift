@@ -1,0 +1,35 @@
+// Content that changes with the program only, with its entity tag.
+
+internal import HTTP
+internal import JOSE
+
+/// A document that is made once and answered many times; who keeps it is told when it is still the newest
+/// (RFC 9110 §13.1.2).
+struct FixedDocument: Sendable {
+  let entityTag: String
+  private let whole: PreparedResponse
+  private let unchanged: PreparedResponse
+
+  /// - Parameter fields: Those of the whole answer, but for the ones that have to do with keeping it.
+  init(fields: Fields, content: [UInt8]) {
+    entityTag = "\"\(Hex.encode(SHA256.digest(content)).prefix(32))\""
+    // Kept, but asked for each time: another version of the program, or another configuration, may describe itself otherwise.
+    let keeping: Fields = ["Cache-Control": "no-cache", "ETag": entityTag]
+    var all = fields
+    for line in keeping.lines { all.append(line.name, line.value) }
+    whole = PreparedResponse(Response(status: .ok, fields: all, content: content))
+    unchanged = PreparedResponse(Response(status: .notModified, fields: keeping))
+  }
+
+  /// The answer to a GET or HEAD.
+  func answer(to request: borrowing Request) -> PreparedResponse {
+    for value in request.values(of: .ifNoneMatch) {
+      for tag in request.string(value).split(separator: ",") {
+        // The comparison is the weak one.
+        let tag = tag.trimmed
+        if tag == "*" || tag == entityTag || tag == "W/\(entityTag)" { return unchanged }
+      }
+    }
+    return whole
+  }
+}

@@ -1,0 +1,26 @@
+// The description of the interface as it is served: as OpenAPI, and as a page.
+
+internal import HTTP
+internal import JSON
+
+/// Both forms for one kind of configuration. Made when somebody asks first.
+struct APIDescription: Sendable {
+  let openAPI: FixedDocument
+  let page: FixedDocument
+
+  private init(allowsAnonymous: Bool) {
+    let document = APIDocument(allowsAnonymous: allowsAnonymous)
+    openAPI = FixedDocument(
+      fields: ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"],
+      content: document.json.serialized())
+    page = DocsPage(document).response
+  }
+
+  private static let closed = APIDescription(allowsAnonymous: false)
+  private static let open = APIDescription(allowsAnonymous: true)
+
+  /// The description of a server with this configuration.
+  static func of(_ configuration: Configuration) -> APIDescription {
+    configuration.allowAnonymous ? open : closed
+  }
+}

@@ -1,0 +1,204 @@
+// The OpenAPI 3.1 document, made of the endpoints, the problem codes and the schemas.
+
+internal import HTTP
+internal import JSON
+
+/// The description of this server's interface.
+struct APIDocument: Sendable {
+  /// Whether callers without credentials are let in.
+  let allowsAnonymous: Bool
+
+  /// The whole document.
+  var json: JSONObject {
+    [
+      "openapi": "3.1.0",
+      "jsonSchemaDialect": "https://spec.openapis.org/oas/3.1/dialect/base",
+      "info": [
+        "title": "Callgate", "version": .string(Version.current), "summary": .string(Self.summary),
+        "description": .string(Self.introduction),
+        "license": ["name": "MIT", "identifier": "MIT"],
+      ],
+      "servers": [["url": "/", "description": "This server."]],
+      "tags": .array(
+        APIOperation.Tag.allCases.map {
+          ["name": .string($0.rawValue), "description": .string($0.description)]
+        }),
+      "paths": .object(paths),
+      "components": [
+        "securitySchemes": Self.securitySchemes, "responses": .object(refusals),
+        "examples": .object(Self.examples),
+        "schemas": .object(Self.schemas),
+      ],
+    ]
+  }
+
+  static let summary = "Talkdesk access tokens by a company's own rules."
+  static let introduction = """
+    Callgate stands between a company's mobile apps and Talkdesk. It holds the Talkdesk credential, decides by rules who may get \
+    what and when, and vends short-lived Talkdesk ID access tokens.
+
+    Credentials: HTTP Basic, an API key (`Authorization: Bearer KEY` or `X-API-Key: KEY`), or a JWT of a configured issuer \
+    (`Authorization: Bearer JWT`). A request is authenticated first; then the kill switch, the app and the rules decide, before \
+    anything that is kept is looked at.
+
+    Every refusal is a problem document (RFC 9457) with a `code` to decide on. It never holds a token, a credential, a full phone \
+    number or Talkdesk's own words. Every answer has `X-Request-Id`; a request may bring its own, and a W3C `traceparent`.
+
+    Paths that know GET know HEAD, which is answered in the same way without content, and every path knows OPTIONS. Pages of the \
+    origins in `cors.origins` may use what is below Tokens from a browser.
+    """
+
+  // MARK: Paths
+
+  private var paths: JSONObject {
+    var paths = JSONObject()
+    for endpoint in Endpoint.allCases {
+      for (index, path) in endpoint.paths.enumerated() {
+        paths[path] = item(endpoint, index == 0 ? nil : endpoint.paths[0])
+      }
+    }
+    return paths
+  }
+
+  /// - Parameter original: The path this one is another name of.
+  private func item(_ endpoint: Endpoint, _ original: String?) -> JSONValue {
+    let operation = endpoint.operation
+    let alias = original.map { "Another name of `\($0)`." }
+    var object: JSONObject = [
+      "operationId": .string(original == nil ? operation.id : operation.id + "Alias"),
+      "tags": [.string(operation.tag.rawValue)], "summary": .string(operation.summary),
+      "description": .string([alias, operation.description].compactMap { $0 }.joined(separator: "\n\n")),
+      "security": security(operation.access),
+    ]
+    if !operation.parameters.isEmpty { object["parameters"] = .array(operation.parameters.map(\.json)) }
+    if let content = operation.content {
+      object["requestBody"] = ["required": true, "content": Self.contents([content])]
+    }
+    object["responses"] = responses(operation)
+    return [
+      "description": .string("Allow: \(endpoint.allowed)"),
+      operation.method.rawValue.lowercased(): .object(object),
+    ]
+  }
+
+  private func security(_ access: APIOperation.Access) -> JSONValue {
+    switch access {
+    case .everybody: []
+    case .operators: [["operators": []]]
+    case .callers: .array([["basic": []], ["bearer": []], ["apiKey": []]] + (allowsAnonymous ? [[:]] : []))
+    }
+  }
+
+  // MARK: Responses
+
+  private func responses(_ operation: APIOperation) -> JSONValue {
+    var object = JSONObject()
+    let refusals = APIRefusals.grouped(operation.allRefusals)
+    let codes = Set(operation.answers.map(\.status.code) + refusals.map(\.status))
+    for code in codes.sorted() {
+      let answers = operation.answers.filter { $0.status.code == code }
+      let refusal = refusals.first { $0.status == code }
+      if answers.isEmpty, let refusal {
+        object[String(code)] = ["$ref": .string("#/components/responses/\(refusal.name)")]
+      } else {
+        object[String(code)] = Self.response(answers, refusal)
+      }
+    }
+    return .object(object)
+  }
+
+  /// Answers of one status, and what may be refused with the same.
+  private static func response(_ answers: [APIAnswer], _ refusal: APIRefusals?) -> JSONValue {
+    let descriptions = answers.map(\.description) + (refusal.map { [$0.description] } ?? [])
+    var fields = [APIField.requestID] + answers.flatMap(\.fields)
+    // Only one of them is given, so what only one has is there at times.
+    for field in refusal?.fields ?? [] where !fields.contains(where: { $0.name == field.name }) {
+      fields.append(answers.isEmpty ? field : field.atTimes)
+    }
+    var headers = JSONObject()
+    for field in fields where headers[field.name] == nil { headers[field.name] = field.json }
+    var object: JSONObject = [
+      "description": .string(descriptions.joined(separator: "\n\n")), "headers": .object(headers),
+    ]
+    let forms = answers.flatMap(\.contents)
+    if !forms.isEmpty || refusal != nil {
+      var contents = JSONObject()
+      for form in forms { contents[form.type] = form.json }
+      if let refusal { contents["application/problem+json"] = refusal.content }
+      object["content"] = .object(contents)
+    }
+    var links = JSONObject()
+    for link in answers.flatMap(\.links) {
+      links[link.operation] = [
+        "operationId": .string(link.operation),
+        "parameters": .object([link.parameter: .string(link.expression)]),
+      ]
+    }
+    if !links.isEmpty { object["links"] = .object(links) }
+    return .object(object)
+  }
+
+  private static func contents(_ forms: [APIContent]) -> JSONValue {
+    var contents = JSONObject()
+    for form in forms { contents[form.type] = form.json }
+    return .object(contents)
+  }
+
+  // MARK: Components
+
+  /// Every refusal that some operation has to itself.
+  private var refusals: JSONObject {
+    var object = JSONObject()
+    for endpoint in Endpoint.allCases {
+      let operation = endpoint.operation
+      for refusal in APIRefusals.grouped(operation.allRefusals)
+      where !operation.answers.contains(where: { $0.status.code == refusal.status }) {
+        object[refusal.name] = Self.response([], refusal)
+      }
+    }
+    return object
+  }
+
+  private static let examples: JSONObject = {
+    var object = JSONObject()
+    let used = Set(Endpoint.allCases.flatMap(\.operation.allRefusals))
+    for code in Problem.Code.allCases where used.contains(code) {
+      object[code.rawValue] = ["summary": .string(code.title), "value": code.example]
+    }
+    return object
+  }()
+
+  private static let schemas: JSONObject = {
+    var object = JSONObject()
+    for (name, schema) in APISchemas.all { object[name] = schema }
+    return object
+  }()
+
+  private static let securitySchemes: JSONValue = [
+    "basic": ["type": "http", "scheme": "basic", "description": "A configured caller's name and password."],
+    "bearer": [
+      "type": "http", "scheme": "bearer",
+      "description": "A configured caller's API key, or a JWT of a configured issuer.",
+    ],
+    "apiKey": [
+      "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A configured caller's API key.",
+    ],
+    "operators": [
+      "type": "http", "scheme": "bearer",
+      "description":
+        "The operators' token, `CALLGATE_ADMIN_TOKEN`. Without one, these paths are 404 on the public listener.",
+    ],
+  ]
+}
+
+extension APIOperation.Tag {
+  /// What is in the section.
+  var description: String {
+    switch self {
+    case .tokens: "Talkdesk ID access tokens for apps."
+    case .health: "For platforms that decide whether to send requests here."
+    case .operators: "Figures, state, kill switch and explanations, for those who run this server."
+    case .about: "This description."
+    }
+  }
+}

@@ -1,0 +1,187 @@
+// What the interface is described with: operations, their parameters, answers and refusals, as OpenAPI 3.1 has them.
+
+internal import HTTP
+internal import JSON
+
+/// What an endpoint does for one method: the only description there is, from which `/openapi.json` and `/docs` are made.
+struct APIOperation: Sendable {
+  /// The sections of the document.
+  enum Tag: String, CaseIterable, Sendable {
+    case tokens = "Tokens"
+    case health = "Health"
+    case operators = "Operators"
+    case about = "About"
+  }
+
+  /// Who may ask.
+  enum Access: Sendable {
+    case everybody
+    case callers
+    case operators
+  }
+
+  let method: Method
+  /// The name of the operation for generated clients.
+  let id: String
+  let tag: Tag
+  let access: Access
+  /// A few words.
+  let summary: String
+  /// What a client has to know; paragraphs, with `code` between backticks.
+  let description: String
+  var parameters: [APIParameter] = []
+  /// The content a request has to have.
+  var content: APIContent?
+  /// What it answers when all is well.
+  let answers: [APIAnswer]
+  /// What it refuses with, besides what every operation of its kind may.
+  var refusals: [Problem.Code] = []
+
+  /// Every refusal: its own, those of the credentials, and those of every request.
+  var allRefusals: [Problem.Code] {
+    let credentials: [Problem.Code] =
+      switch access {
+      case .everybody: []
+      case .callers: [.unauthenticated, .invalidToken, .rateLimited]
+      case .operators: [.unauthenticated, .invalidToken, .notFound]
+      }
+    let named = Set(refusals + credentials + Self.always)
+    return Problem.Code.allCases.filter(named.contains)
+  }
+
+  /// What any request may be refused with, before an endpoint sees it or instead of its answer.
+  private static let always: [Problem.Code] = [
+    .malformedRequest, .methodNotAllowed, .requestTimeout, .contentTooLarge, .targetTooLong, .fieldsTooLarge,
+    .internal, .overloaded,
+  ]
+}
+
+/// Something beside a path.
+struct APIParameter: Sendable {
+  enum Place: String, Sendable {
+    case path
+    case query
+    case header
+  }
+
+  let name: String
+  let place: Place
+  let description: String
+  var schema: JSONValue = ["type": "string"]
+  var example: JSONValue?
+  /// Whether being there is all it says.
+  var isFlag = false
+
+  var json: JSONValue {
+    var object: JSONObject = [
+      "name": .string(name), "in": .string(place.rawValue), "required": .bool(place == .path),
+      "description": .string(description), "schema": schema,
+    ]
+    if isFlag {
+      object["allowEmptyValue"] = true
+      object["schema"] = [:]
+    }
+    if let example { object["example"] = example }
+    return .object(object)
+  }
+}
+
+/// One form of content.
+struct APIContent: Sendable {
+  let type: String
+  /// What it looks like.
+  let schema: JSONValue
+  /// Examples by name.
+  var examples: [(name: String, value: JSONValue)] = []
+
+  /// JSON of a named schema.
+  static func json(_ name: String, _ examples: (name: String, value: JSONValue)...) -> APIContent {
+    APIContent(
+      type: "application/json", schema: ["$ref": .string("#/components/schemas/\(name)")], examples: examples)
+  }
+
+  var json: JSONValue {
+    var object: JSONObject = ["schema": schema]
+    if !examples.isEmpty {
+      var named = JSONObject()
+      for (name, value) in examples { named[name] = ["value": value] }
+      object["examples"] = .object(named)
+    }
+    return .object(object)
+  }
+}
+
+/// One status an operation answers with when all is well.
+struct APIAnswer: Sendable {
+  let status: Status
+  let description: String
+  var contents: [APIContent] = []
+  var fields: [APIField] = []
+  var links: [APILink] = []
+}
+
+/// Where an answer leads: another operation, whose parameter stands in the answer.
+struct APILink: Sendable {
+  let operation: String
+  let parameter: String
+  /// Where in the answer, as a runtime expression of OpenAPI.
+  let expression: String
+}
+
+/// A field of an answer.
+struct APIField: Sendable {
+  let name: String
+  let description: String
+  var schema: JSONValue = ["type": "string"]
+  /// Whether it is always there.
+  var isRequired = true
+
+  /// The same, where it is there at times only.
+  var atTimes: APIField {
+    var field = self
+    field.isRequired = false
+    return field
+  }
+
+  var json: JSONValue {
+    ["description": .string(description), "required": .bool(isRequired), "schema": schema]
+  }
+
+  static let requestID = APIField(
+    name: "X-Request-Id",
+    description:
+      "The request's own `X-Request-Id` where that is 1 to 128 letters, digits, dots, underscores and hyphens, else 32 random hexadecimal digits. Logs have the same.",
+    schema: ["$ref": "#/components/schemas/RequestID"])
+  static let noStore = APIField(
+    name: "Cache-Control", description: "Nobody keeps this answer.", schema: ["const": "no-store"])
+  static let cacheControl = APIField(
+    name: "Cache-Control", description: "Who may keep this answer, and how long.")
+  static let entityTag = APIField(name: "ETag", description: "Names this version, for `If-None-Match`.")
+  static let challenge = APIField(
+    name: "WWW-Authenticate", description: "The schemes that could succeed (RFC 9110 §11.6.1).")
+  static let allow = APIField(name: "Allow", description: "The methods this path knows.")
+  static let retryAfter = APIField(
+    name: "Retry-After",
+    description: "After so many seconds the same request makes sense; obeying it succeeds.",
+    schema: ["type": "integer", "minimum": 0])
+  static let rateLimitPolicy = APIField(
+    name: "RateLimit-Policy",
+    description:
+      "The allowances of this request, as `\"NAME\";q=30;w=60` (draft-ietf-httpapi-ratelimit-headers-10).",
+    isRequired: false)
+  static let rateLimit = APIField(
+    name: "RateLimit", description: "What is left of them, as `\"NAME\";r=0;t=12`.", isRequired: false)
+  /// `allowances` belong together.
+  static let allowances = [rateLimitPolicy, rateLimit]
+}
+
+extension JSONValue {
+  /// A value that stands in this source as JSON text. A slip in it is a bug, which every test of the document finds.
+  init(literally text: StaticString) {
+    do throws(JSONError) {
+      self = try JSONValue(parsing: Array("\(text)".utf8))
+    } catch {
+      preconditionFailure("not JSON: \(error) in \(text)")
+    }
+  }
+}

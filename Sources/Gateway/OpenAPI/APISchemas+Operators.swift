@@ -1,0 +1,130 @@
+// What operators send and are told.
+
+internal import JSON
+
+extension APISchemas {
+  /// What is asked and answered below `/admin`. A member that is `null` counts as left out there.
+  static let operators: [(name: String, schema: JSONValue)] = [
+    (
+      "Stop",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["scope", "action", "since"],
+            "properties": {
+              "scope": { "type": "string", "enum": ["all", "app", "caller"], "description": "Whom it stops." },
+              "id": { "type": "string", "description": "The app or caller." },
+              "action": { "type": "string", "enum": ["access", "callback", "all"], "description": "What it stops." },
+              "since": { "type": "string", "format": "date-time", "description": "When it was stopped." } } }
+          """#)
+    ),
+    (
+      "Stops",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["stops"],
+            "properties": { "stops": { "type": "array", "items": { "$ref": "#/components/schemas/Stop" } } } }
+          """#)
+    ),
+    (
+      "StopRequest",
+      JSONValue(
+        literally: #"""
+          { "oneOf": [
+              { "title": "Everybody", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
+                "properties": {
+                  "scope": { "const": "all" },
+                  "id": { "type": "null" },
+                  "action": { "type": "string", "enum": ["access", "callback", "all"] } } },
+              { "title": "One app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
+                "properties": {
+                  "scope": { "type": "string", "enum": ["app", "caller"] },
+                  "id": { "type": "string", "minLength": 1, "description": "A configured app or caller; anonymous is one." },
+                  "action": { "type": "string", "enum": ["access", "callback", "all"] } } } ] }
+          """#)
+    ),
+    (
+      "Status",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false,
+            "required": ["status", "started", "configuration", "callers", "apps", "rules", "stops", "store", "tokens", "keys"],
+            "properties": {
+              "status": { "$ref": "#/components/schemas/Health" },
+              "started": { "type": "string", "format": "date-time", "description": "When the process started." },
+              "configuration": { "type": "object", "additionalProperties": false, "required": ["generation", "files"],
+                "properties": {
+                  "generation": { "type": "integer", "minimum": 1, "description": "Counted from 1 at the start." },
+                  "files": { "type": "array", "items": { "type": "string" }, "description": "The files that were read and are watched." },
+                  "last_reload": { "type": "object", "additionalProperties": false, "required": ["time", "status"],
+                    "properties": {
+                      "time": { "type": "string", "format": "date-time" },
+                      "status": { "type": "string", "enum": ["ok", "failed"] },
+                      "problems": { "type": "array", "items": { "type": "string" } },
+                      "restart_needed": { "type": "array", "items": { "type": "string" } } } } } },
+              "callers": { "type": "array", "items": { "type": "string" } },
+              "apps": { "type": "array", "items": { "type": "string" } },
+              "rules": { "type": "array", "items": { "type": "object", "additionalProperties": false,
+                "required": ["name", "kind", "mode"],
+                "properties": {
+                  "name": { "type": "string" }, "kind": { "type": "string" },
+                  "mode": { "type": "string", "enum": ["enforce", "audit", "off"] } } } },
+              "stops": { "type": "array", "items": { "$ref": "#/components/schemas/Stop" } },
+              "store": { "type": "object", "additionalProperties": false, "required": ["kind"],
+                "properties": {
+                  "kind": { "type": "string", "enum": ["memory", "sqlite", "postgres"] },
+                  "stops_age_seconds": { "type": "integer", "minimum": 0, "description": "How old is what is known of stops." },
+                  "failure": { "type": "string", "description": "What the store said last, where it fails." } } },
+              "tokens": { "type": "array", "items": { "$ref": "#/components/schemas/Scope" } },
+              "keys": { "$ref": "#/components/schemas/Keys" } } }
+          """#)
+    ),
+    (
+      "Reload",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["generation", "notices", "restart_needed"],
+            "properties": {
+              "generation": { "type": "integer", "minimum": 1, "description": "The one that serves now." },
+              "notices": { "type": "array", "items": { "type": "string" }, "description": "What should be looked at." },
+              "restart_needed": { "type": "array", "items": { "type": "string" }, "description": "Changed settings that a restart takes up." } } }
+          """#)
+    ),
+    (
+      "Inquiry",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["action"],
+            "properties": {
+              "action": { "type": "string", "enum": ["access", "callback"] },
+              "caller": { "type": ["string", "null"], "description": "A configured caller's id; anonymous by default." },
+              "subject": { "type": ["string", "null"], "description": "The subject of the caller's token." },
+              "app": { "type": ["string", "null"], "description": "The app the request names." },
+              "address": { "anyOf": [ { "type": "string", "format": "ipv4" }, { "type": "string", "format": "ipv6" }, { "type": "null" } ],
+                "description": "The client's address." },
+              "phone": { "anyOf": [ { "$ref": "#/components/schemas/PhoneNumber" }, { "type": "null" } ], "description": "The number to be called." },
+              "claims": { "type": ["object", "null"], "description": "The claims of the caller's token." },
+              "fields": { "type": ["object", "null"], "description": "The request's fields; a list for one that is there several times.",
+                "additionalProperties": { "anyOf": [ { "type": "string" }, { "type": "array", "items": { "type": "string" } } ] } },
+              "at": { "anyOf": [ { "type": "string", "format": "date-time" }, { "type": "null" } ], "description": "When; now by default." },
+              "counts": { "type": ["object", "null"], "description": "How many are used already, by rule.",
+                "additionalProperties": { "type": "integer", "minimum": 0 } } } }
+          """#)
+    ),
+    (
+      "Explanation",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["decision", "verdicts"],
+            "properties": {
+              "decision": { "type": "string", "enum": ["allow", "deny"] },
+              "code": { "type": "string", "description": "Why not: the code of the problem." },
+              "rule": { "type": "string", "description": "The rule that refuses." },
+              "verdicts": { "type": "array", "items": { "type": "object", "additionalProperties": false,
+                "required": ["rule", "verdict"],
+                "properties": {
+                  "rule": { "type": "string" },
+                  "verdict": { "type": "string", "enum": ["allow", "deny", "would_deny", "skipped"] } } } } } }
+          """#)
+    ),
+  ]
+}

@@ -1,0 +1,175 @@
+// What contents look like, as JSON Schema (2020-12, the dialect of OpenAPI 3.1).
+
+internal import JSON
+
+/// The named schemas of the document. Those of answers are strict: what they do not name is not there.
+enum APISchemas {
+  /// All of them, by name, in the order of the document.
+  static let all: [(name: String, schema: JSONValue)] =
+    [problem] + values + tokens + health + operators
+
+  /// RFC 9457, with this server's members. The codes are those there are.
+  private static let problem: (name: String, schema: JSONValue) = {
+    var schema =
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false,
+            "description": "Why a request got something else than it asked for (RFC 9457). Decide on code; the texts may change.",
+            "required": ["type", "title", "status", "detail", "instance", "code", "message"],
+            "properties": {
+              "type": { "type": "string", "pattern": "^urn:callgate:problem:[a-z_]+$", "description": "The code as a URI." },
+              "title": { "type": "string", "description": "The same short text for every occurrence." },
+              "status": { "type": "integer", "minimum": 400, "maximum": 599, "description": "The answer's status." },
+              "detail": { "type": "string", "description": "What happened, and what the client can do." },
+              "instance": { "$ref": "#/components/schemas/RequestID", "description": "The request's id, as in X-Request-Id." },
+              "code": {},
+              "message": { "type": "string", "description": "The title again, for clients of Talkdesk's error shape." },
+              "fields": { "type": "array", "minItems": 1, "items": { "$ref": "#/components/schemas/FieldProblem" },
+                "description": "Everything that is wrong with the request's content." },
+              "rule": { "type": "string", "description": "The rule that refused." },
+              "retry_after": { "type": "integer", "minimum": 0, "description": "Seconds, as in Retry-After." },
+              "next_open": { "type": "string", "format": "date-time", "description": "When it opens next." },
+              "id": { "type": "string", "description": "The callback this is about." } } }
+          """#
+      ).object ?? [:]
+    var properties = schema["properties"]?.object ?? [:]
+    properties["code"] = [
+      "type": "string", "enum": .array(Problem.Code.allCases.map { .string($0.rawValue) }),
+      "description": "What clients decide on.",
+    ]
+    schema["properties"] = .object(properties)
+    return ("Problem", .object(schema))
+  }()
+
+  private static let values: [(name: String, schema: JSONValue)] = [
+    (
+      "FieldProblem",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["name", "description"],
+            "properties": {
+              "name": { "type": "string", "description": "The member, as in context.fields[2].value." },
+              "description": { "type": "string", "description": "What is wrong, and what to do." } } }
+          """#)
+    ),
+    (
+      "RequestID",
+      JSONValue(
+        literally:
+          #"{ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$", "description": "Ties an answer to its log lines." }"#
+      )
+    ),
+    (
+      "PhoneNumber",
+      JSONValue(
+        literally: #"""
+          { "type": "string", "pattern": "^\\+[1-9][0-9]{5,14}$",
+            "description": "E.164: a plus sign and 6 to 15 digits, the first not a zero, nothing else." }
+          """#)
+    ),
+  ]
+
+  private static let tokens: [(name: String, schema: JSONValue)] = [
+    (
+      "AccessToken",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["access_token", "token_type", "scope"],
+            "description": "RFC 6749 §5.1.",
+            "properties": {
+              "access_token": { "type": "string", "minLength": 1, "description": "The token." },
+              "token_type": { "type": "string", "description": "Bearer." },
+              "expires_in": { "type": "integer", "minimum": 0, "description": "Seconds that are really left of its life; absent where Talkdesk did not say." },
+              "scope": { "type": "string", "description": "What it is for." } } }
+          """#)
+    ),
+    (
+      "StockToken",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["auth_token"],
+            "properties": {
+              "auth_token": { "type": "string", "minLength": 1, "description": "The token." },
+              "expires_in": { "type": "integer", "minimum": 0, "description": "Seconds that are really left of its life; absent where Talkdesk did not say." } } }
+          """#)
+    ),
+  ]
+
+  private static let health: [(name: String, schema: JSONValue)] = [
+    (
+      "Liveness",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["status"],
+            "properties": { "status": { "const": "pass" } } }
+          """#)
+    ),
+    (
+      "Health",
+      JSONValue(
+        literally: #"{ "type": "string", "enum": ["pass", "warn", "fail"], "description": "How it is." }"#)
+    ),
+    (
+      "Check",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["status"],
+            "properties": { "status": { "$ref": "#/components/schemas/Health" } } }
+          """#)
+    ),
+    (
+      "Scope",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["scope"],
+            "description": "What is known of the tokens of one scope.",
+            "properties": {
+              "scope": { "type": "string", "description": "Its words." },
+              "last_exchange": { "type": "string", "description": "What came of the latest exchange: success, or why not." },
+              "last_exchange_age_seconds": { "type": "integer", "minimum": 0, "description": "How long that is ago." },
+              "key_id": { "type": "string", "description": "The credential it was made with." },
+              "token_expires_in_seconds": { "type": "integer", "minimum": 0, "description": "What is left of the token that is kept." },
+              "cool_down_seconds": { "type": "integer", "minimum": 0, "description": "For how long Talkdesk ID is left alone after a failure." } } }
+          """#)
+    ),
+    (
+      "Keys",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["status", "keys"],
+            "description": "Which of this server's credentials Talkdesk ID takes.",
+            "properties": {
+              "status": { "$ref": "#/components/schemas/Health" },
+              "serving": { "type": "string", "description": "The one that was accepted last." },
+              "keys": { "type": "array", "items": { "type": "object", "additionalProperties": false,
+                "required": ["key_id", "role", "state"],
+                "properties": {
+                  "key_id": { "type": "string", "description": "Its name." },
+                  "role": { "type": "string", "enum": ["current", "next"], "description": "Which setting it is from." },
+                  "state": { "type": "string", "enum": ["untried", "accepted", "refused"], "description": "What Talkdesk ID said of it last." },
+                  "age_seconds": { "type": "integer", "minimum": 0, "description": "How long that is ago." },
+                  "retry_in_seconds": { "type": "integer", "minimum": 0, "description": "When it is tried again." } } } } } }
+          """#)
+    ),
+    (
+      "Readiness",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["status", "checks"],
+            "properties": {
+              "status": { "$ref": "#/components/schemas/Health" },
+              "checks": { "type": "object", "additionalProperties": false,
+                "required": ["configuration", "process", "key", "store", "talkdesk_id"],
+                "properties": {
+                  "configuration": { "$ref": "#/components/schemas/Check" },
+                  "process": { "$ref": "#/components/schemas/Check" },
+                  "key": { "$ref": "#/components/schemas/Keys" },
+                  "store": { "$ref": "#/components/schemas/Check" },
+                  "talkdesk_id": { "type": "object", "additionalProperties": false, "required": ["status", "scopes"],
+                    "properties": {
+                      "status": { "$ref": "#/components/schemas/Health" },
+                      "scopes": { "type": "array", "items": { "$ref": "#/components/schemas/Scope" } } } } } } } }
+          """#)
+    ),
+  ]
+}

@@ -1,0 +1,202 @@
+// The description of the interface as a page for people: no script, nothing from elsewhere.
+
+internal import HTTP
+internal import JSON
+
+/// Writes the page.
+struct DocsPage {
+  private let document: APIDocument
+
+  init(_ document: APIDocument) { self.document = document }
+
+  /// The page as an answer.
+  var response: FixedDocument {
+    FixedDocument(fields: HTMLText.pageFields(style: Self.style), content: Array(html.utf8))
+  }
+
+  private var html: String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Callgate: the interface</title>
+    <link rel="icon" href="data:,">
+    <style>\(Self.style)</style>
+    </head>
+    <body>
+    <a class="skip" href="#main">Skip to content</a>
+    <header>
+    <h1>Callgate <span>\(HTMLText.escaped(Version.current))</span></h1>
+    <p>\(HTMLText.escaped(APIDocument.summary))
+    For programs: <a href="/openapi.json">OpenAPI 3.1</a>.</p>
+    </header>
+    <nav aria-label="Contents">
+    \(contents)</nav>
+    <main id="main">
+    <section>
+    \(HTMLText.paragraphs(APIDocument.introduction))</section>
+    \(APIOperation.Tag.allCases.map(section).joined())\(problems)\(schemas)</main>
+    </body>
+    </html>
+
+    """
+  }
+
+  private var contents: String {
+    let sections = APIOperation.Tag.allCases.map { tag in
+      let links = Self.endpoints(tag).map { endpoint in
+        let operation = endpoint.operation
+        return """
+          <li><a href="#\(operation.id)"><b>\(operation.method.rawValue)</b> \(HTMLText.escaped(endpoint.paths[0]))</a></li>
+
+          """
+      }
+      return "<div>\n<h2>\(tag.rawValue)</h2>\n<ul>\n\(links.joined())</ul>\n</div>\n"
+    }
+    return sections.joined() + """
+      <h2>Reference</h2>
+      <ul><li><a href="#problems">Refusals</a></li><li><a href="#schemas">Contents</a></li></ul>
+
+      """
+  }
+
+  private static func endpoints(_ tag: APIOperation.Tag) -> [Endpoint] {
+    Endpoint.allCases.filter { $0.operation.tag == tag }
+  }
+
+  // MARK: Operations
+
+  private func section(_ tag: APIOperation.Tag) -> String {
+    """
+    <section aria-labelledby="tag-\(tag.rawValue)">
+    <h2 id="tag-\(tag.rawValue)">\(tag.rawValue)</h2>
+    <p>\(HTMLText.inline(tag.description))</p>
+    \(Self.endpoints(tag).map(article).joined())</section>
+
+    """
+  }
+
+  private func article(_ endpoint: Endpoint) -> String {
+    let operation = endpoint.operation
+    let others = endpoint.paths.dropFirst().map(HTMLText.code).joined(separator: ", ")
+    let access: String =
+      switch operation.access {
+      case .everybody: "Open to everybody."
+      case .callers:
+        document.allowsAnonymous
+          ? "For callers; credentials may be left out." : "For callers with credentials."
+      case .operators: "For operators: <code>Authorization: Bearer TOKEN</code>."
+      }
+    return """
+      <article id="\(operation.id)">
+      <h3><b>\(operation.method.rawValue)</b> \(HTMLText.code(endpoint.paths[0]))</h3>
+      <p class="summary">\(HTMLText.inline(operation.summary))</p>
+      \(others.isEmpty ? "" : "<p>Also \(others).</p>\n")\(HTMLText.paragraphs(operation.description))<p>\(access)
+      <span class="soft">Allow: \(endpoint.allowed)</span></p>
+      \(parameters(operation))\(content(operation))\(answers(operation))\(refusals(operation))</article>
+
+      """
+  }
+
+  private func parameters(_ operation: APIOperation) -> String {
+    table(
+      "Parameters", ["Name", "In", "Meaning"],
+      operation.parameters.map {
+        [HTMLText.code($0.name), $0.place.rawValue, HTMLText.inline($0.description)]
+      })
+  }
+
+  private func content(_ operation: APIOperation) -> String {
+    guard let content = operation.content else { return "" }
+    return "<h4>Content</h4>\n<p>\(form(content))</p>\n\(examples(content))"
+  }
+
+  private func answers(_ operation: APIOperation) -> String {
+    let rows = operation.answers.map { answer in
+      let forms = answer.contents.map(form).joined(separator: "<br>")
+      let fields = answer.fields.map { HTMLText.code($0.name) }.joined(separator: " ")
+      return [
+        "\(answer.status.code)", HTMLText.inline(answer.description) + (forms.isEmpty ? "" : "<br>\(forms)"),
+        fields,
+      ]
+    }
+    return table("Answers", ["Status", "Meaning", "Fields"], rows)
+      + operation.answers.flatMap(\.contents).map(examples).joined()
+  }
+
+  private func refusals(_ operation: APIOperation) -> String {
+    let rows = APIRefusals.grouped(operation.allRefusals).map { refusal in
+      let codes = refusal.codes.map {
+        ##"<a href="#code-\##($0.rawValue)"><code>\##($0.rawValue)</code></a>"##
+      }
+      return ["\(refusal.status)", codes.joined(separator: " ")]
+    }
+    return "<details>\n<summary>Refusals</summary>\n\(table(nil, ["Status", "Codes"], rows))</details>\n"
+  }
+
+  /// A content's type, and what it looks like.
+  private func form(_ content: APIContent) -> String {
+    guard let name = Self.referred(content.schema) else { return HTMLText.code(content.type) }
+    return "\(HTMLText.code(content.type)): \(Self.link(name))"
+  }
+
+  private func examples(_ content: APIContent) -> String {
+    content.examples.map { name, value in
+      let text: String = if let plain = value.string { plain } else { HTMLText.pretty(value) }
+      return """
+        <details>
+        <summary>Example: \(HTMLText.escaped(name)) <small>\(content.type)</small></summary>
+        <pre tabindex="0">\(HTMLText.escaped(text))</pre>
+        </details>
+
+        """
+    }.joined()
+  }
+
+  // MARK: Reference
+
+  private var problems: String {
+    let parts = Problem.Code.allCases.map { code in
+      """
+      <details id="code-\(code.rawValue)">
+      <summary><b>\(code.status.code)</b> <code>\(code.rawValue)</code> \(HTMLText.escaped(code.title))</summary>
+      <pre tabindex="0">\(HTMLText.escaped(HTMLText.pretty(code.example)))</pre>
+      </details>
+
+      """
+    }
+    return """
+      <section aria-labelledby="problems">
+      <h2 id="problems">Refusals</h2>
+      <p>All of them are <code>application/problem+json</code>: \(Self.link("Problem")).</p>
+      \(parts.joined())</section>
+
+      """
+  }
+
+  private var schemas: String {
+    let parts = APISchemas.all.map { name, schema in
+      "<article id=\"schema-\(name)\">\n<h3><code>\(name)</code></h3>\n\(SchemaText.html(schema))</article>\n"
+    }
+    return """
+      <section aria-labelledby="schemas">
+      <h2 id="schemas">Contents</h2>
+      \(parts.joined())</section>
+
+      """
+  }
+
+  /// The name of the schema a reference leads to.
+  static func referred(_ schema: JSONValue) -> String? {
+    schema["$ref"]?.string.flatMap { $0.split(separator: "/").last }.map(String.init)
+  }
+
+  static func link(_ name: String) -> String { ##"<a href="#schema-\##(name)"><code>\##(name)</code></a>"## }
+
+  private func table(_ title: String?, _ head: [String], _ rows: [[String]]) -> String {
+    guard !rows.isEmpty else { return "" }
+    return (title.map { "<h4>\($0)</h4>\n" } ?? "") + SchemaText.table(head, rows)
+  }
+}

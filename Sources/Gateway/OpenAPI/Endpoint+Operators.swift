@@ -1,0 +1,98 @@
+// What operators look at and switch.
+
+internal import HTTP
+internal import JSON
+
+extension Endpoint {
+  private static let time = JSONValue.string("2026-11-20T15:04:05Z")
+
+  static let adminStatusOperation = APIOperation(
+    method: .get, id: "getStatus", tag: .operators, access: .operators, summary: "How the server is doing",
+    description:
+      "Configuration, last reload, rules, what is stopped, the store, and what is known of tokens.",
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The state.", contents: [.json("Status")], fields: [.noStore])
+    ])
+
+  private static func switchAnswer(_ stops: JSONValue) -> [APIAnswer] {
+    [
+      APIAnswer(
+        status: .ok, description: "All that is stopped now.",
+        contents: [.json("Stops", ("now", ["stops": stops]))],
+        fields: [.noStore])
+    ]
+  }
+
+  private static let switchContent = APIContent.json(
+    "StopRequest", ("everything", ["scope": "all", "action": "all"]),
+    ("app", ["scope": "app", "id": "example-app-ios", "action": "callback"]))
+
+  static let adminStopOperation = APIOperation(
+    method: .post, id: "postStop", tag: .operators, access: .operators,
+    summary: "Stop tokens, callbacks or both",
+    description: """
+      The kill switch, for everybody, one app or one caller. The next request is refused with `stopped`; other instances with the \
+      same store follow within two seconds. Survives restarts and reloads.
+      """,
+    content: switchContent,
+    answers: switchAnswer([["scope": "all", "action": "all", "since": time]]),
+    refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
+
+  static let adminResumeOperation = APIOperation(
+    method: .post, id: "postResume", tag: .operators, access: .operators, summary: "Resume what was stopped",
+    description:
+      "Takes back what was stopped for the same scope and action. What was not stopped stays as it is.",
+    content: switchContent, answers: switchAnswer([]),
+    refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
+
+  static let adminReloadOperation = APIOperation(
+    method: .post, id: "postReload", tag: .operators, access: .operators,
+    summary: "Load the configuration anew",
+    description: """
+      As SIGHUP does. All of it serves from then on, or none: a mistake is told with its place in `fields`, and the old \
+      configuration goes on serving. Content is ignored.
+      """,
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The new configuration serves.",
+        contents: [
+          .json("Reload", ("reloaded", ["generation": 2, "notices": [], "restart_needed": []]))
+        ], fields: [.noStore])
+    ], refusals: [.invalidRequest])
+
+  static let adminExplainOperation = APIOperation(
+    method: .post, id: "postExplain", tag: .operators, access: .operators,
+    summary: "What would become of a request",
+    description: """
+      Every rule's verdict, from the code that decides requests. Takes nothing and sends nothing, but for remote policies, which \
+      are asked. A member that is `null` counts as left out.
+      """,
+    content: .json(
+      "Inquiry", ("access", ["action": "access", "caller": "anonymous"]),
+      (
+        "callback",
+        [
+          "action": "callback", "phone": "+14155550123", "address": "203.0.113.9",
+          "at": "2026-11-22T10:00:00-05:00",
+          "claims": ["tier": "gold"], "fields": ["X-App-Version": "2.3.0"],
+        ]
+      )),
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The decision.",
+        contents: [
+          .json(
+            "Explanation",
+            (
+              "deny",
+              [
+                "decision": "deny", "code": "closed", "rule": "opening-hours",
+                "verdicts": [
+                  ["rule": "opening-hours", "verdict": "deny"], ["rule": "daily", "verdict": "skipped"],
+                ],
+              ]
+            ))
+        ], fields: [.noStore])
+    ], refusals: [.invalidJSON, .invalidRequest])
+}

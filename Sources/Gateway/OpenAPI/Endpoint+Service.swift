@@ -1,0 +1,108 @@
+// How the server is looked at: health, figures and this description.
+
+internal import HTTP
+internal import JSON
+
+extension Endpoint {
+  static let livenessOperation = APIOperation(
+    method: .get, id: "getLiveness", tag: .health, access: .everybody, summary: "Whether the process works",
+    description:
+      "Says nothing of Talkdesk, and never asks it: an outage there must not restart healthy servers.",
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The process works.",
+        contents: [.json("Liveness", ("pass", ["status": "pass"]))],
+        fields: [.noStore])
+    ])
+
+  static let readinessOperation = APIOperation(
+    method: .get, id: "getReadiness", tag: .health, access: .everybody,
+    summary: "Whether requests can be served",
+    description: """
+      Looks at the configuration, the key, the store and the last exchange with Talkdesk ID, and asks nobody. Trouble at Talkdesk \
+      is a `warn`, a refused credential included: it must not take every instance out of service. An instance that is going away \
+      says `fail`.
+      """,
+    answers: [
+      APIAnswer(
+        status: .ok, description: "Requests are served.",
+        contents: [
+          .json(
+            "Readiness",
+            (
+              "pass",
+              [
+                "status": "pass",
+                "checks": [
+                  "configuration": ["status": "pass"], "process": ["status": "pass"],
+                  "key": [
+                    "status": "pass", "serving": "main",
+                    "keys": [["key_id": "main", "role": "current", "state": "accepted", "age_seconds": 12]],
+                  ],
+                  "store": ["status": "pass"], "talkdesk_id": ["status": "pass", "scopes": []],
+                ],
+              ]
+            ))
+        ], fields: [.noStore]),
+      APIAnswer(
+        status: .serviceUnavailable, description: "Send requests elsewhere.", contents: [.json("Readiness")],
+        fields: [.noStore]),
+    ])
+
+  static let metricsOperation = APIOperation(
+    method: .get, id: "getMetrics", tag: .operators, access: .operators, summary: "Figures for Prometheus",
+    description:
+      "Counters and histograms in Prometheus' text format. Their names and labels: docs/operations.md.",
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The figures.",
+        contents: [APIContent(type: "text/plain", schema: ["type": "string"])], fields: [.noStore])
+    ])
+
+  private static let ifNoneMatch = APIParameter(
+    name: "If-None-Match", place: .header, description: "The `ETag` of the version that is kept.")
+
+  private static let unchanged = APIAnswer(
+    status: .notModified, description: "What is kept is the newest.", fields: [.cacheControl, .entityTag])
+
+  static let landingOperation = APIOperation(
+    method: .get, id: "getLanding", tag: .about, access: .everybody, summary: "What this server is",
+    description: "A paragraph for people. `callgate serve --sandbox` has its demo client here.",
+    parameters: [ifNoneMatch],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The page.",
+        contents: [APIContent(type: "text/html", schema: ["type": "string"])],
+        fields: [.cacheControl, APIField.entityTag.atTimes]), unchanged,
+    ])
+
+  static let openAPIOperation = APIOperation(
+    method: .get, id: "getOpenAPI", tag: .about, access: .everybody, summary: "This description",
+    description: "OpenAPI 3.1 of every endpoint.", parameters: [ifNoneMatch],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The document.",
+        contents: [
+          APIContent(
+            type: "application/json",
+            schema: JSONValue(
+              literally: """
+                { "type": "object", "required": ["openapi", "info", "paths"],
+                  "properties": { "openapi": { "const": "3.1.0" } } }
+                """))
+        ], fields: [.cacheControl, .entityTag]),
+      unchanged,
+    ])
+
+  static let docsOperation = APIOperation(
+    method: .get, id: "getDocs", tag: .about, access: .everybody, summary: "This description as a page",
+    description: "The same for people; without scripts and without anything from elsewhere.",
+    parameters: [ifNoneMatch],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The page.",
+        contents: [APIContent(type: "text/html", schema: ["type": "string"])],
+        fields: [.cacheControl, .entityTag]),
+      unchanged,
+    ])
+}

@@ -1,0 +1,72 @@
+// Text as HTML, with nothing in it taken for markup.
+
+internal import HTTP
+internal import JOSE
+internal import JSON
+
+/// Writes HTML. What comes in as text goes out as text.
+enum HTMLText {
+  /// The fields of a page. Its policy lets in the one style that stands in it, by its digest, and nothing else: no
+  /// script, no frame round it, nothing from elsewhere.
+  static func pageFields(style: String) -> Fields {
+    let digest = Base64.encode(SHA256.digest(Array(style.utf8)))
+    return [
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy":
+        "default-src 'none'; style-src 'sha256-\(digest)'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+    ]
+  }
+
+  /// A text between tags or in an attribute's quotes.
+  static func escaped(_ text: some StringProtocol) -> String {
+    var result = ""
+    result.reserveCapacity(text.utf8.count)
+    for character in text.unicodeScalars {
+      switch character {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      case "'": result += "&#39;"
+      default: result.unicodeScalars.append(character)
+      }
+    }
+    return result
+  }
+
+  /// A text in which what stands between backticks is code.
+  static func inline(_ text: some StringProtocol) -> String {
+    text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+      .map { index, part in index % 2 == 0 ? escaped(part) : code(part) }.joined()
+  }
+
+  static func code(_ text: some StringProtocol) -> String { "<code>\(escaped(text))</code>" }
+
+  /// Paragraphs, which empty lines separate.
+  static func paragraphs(_ text: String) -> String {
+    text.split(separator: "\n\n").map { "<p>\(inline($0))</p>\n" }.joined()
+  }
+
+  /// JSON on lines of its own, two spaces deeper for each level.
+  static func pretty(_ value: JSONValue, _ depth: Int = 0) -> String {
+    let inner = String(repeating: "  ", count: depth + 1)
+    let outer = String(repeating: "  ", count: depth)
+    switch value {
+    case .object(let object) where !object.isEmpty:
+      let members = object.members.map { name, value in
+        inner + serialized(.string(name)) + ": " + pretty(value, depth + 1)
+      }
+      return "{\n\(members.joined(separator: ",\n"))\n\(outer)}"
+    case .array(let elements) where !elements.isEmpty:
+      let lines = elements.map { inner + pretty($0, depth + 1) }
+      return "[\n\(lines.joined(separator: ",\n"))\n\(outer)]"
+    default: return serialized(value)
+    }
+  }
+
+  private static func serialized(_ value: JSONValue) -> String {
+    String(decoding: value.serialized(), as: UTF8.self)
+  }
+}

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Looks at the server's pages with a headless Chromium and uses them as a person would.
+
+    pages.py sandbox URL PORT   the demo client and the documentation; pages of another origin are served on PORT
+    pages.py server URL         the landing page and the documentation of a server that is no sandbox
+
+Prints `ok WHAT` or `WHAT: what is wrong`, one line each.
+"""
+import contextlib
+import http.server
+import os
+import shutil
+import sys
+import threading
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+DESKTOP, PHONE = (1280, 900), (390, 844)
+WAIT = 20
+
+# The ratio of WCAG 2.2 §1.4.3 for every text that is seen, and what is lower.
+CONTRAST = r"""
+const rgb = (text) => (text.match(/[\d.]+/g) ?? []).map(Number);
+const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+  .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+function ground(element) {
+  for (let at = element; at; at = at.parentElement) {
+    const colour = rgb(getComputedStyle(at).backgroundColor);
+    if (colour.length === 3 || colour[3] > 0) return colour;
+  }
+  return [255, 255, 255];
+}
+const low = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const element = walker.currentNode.parentElement;
+  if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
+  const [a, b] = [light(rgb(getComputedStyle(element).color)), light(ground(element))].sort((x, y) => y - x);
+  const ratio = (a + 0.05) / (b + 0.05);
+  if (ratio < 4.5) low.push(`${element.tagName} ${walker.currentNode.data.trim().slice(0, 20)} ${ratio.toFixed(1)}`);
+}
+return low;
+"""
+
+# Controls without a name, and targets that a finger misses (WCAG 2.2 §2.5.8).
+CONTROLS = r"""
+const wrong = [];
+for (const control of document.querySelectorAll("button, input, summary")) {
+  if (!control.checkVisibility()) continue;
+  const name = control.getAttribute("aria-label") || control.textContent.trim() || control.labels?.[0]?.textContent;
+  if (!name) wrong.push(`${control.tagName} without a name`);
+  const box = control.getBoundingClientRect();
+  if (box.height < 24 || box.width < 24) wrong.push(`${name}: ${box.width}x${box.height}`);
+}
+if (document.querySelectorAll("h1").length !== 1) wrong.push("not one h1");
+if (!document.documentElement.lang) wrong.push("no language");
+return wrong;
+"""
+
+
+def check(what, wrong):
+    print(f"{what}: {wrong}" if wrong else f"ok {what}", flush=True)
+
+
+@contextlib.contextmanager
+def browser(size, dark=False):
+    options = webdriver.ChromeOptions()
+    for flag in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server"]:
+        options.add_argument(flag)
+    options.binary_location = shutil.which("chromium") or ""
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        width, height = size
+        driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+        scheme = "dark" if dark else "light"
+        driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        yield driver
+    finally:
+        driver.quit()
+
+
+def complaints(driver):
+    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+def screenshot(driver, name):
+    folder = os.environ.get("SCREENSHOTS")
+    if not folder:
+        return
+    os.makedirs(folder, exist_ok=True)
+    size = driver.execute_script("return [innerWidth, document.documentElement.scrollHeight, innerHeight]")
+    metrics = {"width": size[0], "height": min(size[1], 4000), "deviceScaleFactor": 1, "mobile": size[0] < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    driver.save_screenshot(os.path.join(folder, f"{name}.png"))
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**metrics, "height": size[2]})
+
+
+def looks(base, path, name):
+    """A page at every size and in both schemes: nothing overflows, everything can be read, nothing is complained of."""
+    for size in (DESKTOP, PHONE):
+        for dark in (False, True):
+            kind = f"{name} on a {'phone' if size == PHONE else 'desktop'}, {'dark' if dark else 'light'}"
+            with browser(size, dark) as driver:
+                driver.get(base + path)
+                WebDriverWait(driver, WAIT).until(
+                    lambda d: d.execute_script("return document.readyState") == "complete")
+                driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = true")
+                wide = driver.execute_script("return document.documentElement.scrollWidth - innerWidth")
+                check(f"{kind}: fits", f"{wide} pixels too wide" if wide > 0 else "")
+                check(f"{kind}: can be read", driver.execute_script(CONTRAST))
+                check(f"{kind}: can be used", driver.execute_script(CONTROLS))
+                driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = false")
+                screenshot(driver, kind.replace(": ", "-").replace(", ", "-").replace(" ", "-"))
+                check(f"{kind}: the browser has no complaint", complaints(driver))
+
+
+def text(driver, element):
+    return driver.find_element(By.ID, element).text
+
+
+def use(driver, button, place, expected):
+    """Presses a button and waits for its words."""
+    control = driver.find_element(By.XPATH, f"//button[normalize-space()='{button}']") if isinstance(button, str) else button
+    control.click()
+    try:
+        WebDriverWait(driver, WAIT).until(lambda d: expected in text(d, place))
+        check(f"{control.text} says {expected}", "")
+    except Exception:  # What is there instead says more than what timed out.
+        check(f"{control.text} says {expected}", text(driver, place) or "nothing")
+
+
+def waits_for(driver, what, condition):
+    try:
+        WebDriverWait(driver, WAIT).until(condition)
+        check(what, "")
+    except Exception:
+        check(what, "not within the time")
+
+
+def demo(base):
+    """The demo client, pressed through."""
+    with browser(DESKTOP) as driver:
+        driver.get(base + "/")
+        use(driver, "Fetch a token", "token-status", "200: authorized")
+        check("the claims are shown", "" if "callback:write" in text(driver, "claims") else text(driver, "claims"))
+        check("the time runs", "" if ":" in text(driver, "left") else text(driver, "left"))
+        use(driver, "Probe only", "token-status", "204")
+        waits_for(driver, "one token request was seen", lambda d: "accepted" in text(d, "exchanges"))
+
+        faults = driver.find_element(By.ID, "token-faults")
+        use(driver, faults.find_element(By.XPATH, ".//button[normalize-space()='503']"), "fault-status", "waiting")
+        waits_for(driver, "the fault waits", lambda d: "503" in text(d, "waiting"))
+        use(driver, "Forget all faults", "fault-status", "forgotten")
+        screenshot(driver, "demo-used")
+        # The browser reports answers of 4xx and 5xx, which were asked for.
+        check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
+
+
+class Blank(http.server.BaseHTTPRequestHandler):
+    """A page of another origin, with nothing on it."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>another origin</title><link rel=icon href=data:,>")
+
+    def log_message(self, *_):
+        pass
+
+
+# Asks as a page would and says what it could read.
+ASK = r"""
+const done = arguments[arguments.length - 1];
+const [url, options, field] = arguments;
+fetch(url, options)
+  .then(async (answer) => done([answer.status, answer.headers.get(field), (await answer.text()).slice(0, 3)]))
+  .catch((error) => done([error.name]));
+"""
+
+
+def origins(base, port):
+    """What pages of a listed origin may do, and what those of another may not."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Blank)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with browser(DESKTOP) as driver:
+        driver.get(f"http://127.0.0.1:{port}/")
+
+        def ask(url, options, field="X-Request-Id"):
+            return driver.execute_async_script(ASK, base + url, options, field)
+
+        answer = ask("/access", {"headers": {"X-Request-Id": "from-a-page"}})
+        check("a listed origin gets a token, behind a preflight", "" if answer == [200, "from-a-page", "eyJ"] else answer)
+        answer = ask("/token/none", {"method": "POST"})
+        check("and can read a refusal", "" if answer[0] == 404 else answer)
+        answer = ask("/readyz", {})
+        check("but nothing of operators", "" if answer == ["TypeError"] else answer)
+        driver.get(f"http://localhost:{port}/")
+        for url, options in [("/access", {}), ("/access", {"headers": {"X-Request-Id": "a"}})]:
+            answer = ask(url, options)
+            check(f"another origin gets nothing of {url}", "" if answer == ["TypeError"] else answer)
+    server.shutdown()
+
+
+def attempt(what, work, *arguments):
+    """A failure that no check foresaw is one, too."""
+    try:
+        work(*arguments)
+    except Exception as error:
+        check(what, str(error).splitlines()[0] or type(error).__name__)
+
+
+kind, base = sys.argv[1:3]
+attempt("the first page", looks, base, "/", "the demo" if kind == "sandbox" else "the landing page")
+attempt("the documentation", looks, base, "/docs", "the documentation")
+if kind == "sandbox":
+    attempt("the demo", demo, base)
+    attempt("other origins", origins, base, int(sys.argv[3]))

@@ -1,0 +1,150 @@
+import HTTP
+import JSON
+import Talkdesk
+import Testing
+
+@testable import Gateway
+
+@Suite struct APIDocumentTests {
+  private let document = APIDocument(allowsAnonymous: false).json
+  private let methods: [HTTP.Method] = [.get, .post, .put, .delete, .patch, .trace, .connect]
+
+  /// A path of the document with its parameters filled in.
+  private func concrete(_ path: String) -> String {
+    path.replacing("{app}", with: "example-app-ios").replacing(
+      "{id}", with: "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87")
+  }
+
+  private func request(_ path: String) throws -> Request {
+    var parser = RequestParser()
+    var request = Request()
+    var offset = 0
+    let octets = Array("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+    guard case .complete = parser.parse(octets.span, from: &offset, into: &request) else { throw NoRequest() }
+    return request
+  }
+
+  private struct NoRequest: Error {}
+
+  @Test(arguments: Endpoint.allCases)
+  func `each path leads to its endpoint, which knows the methods described and no other`(_ endpoint: Endpoint)
+    throws
+  {
+    for path in endpoint.paths {
+      let route = Route(try request(concrete(path)))
+      #expect(Endpoint(route) == endpoint, "\(path)")
+      #expect(route.allowed == endpoint.allowed, "\(path)")
+      let item = try #require(document["paths"]?[path]?.object)
+      #expect(item["description"] == .string("Allow: \(route.allowed)"))
+      let described = methods.filter { item[$0.rawValue.lowercased()] != nil }
+      let known = methods.filter { method in
+        route.allowed.split(separator: ", ").contains { $0 == method.rawValue }
+      }
+      #expect(described == known, "\(path)")
+    }
+  }
+
+  @Test func `no path is described twice, and none that is no endpoint's`() {
+    let paths = Endpoint.allCases.flatMap(\.paths)
+    #expect(Set(paths).count == paths.count)
+    #expect(document["paths"]?.object?.members.map(\.name) == paths)
+  }
+
+  @Test func `operations have names of their own`() throws {
+    let ids = try #require(document["paths"]?.object).members.flatMap { item in
+      (item.value.object?.members ?? []).compactMap { $0.value["operationId"]?.string }
+    }
+    #expect(ids.count == Endpoint.allCases.flatMap(\.paths).count)
+    #expect(Set(ids).count == ids.count)
+  }
+
+  /// What only callbacks are refused with.
+  private static let later: [Problem.Code] = [
+    .numberNotAllowed, .duplicate, .inProgress, .unsupportedMediaType, .idempotencyMismatch,
+    .upstreamRateLimited,
+    .outcomeUnknown,
+  ]
+
+  @Test(arguments: Problem.Code.allCases.filter { !later.contains($0) })
+  func `each code has its example, and some endpoint that refuses with it`(_ code: Problem.Code) throws {
+    let example = try #require(document["components"]?["examples"]?[code.rawValue]?["value"])
+    #expect(example["code"]?.string == code.rawValue)
+    #expect(example["status"]?.int == Int64(code.status.code))
+    #expect((example["retry_after"] != nil) == (code.retries != .never))
+    #expect(Endpoint.allCases.contains { $0.operation.allRefusals.contains(code) })
+  }
+
+  @Test func `each response holds exactly the codes of its status`() throws {
+    for endpoint in Endpoint.allCases {
+      let operation = endpoint.operation
+      let responses = try #require(
+        document["paths"]?[endpoint.paths[0]]?[operation.method.rawValue.lowercased()]?["responses"]?.object)
+      for code in operation.allRefusals {
+        let response = try #require(responses[String(code.status.code)], "\(endpoint) \(code)")
+        let content = try #require(resolved(response)["content"]?["application/problem+json"])
+        let codes = content["schema"]?["allOf"]?.array?.last?["properties"]?["code"]?["enum"]?.array ?? []
+        #expect(codes.contains(.string(code.rawValue)), "\(endpoint) \(code)")
+        #expect(content["examples"]?[code.rawValue] != nil)
+      }
+      let statuses = Set(operation.allRefusals.map(\.status.code) + operation.answers.map(\.status.code))
+      #expect(Set(responses.members.compactMap { Int($0.name) }) == statuses)
+    }
+  }
+
+  @Test func `every reference leads somewhere, and every component is referred to`() throws {
+    var references: Set<String> = []
+    collect(.object(document), into: &references)
+    for reference in references {
+      #expect(reference.hasPrefix("#/"))
+      #expect(target(of: reference) != nil, "\(reference)")
+    }
+    for group in ["responses", "examples", "schemas"] {
+      for (name, _) in try #require(document["components"]?[group]?.object).members {
+        #expect(references.contains("#/components/\(group)/\(name)"), "\(group) \(name)")
+      }
+    }
+  }
+
+  @Test func `the words of a key are those there are`() throws {
+    let key = try #require(
+      document["components"]?["schemas"]?["Keys"]?["properties"]?["keys"]?["items"]?["properties"])
+    #expect(key["role"]?["enum"]?.array?.compactMap(\.string) == CredentialRole.allCases.map(\.rawValue))
+    #expect(
+      key["state"]?["enum"]?.array?.compactMap(\.string) == CredentialStatus.State.allCases.map(\.rawValue))
+  }
+
+  @Test func `credentials may be left out only where anonymous callers are let in`() {
+    let open = APIDocument(allowsAnonymous: true).json
+    func schemes(_ document: JSONObject, _ path: String) -> [JSONValue]? {
+      document["paths"]?[path]?["get"]?["security"]?.array
+    }
+    #expect(schemes(document, "/access")?.contains([:]) == false)
+    #expect(schemes(open, "/access")?.contains([:]) == true)
+    #expect(schemes(open, "/admin/status") == [["operators": []]])
+    #expect(schemes(open, "/livez") == [])
+  }
+
+  // MARK: References
+
+  private func collect(_ value: JSONValue, into references: inout Set<String>) {
+    switch value {
+    case .object(let object):
+      for (name, value) in object.members {
+        if name == "$ref", let text = value.string { references.insert(text) }
+        collect(value, into: &references)
+      }
+    case .array(let elements): for element in elements { collect(element, into: &references) }
+    default: break
+    }
+  }
+
+  private func target(of reference: String) -> JSONValue? {
+    reference.dropFirst(2).split(separator: "/").reduce(JSONValue?.some(.object(document))) { value, name in
+      value?[String(name)]
+    }
+  }
+
+  private func resolved(_ value: JSONValue) -> JSONValue {
+    value["$ref"]?.string.flatMap(target) ?? value
+  }
+}

@@ -24,13 +24,16 @@ public struct TransportSettings: Sendable {
   public var idleTimeout: Duration
   /// How many octets of status line, fields and trailers are taken in all, interim responses included.
   public var maximumHeaderLength: Int
+  /// How many octets libcurl's buffer for receiving holds, of each transfer; nil leaves it the usual 16 KiB. What is sent
+  /// over TLS passes through another one then, of 16 KiB instead of 64.
+  public var bufferLength: Int?
 
   /// Makes settings; the defaults suit two upstream hosts.
   public init(
     caFile: String? = nil, proxies: ProxySettings? = nil, userAgent: String = "callgate",
     connectTimeout: Duration = .seconds(3), transfersPerHost: Int = 96, transfersPerPath: Int = 64,
     waitingPerHost: Int = 4096, pooledConnections: Int = 256, idleTimeout: Duration = .seconds(45),
-    maximumHeaderLength: Int = 32 * 1024
+    maximumHeaderLength: Int = 32 * 1024, bufferLength: Int? = nil
   ) {
     precondition(transfersPerHost > 0 && transfersPerPath > 0 && waitingPerHost >= 0 && pooledConnections > 0)
     self.caFile = caFile
@@ -43,5 +46,6 @@ public struct TransportSettings: Sendable {
     self.pooledConnections = pooledConnections
     self.idleTimeout = idleTimeout
     self.maximumHeaderLength = maximumHeaderLength
+    self.bufferLength = bufferLength
   }
 }

@@ -177,12 +177,12 @@ public final class Policy: Sendable {
   }
 
   /// What is left of the enforced allowances that concern a request, in the rules' order; those a store cannot
-  /// tell are left out.
+  /// tell are left out, and so are those of a number that is not named.
   public func statuses(for facts: Facts, states: some AllowanceStates) -> [AllowanceStatus] {
     let concern = concern(of: facts)
     var statuses: [AllowanceStatus] = []
     for entry in entries where entry.isEnforced && Self.concerns(entry, concern) {
-      guard let (plan, scope) = entry.kind.allowance else { continue }
+      guard let (plan, scope) = entry.kind.allowance, scope != .phone || facts.phone != nil else { continue }
       let state: AllowanceState?
       switch states.lookup(AllowanceKey(rule: entry.name, party: scope.party(of: facts))) {
       case .unused: state = nil

@@ -4,7 +4,8 @@ internal import Talkdesk
 
 /// The scopes by app: an app's own, otherwise the account's.
 struct TokenScopes: Sendable {
-  private let account: TokenSource.ScopeID
+  /// The account's: what this server's own calls to the API are made with.
+  let account: TokenSource.ScopeID
   private let scopes: [String: TokenSource.ScopeID]
 
   init(account: String, apps: [App], tokens: TokenSource) {

@@ -129,15 +129,26 @@ extension ConfigurationBuilder {
     guard var members = MemberReader(node, path: path, into: &problems) else { return [] }
     return members.all().compactMap { member in
       guard let name = fieldName(member, "\(path).\(member.name)"),
-        let value = members.value(member.name, into: &problems, { text throws(Refusal) in text })
+        let value = members.value(member.name, into: &problems, Self.addedValue)
       else { return nil }
       return Configuration.ContextSchema.Addition(name: name, value: value)
     }
   }
 
+  /// The value of a field the server adds: held to what a client's would be.
+  private static let addedValue: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    guard !text.unicodeScalars.contains(where: ContextText.isControl) else {
+      throw Refusal("holds control characters", "leave out line breaks, tabs and the like")
+    }
+    guard text.unicodeScalars.count <= CallbackLimits.valueLength else {
+      throw Refusal("is longer than \(CallbackLimits.valueLength) characters", "shorten it")
+    }
+    return text
+  }
+
   private mutating func fieldName(_ member: ConfigurationNode.Member, _ path: String) -> String? {
     guard (1...255).contains(member.name.utf8.count),
-      member.name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+      !member.name.unicodeScalars.contains(where: ContextText.isControl)
     else {
       problems.add(
         member.place, path, Refusal("is not a field's name", "use 1 to 255 bytes without control characters"))

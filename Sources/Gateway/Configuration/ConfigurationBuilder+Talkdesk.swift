@@ -211,12 +211,17 @@ extension ConfigurationBuilder {
       deadline: value(Settings.tokenDeadline))
   }
 
+  /// The number of the sandbox's account: one of those kept for fiction.
+  static let sandboxNumber = "+18005550199"
+
   /// `callbacks`, with `TD_PHONE_NUMBER` as the first number.
   mutating func callbacks() -> Configuration.Callbacks {
     let listed = list(Settings.phoneNumbers)
     let first = stated(Settings.phoneNumber)
+    var numbers = first.map { number in [number] + listed.filter { $0 != number } } ?? listed
+    if numbers.isEmpty, purpose == .sandbox { numbers = [Self.sandboxNumber] }
     return Configuration.Callbacks(
-      talkdeskPhoneNumbers: first.map { number in [number] + listed.filter { $0 != number } } ?? listed,
+      talkdeskPhoneNumbers: numbers,
       dedupeWindow: value(Settings.dedupeWindow), keyRetention: value(Settings.keyRetention),
       retention: value(Settings.retention), timeout: value(Settings.callbackTimeout),
       concurrency: value(Settings.concurrency))

@@ -10,6 +10,7 @@ enum RouteLabel: UInt8, CaseIterable, Sendable {
   case refused
   case access
   case token
+  /// Its alias, too.
   case callbacks
   case callback
   case availability
@@ -70,6 +71,9 @@ extension Route {
     switch self {
     case .access: .access
     case .token: .token
+    case .callbacks: .callbacks
+    case .callback: .callback
+    case .availability: .availability
     case .liveness: .liveness
     case .readiness: .readiness
     case .root: .root

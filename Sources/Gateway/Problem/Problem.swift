@@ -73,14 +73,14 @@ public struct Problem: Error, Sendable {
     self.retryAfter = retryAfter
   }
 
-  /// The problem as a response. `instance` is the request's id.
-  func response(requestID: RequestID) -> Response {
+  /// The problem as a document. `instance` is the request's id.
+  func content(instance: String) -> [UInt8] {
     var document: JSONObject = [
       "type": .string("urn:callgate:problem:\(code.rawValue)"),
       "title": .string(code.title),
       "status": .number(JSONNumber(Int64(code.status.code))),
       "detail": .string(detail),
-      "instance": .string(requestID.description),
+      "instance": .string(instance),
       "code": .string(code.rawValue),
       "message": .string(code.title),
     ]
@@ -92,11 +92,18 @@ public struct Problem: Error, Sendable {
     if let retryAfter { document["retry_after"] = .number(JSONNumber(Int64(retryAfter))) }
     if let nextOpen { document["next_open"] = .string(nextOpen) }
     if let id { document["id"] = .string(id) }
+    return document.serialized()
+  }
 
-    var head: Fields = ["Content-Type": "application/problem+json", "Cache-Control": "no-store"]
+  /// The fields of every problem's answer.
+  static let headFields: Fields = ["Content-Type": "application/problem+json", "Cache-Control": "no-store"]
+
+  /// The problem as a response.
+  func response(requestID: RequestID) -> Response {
+    var head = Self.headFields
     if let retryAfter { head.append("Retry-After", String(retryAfter)) }
     for line in responseFields.lines { head.append(line.name, line.value) }
-    return Response(status: code.status, fields: head, content: JSONValue.object(document).serialized())
+    return Response(status: code.status, fields: head, content: content(instance: requestID.description))
   }
 }
 

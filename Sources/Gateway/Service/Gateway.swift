@@ -20,11 +20,12 @@ public final class Gateway: RequestHandler {
   let log: Log
   let clock: any TimeSource
   let health: Health
+  let callbacks: CallbackParts
   private let administration: Administration
 
   init(
     generations: Generations, tokens: TokenSource, prepared: PreparedTokens, audit: AuditLog, log: Log,
-    clock: any TimeSource, health: Health, administration: Administration
+    clock: any TimeSource, health: Health, callbacks: CallbackParts, administration: Administration
   ) {
     self.generations = generations
     self.tokens = tokens
@@ -33,6 +34,7 @@ public final class Gateway: RequestHandler {
     self.log = log
     self.clock = clock
     self.health = health
+    self.callbacks = callbacks
     self.administration = administration
   }
 
@@ -45,6 +47,12 @@ public final class Gateway: RequestHandler {
       vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
     case (.token(let app), .post):
       vend(as: .stock, app: app, request, &exchange)
+    case (.callbacks, .post):
+      call(request, &exchange)
+    case (.callback(let id), .get), (.callback(let id), .head):
+      showCallback(id, request, &exchange)
+    case (.availability, .get), (.availability, .head):
+      showAvailability(request, &exchange)
     case (.liveness, .get), (.liveness, .head):
       exchange.respond(Health.alive)
     case (.readiness, .get), (.readiness, .head):
@@ -79,7 +87,7 @@ public final class Gateway: RequestHandler {
     return problem.response(requestID: request.requestID)
   }
 
-  /// Requests with another method to the paths that vend are audited, too: every request to them has its line.
+  /// Requests with another method to the paths that vend or originate are audited, too: each has its line.
   private func auditOtherMethod(
     _ route: Route, _ code: Problem.Code?, _ request: borrowing Request, _ exchange: borrowing Exchange
   ) {

@@ -23,6 +23,9 @@ final class Generation: Sendable {
   let decider: Decider
   let scopes: TokenScopes
   let crossOrigin: CrossOrigin
+  /// What each app's callbacks may carry.
+  let callbackTerms: CallbackTermsTable
+  let callbackAPI: CallbackAPI
   /// The fields of a request that rules look at.
   let ruleFields: [RuleField]
   /// SHA-256 of the operators' token.
@@ -31,6 +34,9 @@ final class Generation: Sendable {
   /// Makes a configuration ready.
   /// - Parameter parts: What outlives a configuration.
   init(_ configuration: Configuration, number: Int, _ parts: LastingParts) {
+    guard let upstream = configuration.talkdesk.upstream else {
+      preconditionFailure("a configuration for serving has an upstream")
+    }
     let apps = configuration.apps.map(App.init)
     parts.metrics.know(rules: configuration.policy.rules.lazy.map(\.name))
     self.number = number
@@ -42,6 +48,9 @@ final class Generation: Sendable {
       apps: AppRegistry(apps), policy: configuration.policy, stops: parts.stops, ledger: parts.ledger,
       remotes: parts.remotes)
     scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: parts.tokens)
+    callbackTerms = CallbackTermsTable(configuration)
+    callbackAPI = CallbackAPI(
+      baseURL: upstream.apiURL, transport: parts.callbacks.transport, time: parts.callbacks.clock)
     adminTokenDigest = configuration.admin.token.map { SHA256.digest($0.exposedBytes()) }
     crossOrigin = CrossOrigin(
       origins: configuration.allowedOrigins, ruleFields: configuration.policy.fieldNames)
@@ -60,6 +69,7 @@ struct LastingParts: Sendable {
   let throttle: LoginThrottle
   let keys: KeySources
   let metrics: ServiceMetrics
+  let callbacks: CallbackParts
 }
 
 /// The current generation.

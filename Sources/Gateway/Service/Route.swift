@@ -8,6 +8,11 @@ enum Route {
   case access
   /// `POST /token/{app}`, with the app's name.
   case token(app: Request.QueryItem)
+  /// `POST /calls/callback` and its alias.
+  case callbacks
+  /// `GET /callbacks/{id}`, with the id.
+  case callback(id: String)
+  case availability
   case liveness
   case readiness
   case root
@@ -25,6 +30,13 @@ enum Route {
     } else if let segment = request.pathSegment(after: "token") {
       // A name that does not decode is no app's name.
       self = .token(app: request.percentDecoded(segment).map { .value($0) } ?? .malformed)
+    } else if request.pathIs("/calls/callback") || request.pathIs("/callbacks") {
+      self = .callbacks
+    } else if let segment = request.pathSegment(after: "callbacks") {
+      // What does not decode is no id, and finds nothing.
+      self = .callback(id: request.percentDecoded(segment) ?? "")
+    } else if request.pathIs("/availability") {
+      self = .availability
     } else if request.pathIs("/livez") || request.pathIs("/healthz") {
       self = .liveness
     } else if request.pathIs("/readyz") {
@@ -48,6 +60,7 @@ enum Route {
   var audited: Action? {
     switch self {
     case .access, .token: .access
+    case .callbacks: .callback
     default: nil
     }
   }
@@ -55,7 +68,7 @@ enum Route {
   /// Whether pages of other origins may be let in here: what apps ask for, and nothing else.
   var isForApps: Bool {
     switch self {
-    case .access, .token: true
+    case .access, .token, .callbacks, .callback, .availability: true
     case .liveness, .readiness, .root, .openAPI, .docs, .server, .admin, .unknown: false
     }
   }
@@ -63,8 +76,8 @@ enum Route {
   /// The methods a route knows, for `Allow` (RFC 9110 §10.2.1).
   var allowed: String {
     switch self {
-    case .access, .liveness, .readiness, .root, .openAPI, .docs: "GET, HEAD, OPTIONS"
-    case .token: "POST, OPTIONS"
+    case .access, .callback, .availability, .liveness, .readiness, .root, .openAPI, .docs: "GET, HEAD, OPTIONS"
+    case .token, .callbacks: "POST, OPTIONS"
     case .server: "GET, HEAD, POST, OPTIONS"
     case .admin(let route): route.allowed
     case .unknown: ""

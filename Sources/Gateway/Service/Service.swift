@@ -55,6 +55,7 @@ public final class Service: Sendable {
   private let clock = SystemClock()
   private let loops: EventLoopGroup
   private let transport: CurlTransport
+  private let callbackTransport: CurlTransport
   private let tokens: TokenSource
   private let store: any Store
   private let parts: LastingParts
@@ -101,9 +102,9 @@ public final class Service: Sendable {
     let metrics = ServiceMetrics(loops: loops.loops.count)
     do {
       // The sandbox is on this machine, whatever proxy leads out of it.
-      transport = try CurlTransport(
-        TransportSettings(
-          caFile: configuration.caFile, proxies: configuration.purpose == .sandbox ? .direct : nil))
+      let proxies: ProxySettings? = configuration.purpose == .sandbox ? .direct : nil
+      transport = try CurlTransport(TransportSettings(caFile: configuration.caFile, proxies: proxies))
+      callbackTransport = try CurlTransport(.callbacks(caFile: configuration.caFile, proxies: proxies))
       tokens = TokenSource(
         talkdeskID: try TalkdeskID(upstream, transport: transport, clock: clock),
         policy: TokenPolicy(configuration.tokens), time: clock,
@@ -122,7 +123,12 @@ public final class Service: Sendable {
       tokens: tokens, storeKind: location.kind, ledger: AllowanceLedger(store: store),
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(transport: policies, log: log), throttle: LoginThrottle(), keys: keys,
-      metrics: metrics)
+      metrics: metrics,
+      callbacks: CallbackParts(
+        store: store,
+        originator: Originator(concurrency: configuration.callbacks.concurrency, time: clock),
+        inHand: CallbacksInHand(), transport: callbackTransport, clock: clock, log: CallbackLog(log: log),
+        metrics: metrics))
     generations = Generations(Generation(configuration, number: 1, parts))
     metrics.configurationLoaded(at: clock.unixTime)
     health = Health(tokens: tokens, stops: parts.stops)
@@ -145,7 +151,7 @@ public final class Service: Sendable {
     let gateway = Gateway(
       generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
       audit: AuditLog(sink: sink, clock: clock, metrics: metrics), log: log, clock: clock, health: health,
-      administration: administration)
+      callbacks: parts.callbacks, administration: administration)
     let source: Server.Source =
       inherited.map { .inherited(descriptor: $0) }
       ?? .address(
@@ -254,7 +260,13 @@ public final class Service: Sendable {
       try? await clock.sleep(until: clock.now + limits.drainDelay)
     }
     server.stopAccepting()
+    let callbacksEnd = endCallbacks(within: limits.drainTimeout)
     await server.shutdown(within: limits.drainTimeout)
+    callbacksEnd.cancel()
+    parts.callbacks.originator.shutdown()
+    await callbackTransport.shutdown()
+    // Each has its outcome now and writes it down.
+    await parts.callbacks.inHand.finished(within: .seconds(5), clock)
     await adminServer?.shutdown(within: .seconds(1))
     tokens.shutdown()
     await transport.shutdown()
@@ -264,6 +276,29 @@ public final class Service: Sendable {
     log.write(.info, "ended")
     // A reader that does not read must not keep the process from ending.
     _ = sink.close(within: .seconds(1))
+  }
+}
+
+extension Service {
+  /// Ends callbacks shortly before a time is over: what was sent becomes unknown, what was not is refused, and both are
+  /// told their clients while those can be told.
+  private func endCallbacks(within time: Duration) -> Task<Void, Never> {
+    Task { [clock, parts, callbackTransport] in
+      let end = clock.now + (time - min(.seconds(1), time / 10))
+      // Cancelled means that nothing runs any more.
+      guard (try? await clock.sleep(until: end)) != nil else { return }
+      parts.callbacks.originator.shutdown()
+      await callbackTransport.shutdown()
+    }
+  }
+}
+
+extension TransportSettings {
+  /// For callbacks: how many run is the originator's to say, each on a connection of its own and with small messages.
+  static func callbacks(caFile: String?, proxies: ProxySettings?) -> TransportSettings {
+    TransportSettings(
+      caFile: caFile, proxies: proxies, transfersPerHost: 100_000, transfersPerPath: 100_000,
+      pooledConnections: 1, maximumHeaderLength: 16 * 1024, bufferLength: 2048)
   }
 }
 

@@ -20,7 +20,14 @@ public struct CallbackAPI: Sendable {
   ///   - transport: carries the requests.
   ///   - time: the clocks.
   public init(endpoints: TalkdeskEndpoints, transport: any HTTPTransport, time: any TimeSource) {
-    url = endpoints.api(Self.path)
+    self.init(baseURL: endpoints.apiBase, transport: transport, time: time)
+  }
+
+  /// Makes a client.
+  ///
+  /// - Parameter baseURL: the API's base, valid and without a slash at its end, as `TalkdeskEndpoints` has it.
+  public init(baseURL: String, transport: any HTTPTransport, time: any TimeSource) {
+    url = baseURL + Self.path
     self.transport = transport
     self.time = time
   }

@@ -23,6 +23,10 @@ final class CurlOptions {
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     set(CURLOPT_PATH_AS_IS, 1)
     set(CURLOPT_TCP_KEEPALIVE, 1)
+    if let length = settings.bufferLength {
+      set(CURLOPT_BUFFERSIZE, length)
+      set(CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
+    }
     set(CURLOPT_MAXAGE_CONN, Int(settings.idleTimeout.components.seconds))
 
     // Level 2 refuses RSA under 2048 bits and SHA-1 signatures whatever openssl.cnf says.

@@ -486,6 +486,14 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:1:33: apps.shop.context_schema: \"a\" is both a field and added — a client's field cannot also be the "
         + "server's: keep one"),
     Mistake(
+      "apps: { shop: { context_schema: { add: { a: \"x\\ty\" } } } }",
+      "config.yaml:1:45: apps.shop.context_schema.add.a: holds control characters — leave out line breaks, tabs and the like"
+    ),
+    Mistake(
+      "apps: { shop: { context_schema: { add: { a: \(String(repeating: "x", count: 256)) } } } }",
+      "config.yaml:1:45: apps.shop.context_schema.add.a: is longer than 255 characters — shorten it"
+    ),
+    Mistake(
       "apps: { shop: { context_schema: { other: ignore } } }",
       "config.yaml:1:42: apps.shop.context_schema.other: unknown answer to other fields \"ignore\" — use one of refuse, allow"
     ),

@@ -51,6 +51,9 @@ import Testing
       Issue.record("another store")
       return
     }
+    #expect(configuration.callbacks.talkdeskPhoneNumbers == ["+18005550199"])
+    let numbered = try Fixture.load(environment: ["TD_PHONE_NUMBER": "+18500000000"], for: .sandbox)
+    #expect(numbered.configuration.callbacks.talkdeskPhoneNumbers == ["+18500000000"])
     let closed = try Fixture.load("allow_anonymous: false", environment: [:], for: .sandbox).configuration
     #expect(!closed.allowAnonymous)
   }

@@ -45,7 +45,9 @@ final class RunningService: Sendable {
     var environment = environment.merging([
       "HOST": "127.0.0.1", "PORT": "0", "CALLGATE_STATE": "memory",
     ]) { mine, _ in mine }
-    for (name, value) in talkdesk.variables { environment[name] = value.exposedString() }
+    for (name, value) in talkdesk.variables where environment[name] == nil {
+      environment[name] = value.exposedString()
+    }
     let written = Yaml(yaml)
     self.yaml = written
     let load = { @Sendable [environment] () throws(ConfigurationErrors) -> LoadedConfiguration in
@@ -109,6 +111,9 @@ final class RunningService: Sendable {
         content: method == .post ? content.serialized() : [], timeout: .seconds(20)))
     return response.content.isEmpty ? .null : try JSONValue(parsing: response.content)
   }
+
+  /// Ends the service as SIGTERM does.
+  func drain() async { await service.drain() }
 
   /// Ends everything and returns every line that was written.
   func end() async throws -> [JSONValue] {

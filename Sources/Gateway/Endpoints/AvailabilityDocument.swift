@@ -1,0 +1,42 @@
+// Opening hours and allowances as a thin client shows them before anybody taps "call me".
+
+internal import Gate
+internal import HTTP
+internal import JSON
+
+/// The answer of `GET /availability`.
+enum AvailabilityDocument {
+  /// How long it holds where nothing is known to change.
+  private static let usualAge: Int64 = 300
+
+  /// - Parameters:
+  ///   - isStopped: Whether the operator has stopped callbacks: nobody knows for how long.
+  ///   - statuses: What is left of the caller's allowances, in the rules' order.
+  static func response(
+    _ availability: Availability, isStopped: Bool, _ statuses: [AllowanceStatus], at now: Instant
+  ) -> Response {
+    var remaining = JSONObject()
+    for status in statuses { remaining.append(status.rule, number(status.count.remaining)) }
+    let document: JSONObject = [
+      "open": .bool(availability.isOpen),
+      "next_change": availability.nextChange.map { .string($0.rfc3339) } ?? .null,
+      "windows": .array(
+        availability.windows.map { window in
+          ["start": .string(window.start.rfc3339), "end": .string(window.end.rfc3339)]
+        }),
+      "remaining": .object(remaining),
+    ]
+    // Rounded down: at the change it must be asked for anew.
+    let age = availability.nextChange.map { max(0, $0.seconds - now.seconds - 1) } ?? usualAge
+    var fields: Fields = [
+      "Content-Type": "application/json",
+      // What is left is the caller's own.
+      "Cache-Control": isStopped ? "no-store" : "private, max-age=\(age)",
+      "Vary": "Authorization, X-API-Key, Origin",
+    ]
+    fields.append(allowances: statuses)
+    return Response(status: .ok, fields: fields, content: document.serialized())
+  }
+
+  private static func number(_ value: Int64) -> JSONValue { .number(JSONNumber(max(0, value))) }
+}

@@ -1,0 +1,46 @@
+// Callbacks as answers show them.
+
+internal import Gate
+internal import HTTP
+internal import JSON
+internal import Store
+
+/// The JSON of callbacks: never a whole number.
+enum CallbackDocument {
+  /// What the caller is told of one that was just accepted.
+  static func accepted(_ id: CallbackID, createdAt: Instant, contact: String) -> [UInt8] {
+    let document: JSONObject = [
+      "id": .string(id.description), "status": .string(StoredCallback.Status.accepted.rawValue),
+      "created_at": .string(createdAt.rfc3339), "contact_phone_number": .string(contact),
+    ]
+    return document.serialized()
+  }
+
+  /// What its caller is told who asks for it.
+  static func record(_ record: StoredCallback) -> Response {
+    var document: JSONObject = [
+      "id": .string(record.id.description), "status": .string(record.status.rawValue),
+      "created_at": .string(record.createdAt.rfc3339),
+    ]
+    if let settledAt = record.settledAt { document["settled_at"] = .string(settledAt.rfc3339) }
+    if let code = record.code { document["reason"] = .string(code) }
+    document["contact_phone_number"] = .string(record.contact)
+    return Response(
+      status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+      content: document.serialized())
+  }
+
+  /// Everything is in order, and nothing was done.
+  static let valid = Response(
+    status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+    content: Array(#"{"valid":true}"#.utf8))
+
+  /// The first answer to a request, or its repetition.
+  static func created(_ id: CallbackID, content: [UInt8]) -> Response {
+    Response(
+      status: .created,
+      fields: [
+        "Content-Type": "application/json", "Cache-Control": "no-store", "Location": "/callbacks/\(id)",
+      ], content: content)
+  }
+}

@@ -1,0 +1,288 @@
+// A callback for a thin client: authenticate, kill switch, app, content, key, rules, dedupe, allowances, Talkdesk.
+
+internal import Gate
+internal import HTTP
+internal import HTTPServer
+internal import Platform
+internal import Store
+internal import Talkdesk
+
+/// One request for a callback on its way: what has to be known when it is answered.
+struct Calling: Sendable {
+  /// What the request is served with, whatever is loaded meanwhile.
+  let generation: Generation
+  /// When the request was whole.
+  let start: MonotonicTime
+  /// The loop it came on.
+  let lane: Int
+  /// Whether it only wants to know what would become of it.
+  let isValidation: Bool
+  var record: AuditRecord
+}
+
+/// What a request for a callback says, all of it checked.
+private struct CallbackWish: Sendable {
+  let request: CallbackRequest
+  let key: IdempotencyKey?
+  let facts: Facts
+  let party: Originator.Party
+  let intent: CallbackIntent
+  let deadline: MonotonicTime
+  let traceparent: String?
+}
+
+extension Instant {
+  /// The point a span later; saturates far beyond any date.
+  fileprivate func later(by span: Duration) -> Instant {
+    let total = Int64(nanoseconds) + span.nanosecondsClamped % 1_000_000_000
+    let carry: Int64 = total >= 1_000_000_000 ? 1 : 0
+    return Instant(
+      seconds: seconds + span.nanosecondsClamped / 1_000_000_000 + carry,
+      nanoseconds: Int32(total - carry * 1_000_000_000))
+  }
+}
+
+extension Gateway {
+  /// Answers a request for a callback. Everything that needs nobody else is done on the loop.
+  func call(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let generation = generations.current
+    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
+    var calling = Calling(
+      generation: generation, start: exchange.now, lane: exchange.loopIndex,
+      isValidation: request.query != nil && request.hasQueryItem("validate"),
+      record: AuditRecord(action: .callback, requestID: exchange.requestID, address: address))
+    calling.record.trace = TraceContext(request)
+    let context = RequestContext(requestID: exchange.requestID, trace: calling.record.trace)
+    let circumstances = Authenticator.Circumstances(address: address, time: clock.unixTime, now: exchange.now)
+    switch read(request, &calling, circumstances) {
+    case .refused(let problem):
+      exchange.respond(refuse(&calling, problem))
+    case .wish(let wish):
+      let responder = exchange.deferred()
+      callbacks.inHand.enter()
+      context.task { [self, calling] in
+        responder.respond(await answer(calling, wish))
+        callbacks.inHand.leave()
+      }
+    case .fetchFirst(let keys):
+      let responder = exchange.deferred()
+      let request = copy request
+      callbacks.inHand.enter()
+      context.task { [self, calling] in
+        await keys.fetch()
+        var calling = calling
+        var later = circumstances
+        later.hasFetched = true
+        switch read(request, &calling, later) {
+        case .refused(let problem): responder.respond(refuse(&calling, problem))
+        case .wish(let wish): responder.respond(await answer(calling, wish))
+        case .fetchFirst: preconditionFailure("keys are fetched once for a request")
+        }
+        callbacks.inHand.leave()
+      }
+    }
+  }
+
+  // MARK: On the loop
+
+  private enum Reading {
+    case refused(Problem)
+    case wish(CallbackWish)
+    /// The issuer's keys have to be fetched before its caller is known.
+    case fetchFirst(KeySource)
+  }
+
+  /// Authenticates a request, asks kill switch and app, and checks its content.
+  private func read(
+    _ request: borrowing Request, _ calling: inout Calling, _ circumstances: Authenticator.Circumstances
+  ) -> Reading {
+    let generation = calling.generation
+    switch generation.authenticator.authenticate(request, circumstances) {
+    case .fetchFirst(let keys): return .fetchFirst(keys)
+    case .refused(let problem): return .refused(problem)
+    case .caller(let caller):
+      calling.record.caller = caller.id
+      calling.record.subject = caller.subject
+      do throws(Problem) {
+        let app = try generation.decider.admit(caller, to: .callback, app: request.queryItem("app"))
+        calling.record.app = app?.id
+        let (asked, key) = try content(of: request, generation.callbackTerms.terms(of: app?.id))
+        calling.record.contact = asked.maskedContact
+        var facts = generation.facts(
+          .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
+        facts.phone = asked.contactNumber
+        return .wish(wish(asked, key, caller, facts, calling))
+      } catch {
+        return .refused(error)
+      }
+    }
+  }
+
+  /// The content and the key, everything that is wrong with either in one problem.
+  private func content(
+    of request: borrowing Request, _ terms: CallbackTerms
+  ) throws(Problem) -> (CallbackRequest, IdempotencyKey?) {
+    try JSONContent.check(
+      types: request.values(of: .contentType).map(request.string),
+      encodings: request.values(of: .contentEncoding).map(request.string))
+    var key: IdempotencyKey?
+    var keyProblem: Problem?
+    do throws(Problem) {
+      key = try IdempotencyKey.read(request.values(of: .idempotencyKey).map(request.string))
+    } catch {
+      keyProblem = error
+    }
+    do throws(Problem) {
+      let asked = try CallbackRequest(parsing: request.content, terms: terms)
+      if let keyProblem { throw keyProblem }
+      return (asked, key)
+    } catch {
+      var problem = error
+      if problem.code == .invalidRequest, let keyProblem, !problem.fields.contains(keyProblem.fields) {
+        problem.fields += keyProblem.fields
+      }
+      throw problem
+    }
+  }
+
+  private func wish(
+    _ asked: CallbackRequest, _ key: IdempotencyKey?, _ caller: Caller, _ facts: Facts, _ calling: Calling
+  ) -> CallbackWish {
+    let terms = calling.generation.configuration.callbacks
+    // Users of one issuer share a caller; a key is one user's own.
+    let prefix = caller.subject == caller.id ? "" : caller.subject + "\u{0}"
+    let intent = CallbackIntent(
+      id: CallbackID(at: facts.instant), callerID: caller.id, subject: caller.subject, appID: facts.appID,
+      contact: asked.contactNumber,
+      key: key.map { .init(text: prefix + $0.text, fingerprint: Array(asked.fingerprint.utf8)) },
+      terms: .init(
+        dedupeWindow: terms.dedupeWindow, keyRetention: terms.keyRetention, retention: terms.retention),
+      deadline: facts.instant.later(by: terms.timeout))
+    return CallbackWish(
+      request: asked, key: key, facts: facts,
+      party: Originator.Party(caller: caller.id, subject: caller.subject), intent: intent,
+      deadline: calling.start + terms.timeout, traceparent: calling.record.trace?.child().traceparent)
+  }
+
+  // MARK: Beside the loop
+
+  /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, Talkdesk.
+  private func answer(_ calling: Calling, _ wish: CallbackWish) async -> PreparedResponse {
+    var calling = calling
+    var duplicate: CallbackID?
+    if wish.key != nil || wish.intent.terms.dedupeWindow > .zero {
+      do throws(StoreError) {
+        let standing = try await callbacks.store.standing(of: wish.intent, at: Instant(clock.unixTime))
+        switch standing.key {
+        case .free: duplicate = standing.duplicate
+        case .inProgress: return refuse(&calling, .stillRunning)
+        case .mismatch: return refuse(&calling, .otherRequest)
+        case .replay(let record, let answer): return replay(&calling, record, answer)
+        }
+      } catch {
+        callbacks.log.storeFailed(error, doing: "standing", requestID: calling.record.requestID.description)
+        return refuse(&calling, .noStore)
+      }
+    }
+    guard let key = wish.key, !calling.isValidation else {
+      return await judge(&calling, wish, duplicate)
+    }
+    let name = CallbacksInHand.Name(party: wish.party, key: key.text)
+    switch callbacks.inHand.claim(name, fingerprint: wish.request.fingerprint) {
+    case .inProgress: return refuse(&calling, .stillRunning)
+    case .mismatch: return refuse(&calling, .otherRequest)
+    case .free:
+      let response = await judge(&calling, wish, duplicate)
+      callbacks.inHand.release(name)
+      return response
+    }
+  }
+
+  /// Asks the rules, and has the callback made if nothing stands against it.
+  private func judge(
+    _ calling: inout Calling, _ wish: CallbackWish, _ duplicate: CallbackID?
+  ) async -> PreparedResponse {
+    // What comes after the rules and before the allowances is known already, so nothing is taken in vain.
+    let noPlace =
+      calling.isValidation
+      ? nil
+      : callbacks.originator.refusal(wish.party, deadline: wish.deadline, bytes: wish.request.content.count)
+    let takes = duplicate == nil && !calling.isValidation && noPlace == nil
+    let decider = calling.generation.decider
+    let ruling: Ruling
+    if let atOnce = decider.ruleAtOnce(wish.facts, taking: takes) {
+      ruling = atOnce
+    } else {
+      ruling = await decider.rule(wish.facts, taking: takes)
+    }
+    calling.record.verdicts = ruling.verdicts
+    calling.record.reason = ruling.reason
+    let grant: Grant
+    switch ruling.outcome {
+    case .refused(let denial): return refuse(&calling, Problem(denial))
+    case .granted(let granted): grant = granted
+    }
+    if let duplicate { return refuse(&calling, .duplicate(of: duplicate.description)) }
+    if calling.isValidation { return answer(&calling, CallbackDocument.valid, ruling.statuses) }
+    if let noPlace { return refuse(&calling, Problem(noPlace)) }
+
+    let order = CallbackOrder(
+      grant: grant, intent: wish.intent, content: wish.request.content, traceparent: wish.traceparent,
+      party: wish.party, deadline: wish.deadline, requestID: calling.record.requestID.description)
+    let result = await calling.generation.origination(callbacks, tokens: tokens).carryOut(order)
+    calling.record.cache = result.cache
+    calling.record.upstreamStatus = result.upstreamStatus
+    switch result.outcome {
+    case .refused(let problem): return refuse(&calling, problem)
+    case .replay(let record, let stored): return replay(&calling, record, stored)
+    case .accepted(let id, let createdAt):
+      let content = OriginationResult.content(
+        accepted: id, createdAt: createdAt, contact: wish.request.contactNumber)
+      return answer(&calling, CallbackDocument.created(id, content: content), ruling.statuses)
+    }
+  }
+
+  // MARK: Answering
+
+  /// Answers as the first request with the key was answered.
+  private func replay(
+    _ calling: inout Calling, _ record: StoredCallback, _ stored: StoredAnswer?
+  ) -> PreparedResponse {
+    guard let stored else {
+      // The process that could have said more has ended.
+      var problem = Problem.outcomeLost
+      problem.id = record.id.description
+      return refuse(&calling, problem)
+    }
+    if stored.status == Status.created.code {
+      return answer(&calling, CallbackDocument.created(record.id, content: stored.content), [])
+    }
+    let code = record.code.flatMap(Problem.Code.init(rawValue:)) ?? .outcomeUnknown
+    note(code, rule: nil, &calling)
+    return PreparedResponse(
+      Response(status: code.status, fields: Problem.headFields, content: stored.content))
+  }
+
+  /// Writes the record of a success, before it leaves, and makes its answer.
+  private func answer(
+    _ calling: inout Calling, _ response: Response, _ statuses: [AllowanceStatus]
+  ) -> PreparedResponse {
+    audit.append(calling.record, since: calling.start, lane: calling.lane)
+    var response = response
+    response.fields.append(allowances: statuses)
+    return PreparedResponse(response)
+  }
+
+  /// Writes the record of a refusal and makes its answer.
+  private func refuse(_ calling: inout Calling, _ problem: Problem) -> PreparedResponse {
+    note(problem.code, rule: problem.rule, &calling)
+    return PreparedResponse(problem.response(requestID: calling.record.requestID))
+  }
+
+  private func note(_ code: Problem.Code, rule: String?, _ calling: inout Calling) {
+    calling.record.outcome = code.status.code >= 500 ? .error : .deny
+    calling.record.code = code
+    calling.record.rule = rule
+    audit.append(calling.record, since: calling.start, lane: calling.lane)
+  }
+}

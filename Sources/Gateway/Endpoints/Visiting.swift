@@ -1,0 +1,95 @@
+// What callers may look at: authenticated like everything, and neither audited nor counted.
+
+internal import Gate
+internal import HTTP
+internal import HTTPServer
+internal import JSON
+internal import Platform
+internal import Store
+
+/// A caller who looks at something.
+struct Visit: Sendable {
+  let generation: Generation
+  let caller: Caller
+  let request: Request
+  let address: IPAddress
+  let time: UnixTime
+}
+
+extension Gateway {
+  /// `GET /callbacks/{id}`: the record, for the caller that asked for it and, where users share a caller, for the user.
+  func showCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { [store = callbacks.store] visit throws(Problem) in
+      guard let id = CallbackID(id) else { throw .noCallback }
+      let record: StoredCallback?
+      do throws(StoreError) {
+        record = try await store.callback(id, of: visit.caller.id)
+      } catch {
+        throw .noRecords
+      }
+      guard let record, record.subject ?? record.callerID == visit.caller.subject else { throw .noCallback }
+      return CallbackDocument.record(record)
+    }
+  }
+
+  /// `GET /availability`: whether callbacks are taken now, when that changes, and what is left of the caller's
+  /// allowances.
+  func showAvailability(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { visit throws(Problem) in
+      let decider = visit.generation.decider
+      let claim = decider.apps.claim(named: visit.request.queryItem("app"), by: visit.caller)
+      let app = try claim.admitted()
+      let facts = visit.generation.facts(
+        .callback, visit.caller, app: app, address: visit.address, visit.request, at: visit.time)
+      let isStopped = decider.stops.stop(for: .callback, callerID: visit.caller.id, appID: app?.id) != nil
+      var availability = decider.policy.availability(
+        of: .callback, callerID: visit.caller.id, appID: app?.id, at: facts.instant)
+      if isStopped {
+        availability.isOpen = false
+        availability.nextChange = nil
+        availability.windows = []
+      }
+      let statuses = decider.policy.statuses(for: facts, states: await decider.states(for: facts))
+      return AvailabilityDocument.response(availability, isStopped: isStopped, statuses, at: facts.instant)
+    }
+  }
+
+  /// Authenticates a request beside the loop and answers it.
+  private func visit(
+    _ request: borrowing Request, _ exchange: inout Exchange,
+    _ answer: @escaping @Sendable (Visit) async throws(Problem) -> Response
+  ) {
+    let generation = generations.current
+    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
+    let circumstances = Authenticator.Circumstances(address: address, time: clock.unixTime, now: exchange.now)
+    let responder = exchange.deferred()
+    let request = copy request
+    Task {
+      do throws(Problem) {
+        let caller = try await self.caller(of: request, generation, circumstances)
+        let visit = Visit(
+          generation: generation, caller: caller, request: request, address: address,
+          time: circumstances.time)
+        responder.respond(try await answer(visit))
+      } catch {
+        responder.respond(error.response(requestID: responder.requestID))
+      }
+    }
+  }
+
+  private func caller(
+    of request: Request, _ generation: Generation, _ circumstances: Authenticator.Circumstances
+  ) async throws(Problem) -> Caller {
+    var circumstances = circumstances
+    while true {
+      switch generation.authenticator.authenticate(request, circumstances) {
+      case .caller(let caller): return caller
+      case .refused(let problem): throw problem
+      case .fetchFirst(let keys):
+        precondition(!circumstances.hasFetched, "keys are fetched once for a request")
+        await keys.fetch()
+        circumstances.hasFetched = true
+      }
+    }
+  }
+}

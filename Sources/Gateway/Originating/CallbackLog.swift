@@ -1,0 +1,65 @@
+// What the log says about callbacks.
+
+internal import Platform
+internal import Talkdesk
+
+/// Writes one line for each request to the Callback API, with Talkdesk's trace id, which its support asks for; never a
+/// token, a context's value, a whole number or, above `debug`, upstream's words.
+struct CallbackLog: Sendable {
+  let log: Log
+
+  /// A request to Talkdesk is over.
+  func asked(_ report: CallbackReport, id: String, requestID: String, contact: String) {
+    let milliseconds = String(report.duration.nanosecondsClamped / 1_000_000)
+    let level: Configuration.Log.Level = report.outcome.certainty == .accepted ? .info : .warning
+    log.write(
+      level, "callback requested from Talkdesk",
+      [
+        "id": id, "request_id": requestID, "contact": contact, "outcome": report.outcome.label,
+        "status": report.status.map { String($0) } ?? "", "code": report.code ?? "",
+        "detail": report.outcome.failure ?? "", "platform_tid": report.platformTID ?? "",
+        "duration_ms": milliseconds,
+      ])
+    if let message = report.message {
+      log.write(.debug, "Talkdesk's own description", ["id": id, "description": message])
+    }
+    if case .rejected(_, let fields) = report.outcome {
+      for field in fields {
+        log.write(
+          .debug, "Talkdesk's own description of a field",
+          ["id": id, "field": field.name, "description": field.description ?? ""])
+      }
+    }
+  }
+
+  /// What came of a callback could not be committed: its record says `pending` until it is taken for unknown.
+  func notSettled(_ error: any Error, id: String, state: String, isLast: Bool) {
+    log.write(
+      .error, "a callback's outcome could not be written down",
+      ["id": id, "outcome": state, "detail": "\(error)", "tries_again": String(!isLast)])
+  }
+
+  /// The store failed before anything was sent.
+  func storeFailed(_ error: any Error, doing step: String, requestID: String) {
+    log.write(
+      .error, "callbacks need the store, which failed",
+      ["step": step, "request_id": requestID, "detail": "\(error)"])
+  }
+
+  /// Talkdesk asks for a pause.
+  func paused(_ span: Duration) {
+    log.write(
+      .warning, "Talkdesk limits callbacks; nothing is sent for a while",
+      ["seconds": String(span.wholeSecondsRoundedUp)])
+  }
+}
+
+extension CallbackOutcome {
+  /// The words of the one who failed, where no answer came.
+  fileprivate var failure: String? {
+    switch self {
+    case .unreachable(let error), .unanswered(let error): "\(error)"
+    default: nil
+    }
+  }
+}

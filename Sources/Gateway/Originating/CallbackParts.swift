@@ -1,0 +1,48 @@
+// What callbacks need besides a configuration, and what outlives each of those.
+
+internal import HTTP
+internal import Platform
+internal import Store
+internal import Talkdesk
+
+/// The callbacks' part of what outlives a configuration.
+struct CallbackParts: Sendable {
+  /// Where they are kept.
+  let store: any CallbackStore
+  /// Who may ask Talkdesk now.
+  let originator: Originator
+  /// What this process is busy with.
+  let inHand: CallbacksInHand
+  /// The way to the Callback API: its own, so that a crowd of callbacks takes nothing from exchanges.
+  let transport: any HTTPTransport
+  let clock: any TimeSource
+  let log: CallbackLog
+  let metrics: ServiceMetrics
+}
+
+extension Generation {
+  /// What carries out callbacks under this configuration.
+  func origination(_ parts: CallbackParts, tokens: TokenSource) -> Origination {
+    Origination(
+      originator: parts.originator, tokens: tokens, store: parts.store, ledger: decider.ledger,
+      api: callbackAPI, scope: scopes.account, clock: parts.clock, log: parts.log,
+      metrics: parts.metrics)
+  }
+}
+
+/// The terms of every app's callbacks, made ready.
+struct CallbackTermsTable: Sendable {
+  private let own: [String: CallbackTerms]
+  private let usual: CallbackTerms
+
+  init(_ configuration: Configuration) {
+    usual = CallbackTerms(app: nil, callbacks: configuration.callbacks)
+    own = Dictionary(
+      uniqueKeysWithValues: configuration.apps.map {
+        ($0.id, CallbackTerms(app: $0, callbacks: configuration.callbacks))
+      })
+  }
+
+  /// The terms of an app, or of requests without one.
+  func terms(of appID: String?) -> CallbackTerms { appID.flatMap { own[$0] } ?? usual }
+}

@@ -1,0 +1,58 @@
+// The callbacks this process is busy with, from their request to their last word to the store.
+
+internal import Platform
+internal import Synchronization
+
+/// Counts what is under way, so that an ending server can wait for it, and knows the `Idempotency-Key`s of what has no
+/// record yet: a second request with such a key is told so at once, and not when its turn comes.
+///
+/// The store's word is the one that counts, for all instances; this only speaks earlier.
+final class CallbacksInHand: Sendable {
+  /// A key with whose it is.
+  struct Name: Hashable, Sendable {
+    let party: Originator.Party
+    let key: String
+  }
+
+  /// What a key is to a request.
+  enum Claim: Hashable, Sendable { case free, inProgress, mismatch }
+
+  private struct State {
+    var count = 0
+    var fingerprints: [Name: String] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// How many are under way.
+  var count: Int { state.withLock { $0.count } }
+
+  /// One more.
+  func enter() { state.withLock { $0.count += 1 } }
+
+  /// One less.
+  func leave() { state.withLock { $0.count -= 1 } }
+
+  /// Claims a key until `release`, unless another request has it.
+  func claim(_ name: Name, fingerprint: String) -> Claim {
+    state.withLock { state in
+      switch state.fingerprints[name] {
+      case nil:
+        state.fingerprints[name] = fingerprint
+        return .free
+      case fingerprint: return .inProgress
+      default: return .mismatch
+      }
+    }
+  }
+
+  /// Gives a claimed key back.
+  func release(_ name: Name) { state.withLock { $0.fingerprints[name] = nil } }
+
+  /// Waits until nothing is under way, but not for longer than a time.
+  func finished(within span: Duration, _ time: any TimeSource) async {
+    let end = time.now + span
+    // Cancellation would only mean that ending goes faster.
+    while count > 0, time.now < end, (try? await time.sleep(until: time.now + .milliseconds(5))) != nil {}
+  }
+}

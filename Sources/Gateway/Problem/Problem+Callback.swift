@@ -1,0 +1,113 @@
+// What callers are told of callbacks that are not made. Talkdesk's own words stay in the log.
+
+internal import Store
+internal import Talkdesk
+
+extension Problem {
+  /// The problem an outcome at Talkdesk is to a caller; nil for an accepted callback.
+  init?(_ outcome: CallbackOutcome) {
+    switch outcome {
+    case .accepted: return nil
+    case .rejected(_, let fields):
+      self.init(.invalidRequest, "Talkdesk does not take this callback.")
+      self.fields = fields.map { FieldProblem(name: $0.name, description: "Talkdesk does not take this.") }
+    case .unauthorized, .forbidden:
+      self.init(
+        .upstreamRefused,
+        "Talkdesk does not accept this server's token or scope; its operator must look at it.")
+    case .rateLimited(let wait): self = .paused(wait ?? Self.usualPause)
+    case .unavailable(let wait): self = .apiUnavailable(after: wait ?? Self.usualWait)
+    case .unreachable: self = .apiUnavailable(after: Self.usualWait)
+    case .refused, .failed:
+      self.init(.upstreamFailed, "Talkdesk answered with a failure.")
+    case .unanswered:
+      self.init(
+        .outcomeUnknown,
+        "Talkdesk was asked and did not answer; the call may come. A new request could ring twice.")
+    }
+  }
+
+  /// How long to pause where Talkdesk limits the rate and does not say for how long.
+  static let usualPause = Duration.seconds(5)
+  /// After how long it is worth trying again where Talkdesk does not say.
+  private static let usualWait = Duration.seconds(2)
+
+  private static func apiUnavailable(after wait: Duration) -> Problem {
+    Problem(
+      .upstreamUnavailable, "Talkdesk is not available, and was not asked for the call; try again later.",
+      retryAfter: wait.wholeSecondsRoundedUp)
+  }
+
+  /// Talkdesk has asked for a pause.
+  static func paused(_ rest: Duration) -> Problem {
+    Problem(
+      .upstreamRateLimited, "Talkdesk limits callbacks at the moment; wait as Retry-After says.",
+      retryAfter: rest.wholeSecondsRoundedUp)
+  }
+
+  /// There is no place for a callback.
+  init(_ refusal: Originator.Refusal) {
+    switch refusal {
+    case .paused(let rest): self = .paused(rest)
+    case .overloaded(let wait): self = .busy(after: wait)
+    case .ended:
+      self.init(.overloaded, "This server is ending; try again, with the same key.", retryAfter: 1)
+    }
+  }
+
+  /// Nothing was sent: there was no time left for it.
+  static func busy(after wait: Duration) -> Problem {
+    Problem(
+      .overloaded, "More callbacks are asked for than can be made; nothing was sent. Try again later.",
+      retryAfter: wait.wholeSecondsRoundedUp)
+  }
+
+  /// The time was over before Talkdesk could be asked.
+  static var tooLate: Problem {
+    Problem(.upstreamTimeout, "Talkdesk could not be asked in time; no call was requested.")
+  }
+
+  /// The store failed: what cannot be written down is not done.
+  static var noStore: Problem {
+    Problem(
+      .storeUnavailable, "It cannot be written down at the moment what is done, so nothing was done.",
+      retryAfter: 1)
+  }
+
+  /// Nobody is left who could say what came of it.
+  static var outcomeLost: Problem {
+    Problem(
+      .outcomeUnknown,
+      "The server ended while this callback was under way; the call may come. A new request could ring twice."
+    )
+  }
+
+  /// The store failed, so no record can be shown.
+  static var noRecords: Problem {
+    Problem(.storeUnavailable, "Records cannot be read at the moment.", retryAfter: 1)
+  }
+
+  /// The first request with the key is still running.
+  static var stillRunning: Problem {
+    Problem(
+      .inProgress, "Wait for its answer, or ask again a little later with the same key.", retryAfter: 1)
+  }
+
+  /// The key belongs to another request.
+  static var otherRequest: Problem {
+    Problem(
+      .idempotencyMismatch,
+      "The first request with this Idempotency-Key asked for something else; use a new one.")
+  }
+
+  /// The same caller has asked for this number before.
+  static func duplicate(of id: String) -> Problem {
+    var problem = Problem(
+      .duplicate, "This number was asked for a moment ago; the callback under id stands.")
+    problem.id = id
+    return problem
+  }
+
+  /// There is no such callback, or it is somebody else's: the difference is nobody's business.
+  static var noCallback: Problem { Problem(.notFound, "There is no callback of yours with this id.") }
+}

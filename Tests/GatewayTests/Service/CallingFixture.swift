@@ -1,0 +1,82 @@
+import HTTP
+import JOSE
+import JSON
+
+@testable import Gateway
+
+/// Callbacks asked for over loopback, and what came of them at the emulated Talkdesk.
+struct CallingFixture: Sendable {
+  let service: RunningService
+  static let environment = [
+    "DEFAULT_USERNAME": "app", "DEFAULT_PASSWORD": "canary-pass", "TD_PHONE_NUMBER": accountNumber,
+  ]
+  static let credentials: Fields = [
+    "Authorization": "Basic " + Base64.encode(Array("app:canary-pass".utf8))
+  ]
+
+  init(yaml: String? = nil, environment: [String: String] = [:]) throws {
+    service = try RunningService(
+      environment: Self.environment.merging(environment) { $1 }, yaml: yaml)
+  }
+
+  /// An answer of the gateway.
+  struct Answer: Sendable {
+    let status: Int
+    let fields: Fields
+    let content: [UInt8]
+
+    var json: JSONValue? {
+      do { return try JSONValue(parsing: content) } catch { return nil }
+    }
+    var code: String? { json?["code"]?.string }
+    var id: String? { json?["id"]?.string }
+    /// The names of the members that are wrong.
+    var names: [String] { json?["fields"]?.array?.compactMap { $0["name"]?.string } ?? [] }
+    /// Status and code, or status alone.
+    var summary: String { code.map { "\(status) \($0)" } ?? "\(status)" }
+  }
+
+  /// Asks for a callback.
+  func call(
+    _ number: String = customerNumber, path: String = "/calls/callback", key: String? = nil,
+    body: String? = nil, fields: Fields = credentials, type: String? = "application/json"
+  ) async throws -> Answer {
+    var fields = fields
+    if let type { fields.append("Content-Type", type) }
+    if let key { fields.append("Idempotency-Key", key) }
+    let body = body ?? #"{"contact_phone_number":"\#(number)","context":{"issue":"help"}}"#
+    let answer = try await service.ask(.post, path, fields, content: Array(body.utf8))
+    return Answer(status: answer.status, fields: answer.fields, content: answer.content)
+  }
+
+  /// Looks at something.
+  func look(_ path: String, _ fields: Fields = credentials) async throws -> Answer {
+    let answer = try await service.ask(.get, path, fields)
+    return Answer(status: answer.status, fields: answer.fields, content: answer.content)
+  }
+
+  /// Makes the emulator misbehave.
+  func fault(_ fault: JSONValue) async throws {
+    try await service.tellTalkdesk(.post, "/_sandbox/faults", fault)
+  }
+
+  /// What the emulator saw.
+  struct Journal: Sendable {
+    let rings: [String: Int64]
+    let arrivals: Int64
+    let callbacks: [JSONValue]
+  }
+
+  func journal() async throws -> Journal {
+    let seen = try await service.tellTalkdesk(.get, "/_sandbox/callbacks")
+    var rings: [String: Int64] = [:]
+    for member in seen["rings"]?.object?.members ?? [] { rings[member.name] = member.value.int }
+    return Journal(
+      rings: rings, arrivals: seen["arrivals"]?.int ?? -1, callbacks: seen["callbacks"]?.array ?? [])
+  }
+
+  /// Ends everything and returns the audit lines, in their order.
+  func end() async throws -> [JSONValue] {
+    try await service.end().filter { $0["log"]?.string == "audit" }
+  }
+}

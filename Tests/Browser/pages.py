@@ -8,6 +8,7 @@ Prints `ok WHAT` or `WHAT: what is wrong`, one line each.
 """
 import contextlib
 import http.server
+import json
 import os
 import shutil
 import sys
@@ -155,9 +156,24 @@ def demo(base):
         use(driver, "Probe only", "token-status", "204")
         waits_for(driver, "one token request was seen", lambda d: "accepted" in text(d, "exchanges"))
 
-        faults = driver.find_element(By.ID, "token-faults")
-        use(driver, faults.find_element(By.XPATH, ".//button[normalize-space()='503']"), "fault-status", "waiting")
-        waits_for(driver, "the fault waits", lambda d: "503" in text(d, "waiting"))
+        check("it is open for callbacks", "" if "Open" in text(driver, "open-now") else text(driver, "open-now"))
+        use(driver, "Validate only", "call-status", "200: valid")
+        check("nothing rang", "" if text(driver, "rings") == "none yet" else text(driver, "rings"))
+        use(driver, "Call me", "call-status", "201: accepted")
+        waits_for(driver, "the phone rang once", lambda d: "+14155550100 rang once" in text(d, "rings"))
+        check("the record is shown", "" if "accepted" in text(driver, "call-record") else text(driver, "call-record"))
+        check("the answer is masked", "" if "+*********00" in text(driver, "call-answer") else text(driver, "call-answer"))
+        use(driver, "Repeat, same key", "call-status", "201: accepted")
+        use(driver, "Call me", "call-status", "409 duplicate")
+        waits_for(driver, "it still rang once", lambda d: "+14155550100 rang once" in text(d, "rings"))
+
+        faults = driver.find_element(By.ID, "callback-faults")
+        use(driver, faults.find_element(By.XPATH, ".//button[normalize-space()='Rings, no answer']"), "fault-status", "waiting")
+        phone = driver.find_element(By.ID, "phone")
+        phone.clear()
+        phone.send_keys("+14155550111")
+        use(driver, "Call me", "call-status", "504 outcome_unknown")
+        waits_for(driver, "it rang, and the answer was honest", lambda d: "+14155550111 rang once" in text(d, "rings"))
         use(driver, "Forget all faults", "fault-status", "forgotten")
         screenshot(driver, "demo-used")
         # The browser reports answers of 4xx and 5xx, which were asked for.
@@ -191,6 +207,10 @@ def origins(base, port):
     """What pages of a listed origin may do, and what those of another may not."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Blank)
     threading.Thread(target=server.serve_forever, daemon=True).start()
+    callback = {
+        "method": "POST", "body": json.dumps({"contact_phone_number": "+14155550122", "talkdesk_phone_number": "+18005550199"}),
+        "headers": {"Content-Type": "application/json", "Idempotency-Key": "from-another-origin"},
+    }
     with browser(DESKTOP) as driver:
         driver.get(f"http://127.0.0.1:{port}/")
 
@@ -199,12 +219,16 @@ def origins(base, port):
 
         answer = ask("/access", {"headers": {"X-Request-Id": "from-a-page"}})
         check("a listed origin gets a token, behind a preflight", "" if answer == [200, "from-a-page", "eyJ"] else answer)
+        answer = ask("/calls/callback", callback, "Location")
+        check("and a callback", "" if answer[0] == 201 and answer[1].startswith("/callbacks/") else answer)
         answer = ask("/token/none", {"method": "POST"})
         check("and can read a refusal", "" if answer[0] == 404 else answer)
+        answer = ask("/availability", {})
+        check("and whether it is open", "" if answer[0] == 200 else answer)
         answer = ask("/readyz", {})
         check("but nothing of operators", "" if answer == ["TypeError"] else answer)
         driver.get(f"http://localhost:{port}/")
-        for url, options in [("/access", {}), ("/access", {"headers": {"X-Request-Id": "a"}})]:
+        for url, options in [("/access", {}), ("/access", {"headers": {"X-Request-Id": "a"}}), ("/calls/callback", callback)]:
             answer = ask(url, options)
             check(f"another origin gets nothing of {url}", "" if answer == ["TypeError"] else answer)
     server.shutdown()

@@ -19,8 +19,8 @@ enum LandingPage {
     <body>
     <main>
     <h1>Callgate</h1>
-    <p>This server gives a company's mobile apps short-lived Talkdesk access tokens, by the company's own rules.
-    There is nothing to see here: apps ask for <code>/access</code>, and operators check
+    <p>This server gives a company's mobile apps short-lived Talkdesk access tokens and callbacks, by the company's own rules.
+    There is nothing to see here: apps ask for <code>/access</code> and <code>/calls/callback</code>, and operators check
     <code>/access?probe</code> and <code>/readyz</code>. All of it is described in <a href="/docs">the documentation</a>.</p>
     </main>
     </body>

@@ -32,10 +32,10 @@ struct APIDocument: Sendable {
     ]
   }
 
-  static let summary = "Talkdesk access tokens by a company's own rules."
+  static let summary = "Talkdesk access tokens and callbacks by a company's own rules."
   static let introduction = """
     Callgate stands between a company's mobile apps and Talkdesk. It holds the Talkdesk credential, decides by rules who may get \
-    what and when, and vends short-lived Talkdesk ID access tokens.
+    what and when, vends short-lived Talkdesk ID access tokens, and asks for callbacks on behalf of clients that hold no token.
 
     Credentials: HTTP Basic, an API key (`Authorization: Bearer KEY` or `X-API-Key: KEY`), or a JWT of a configured issuer \
     (`Authorization: Bearer JWT`). A request is authenticated first; then the kill switch, the app and the rules decide, before \
@@ -45,7 +45,7 @@ struct APIDocument: Sendable {
     number or Talkdesk's own words. Every answer has `X-Request-Id`; a request may bring its own, and a W3C `traceparent`.
 
     Paths that know GET know HEAD, which is answered in the same way without content, and every path knows OPTIONS. Pages of the \
-    origins in `cors.origins` may use what is below Tokens from a browser.
+    origins in `cors.origins` may use what is below Tokens and Callbacks from a browser.
     """
 
   // MARK: Paths
@@ -161,8 +161,7 @@ struct APIDocument: Sendable {
 
   private static let examples: JSONObject = {
     var object = JSONObject()
-    let used = Set(Endpoint.allCases.flatMap(\.operation.allRefusals))
-    for code in Problem.Code.allCases where used.contains(code) {
+    for code in Problem.Code.allCases {
       object[code.rawValue] = ["summary": .string(code.title), "value": code.example]
     }
     return object
@@ -196,6 +195,7 @@ extension APIOperation.Tag {
   var description: String {
     switch self {
     case .tokens: "Talkdesk ID access tokens for apps."
+    case .callbacks: "Calls that Talkdesk makes to customers, for apps without a token."
     case .health: "For platforms that decide whether to send requests here."
     case .operators: "Figures, state, kill switch and explanations, for those who run this server."
     case .about: "This description."

@@ -8,6 +8,7 @@ struct APIOperation: Sendable {
   /// The sections of the document.
   enum Tag: String, CaseIterable, Sendable {
     case tokens = "Tokens"
+    case callbacks = "Callbacks"
     case health = "Health"
     case operators = "Operators"
     case about = "About"
@@ -171,6 +172,9 @@ struct APIField: Sendable {
     isRequired: false)
   static let rateLimit = APIField(
     name: "RateLimit", description: "What is left of them, as `\"NAME\";r=0;t=12`.", isRequired: false)
+  static let location = APIField(
+    name: "Location", description: "The path of the new record.",
+    schema: ["type": "string", "pattern": "^/callbacks/"])
   /// `allowances` belong together.
   static let allowances = [rateLimitPolicy, rateLimit]
 }

@@ -6,7 +6,7 @@ internal import JSON
 enum APISchemas {
   /// All of them, by name, in the order of the document.
   static let all: [(name: String, schema: JSONValue)] =
-    [problem] + values + tokens + health + operators
+    [problem] + values + tokens + callbacks + health + operators
 
   /// RFC 9457, with this server's members. The codes are those there are.
   private static let problem: (name: String, schema: JSONValue) = {
@@ -65,6 +65,22 @@ enum APISchemas {
         literally: #"""
           { "type": "string", "pattern": "^\\+[1-9][0-9]{5,14}$",
             "description": "E.164: a plus sign and 6 to 15 digits, the first not a zero, nothing else." }
+          """#)
+    ),
+    (
+      "MaskedNumber",
+      JSONValue(
+        literally: #"""
+          { "type": "string", "pattern": "^\\+\\*{4,13}[0-9]{2}$",
+            "description": "A phone number of the same length, of which the last two digits are left." }
+          """#)
+    ),
+    (
+      "IdempotencyKey",
+      JSONValue(
+        literally: #"""
+          { "type": "string", "pattern": "^(?:[!#-+\\--:<-\\[\\]-~]{1,255}|\"(?:[ !#-\\[\\]-~]|\\\\[\"\\\\]){1,255}\")$",
+            "description": "1 to 255 characters of printable ASCII; bare without spaces, commas, semicolons, quotes and backslashes, or as a structured field's string." }
           """#)
     ),
   ]

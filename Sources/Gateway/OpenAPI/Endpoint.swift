@@ -7,6 +7,9 @@ internal import HTTP
 enum Endpoint: CaseIterable, Sendable {
   case access
   case token
+  case callbacks
+  case callback
+  case availability
   case liveness
   case readiness
   case metrics
@@ -24,6 +27,9 @@ enum Endpoint: CaseIterable, Sendable {
     switch route {
     case .access: self = .access
     case .token: self = .token
+    case .callbacks: self = .callbacks
+    case .callback: self = .callback
+    case .availability: self = .availability
     case .liveness: self = .liveness
     case .readiness: self = .readiness
     case .root: self = .landing
@@ -44,6 +50,9 @@ enum Endpoint: CaseIterable, Sendable {
     switch self {
     case .access: ["/access"]
     case .token: ["/token/{app}"]
+    case .callbacks: ["/calls/callback", "/callbacks"]
+    case .callback: ["/callbacks/{id}"]
+    case .availability: ["/availability"]
     case .liveness: ["/livez", "/healthz"]
     case .readiness: ["/readyz"]
     case .metrics: ["/metrics"]
@@ -63,6 +72,9 @@ enum Endpoint: CaseIterable, Sendable {
     switch self {
     case .access: Self.accessOperation
     case .token: Self.tokenOperation
+    case .callbacks: Self.callbacksOperation
+    case .callback: Self.callbackOperation
+    case .availability: Self.availabilityOperation
     case .liveness: Self.livenessOperation
     case .readiness: Self.readinessOperation
     case .metrics: Self.metricsOperation

@@ -80,8 +80,8 @@ extension Gateway {
   /// What the answer to a request for an app carries for the browser that asks; nil for everybody else.
   func crossOriginFields(_ route: Route, _ request: borrowing Request) -> PreparedFields? {
     guard route.isForApps else { return nil }
-    // An answer no cache may keep need not say what it would depend on.
-    guard request.value(of: .origin) != nil else { return nil }
+    // Without an origin only an answer that may be kept has to say what it depends on.
+    guard request.value(of: .origin) != nil || route.isKept else { return nil }
     // A preflight has its own.
     guard request.method != .options || request.value(of: .accessControlRequestMethod) == nil else {
       return nil

@@ -73,6 +73,9 @@ enum Route {
     }
   }
 
+  /// Whether browsers may keep an answer for an app.
+  var isKept: Bool { if case .availability = self { true } else { false } }
+
   /// The methods a route knows, for `Allow` (RFC 9110 §10.2.1).
   var allowed: String {
     switch self {

@@ -16,7 +16,7 @@ extension DemoClient {
     <header>
     <h1>Callgate <span>sandbox</span></h1>
     <p>This page plays the mobile app. Callgate answers it, and a Talkdesk that runs on this machine answers
-    Callgate. Nothing leaves your computer, and no phone rings.</p>
+    Callgate. Nothing leaves your computer, and no phone rings. <a id="docs" href="/docs" hidden>The whole interface</a></p>
     </header>
     <main id="main">
     <noscript><p class="notice">This page needs JavaScript. Without it:
@@ -43,7 +43,8 @@ extension DemoClient {
 
     <section aria-labelledby="call-title">
     <h2 id="call-title">Call me</h2>
-    <p>What an app sends that never holds a token: <code>POST /calls/callback</code>.</p>
+    <p>What an app sends that never holds a token: <code>POST /calls/callback</code>.
+    <span id="open-now"></span></p>
     <form id="call">
     <label for="phone">Your number, with country code</label>
     <input id="phone" name="phone" type="tel" autocomplete="off" required

@@ -136,6 +136,16 @@ extension DemoClient {
       $("call-record").textContent = `GET ${path}: ${record.status}${reason}`;
     }
 
+    // Whether the rules are open for callbacks now, where there is a gateway that says so.
+    async function showOpen() {
+      const answer = await fetch("/availability", { cache: "no-store" });
+      $("docs").hidden = !answer.ok;
+      if (!answer.ok) return say("open-now", "");
+      const { open, next_change: next } = await answer.json();
+      const until = next ? ` until ${new Date(next).toLocaleString()}` : "";
+      say("open-now", (open ? "Open" : "Closed") + until + ".", open);
+    }
+
     const faults = [
       ["Refused", { endpoint: "token", status: 401 }],
       ["503", { endpoint: "token", status: 503, retry_after: 3 }],
@@ -222,6 +232,7 @@ extension DemoClient {
           item.textContent = JSON.stringify(fault);
           return item;
         }));
+        await showOpen();
       } catch { /* The server is gone; the next refresh tries again. */ }
     }
 

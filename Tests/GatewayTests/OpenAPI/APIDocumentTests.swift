@@ -58,14 +58,7 @@ import Testing
     #expect(Set(ids).count == ids.count)
   }
 
-  /// What only callbacks are refused with.
-  private static let later: [Problem.Code] = [
-    .numberNotAllowed, .duplicate, .inProgress, .unsupportedMediaType, .idempotencyMismatch,
-    .upstreamRateLimited,
-    .outcomeUnknown,
-  ]
-
-  @Test(arguments: Problem.Code.allCases.filter { !later.contains($0) })
+  @Test(arguments: Problem.Code.allCases)
   func `each code has its example, and some endpoint that refuses with it`(_ code: Problem.Code) throws {
     let example = try #require(document["components"]?["examples"]?[code.rawValue]?["value"])
     #expect(example["code"]?.string == code.rawValue)
@@ -103,6 +96,18 @@ import Testing
         #expect(references.contains("#/components/\(group)/\(name)"), "\(group) \(name)")
       }
     }
+  }
+
+  @Test func `limits are those that are enforced`() throws {
+    let schemas = try #require(document["components"]?["schemas"])
+    #expect(schemas["ContextText"]?["maxLength"]?.int == Int64(CallbackLimits.valueLength))
+    #expect(CallbackLimits.labelLength == CallbackLimits.valueLength)
+    #expect(schemas["ContextName"]?["maxLength"]?.int == Int64(CallbackLimits.nameLength))
+    let forms = try #require(schemas["CallbackRequest"]?["properties"]?["context"]?["oneOf"]?.array)
+    #expect(forms[0]["properties"]?["fields"]?["maxItems"]?.int == Int64(CallbackLimits.fields))
+    #expect(forms[1]["maxProperties"]?.int == Int64(CallbackLimits.fields))
+    let types = schemas["ContextField"]?["properties"]?["data_type"]?["enum"]?.array?.compactMap(\.string)
+    #expect(Set(types ?? []) == Set(ContextField.DataType.allCases.map(\.rawValue)))
   }
 
   @Test func `the words of a key are those there are`() throws {

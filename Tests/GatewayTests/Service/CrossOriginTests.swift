@@ -39,7 +39,7 @@ import Testing
       // The first has to ask Talkdesk, the next come from the cache; then the quota is used up.
       let answers: [(Method, String, Bool, Int)] = [
         (.get, "/access", true, 200), (.get, "/access", true, 200), (.get, "/access?probe", true, 204),
-        (.get, "/access", false, 401), (.post, "/access", true, 405),
+        (.get, "/access", false, 401), (.get, "/availability", true, 200), (.post, "/access", true, 405),
         (.post, "/token/none", true, 404),
       ]
       for (method, path, authorized, status) in answers {
@@ -127,6 +127,9 @@ import Testing
     }
     let answer = try await service.ask(.get, "/access", fields(nil))
     #expect(names(answer) == [] && answer.fields["Vary"] == nil)
+    // What a browser keeps must not be given to a page of another origin.
+    let kept = try await service.ask(.get, "/availability", fields(nil))
+    #expect(names(kept) == [] && kept.fields.values(of: "Vary").contains("Origin"))
     _ = try await service.end()
   }
 

@@ -1,0 +1,119 @@
+// What callbacks are asked for with, and told of.
+
+internal import JSON
+
+extension APISchemas {
+  /// What is asked and answered below `/callbacks`. The limits are those of `CallbackLimits`; a test compares.
+  static let callbacks: [(name: String, schema: JSONValue)] = [
+    (
+      "ContextText",
+      JSONValue(
+        literally: #"""
+          { "type": "string", "maxLength": 255, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
+            "description": "At most 255 characters, no control characters." }
+          """#)
+    ),
+    (
+      "ContextName",
+      JSONValue(
+        literally: #"""
+          { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
+            "description": "Unique within the context." }
+          """#)
+    ),
+    (
+      "ContextField",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["name", "value"],
+            "description": "One thing the agent is told.",
+            "properties": {
+              "name": { "$ref": "#/components/schemas/ContextName" },
+              "display_name": { "$ref": "#/components/schemas/ContextText", "description": "The label; the name by default." },
+              "tooltip_text": { "$ref": "#/components/schemas/ContextText", "description": "What pointing at it shows; the name by default." },
+              "data_type": { "type": "string", "enum": ["phone", "text", "url"], "default": "text", "description": "What the value is." },
+              "value": { "$ref": "#/components/schemas/ContextText" } },
+            "allOf": [
+              { "if": { "required": ["data_type"], "properties": { "data_type": { "const": "phone" } } },
+                "then": { "properties": { "value": { "$ref": "#/components/schemas/PhoneNumber" } } } },
+              { "if": { "required": ["data_type"], "properties": { "data_type": { "const": "url" } } },
+                "then": { "properties": { "value": { "type": "string", "pattern": "^https?://" } } } } ] }
+          """#)
+    ),
+    (
+      "CallbackRequest",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["contact_phone_number"],
+            "properties": {
+              "contact_phone_number": { "$ref": "#/components/schemas/PhoneNumber", "description": "Who is called." },
+              "talkdesk_phone_number": { "$ref": "#/components/schemas/PhoneNumber",
+                "description": "The account's number that is used: one of those the operator allows; by default the first of them." },
+              "context": { "description": "What the agent is told.",
+                "oneOf": [
+                  { "title": "Talkdesk's form", "type": "object", "additionalProperties": false, "required": ["fields"],
+                    "properties": {
+                      "fields": { "type": "array", "maxItems": 20, "items": { "$ref": "#/components/schemas/ContextField" } } } },
+                  { "title": "Short form", "type": "object", "maxProperties": 20,
+                    "properties": { "fields": false },
+                    "propertyNames": { "$ref": "#/components/schemas/ContextName" },
+                    "additionalProperties": { "$ref": "#/components/schemas/ContextText" } } ] } } }
+          """#)
+    ),
+    (
+      "CallbackReceipt",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false,
+            "required": ["id", "status", "created_at", "contact_phone_number"],
+            "properties": {
+              "id": { "type": "string", "format": "uuid", "description": "Names the callback." },
+              "status": { "const": "accepted" },
+              "created_at": { "type": "string", "format": "date-time", "description": "When it was asked for." },
+              "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" } } }
+          """#)
+    ),
+    (
+      "Validation",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["valid"],
+            "properties": { "valid": { "const": true } } }
+          """#)
+    ),
+    (
+      "Callback",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false,
+            "required": ["id", "status", "created_at", "contact_phone_number"],
+            "properties": {
+              "id": { "type": "string", "format": "uuid", "description": "Names the callback." },
+              "status": { "type": "string", "enum": ["pending", "accepted", "failed", "unknown"],
+                "description": "pending: being sent. accepted: Talkdesk took it. failed: certainly not taken. unknown: nobody can say." },
+              "created_at": { "type": "string", "format": "date-time", "description": "When it was asked for." },
+              "settled_at": { "type": "string", "format": "date-time", "description": "When it left pending." },
+              "reason": { "type": "string", "description": "Why it is not accepted: the code of a problem." },
+              "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" } } }
+          """#)
+    ),
+    (
+      "Availability",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["open", "next_change", "windows", "remaining"],
+            "properties": {
+              "open": { "type": "boolean", "description": "Whether callbacks are taken now." },
+              "next_change": { "anyOf": [ { "type": "string", "format": "date-time" }, { "type": "null" } ],
+                "description": "When that changes; null where nothing is known to change." },
+              "windows": { "type": "array", "description": "When it is open, from now on.",
+                "items": { "type": "object", "additionalProperties": false, "required": ["start", "end"],
+                  "properties": {
+                    "start": { "type": "string", "format": "date-time" },
+                    "end": { "type": "string", "format": "date-time", "description": "Not open any more at this time." } } } },
+              "remaining": { "type": "object", "description": "What is left of the caller's allowances, by rule.",
+                "additionalProperties": { "type": "integer", "minimum": 0 } } } }
+          """#)
+    ),
+  ]
+}

@@ -19,17 +19,26 @@ public struct Upkeep: Sendable {
     self.clock = clock
   }
 
-  /// Works until its task is cancelled: callbacks and the kill switch each second, leases every two, forgetting every
-  /// minute. That may take long after a busy day, so it is done beside the rest, by which others know that we live.
+  /// Works until its task is cancelled: the kill switch each second, and beside it callbacks each second and leases every
+  /// two, and beside those forgetting every minute. A stop must not wait for what may take long after a busy day, nor must
+  /// what tells others that we live.
   public func run() async {
-    await withDiscardingTaskGroup { group in
-      var turn = 0
-      while !Task.isCancelled {
+    async let stops: Void = everySecond { _ in await refresh() }
+    async let rest: Void = withDiscardingTaskGroup { group in
+      await everySecond { turn in
         if turn % 60 == 30 { group.addTask { await purge() } }
-        await once(turn: turn)
-        turn += 1
-        do { try await clock.sleep(until: clock.now + .seconds(1)) } catch { return }
+        await tidy(turn: turn)
       }
+    }
+    _ = await (stops, rest)
+  }
+
+  private func everySecond(_ body: (Int) async -> Void) async {
+    var turn = 0
+    while !Task.isCancelled {
+      await body(turn)
+      turn += 1
+      do { try await clock.sleep(until: clock.now + .seconds(1)) } catch { return }
     }
   }
 
@@ -38,12 +47,14 @@ public struct Upkeep: Sendable {
     return Instant(seconds: time.seconds, nanoseconds: time.nanoseconds)
   }
 
-  /// One turn.
-  private func once(turn: Int) async {
-    // What is not recovered now is recovered a second later.
-    do throws(StoreError) { try await store.recoverCallbacks(at: now) } catch {}
+  private func refresh() async {
     // The board keeps the failure and what it showed.
     do throws(StoreError) { try await board.refresh() } catch {}
+  }
+
+  private func tidy(turn: Int) async {
+    // What is not recovered now is recovered a second later.
+    do throws(StoreError) { try await store.recoverCallbacks(at: now) } catch {}
     if turn % 2 == 1 { await ledger.sweep(at: now) }
   }
 

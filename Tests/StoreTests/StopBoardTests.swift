@@ -32,8 +32,8 @@ final class ManualClock: TimeSource {
     try Task.checkCancellation()
   }
 
-  /// Whether someone sleeps.
-  var isAwaited: Bool { state.withLock { !$0.sleepers.isEmpty } }
+  /// How many sleep.
+  var sleepers: Int { state.withLock { $0.sleepers.count } }
 
   func advance(by span: Duration) {
     let due = state.withLock { state in
@@ -55,20 +55,48 @@ final class ManualClock: TimeSource {
     let elsewhere = StopBoard(store: store, clock: clock)
     let upkeep = Upkeep(store: store, ledger: AllowanceLedger(store: store), board: elsewhere, clock: clock)
     let task = Task { await upkeep.run() }
-    while !clock.isAwaited { await Task.yield() }
+    while clock.sleepers < 2 { await Task.yield() }
     try await here.stop(Stop(.caller("ios-app"), .access, since: 5))
     #expect(
       here.stop(for: .access, callerID: "ios-app", appID: nil) == Stop(.caller("ios-app"), .access, since: 5))
     #expect(elsewhere.stop(for: .access, callerID: "ios-app", appID: nil) == nil)
     clock.advance(by: .seconds(1))
-    while !clock.isAwaited { await Task.yield() }
+    while clock.sleepers < 2 { await Task.yield() }
     #expect(elsewhere.stop(for: .access, callerID: "ios-app", appID: nil) != nil)
     #expect(elsewhere.stop(for: .callback, callerID: "ios-app", appID: nil) == nil)
     try await here.resume(.caller("ios-app"), .access)
     #expect(here.stop(for: .access, callerID: "ios-app", appID: nil) == nil)
     clock.advance(by: .seconds(1))
-    while !clock.isAwaited { await Task.yield() }
+    while clock.sleepers < 2 { await Task.yield() }
     #expect(elsewhere.stop(for: .access, callerID: "ios-app", appID: nil) == nil)
+    task.cancel()
+    clock.advance(by: .seconds(1))
+    await task.value
+  }
+
+  @Test func `a stop does not wait until what is over is forgotten`() async throws {
+    let memory = MemoryStore()
+    let clock = ManualClock()
+    let store = ScriptedStore(memory, sharing: .instances)
+    store.setPurging(true)
+    let board = StopBoard(store: store, clock: clock)
+    let upkeep = Upkeep(store: store, ledger: AllowanceLedger(store: store), board: board, clock: clock)
+    let task = Task { await upkeep.run() }
+    var seconds = 0
+    while !store.isPurging {
+      while clock.sleepers < 2, !store.isPurging { await Task.yield() }
+      clock.advance(by: .seconds(1))
+      seconds += 1
+      try #require(seconds < 100)
+    }
+    memory.stop(Stop(.all, .all, since: 5))
+    while clock.sleepers < 2 { await Task.yield() }
+    clock.advance(by: .seconds(1))
+    while clock.sleepers < 2 { await Task.yield() }
+    #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
+    #expect(store.isPurging)
+    store.setPurging(false)
+    while clock.sleepers < 2 { await Task.yield() }
     task.cancel()
     clock.advance(by: .seconds(1))
     await task.value

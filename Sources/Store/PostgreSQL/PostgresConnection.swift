@@ -48,18 +48,25 @@ final class PostgresConnection {
     let made = withCStrings(names) { names in
       withCStrings(values) { values in PQconnectStartParams(names, values, 1) }
     }
-    guard let made else { throw PostgresFailure(operation: "connect", message: "no memory") }
+    guard let made else { throw PostgresFailure(operation: PostgresFailure.connecting, message: "no memory") }
     handle = made
     callgate_pq_silence(handle)
+    _ = PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
     let deadline = clock.now + span
     // PQconnectPoll says what to wait for; before its first call it is to write.
     var state = PGRES_POLLING_WRITING
     while state != PGRES_POLLING_OK {
-      guard PQstatus(handle) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else { throw lost("connect") }
-      try wait(for: state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until: deadline, "connect")
+      guard PQstatus(handle) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else {
+        throw .connection(verbose: String(cString: PQerrorMessage(handle)))
+      }
+      try wait(
+        for: state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until: deadline, PostgresFailure.connecting)
       state = PQconnectPoll(handle)
     }
-    guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else { throw lost("connect") }
+    _ = PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
+    guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
+      throw lost(PostgresFailure.connecting)
+    }
     // Limits on the server's side too: what this side has given up must not hold locks there.
     _ = try run(
       [

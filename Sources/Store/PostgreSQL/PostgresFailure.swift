@@ -9,9 +9,12 @@ struct PostgresFailure: Error {
   /// The words of the one who failed.
   var message: String
 
+  /// The operation of a failure to get a connection at all.
+  static let connecting = "connect"
+
   /// The connection is of no more use.
   var isConnectionLost: Bool {
-    guard let state else { return true }
+    guard let state, operation != PostgresFailure.connecting else { return true }
     // 08: connection exceptions. 57P01–57P03: shutting down or starting up. 25006: this server has become a
     // read-only one, and another may be the one to talk to. 26000, 42P05: a proxy has changed the server below
     // the prepared statements.
@@ -21,6 +24,26 @@ struct PostgresFailure: Error {
 
   /// The same transaction may succeed if it is tried again: 40001 serialisation failure, 40P01 deadlock.
   var isTransient: Bool { state == "40001" || state == "40P01" }
+
+  /// A failure to get a connection.
+  ///
+  /// libpq tells the SQLSTATE of those in its text alone, in its verbose form: `FATAL:  28P01: password authentication
+  /// failed …`, then a line on where in the server that is. Of several servers' refusals one counts only if all agree.
+  static func connection(verbose text: String) -> PostgresFailure {
+    var states: Set<String> = []
+    var lines: [Substring] = []
+    for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("LOCATION:") {
+      guard let match = line.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) else {
+        lines.append(line)
+        continue
+      }
+      states.insert(String(match.1))
+      lines.append(line[..<match.range.lowerBound] + ": " + line[match.range.upperBound...])
+    }
+    return PostgresFailure(
+      operation: connecting, state: states.count == 1 ? states.first : nil,
+      message: lines.joined(separator: "; "))
+  }
 
   var storeError: StoreError {
     let kind: StoreError.Kind =

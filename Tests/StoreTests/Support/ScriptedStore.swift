@@ -10,6 +10,9 @@ final class ScriptedStore: Store {
     var isDown = false
     var updates = 0
     var reads = 0
+    /// Whether purging takes as long as this says so.
+    var holdsPurge = false
+    var isPurging = false
   }
 
   let memory: MemoryStore
@@ -23,6 +26,9 @@ final class ScriptedStore: Store {
 
   var updates: Int { script.withLock { $0.updates } }
   func setDown(_ isDown: Bool) { script.withLock { $0.isDown = isDown } }
+
+  var isPurging: Bool { script.withLock { $0.isPurging } }
+  func setPurging(_ isHeld: Bool) { script.withLock { $0.holdsPurge = isHeld } }
 
   private func check(_ count: (inout Script) -> Void = { _ in }) throws(StoreError) {
     let isDown = script.withLock { script in
@@ -63,7 +69,12 @@ final class ScriptedStore: Store {
     memory.resume(target, action)
   }
 
-  func purge(at now: Instant) throws(StoreError) -> Int { memory.purge(at: now) }
+  func purge(at now: Instant) async throws(StoreError) -> Int {
+    script.withLock { $0.isPurging = true }
+    defer { script.withLock { $0.isPurging = false } }
+    while script.withLock({ $0.holdsPurge }) { await Task.yield() }
+    return memory.purge(at: now)
+  }
 
   func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
     try check()

@@ -10,6 +10,8 @@ struct Call: Sendable {
   var authorizations: [String] = []
   /// The `Host` field: a proxy that keeps its client's is a known mistake.
   var host: String?
+  /// Whether `Host` is a name that only this machine has. A request without the field is no browser's.
+  var meansThisMachine = true
   /// The `User-Agent` field.
   var userAgent: String?
   /// The `traceparent` field (W3C Trace Context).

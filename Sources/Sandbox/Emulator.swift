@@ -98,9 +98,14 @@ public final class Emulator: RequestHandler {
   }
 
   /// Answers a request that `ownsPath` says yes to.
-  public func handleOwnPath(_ request: borrowing Request, _ exchange: inout Exchange) {
+  ///
+  /// - Parameter address: where it came in, if that is beyond loopback.
+  public func handleOwnPath(
+    _ request: borrowing Request, listeningOn address: IPAddress? = nil, _ exchange: inout Exchange
+  ) {
     let path = request.string(request.path)
-    let call = Call(request)
+    var call = Call(request)
+    call.meansThisMachine = call.host.map { LocalName.isMeant(by: $0, listeningOn: address) } ?? true
     let reply: Reply
     do throws(ControlRefusal) {
       if path == "/" {

@@ -69,7 +69,11 @@ struct ServeCommand: ParsableCommand {
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
         inherited: inherited, reload: reloading(with: emulated),
         front: { gateway in
-          talkdesk.map { SandboxFront(emulator: $0.server.emulator, gateway: gateway) } ?? gateway
+          talkdesk.map {
+            SandboxFront(
+              emulator: $0.server.emulator, gateway: gateway,
+              listeningOn: IPAddress(configuration.listen.host))
+          } ?? gateway
         },
         write: StandardOutput.write)
       try Blocker.run { () async -> Result<Void, Service.StartError> in

@@ -10,9 +10,15 @@ private final class Console {
   var state = EmulatorState(keyIDs: ["old", "new"])
   let clock = SandboxClock(ManualClock())
 
-  func ask(_ method: HTTP.Method, _ name: String, _ content: String = "", site: String? = nil) -> Reply {
+  func ask(
+    _ method: HTTP.Method, _ name: String, _ content: String = "", site: String? = nil,
+    meansThisMachine: Bool = true
+  )
+    -> Reply
+  {
     var call = Call(method: method, content: Array(content.utf8))
     call.fetchSite = site
+    call.meansThisMachine = meansThisMachine
     do throws(ControlRefusal) {
       return try ControlEndpoint.answer(call, path: "/_sandbox/" + name, state: &state, clock: clock)
     } catch {
@@ -57,6 +63,18 @@ private final class Console {
     let console = Console()
     for _ in 0..<1000 { #expect(console.ask(.post, "faults", #"{"endpoint":"token"}"#).status == .created) }
     #expect(console.ask(.post, "faults", #"{"endpoint":"token"}"#).status == .unprocessableContent)
+  }
+
+  @Test(arguments: ["faults", "exchanges", "callbacks"])
+  func `a site whose name was made to point here neither looks nor changes`(name: String) {
+    let console = Console()
+    for method in [HTTP.Method.get, .delete] {
+      let reply = console.ask(method, name, meansThisMachine: false)
+      #expect(reply.status == .forbidden)
+    }
+    #expect(
+      console.ask(.post, name, #"{"endpoint":"token"}"#, meansThisMachine: false).status == .forbidden)
+    #expect(console.state.faults.waiting.isEmpty)
   }
 
   @Test(arguments: ["cross-site", "same-site"])

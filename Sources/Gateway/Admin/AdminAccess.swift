@@ -12,15 +12,33 @@ enum AdminAccess: Sendable {
   /// Whoever reaches the listener, but no web page in a browser on this machine.
   case loopback
 
+  /// Who guesses, and how patiently they are heard.
+  struct Guesses {
+    let throttle: LoginThrottle
+    let address: IPAddress
+    let now: MonotonicTime
+
+    /// There is one token and no name beside it; what is counted is who tries.
+    private static let identity = Array("operator".utf8)
+
+    /// After how long the next guess is heard; nil for now.
+    var wait: Duration? { throttle.wait(address: address, identity: Self.identity, now: now) }
+
+    /// Counts a wrong one.
+    func failed() { throttle.failed(address: address, identity: Self.identity, now: now) }
+  }
+
   /// Nil where a request may pass, otherwise the refusal.
-  func refusal(_ request: borrowing Request, tokenDigest: [UInt8]?) -> Problem? {
+  func refusal(_ request: borrowing Request, tokenDigest: [UInt8]?, _ guesses: Guesses) -> Problem? {
     switch self {
-    case .token: Self.judgeToken(request, tokenDigest)
+    case .token: Self.judgeToken(request, tokenDigest, guesses)
     case .loopback: Self.judgeBrowser(request)
     }
   }
 
-  private static func judgeToken(_ request: borrowing Request, _ digest: [UInt8]?) -> Problem? {
+  private static func judgeToken(
+    _ request: borrowing Request, _ digest: [UInt8]?, _ guesses: Guesses
+  ) -> Problem? {
     // Without a token there is nothing to be found out here, not even that there could be.
     guard let digest else { return .noEndpoint }
     let scheme = Array("bearer ".utf8)
@@ -30,8 +48,15 @@ enum AdminAccess: Sendable {
     else {
       return challenge(Problem(.unauthenticated, "Send the operators' token as a Bearer credential."), nil)
     }
+    // From an address that has guessed wrong too often not even the right token is heard: it would tell that it is.
+    if let wait = guesses.wait {
+      return Problem(
+        .rateLimited, "Too many wrong tokens came from this address; wait before the next.",
+        retryAfter: wait.wholeSecondsRoundedUp)
+    }
     let token = request.head[range.dropFirst(scheme.count)]
     guard constantTimeEqual(SHA256.digest(Array(token)), digest) else {
+      guesses.failed()
       return challenge(Problem(.invalidToken, "This is not the operators' token."), "invalid_token")
     }
     return nil
@@ -44,18 +69,32 @@ enum AdminAccess: Sendable {
     return problem
   }
 
+  private static let secFetchSite = FieldName("Sec-Fetch-Site")
+
   /// A page of any site can make a browser on this machine send requests to loopback. It cannot hide that it does:
-  /// browsers write `Origin`, and a name that was made to point here (DNS rebinding) stands in `Host`.
+  /// browsers write `Origin` and `Sec-Fetch-Site`, and a name that was made to point here (DNS rebinding) stands in
+  /// `Host`. What a form or a page without leave can send has one of three media types; of these only the one that
+  /// curl sends unasked is taken, and not from a browser.
   private static func judgeBrowser(_ request: borrowing Request) -> Problem? {
-    guard request.value(of: .origin) == nil else {
+    guard request.value(of: .origin) == nil,
+      [nil, "none", "same-origin"].contains(request.text(of: secFetchSite))
+    else {
       return Problem(.denied, "Web pages do not use this interface.")
     }
-    guard let host = request.text(of: .host) else { return nil }
-    let name = host.last == "]" ? host[...] : host.prefix(upTo: host.lastIndex(of: ":") ?? host.endIndex)
-    let bare = name.hasPrefix("[") && name.hasSuffix("]") ? name.dropFirst().dropLast() : name
-    guard bare == "localhost" || IPAddress(String(bare)) != nil else {
+    if let host = request.text(of: .host), !LocalName.isMeant(by: host) {
       return Problem(.denied, "Ask for this interface by its address, or as localhost.")
     }
-    return nil
+    guard request.method == .post else { return nil }
+    let type = request.text(of: .contentType).map { text in
+      text.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
+    }
+    let isBrowser = request.text(of: .userAgent)?.hasPrefix("Mozilla/") == true
+    switch type {
+    case "application/json": return nil
+    case nil, "application/x-www-form-urlencoded":
+      if !isBrowser { return nil }
+    default: break
+    }
+    return Problem(.unsupportedMediaType, "Send JSON, as application/json.")
   }
 }

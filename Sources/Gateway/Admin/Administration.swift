@@ -17,6 +17,8 @@ final class Administration: Sendable {
   private let log: Log
   private let clock: any TimeSource
   private let started: UnixTime
+  /// Of its own: who fails to log in as a caller must not keep operators from the kill switch.
+  private let throttle = LoginThrottle()
 
   init(
     generations: Generations, parts: LastingParts, reloader: Reloader, health: Health,
@@ -38,18 +40,24 @@ final class Administration: Sendable {
     _ route: AdminRoute, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let generation = generations.current
-    if let problem = access.refusal(request, tokenDigest: generation.adminTokenDigest) {
+    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
+    let guesses = AdminAccess.Guesses(throttle: throttle, address: address, now: exchange.now)
+    if let problem = access.refusal(request, tokenDigest: generation.adminTokenDigest, guesses) {
+      if problem.code == .invalidToken {
+        log.write(.warning, "a wrong operators' token was refused", ["address": "\(address)"])
+      }
       return exchange.respond(problem.response(requestID: exchange.requestID))
     }
     do throws(Problem) {
-      try serve(route, generation, request, &exchange)
+      try serve(route, generation, address, request, &exchange)
     } catch {
       exchange.respond(error.response(requestID: exchange.requestID))
     }
   }
 
   private func serve(
-    _ route: AdminRoute, _ generation: Generation, _ request: borrowing Request, _ exchange: inout Exchange
+    _ route: AdminRoute, _ generation: Generation, _ address: IPAddress, _ request: borrowing Request,
+    _ exchange: inout Exchange
   ) throws(Problem) {
     if case .unknown = route { throw .noEndpoint }
     if request.method == .options {
@@ -67,7 +75,7 @@ final class Administration: Sendable {
     case .stop:
       let wanted = try StopRequest(request.content)
       try check(wanted.target, generation)
-      change(&exchange, context, "stopped by an operator", wanted) {
+      change(&exchange, context, "stopped by an operator", wanted, address) {
         [parts, clock] () async throws(StoreError) in
         try await parts.stops.stop(Stop(wanted.target, wanted.action, since: clock.unixTime.seconds))
       }
@@ -77,7 +85,8 @@ final class Administration: Sendable {
       if !parts.stops.stops.list.contains(where: { $0.target == wanted.target }) {
         try check(wanted.target, generation)
       }
-      change(&exchange, context, "resumed by an operator", wanted) { [parts] () async throws(StoreError) in
+      change(&exchange, context, "resumed by an operator", wanted, address) {
+        [parts] () async throws(StoreError) in
         try await parts.stops.resume(wanted.target, wanted.action)
       }
     case .reload:
@@ -106,9 +115,9 @@ final class Administration: Sendable {
   /// Changes what is stopped, and answers with all that is stopped then.
   private func change(
     _ exchange: inout Exchange, _ context: RequestContext, _ message: String, _ wanted: StopRequest,
+    _ address: IPAddress,
     _ body: @escaping @Sendable () async throws(StoreError) -> Void
   ) {
-    let address = exchange.peer.address
     let responder = exchange.deferred()
     context.task { [self] in
       do throws(StoreError) {

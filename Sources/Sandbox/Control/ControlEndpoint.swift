@@ -11,6 +11,11 @@ enum ControlEndpoint {
   static func answer(
     _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock
   ) throws(ControlRefusal) -> Reply {
+    // What was seen and what is to go wrong is no business of a site whose name was made to point here.
+    guard call.meansThisMachine else {
+      throw ControlRefusal(
+        status: .forbidden, code: "denied", detail: "Ask for the sandbox by its address, or as localhost.")
+    }
     switch path.dropFirst(prefix.count) {
     case "faults":
       switch try method(of: call, among: [.get, .post, .delete]) {

@@ -37,7 +37,8 @@ struct HealthcheckCommand: ParsableCommand {
   private func portToAsk() throws -> UInt16 {
     if let port { return port }
     guard let text = ProcessInfo.processInfo.environment["PORT"], !text.isEmpty else { return 8080 }
-    guard let port = UInt16(text) else {
+    // `UInt16` alone would take a sign and zeros in front, which serve refuses.
+    guard let port = UInt16(text), "\(port)" == text else {
       Output.message("callgate: PORT: \(text.debugDescription) is no port; set it to 1–65535, or use --port")
       throw ExitStatus.configuration.exit
     }

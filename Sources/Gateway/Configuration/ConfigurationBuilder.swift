@@ -133,6 +133,7 @@ struct ConfigurationBuilder {
         case .missing:
           path.hasPrefix("/") ? "check the path" : "check the path; it is relative to the working directory"
         case .directory: "name a file in it"
+        case .irregular: "write it into a file"
         case .tooLarge: "name another file"
         case .system: "make the file readable for the user the server runs as"
         }

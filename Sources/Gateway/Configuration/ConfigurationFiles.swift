@@ -34,6 +34,8 @@ public struct ConfigurationFiles: Sendable {
     case missing
     /// It is a directory.
     case directory
+    /// It is a pipe, a device or a socket.
+    case irregular
     /// It holds more bytes than its purpose allows.
     case tooLarge(limit: Int)
     /// The system said no; its own words.
@@ -43,6 +45,7 @@ public struct ConfigurationFiles: Sendable {
       switch self {
       case .missing: "there is no such file"
       case .directory: "it is a directory"
+      case .irregular: "it is not a regular file"
       case .tooLarge(let limit): "it is larger than \(limit) bytes"
       case .system(let words): words
       }
@@ -59,12 +62,14 @@ public struct ConfigurationFiles: Sendable {
 
   /// The file system.
   public static let system = ConfigurationFiles { path, limit throws(Failure) in
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    // A pipe that nobody writes to would otherwise be waited for; it is refused, since it cannot be read again.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { throw failure(errno) }
     defer { close(descriptor) }
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { throw failure(errno) }
     guard status.st_mode & S_IFMT != S_IFDIR else { throw .directory }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .irregular }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 16 * 1024)
     while true {

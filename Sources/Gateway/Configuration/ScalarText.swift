@@ -5,10 +5,11 @@ internal import JOSE
 
 /// Whole numbers in decimal digits.
 enum Digits {
-  /// Reads digits only (no sign, which `Int(_:)` would take), within a range.
+  /// Reads digits only (no sign, which `Int(_:)` would take, and no zeros in front, which elsewhere mean octal), within a
+  /// range.
   static func read(_ text: some StringProtocol, in range: ClosedRange<Int>) -> Int? {
     guard (1...12).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-      let number = Int(text), range.contains(number)
+      text.utf8.count == 1 || text.utf8.first != 0x30, let number = Int(text), range.contains(number)
     else { return nil }
     return number
   }

@@ -238,8 +238,10 @@ public final class Service: Sendable {
       log.line(.warning, "log lines were lost because nobody read them", ["lost": String(lost)])
     }
     if let cappedConnections {
+      // Whoever has not asked for a number does not miss it.
+      let isStated = configuration.origins.contains { $0.name == Settings.connections.setting.name }
       log.write(
-        .warning, "limits.connections is capped by the limit on open descriptors",
+        isStated ? .warning : .info, "limits.connections is capped by the limit on open descriptors",
         ["configured": String(configuration.limits.connections), "connections": String(cappedConnections)])
     }
     if configuration.allowAnonymous {

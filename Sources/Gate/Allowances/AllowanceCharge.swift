@@ -7,31 +7,35 @@ public enum FailurePolicy: String, CaseIterable, Sendable {
 
 /// One request to be taken from one allowance.
 public struct AllowanceCharge: Sendable {
+  let rule: AllowanceRule
+  let party: AllowanceParty
+
   /// Whose allowance.
-  public let key: AllowanceKey
+  public var key: AllowanceKey { AllowanceKey(rule: rule.name, party: party) }
   /// How it is counted.
-  public let plan: AllowancePlan
+  public var plan: AllowancePlan { rule.plan }
   /// Whether an exhausted allowance refuses the request; an audit rule only counts.
-  public let isEnforced: Bool
+  public var isEnforced: Bool { rule.isEnforced }
   /// What happens when the store fails.
-  public let onStoreFailure: FailurePolicy
-  /// The rule's place in the policy.
-  let ruleIndex: Int
+  public var onStoreFailure: FailurePolicy { rule.onStoreFailure }
 }
 
 /// A request that was taken from an allowance, to give it back should it not be used.
 public struct AllowanceReceipt: Sendable {
-  /// Whose allowance.
-  public let key: AllowanceKey
-  /// How it is counted.
-  public let plan: AllowancePlan
+  let rule: AllowanceRule
+  let party: AllowanceParty
   /// What was kept when it had just been taken.
   public let taken: AllowanceState
-  /// Whether the rule is enforced; an audit rule's count is nothing for a caller to see.
-  public let isEnforced: Bool
   /// What to tell the caller of what is left, where that is not what follows from `taken`: others may hold or have
   /// taken some of it. Set by a store.
   public var told: AllowanceState?
+
+  /// Whose allowance.
+  public var key: AllowanceKey { AllowanceKey(rule: rule.name, party: party) }
+  /// How it is counted.
+  public var plan: AllowancePlan { rule.plan }
+  /// Whether the rule is enforced; an audit rule's count is nothing for a caller to see.
+  public var isEnforced: Bool { rule.isEnforced }
 
   /// What is to be kept after giving it back; nil for nothing.
   public func givenBack(to state: AllowanceState?, at now: Instant) -> AllowanceState? {
@@ -60,13 +64,13 @@ extension [AllowanceCharge] {
     precondition(states.count == count, "a state for each charge")
     var receipts: [AllowanceReceipt] = []
     receipts.reserveCapacity(count)
-    for (index, charge) in enumerated() {
-      switch charge.plan.take(from: states[index], at: now) {
+    for index in indices {
+      let rule = self[index].rule
+      switch rule.plan.take(from: states[index], at: now) {
       case .taken(let state):
-        receipts.append(
-          AllowanceReceipt(key: charge.key, plan: charge.plan, taken: state, isEnforced: charge.isEnforced))
+        receipts.append(AllowanceReceipt(rule: rule, party: self[index].party, taken: state))
       case .refused:
-        if charge.isEnforced { return .refused(index: index, state: states[index]) }
+        if rule.isEnforced { return .refused(index: index, state: states[index]) }
       }
     }
     return .taken(receipts)

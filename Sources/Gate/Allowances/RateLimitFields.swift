@@ -16,48 +16,80 @@ public struct AllowanceStatus: Hashable, Sendable {
 
 extension [AllowanceStatus] {
   /// The value of `RateLimit-Policy`: `"per-caller";q=30;w=60, "daily";q=5;w=86400`.
-  public var rateLimitPolicy: String { field { (("q", $0.limit), ("w", $0.window)) } }
-
-  /// The value of `RateLimit`: `"per-caller";r=29;t=2, "daily";r=0;t=3600`.
-  public var rateLimit: String { field { (("r", $0.remaining), ("t", $0.reset)) } }
-
-  private typealias Parameter = (name: Unicode.Scalar, value: Int64)
-
-  /// A list of names, each with two parameters.
-  private func field(_ parameters: (AllowanceCount) -> (Parameter, Parameter)) -> String {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(48 * count)
-    for status in self {
-      if !bytes.isEmpty { bytes += [UInt8(ascii: ","), UInt8(ascii: " ")] }
-      Self.append(name: status.rule, to: &bytes)
-      let (first, second) = parameters(status.count)
-      Self.append(first, to: &bytes)
-      Self.append(second, to: &bytes)
-    }
-    return String(decoding: bytes, as: UTF8.self)
+  public var rateLimitPolicy: String {
+    field(UInt8(ascii: "q"), UInt8(ascii: "w")) { ($0.limit, $0.window) }
   }
 
-  /// A name as a string of RFC 9651 §3.3.3; what such a string cannot hold is left out.
-  private static func append(name: String, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "\""))
-    for byte in name.utf8 where (0x20...0x7E).contains(byte) {
-      if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
-      bytes.append(byte)
+  /// The value of `RateLimit`: `"per-caller";r=29;t=2, "daily";r=0;t=3600`.
+  public var rateLimit: String {
+    field(UInt8(ascii: "r"), UInt8(ascii: "t")) { ($0.remaining, $0.reset) }
+  }
+
+  /// A list of names as strings of RFC 9651 §3.3.3, each with two parameters that are integers. What such a string cannot
+  /// hold is left out.
+  @inline(__always) private func field(
+    _ first: UInt8, _ second: UInt8, _ values: (AllowanceCount) -> (Int64, Int64)
+  ) -> String {
+    // Of each name at most every byte is escaped; beside it stand two numbers and ten other bytes.
+    let capacity = reduce(0) { $0 + 2 * $1.rule.utf8.count + 2 * StatusWriter.mostDigits + 10 }
+    return unsafe String(unsafeUninitializedCapacity: capacity) { buffer in
+      var text = unsafe StatusWriter(buffer)
+      for status in self {
+        if text.end > 0 { text.put(UInt8(ascii: ","), UInt8(ascii: " ")) }
+        text.put(name: status.rule)
+        let (firstValue, secondValue) = values(status.count)
+        text.put(first, firstValue)
+        text.put(second, secondValue)
+      }
+      return text.end
     }
-    bytes.append(UInt8(ascii: "\""))
+  }
+}
+
+/// Writes into a buffer that is known to be long enough.
+@safe private struct StatusWriter {
+  /// The digits of the greatest `Int64`.
+  static let mostDigits = 19
+
+  private let buffer: UnsafeMutableBufferPointer<UInt8>
+  private(set) var end = 0
+
+  @unsafe init(_ buffer: UnsafeMutableBufferPointer<UInt8>) { unsafe self.buffer = buffer }
+
+  @inline(__always) private mutating func put(_ byte: UInt8) {
+    unsafe buffer[end] = byte
+    end += 1
+  }
+
+  @inline(__always) mutating func put(_ first: UInt8, _ second: UInt8) {
+    put(first)
+    put(second)
+  }
+
+  @inline(__always) mutating func put(name: String) {
+    put(UInt8(ascii: "\""))
+    for byte in name.utf8 where (0x20...0x7E).contains(byte) {
+      if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { put(UInt8(ascii: "\\")) }
+      put(byte)
+    }
+    put(UInt8(ascii: "\""))
   }
 
   /// A parameter with an integer that is not negative.
-  private static func append(_ parameter: Parameter, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: ";"))
-    bytes.append(UInt8(ascii: parameter.name))
-    bytes.append(UInt8(ascii: "="))
-    var rest = Swift.max(0, parameter.value)
-    let start = bytes.count
-    repeat {
-      bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+  @inline(__always) mutating func put(_ name: UInt8, _ value: Int64) {
+    put(UInt8(ascii: ";"), name)
+    put(UInt8(ascii: "="))
+    var rest = UInt64(clamping: value)
+    var digits = 1
+    var bound: UInt64 = 10
+    while digits < Self.mostDigits, rest >= bound {
+      digits += 1
+      bound *= 10
+    }
+    end += digits
+    for place in 1...digits {
+      unsafe buffer[end - place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
       rest /= 10
-    } while rest > 0
-    bytes[start...].reverse()
+    }
   }
 }

@@ -12,6 +12,12 @@ public struct RequestField: Hashable, Sendable {
     self.name = name.lowercased()
     self.value = value
   }
+
+  /// Names a value by a name that is in lower case already, as `Policy.fieldNames` has them.
+  public init(lowercaseName name: String, value: String) {
+    self.name = name
+    self.value = value
+  }
 }
 
 /// A requirement on a field of the request. A missing field, and one that stands there twice, is denied.

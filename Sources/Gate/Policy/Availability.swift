@@ -54,7 +54,7 @@ extension Policy {
   private func schedules(_ concern: Concern) -> [Schedule] {
     var schedules: [Schedule] = []
     for entry in entries where entry.isEnforced && Self.concerns(entry, concern) {
-      if case .hours(let schedule) = entry.kind { schedules.append(schedule) }
+      if case .hours(let schedule) = entry.question { schedules.append(schedule.value) }
     }
     return schedules
   }

@@ -127,6 +127,11 @@ public struct Decision: Sendable {
   /// Every rule of the policy in order, and the built-in one where it was asked, with what became of it.
   public var verdicts: RuleVerdicts { RuleVerdicts(policy, marks) }
 
+  /// What is to be taken from allowances; nothing for a refusal.
+  public var charges: [AllowanceCharge] {
+    if case .allow(let clearance) = outcome { clearance.charges } else { [] }
+  }
+
   /// The refusal, if it is one.
   public var denial: Denial? {
     if case .deny(let denial) = outcome { denial } else { nil }
@@ -148,14 +153,14 @@ public struct Decision: Sendable {
       return (self, clearance.grant(receipts, at: now))
     case .refused(let index, let state):
       let charge = clearance.charges[index]
-      deny(at: charge.ruleIndex, Denial.exhausted(charge.key.rule, charge.plan, state, at: now))
+      deny(at: charge.rule.index, Denial.exhausted(charge.rule.name, charge.plan, state, at: now))
       return (self, nil)
     case .unavailable:
       guard let strict = clearance.charges.first(where: { $0.isEnforced && $0.onStoreFailure == .deny })
       else {
         return (self, clearance.grant([], at: now))
       }
-      deny(at: strict.ruleIndex, .storeUnavailable(strict.key.rule))
+      deny(at: strict.rule.index, .storeUnavailable(strict.rule.name))
       return (self, nil)
     }
   }

@@ -17,7 +17,8 @@ public struct Evaluation: Sendable {
   private let facts: Facts
   private let concern: Policy.Concern
   private var index = 0
-  private var marks: [Verdict] = []
+  /// Of every rule; those that are not asked stay `skipped`.
+  private var marks: [Verdict]
   private var charges: [AllowanceCharge] = []
   private var audited: [Denial] = []
   private var denial: Denial?
@@ -28,34 +29,31 @@ public struct Evaluation: Sendable {
     self.policy = policy
     self.facts = facts
     concern = policy.concern(of: facts)
-    marks.reserveCapacity(policy.entries.count + 1)
+    marks = [Verdict](repeating: .skipped, count: policy.entries.count)
   }
 
   /// Asks rules until one denies, one has to ask a remote policy, or none is left.
   public mutating func next(_ states: some AllowanceStates) -> Step {
     precondition(!isWaiting, "the remote policy's answer is outstanding")
     let entries = policy.entries
-    while index < entries.count {
-      let entry = entries[index]
-      if denial != nil || !Policy.concerns(entry, concern) {
-        marks.append(.skipped)
-      } else {
-        switch entry.kind {
-        case .hours(let schedule): note(hours(schedule, entry.name))
-        case .rate(let rate, let key, let onFailure):
-          note(allowance(.rate(rate), key, onFailure, entry, states))
-        case .quota(let quota, let key, let onFailure):
-          note(allowance(.quota(quota), key, onFailure, entry, states))
-        case .numbers(let rule):
-          note(rule.allows(facts.phone) ? nil : Denial(code: .numberNotAllowed, rule: entry.name))
-        case .addresses(let rule):
-          note(rule.allows(facts.address) ? nil : Denial(code: .denied, rule: entry.name))
-        case .claims(let rule):
-          note(rule.allows(facts.claims) ? nil : Denial(code: .denied, rule: entry.name))
-        case .field(let rule): note(rule.allows(facts.fields) ? nil : Denial(code: .denied, rule: entry.name))
+    while index < entries.count, denial == nil {
+      if policy.entryActions[index] & concern.action != 0, Policy.concerns(entries[index], concern) {
+        let entry = entries[index]
+        switch entry.question {
+        case .hours(let schedule):
+          if schedule.value.isOpen(at: facts.instant.seconds) == true {
+            marks[index] = .allow
+          } else {
+            object(closed(schedule.value, entry.name))
+          }
+        case .allowance(let rule): ask(rule, states)
+        case .numbers(let rule): judge(rule.value.allows(facts.phone), .numberNotAllowed)
+        case .addresses(let rule): judge(rule.value.allows(facts.address), .denied)
+        case .claims(let rule): judge(rule.value.allows(facts.claims), .denied)
+        case .field(let rule): judge(rule.value.allows(facts.fields), .denied)
         case .remote(let rule):
           isWaiting = true
-          return .asks(RemoteQuery(rule: entry.name, remote: rule, facts: facts))
+          return .asks(RemoteQuery(rule: entry.name, remote: rule.value, facts: facts))
         }
       }
       index += 1
@@ -68,26 +66,31 @@ public struct Evaluation: Sendable {
     precondition(isWaiting, "nothing was asked")
     isWaiting = false
     let entry = policy.entries[index]
-    guard case .remote(let rule) = entry.kind else { preconditionFailure("only remote rules wait") }
+    guard case .remote(let rule) = entry.question else { preconditionFailure("only remote rules wait") }
     switch answer {
-    case .allow: note(nil)
-    case .deny(let reason): note(Denial(code: .denied, rule: entry.name, reason: reason))
-    case .failed: note(rule.onFailure == .allow ? nil : Denial(code: .denied, rule: entry.name))
+    case .allow: marks[index] = .allow
+    case .deny(let reason): object(Denial(code: .denied, rule: entry.name, reason: reason))
+    case .failed: judge(rule.value.onFailure == .allow, .denied)
     }
     index += 1
   }
 
-  /// Writes down what the rule at `index` said.
-  private mutating func note(_ objection: Denial?) {
-    guard let objection else {
-      marks.append(.allow)
-      return
+  /// Writes down whether the rule at `index` has no objection.
+  @inline(__always) private mutating func judge(_ isAllowed: Bool, _ code: DenialCode) {
+    if isAllowed {
+      marks[index] = .allow
+    } else {
+      object(Denial(code: code, rule: policy.entries[index].name))
     }
+  }
+
+  /// Writes down the objection of the rule at `index`.
+  private mutating func object(_ objection: Denial) {
     if policy.entries[index].isEnforced {
-      marks.append(.deny)
+      marks[index] = .deny
       denial = objection
     } else {
-      marks.append(.wouldDeny)
+      marks[index] = .wouldDeny
       audited.append(objection)
     }
   }
@@ -111,8 +114,7 @@ public struct Evaluation: Sendable {
 
   // MARK: Hours
 
-  private func hours(_ schedule: Schedule, _ name: String) -> Denial? {
-    guard schedule.isOpen(at: facts.instant.seconds) != true else { return nil }
+  private func closed(_ schedule: Schedule, _ name: String) -> Denial {
     // The first instant at which this and every other schedule that concerns the request are open.
     let opening = policy.nextOpen(from: facts.instant.seconds, concern, including: schedule)
     return Denial(
@@ -122,24 +124,25 @@ public struct Evaluation: Sendable {
 
   // MARK: Allowances
 
-  private mutating func allowance(
-    _ plan: AllowancePlan, _ scope: AllowanceScope, _ onFailure: FailurePolicy, _ entry: Policy.Entry,
-    _ states: some AllowanceStates
-  ) -> Denial? {
-    let key = AllowanceKey(rule: entry.name, party: scope.party(of: facts))
+  private mutating func ask(_ rule: AllowanceRule, _ states: some AllowanceStates) {
+    let party = rule.scope.party(of: facts)
     let state: AllowanceState?
-    switch states.lookup(key) {
+    switch states.lookup(AllowanceKey(rule: rule.name, party: party)) {
     case .unused: state = nil
     case .state(let kept): state = kept
-    case .unavailable: return onFailure == .allow ? nil : .storeUnavailable(entry.name)
+    case .unavailable:
+      if rule.onStoreFailure == .allow {
+        marks[index] = .allow
+      } else {
+        object(.storeUnavailable(rule.name))
+      }
+      return
     }
-    guard case .taken = plan.take(from: state, at: facts.instant) else {
-      return .exhausted(entry.name, plan, state, at: facts.instant)
+    guard case .taken = rule.plan.take(from: state, at: facts.instant) else {
+      return object(.exhausted(rule.name, rule.plan, state, at: facts.instant))
     }
+    marks[index] = .allow
     if charges.isEmpty { charges.reserveCapacity(policy.mostCharges) }
-    charges.append(
-      AllowanceCharge(
-        key: key, plan: plan, isEnforced: entry.isEnforced, onStoreFailure: onFailure, ruleIndex: index))
-    return nil
+    charges.append(AllowanceCharge(rule: rule, party: party))
   }
 }

@@ -48,11 +48,10 @@ public struct Grant: Sendable {
   /// What is left of the caller's allowances, for the fields of the answer.
   public var statuses: [AllowanceStatus] {
     var statuses: [AllowanceStatus] = []
-    for receipt in receipts where receipt.isEnforced {
-      statuses.append(
-        AllowanceStatus(
-          rule: receipt.key.rule, count: receipt.plan.count(of: receipt.told ?? receipt.taken, at: grantedAt))
-      )
+    statuses.reserveCapacity(receipts.count)
+    for receipt in receipts where receipt.rule.isEnforced {
+      let count = receipt.rule.plan.count(of: receipt.told ?? receipt.taken, at: grantedAt)
+      statuses.append(AllowanceStatus(rule: receipt.rule.name, count: count))
     }
     return statuses
   }

@@ -11,7 +11,7 @@ public final class Policy: Sendable {
 
   /// A rule as it is asked. An object, so that looking at one counts one reference and copies nothing.
   final class Entry: Sendable {
-    let kind: Rule.Kind
+    let question: Question
     let name: String
     /// The actions it concerns, a bit each; none when it is off.
     let actions: UInt8
@@ -19,8 +19,8 @@ public final class Policy: Sendable {
     let callers: NameSet?
     let isEnforced: Bool
 
-    init(_ rule: Rule, apps: NameSet?, callers: NameSet?) {
-      kind = rule.kind
+    init(_ rule: Rule, index: Int, apps: NameSet?, callers: NameSet?) {
+      question = Question(rule, index: index)
       name = rule.name
       actions = rule.mode == .off ? 0 : rule.actions.reduce(0) { $0 | $1.bit } & rule.kind.actions
       self.apps = apps
@@ -29,7 +29,40 @@ public final class Policy: Sendable {
     }
   }
 
+  /// What a rule asks, each behind one reference.
+  enum Question: Sendable {
+    case hours(Held<Schedule>)
+    case allowance(AllowanceRule)
+    case numbers(Held<NumbersRule>)
+    case addresses(Held<AddressesRule>)
+    case claims(Held<ClaimsRule>)
+    case field(Held<FieldRule>)
+    case remote(Held<RemoteRule>)
+
+    init(_ rule: Rule, index: Int) {
+      switch rule.kind {
+      case .hours(let schedule): self = .hours(Held(schedule))
+      case .rate, .quota:
+        guard let allowance = AllowanceRule(rule, index: index) else { preconditionFailure("these count") }
+        self = .allowance(allowance)
+      case .numbers(let rule): self = .numbers(Held(rule))
+      case .addresses(let rule): self = .addresses(Held(rule))
+      case .claims(let rule): self = .claims(Held(rule))
+      case .field(let rule): self = .field(Held(rule))
+      case .remote(let rule): self = .remote(Held(rule))
+      }
+    }
+  }
+
+  /// A value that is looked at where it is.
+  final class Held<Value: Sendable>: Sendable {
+    let value: Value
+    init(_ value: Value) { self.value = value }
+  }
+
   let entries: [Entry]
+  /// The entries' actions, side by side: most rules that do not concern a request are passed over by these alone.
+  let entryActions: [UInt8]
   /// The names of apps and callers that any rule tells apart.
   private let appNames: [String: Int]
   private let callerNames: [String: Int]
@@ -48,11 +81,12 @@ public final class Policy: Sendable {
     }
     var apps: [String: Int] = [:]
     var callers: [String: Int] = [:]
-    entries = rules.map { rule in
+    entries = rules.enumerated().map { index, rule in
       Entry(
-        rule, apps: rule.apps.map { NameSet($0, numbering: &apps) },
+        rule, index: index, apps: rule.apps.map { NameSet($0, numbering: &apps) },
         callers: rule.callers.map { NameSet($0, numbering: &callers) })
     }
+    entryActions = entries.map(\.actions)
     self.rules = rules
     appNames = apps
     callerNames = callers
@@ -83,6 +117,7 @@ public final class Policy: Sendable {
     fieldNames = []
     asksRemotes = false
     entries = []
+    entryActions = []
     appNames = [:]
     callerNames = [:]
     mostCharges = 0
@@ -126,7 +161,9 @@ public final class Policy: Sendable {
     guard concern.action == Action.callback.bit else { return false }
     guard hasOptOut else { return true }
     for entry in entries where entry.isEnforced {
-      if case .numbers(let rule) = entry.kind, !rule.refusesDefaultRanges, Self.concerns(entry, concern) {
+      if case .numbers(let rule) = entry.question, !rule.value.refusesDefaultRanges,
+        Self.concerns(entry, concern)
+      {
         return false
       }
     }
@@ -167,11 +204,8 @@ public final class Policy: Sendable {
     let concern = concern(of: facts)
     var keys: [AllowanceKey] = []
     for entry in entries where Self.concerns(entry, concern) {
-      switch entry.kind {
-      case .rate(_, let scope, _), .quota(_, let scope, _):
-        keys.append(AllowanceKey(rule: entry.name, party: scope.party(of: facts)))
-      default: break
-      }
+      guard case .allowance(let rule) = entry.question else { continue }
+      keys.append(AllowanceKey(rule: rule.name, party: rule.scope.party(of: facts)))
     }
     return keys
   }
@@ -182,14 +216,15 @@ public final class Policy: Sendable {
     let concern = concern(of: facts)
     var statuses: [AllowanceStatus] = []
     for entry in entries where entry.isEnforced && Self.concerns(entry, concern) {
-      guard let (plan, scope) = entry.kind.allowance, scope != .phone || facts.phone != nil else { continue }
+      guard case .allowance(let rule) = entry.question, rule.scope != .phone || facts.phone != nil
+      else { continue }
       let state: AllowanceState?
-      switch states.lookup(AllowanceKey(rule: entry.name, party: scope.party(of: facts))) {
+      switch states.lookup(AllowanceKey(rule: rule.name, party: rule.scope.party(of: facts))) {
       case .unused: state = nil
       case .state(let kept): state = kept
       case .unavailable: continue
       }
-      statuses.append(AllowanceStatus(rule: entry.name, count: plan.count(of: state, at: facts.instant)))
+      statuses.append(AllowanceStatus(rule: rule.name, count: rule.plan.count(of: state, at: facts.instant)))
     }
     return statuses
   }

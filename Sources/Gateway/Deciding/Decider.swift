@@ -36,8 +36,9 @@ struct Decider: Sendable {
     guard case .decided(let decision) = evaluation.next(view), !view.isIncomplete else { return nil }
     guard takes else { return Ruling(untaken: decision, facts, view) }
     var outcome = ChargeOutcome.taken([])
-    if case .allow(let clearance) = decision.outcome, !clearance.charges.isEmpty {
-      guard let taken = view.take(clearance.charges) else { return nil }
+    let charges = decision.charges
+    if !charges.isEmpty {
+      guard let taken = view.take(charges) else { return nil }
       outcome = taken
     }
     return Ruling(decision, outcome, facts)
@@ -49,8 +50,9 @@ struct Decider: Sendable {
     let decision = await decide(facts, kept)
     guard takes else { return Ruling(untaken: decision, facts, kept) }
     var outcome = ChargeOutcome.taken([])
-    if case .allow(let clearance) = decision.outcome, !clearance.charges.isEmpty {
-      outcome = await ledger.take(clearance.charges, at: facts.instant)
+    let charges = decision.charges
+    if !charges.isEmpty {
+      outcome = await ledger.take(charges, at: facts.instant)
     }
     return Ruling(decision, outcome, facts)
   }

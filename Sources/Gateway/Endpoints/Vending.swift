@@ -202,7 +202,7 @@ extension Generation {
       phone: nil, claims: caller.claims, instant: Instant(now))
     for field in ruleFields {
       for value in request.values(of: field.field) {
-        facts.fields.append(RequestField(name: field.name, value: request.string(value)))
+        facts.fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))
       }
     }
     return facts

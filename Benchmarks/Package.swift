@@ -16,16 +16,22 @@ let package = Package(
   name: "benchmarks",
   targets: [
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .target(
+      name: "CSQLite", linkerSettings: [.linkedLibrary(":libsqlite3.so.0", .when(platforms: [.linux]))]),
     .target(name: "CLinux"),
     .target(name: "HTTP", swiftSettings: strict),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: strict),
     .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
     .target(name: "JSON", swiftSettings: strict),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
+    .target(name: "Gate", dependencies: ["Platform"], swiftSettings: strict),
+    .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
     .target(
       name: "Talkdesk", dependencies: ["HTTP", "Platform", "JSON", "JOSE"], swiftSettings: strict),
     .executableTarget(
-      name: "microbench", dependencies: ["HTTP", "Metrics", "Platform", "JSON", "JOSE", "Talkdesk"],
+      name: "microbench",
+      dependencies: ["HTTP", "Metrics", "Platform", "JSON", "JOSE", "Gate", "Store", "Talkdesk"],
       path: "Sources/Microbench", swiftSettings: strict),
   ]
 )

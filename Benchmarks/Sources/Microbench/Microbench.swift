@@ -26,6 +26,9 @@ struct Microbench {
     "all": [
       HTTPFigures.measure, JSONFigures.measure, MetricsFigures.measure, SigningFigures.signature,
     ],
+    "caller": [CallerFigures.verification],
+    "keys": [KeyFigures.memory, KeyFigures.sqlite],
     "metrics": [MetricsFigures.measure],
+    "rules": [RuleFigures.measure, CallerFigures.repetition],
   ]
 }

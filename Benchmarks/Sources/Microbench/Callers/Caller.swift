@@ -1,0 +1,1 @@
+../../../../Sources/Gateway/Authentication/Caller.swift

@@ -1,0 +1,1 @@
+../../../../Sources/Gateway/Service/ContentNegotiation.swift

@@ -1,0 +1,1 @@
+../../../../Sources/Gateway/Authentication/JWT/KeySource.swift

@@ -1,0 +1,110 @@
+import Gate
+import Platform
+import Store
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// What a million users cost who are counted one by one, and that they are forgotten.
+enum KeyFigures {
+  private static let count = 1_000_000
+  /// Memory does not grow with what is in a file, so fewer show as much.
+  private static let inFile = 100_000
+  private static let rules = Array(
+    #"[{"name":"per-user","kind":"rate","key":"subject","limit":30,"per":"1m"}]"#.utf8)
+  private static let start = Instant(seconds: 1_795_176_000)
+  /// When every allowance is whole again.
+  private static let end = Instant(seconds: 1_795_176_000 + 3_600)
+
+  /// In memory, as requests take.
+  static func memory(seconds: Double) throws -> [Figure] {
+    ProcessSetup.returnLargeBlocks()
+    let policy = try RuleFigures.policy(rules)
+    let store = MemoryStore()
+    let ledger = AllowanceLedger(store: store)
+    let before = resident()
+    for number in 0..<count {
+      let view = ledger.view(at: start)
+      guard case .taken? = view.take(charges(policy, number, view)) else {
+        preconditionFailure("the benchmark's own request was refused")
+      }
+    }
+    let after = resident()
+    let forgotten = store.purge(at: end)
+    precondition(forgotten == count, "\(forgotten) of \(count) were forgotten")
+    return [
+      .mebibytes("resident memory of 1,000,000 rate keys, store in memory", after - before),
+      .mebibytes("the same when they have expired", resident() - before),
+    ]
+  }
+
+  /// In SQLite, through the leases; the file is on a disk of its own account.
+  static func sqlite(seconds: Double) throws -> [Figure] {
+    let path = "\(temporaryFolder)/callgate-keys-\(getpid()).sqlite3"
+    defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+    let policy = try RuleFigures.policy(rules)
+    let store = SQLiteStore(path: path)
+    let ledger = AllowanceLedger(store: store)
+    let before = resident()
+    let (after, forgotten, left) = try wait { () async throws -> (Int, Int, Int) in
+      try await store.migrate()
+      for batch in stride(from: 0, to: inFile, by: 250) {
+        let together = (batch..<batch + 250).flatMap { charges(policy, $0, FetchedStates()) }
+        guard case .taken = await ledger.take(together, at: start) else {
+          preconditionFailure("the benchmark's own request was refused")
+        }
+      }
+      let after = resident()
+      let forgotten = try await store.purge(at: end)
+      let left = try await store.states(of: [key(0), key(inFile - 1)]).count { $0 != nil }
+      await store.close()
+      return (after, forgotten, left)
+    }
+    precondition(forgotten == inFile && left == 0, "\(forgotten) of \(inFile) were forgotten")
+    return [.mebibytes("resident memory of 100,000 rate keys, store in SQLite", after - before)]
+  }
+
+  private static func key(_ number: Int) -> AllowanceKey {
+    AllowanceKey(rule: "per-user", party: .subject("user-\(number)@shop.example"))
+  }
+
+  private static func charges(_ policy: Policy, _ number: Int, _ states: some AllowanceStates)
+    -> [AllowanceCharge]
+  {
+    let facts = Facts(
+      action: .access, callerID: "app-users", subject: "user-\(number)@shop.example", address: nil,
+      phone: nil, instant: start)
+    guard case .allow(let clearance) = policy.decide(facts, states: states).outcome else {
+      preconditionFailure("the benchmark's own request was refused")
+    }
+    return clearance.charges
+  }
+
+  /// Waits on the main thread, which has nothing else to do.
+  private static func wait<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws
+    -> Value
+  {
+    let over = Waiter<Value>()
+    Task.detached {
+      do { over.end(.success(try await body())) } catch { over.end(.failure(error)) }
+    }
+    return try over.result()
+  }
+
+  private static var temporaryFolder: String {
+    getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+  }
+
+  /// Resident bytes of this process (proc(5), `statm`).
+  private static func resident() -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { preconditionFailure("no /proc") }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    guard fgets(&line, Int32(line.count), file) != nil else { preconditionFailure("no statm") }
+    let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let fields = text.split(separator: " ")
+    guard fields.count > 1, let pages = Int(fields[1]) else { preconditionFailure("no statm") }
+    return pages * sysconf(Int32(_SC_PAGESIZE))
+  }
+}

@@ -21,7 +21,7 @@ from harness.progress import say  # noqa: E402
 from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
-NAMES = ("throughput", "startup", "idle", "growth", "herd", "signing", "micro")
+NAMES = ("throughput", "startup", "idle", "growth", "herd", "signing", "callers", "gate", "micro")
 # More than both servers' lines of the longest run ever take.
 LINES_LIMIT = 2 << 30
 NEED_A_STAND = {"throughput", "startup", "idle", "growth", "herd"}
@@ -97,6 +97,8 @@ def measurements(
         "growth": lambda: memory.measure_growth(stand(), size.small, size.large),
         "herd": lambda: herd.measure(stand(), size.herds),
         "signing": lambda: micro.measure_signing(microbench, size.signing_pairs, size.signing_seconds),
+        "callers": lambda: micro.measure_callers(microbench, size.signing_pairs, size.signing_seconds),
+        "gate": lambda: micro.measure_gate(microbench, size.signing_seconds),
         "micro": lambda: micro.measure_parsers(microbench, size.signing_seconds),
     }
 

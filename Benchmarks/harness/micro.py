@@ -12,6 +12,9 @@ from harness.report import Pairs, Row
 from harness.stand import in_turns
 
 SIGNING_TARGET = 0.8
+RULES_TARGET = 3.0
+REPEATED_TARGET = 5.0
+KEYS_TARGET_MIB = 150
 # What a figure may be at most, in its own unit.
 LIMITS = {"metrics, all that one request counts": 300}
 
@@ -29,6 +32,31 @@ def measure_signing(microbench: Path | None, pairs: int, seconds: int) -> list[R
     return [
         both.row("ES256 client assertions (peer: openssl speed)", ",.0f", "/s", f"ratio ≥ {SIGNING_TARGET}", met)
     ]
+
+
+def measure_callers(microbench: Path | None, pairs: int, seconds: int) -> list[Row]:
+    """Callers' ES256 JWTs, from bytes to a caller, per second of processor time, in turns with `openssl speed`."""
+    rates: tuple[list[float], list[float]] = ([], [])
+    runners = (lambda: _ours(microbench, "caller", seconds)[0]["rate"], lambda: _openssl(seconds, "verify"))
+    for number in range(pairs):
+        for index in in_turns(number):
+            rates[index].append(runners[index]())
+        say(f"callers {number + 1}/{pairs}: {rates[0][-1]:,.0f} : {rates[1][-1]:,.0f} per second")
+    both = Pairs(*rates)
+    met = both.ratio() >= SIGNING_TARGET
+    return [both.row("callers' ES256 JWTs verified (peer: openssl speed)", ",.0f", "/s", f"ratio ≥ {SIGNING_TARGET}", met)]
+
+
+def measure_gate(microbench: Path | None, seconds: int) -> list[Row]:
+    """What twenty rules and a repeated JWT cost a request, and a million keys the process."""
+    rules, repeated = _ours(microbench, "rules", seconds)
+    rows = [_within(rules, RULES_TARGET), _within(repeated, REPEATED_TARGET)]
+    return rows + [_within(figure, KEYS_TARGET_MIB) for figure in _ours(microbench, "keys", seconds)]
+
+
+def _within(figure: dict, most: float) -> Row:  # type: ignore[type-arg]
+    shown = f"{figure['value']:,.{figure['decimals']}f} {figure['unit']}"
+    return Row(figure["label"], shown, target=f"≤ {most:g} {figure['unit']}", met=figure["value"] <= most)
 
 
 def measure_parsers(microbench: Path | None, seconds: int) -> list[Row]:
@@ -51,12 +79,12 @@ def _ours(microbench: Path | None, name: str, seconds: int) -> list[dict]:  # ty
     return [json.loads(line) for line in output.splitlines()]
 
 
-def _openssl(seconds: int) -> float:
+def _openssl(seconds: int, operation: str = "sign") -> float:
     output = _on_one_core(["openssl", "speed", "-mr", "-seconds", str(seconds), "ecdsap256"], seconds)
-    found = re.search(r"^\+F4:\d+:256:([0-9.]+):", output, re.M)
+    found = re.search(r"^\+F4:\d+:256:(?P<sign>[0-9.]+):(?P<verify>[0-9.]+)", output, re.M)
     if not found:
         raise Unmeasured(f"openssl speed printed no figure: {output[-300:]}")
-    return float(found.group(1))
+    return float(found.group(operation))
 
 
 def _on_one_core(command: list[str], seconds: int) -> str:

@@ -71,6 +71,11 @@ struct ConnectionMachine {
   /// When the client last read something.
   private var progressAt: MonotonicTime
   private var droppedBytes = 0
+  /// When a connection on which nothing has come yet ends, once the server does.
+  private var opensUntil: MonotonicTime?
+  /// How long such a connection still waits for its first request: the client that just made it is about to send one, and
+  /// could not tell a close from a failure. A connection that was used may be closed at any time (RFC 9112 §9.6).
+  static let firstRequestGrace: Int64 = 1_000_000_000
 
   /// Nanoseconds of each limit, computed once: the machine sets a deadline for every request.
   struct TimeLimits {
@@ -108,7 +113,8 @@ struct ConnectionMachine {
   var deadline: MonotonicTime? {
     if isBlocked { return progressAt + limits.write }
     switch phase {
-    case .opened, .head: return since + limits.header
+    case .opened: return min(since + limits.header, opensUntil ?? MonotonicTime(nanoseconds: .max))
+    case .head: return since + limits.header
     case .idle: return since + limits.idle
     case .content: return since + limits.request
     case .lingering: return since + limits.linger
@@ -139,7 +145,8 @@ struct ConnectionMachine {
     case .time:
       return time(now)
     case .shutDown:
-      return (phase == .idle || phase == .opened) && !isBlocked ? close() : .none
+      if phase == .opened { opensUntil = now + Self.firstRequestGrace }
+      return phase == .idle && !isBlocked ? close() : .none
     }
   }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// A listening socket that systemd opened for this process (sd_listen_fds(3)): it outlives a restart, so that no
 /// connection is refused meanwhile.
@@ -19,6 +20,11 @@ enum InheritedSocket {
       Output.message(
         "callgate: LISTEN_FDS: descriptor \(first) is no listening socket; unset LISTEN_FDS to bind one")
       throw ExitStatus.configuration.exit
+    }
+    // systemd passes it without: a program that this one may start has no business with it.
+    guard fcntl(first, F_SETFD, FD_CLOEXEC) == 0 else {
+      Output.message("callgate: LISTEN_FDS: \(SystemError(operation: "fcntl", code: errno))")
+      throw ExitStatus.internal.exit
     }
     return first
   }

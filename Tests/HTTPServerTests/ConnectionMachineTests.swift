@@ -160,8 +160,11 @@ private func exchange(
 }
 
 @Test func `the server's end closes what is idle and leaves what runs`() {
+  // The client of a new connection is about to send its first request, and gets a second for it.
   var opened = machine()
-  #expect(opened.step(.shutDown, now: at(1)) == .close)
+  #expect(opened.step(.shutDown, now: at(1)) == .none)
+  #expect(opened.deadline == at(2))
+  #expect(opened.step(.time, now: at(2)) == .close)
   var idle = machine()
   _ = exchange(&idle, at: 1)
   #expect(idle.step(.shutDown, now: at(2)) == .close)

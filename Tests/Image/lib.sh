@@ -14,7 +14,7 @@ containers=()
 volumes=()
 clean_up() {
   local name
-  for name in ${containers[@]+"${containers[@]}"}; do "$ENGINE" rm --force "$name" >/dev/null 2>&1; done
+  for name in ${containers[@]+"${containers[@]}"}; do "$ENGINE" rm --force --volumes "$name" >/dev/null 2>&1; done
   for name in ${volumes[@]+"${volumes[@]}"}; do "$ENGINE" volume rm --force "$name" >/dev/null 2>&1; done
   cleanup
   rm -rf "$LOGS"

@@ -79,7 +79,8 @@ enum Route {
   /// The methods a route knows, for `Allow` (RFC 9110 §10.2.1).
   var allowed: String {
     switch self {
-    case .access, .callback, .availability, .liveness, .readiness, .root, .openAPI, .docs: "GET, HEAD, OPTIONS"
+    case .access, .callback, .availability, .liveness, .readiness, .root, .openAPI, .docs:
+      "GET, HEAD, OPTIONS"
     case .token, .callbacks: "POST, OPTIONS"
     case .server: "GET, HEAD, POST, OPTIONS"
     case .admin(let route): route.allowed

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Gateway
+import Platform
 
 /// Where commands take their configuration from.
 struct ConfigurationOptions: ParsableArguments {
@@ -13,7 +14,8 @@ struct ConfigurationOptions: ParsableArguments {
   func sources(host: String? = nil, port: String? = nil) -> ConfigurationSources {
     ConfigurationSources(
       flags: ConfigurationFlags(config: config, host: host, port: port),
-      environment: ProcessInfo.processInfo.environment, files: .system, writesToTerminal: Output.isTerminal)
+      environment: ProcessInfo.processInfo.environment, files: .system, writesToTerminal: Output.isTerminal,
+      diskLife: DiskLife.ofFile)
   }
 
   /// Loads the configuration, or says everything that is wrong with it and ends the command.

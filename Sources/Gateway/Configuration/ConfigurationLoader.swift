@@ -1,3 +1,4 @@
+internal import Platform
 internal import Upstream
 
 /// Loads the configuration: defaults, then the YAML file, then the environment, then flags, each going before the
@@ -117,14 +118,30 @@ extension ConfigurationBuilder {
     return path
   }
 
-  /// A dyno's disk lasts no longer than the dyno.
+  /// A dyno's disk lasts no longer than the dyno, a container's own layer no longer than the container. The place is looked at
+  /// where the server runs alone: a configuration is often checked on another machine.
   private mutating func noteLostState(_ store: Configuration.Store) {
-    guard sources.environment["DYNO"] != nil, purpose == .serve || purpose == .check else { return }
-    if case .postgres = store { return }
-    problems.note(
-      .variable("DATABASE_URL"),
-      "not set, and this dyno's disk is wiped at every restart: allowances used, callbacks and idempotency keys are "
-        + "forgotten then; heroku addons:create heroku-postgresql keeps them")
+    if sources.environment["DYNO"] != nil {
+      guard purpose == .serve || purpose == .check else { return }
+      if case .postgres = store { return }
+      problems.note(
+        .variable("DATABASE_URL"),
+        "not set, and this dyno's disk is wiped at every restart: allowances used, callbacks and idempotency keys are "
+          + "forgotten then; heroku addons:create heroku-postgresql keeps them")
+    } else if purpose == .serve, case .sqlite(let path) = store {
+      let (place, remedy): (String?, String) =
+        switch sources.diskLife(path) {
+        case .lasting: (nil, "")
+        case .containerLayer: ("in this container's own layer", "mount a volume there")
+        case .unnamedVolume: ("in a volume without a name, which the next container does not get", "name it")
+        case .memory: ("in a file system in memory", "mount a volume there")
+        }
+      guard let place else { return }
+      problems.note(
+        self.place(of: Settings.state) ?? self.place(of: Settings.storeURL) ?? .variable("CALLGATE_STATE"),
+        "\(quoted(path: path)) lies \(place): allowances used, callbacks and idempotency keys may be forgotten with the "
+          + "next start; \(remedy) (docker run --volume callgate:/data), or set DATABASE_URL")
+    }
   }
 
   /// Everything that was said, as it may be shown.

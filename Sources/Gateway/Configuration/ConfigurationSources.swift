@@ -1,3 +1,5 @@
+public import Platform
+
 /// Where a configuration comes from. Everything outside the process is passed in, so that loading is a pure function.
 public struct ConfigurationSources: Sendable {
   /// The command line.
@@ -8,16 +10,20 @@ public struct ConfigurationSources: Sendable {
   public var files: ConfigurationFiles
   /// Whether standard output is a terminal: logs are then `text` unless something says otherwise.
   public var writesToTerminal: Bool
+  /// How long the place of a file lasts. Where nobody looks, everything does.
+  public var diskLife: @Sendable (_ path: String) -> DiskLife
 
   /// Gathers the sources.
   public init(
     flags: ConfigurationFlags = ConfigurationFlags(), environment: [String: String] = [:],
-    files: ConfigurationFiles, writesToTerminal: Bool = false
+    files: ConfigurationFiles, writesToTerminal: Bool = false,
+    diskLife: @escaping @Sendable (_ path: String) -> DiskLife = { _ in .lasting }
   ) {
     self.flags = flags
     self.environment = environment
     self.files = files
     self.writesToTerminal = writesToTerminal
+    self.diskLife = diskLife
   }
 }
 

@@ -1,5 +1,6 @@
 import Gate
 import JOSE
+import Platform
 import Talkdesk
 import Testing
 
@@ -309,6 +310,35 @@ import Testing
       try Fixture.load(environment: Fixture.changed(["DYNO": "web.1", "DATABASE_URL": "postgres://h/d"]))
         .notices
         .isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      (DiskLife.containerLayer, "lies in this container's own layer"),
+      (.unnamedVolume, "lies in a volume without a name"), (.memory, "lies in a file system in memory"),
+      (.lasting, nil),
+    ] as [(DiskLife, String?)])
+  func `where a file of state will not last is noted`(life: DiskLife, words: String?) throws {
+    func notices(
+      _ changes: [String: String?], for purpose: ConfigurationPurpose = .serve
+    ) throws -> [ConfigurationNotice] {
+      let sources = ConfigurationSources(
+        environment: Fixture.changed(changes), files: Fixture.reader([:]),
+        diskLife: { path in path == "/data/x" || path == "callgate.sqlite3" ? life : .lasting })
+      return try ConfigurationLoader.load(sources, for: purpose).notices
+    }
+    for changes in [[:], ["CALLGATE_STATE": "/data/x"]] {
+      let notices = try notices(changes)
+      #expect(notices.count == (words == nil ? 0 : 1))
+      #expect(notices.first.map { $0.message.contains(words ?? "") } ?? true)
+      #expect(notices.first.map { $0.place == .variable("CALLGATE_STATE") } ?? true)
+    }
+    #expect(try notices(["CALLGATE_STATE": "/elsewhere/x"]).isEmpty)
+    #expect(try notices(["CALLGATE_STATE": "memory"]).isEmpty)
+    #expect(try notices(["DATABASE_URL": "postgres://h/d"]).isEmpty)
+    #expect(try notices([:], for: .check).isEmpty)
+    // What Heroku's disk does is said once.
+    #expect(try notices(["DYNO": "web.1"]).map(\.place) == [.variable("DATABASE_URL")])
   }
 
   @Test func `a client secret stands in for a key, and the key's id is then not used`() throws {

@@ -1,0 +1,99 @@
+internal import Glibc
+
+/// How long the place of a file lasts, as far as the kernel's table of mounts tells: a container's own layer, a volume
+/// without a name and a file system in memory end before those who count on them expect it.
+public enum DiskLife: Sendable, Hashable {
+  /// Nothing speaks against it.
+  case lasting
+  /// The writable layer of a container: gone with the container.
+  case containerLayer
+  /// A volume that its engine named by 64 hexadecimal digits, because nobody else named it: a new container gets another one.
+  case unnamedVolume
+  /// A file system in memory: gone with the machine or the container.
+  case memory
+
+  /// Looks where a file lies, or would lie. What cannot be found out counts as lasting: this is for a notice, not for a
+  /// decision.
+  ///
+  /// - Parameter path: the file's path, absolute or from the working directory; the file need not exist.
+  public static func ofFile(_ path: String) -> DiskLife {
+    guard let folder = resolved(folder(of: path)) else { return .lasting }
+    return DiskLife(folder: folder, mountInfo: text(ofFile: "/proc/self/mountinfo"))
+  }
+
+  /// Reads proc(5)'s `mountinfo`: the file system of a folder is that of the longest mount point above it, the last one where
+  /// several were mounted over each other.
+  ///
+  /// - Parameter folder: an absolute path without symbolic links, `.` and `..`.
+  init(folder: String, mountInfo: String) {
+    var best: (point: String, root: String, type: Substring)?
+    for line in mountInfo.split(separator: "\n") {
+      // 36 35 98:0 /root /point options optional… - type source options
+      let fields = line.split(separator: " ")
+      guard fields.count >= 10, let dash = fields.dropFirst(6).firstIndex(of: "-"), dash + 1 < fields.count
+      else { continue }
+      let point = Self.unescaped(fields[4])
+      guard point == "/" || folder == point || folder.hasPrefix(point + "/") else { continue }
+      if let best, best.point.utf8.count > point.utf8.count { continue }
+      best = (point, Self.unescaped(fields[3]), fields[dash + 1])
+    }
+    switch best?.type {
+    case "overlay", "fuse.fuse-overlayfs", "aufs": self = .containerLayer
+    case "tmpfs", "ramfs": self = .memory
+    default: self = best.map { Self.isUnnamedVolume($0.root) } == true ? .unnamedVolume : .lasting
+    }
+  }
+
+  /// Docker and podman: `…/volumes/<64 digits>/_data`; containerd for Kubernetes: `…/volumes/<64 digits>`.
+  private static func isUnnamedVolume(_ root: String) -> Bool {
+    var steps = root.split(separator: "/")
+    if steps.last == "_data" { steps.removeLast() }
+    guard let name = steps.popLast(), steps.last == "volumes" else { return false }
+    return name.utf8.count == 64 && name.allSatisfy { $0.isHexDigit && $0.isASCII && !$0.isUppercase }
+  }
+
+  /// Blanks, tabs, line ends and backslashes are written as `\` and three octal digits.
+  private static func unescaped(_ field: Substring) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(field.utf8)[...]
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(3)
+      if byte == UInt8(ascii: "\\"), digits.count == 3,
+        let code = UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
+      {
+        bytes.append(code)
+        rest = rest.dropFirst(3)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func resolved(_ path: String) -> String? {
+    guard let pointer = realpath(path, nil) else { return nil }
+    defer { free(pointer) }
+    return String(cString: pointer)
+  }
+
+  /// A whole file of proc(5); empty where it cannot be read. A table of mounts may be long.
+  private static func text(ofFile path: String) -> String {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return "" }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+    while bytes.count < 1 << 20 {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { break }
+      bytes += buffer[..<count]
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

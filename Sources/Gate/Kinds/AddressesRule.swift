@@ -9,7 +9,7 @@ public struct AddressesRule: Sendable {
   private let deny: [CIDR]
 
   /// A rule from networks such as `203.0.113.0/24`. Throws for a malformed one, for one that takes in a great
-  /// part of the Internet, and when both lists are empty.
+  /// part of the Internet, for one that is both allowed and denied, and when both lists are empty.
   public init(allow: [String] = [], deny: [String] = []) throws(RuleError) {
     guard !allow.isEmpty || !deny.isEmpty else {
       throw RuleError(
@@ -18,6 +18,11 @@ public struct AddressesRule: Sendable {
     }
     self.allow = try Self.networks(allow, key: "allow")
     self.deny = try Self.networks(deny, key: "deny")
+    let allowed = Set(self.allow)
+    if let both = self.deny.first(where: allowed.contains) {
+      throw RuleError(
+        key: "deny", problem: "\"\(both)\" is allowed as well", remedy: "keep it in one of the lists")
+    }
   }
 
   private static func networks(_ texts: [String], key: String) throws(RuleError) -> [CIDR] {

@@ -16,9 +16,10 @@ public struct RemoteRule: Sendable {
   public init(url: String, timeoutMilliseconds: Int64 = 500, onFailure: FailurePolicy = .deny)
     throws(RuleError)
   {
+    // A refused address is not shown: it may hold a password.
     guard let scheme = Self.scheme(of: url) else {
       throw RuleError(
-        key: "url", problem: "\(quoted(url)) is not the address of a policy",
+        key: "url", problem: "it is no address, or holds a user name or a fragment",
         remedy: "write a complete address, as \"https://policy.example/v1/data/callgate/allow\"")
     }
     guard scheme.isSecure || scheme.isLoopback else {
@@ -61,8 +62,21 @@ public struct RemoteRule: Sendable {
       number.utf8.allSatisfy(\.isASCIIDigit), (Int(number) ?? 1) <= 65_535
     else { return nil }
     let name = String(host)
-    let loopback = IPAddress(name).map(\.isLoopback)
-    return (isSecure, loopback ?? (name == "localhost"))
+    if let address = IPAddress(name) { return (isSecure, address.isLoopback) }
+    return isName(name) ? (isSecure, name == "localhost") : nil
+  }
+
+  /// Letters, digits and hyphens between dots (RFC 1123 §2.1), the last label no number: `0x7f.1` and `2130706433` are
+  /// nobody's honest spelling of an address.
+  private static func isName(_ host: String) -> Bool {
+    let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard host.utf8.count <= 253, let last = labels.last, last.first?.isASCIIDigit == false else {
+      return false
+    }
+    return labels.allSatisfy { label in
+      (1...63).contains(label.count)
+        && label.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0 == 0x2D || $0 == 0x5F }
+    }
   }
 }
 

@@ -75,10 +75,17 @@ struct MappingReader {
     return text(name)
   }
 
-  /// The texts under a name, a single one being a list of one; nil without any.
+  /// The texts under a name, a single one being a list of one, each there once; nil without any.
   mutating func texts(_ name: String) -> [String]? {
-    guard let node = take(name) else { return nil }
-    return texts(node, key: name)
+    guard let node = take(name), let texts = texts(node, key: name) else { return nil }
+    var seen: Set<String> = []
+    for (place, text) in texts.enumerated() where !seen.insert(text).inserted {
+      report(
+        RuleError(
+          key: "\(name)[\(place)]", problem: "\(quoted(text)) stands there twice", remedy: "keep one of them")
+      )
+    }
+    return texts
   }
 
   /// The texts of a piece of configuration.
@@ -88,7 +95,7 @@ struct MappingReader {
     case .list(let items):
       var texts: [String] = []
       for (place, item) in items.enumerated() {
-        guard case .text(let text) = item.content else {
+        guard case .text(let text) = item.content, !text.isEmpty else {
           report(
             RuleError(
               key: "\(key)[\(place)]", problem: "expected a text, found \(item.kind)",
@@ -159,29 +166,36 @@ struct MappingReader {
 
   /// What is wrong with a word that is none of a set.
   func unknown(_ word: String, key: String, known: [String]) -> RuleError {
-    let near = nearest(to: word, in: known).map { "did you mean \"\($0)\"? " } ?? ""
-    return RuleError(
+    RuleError(
       key: key, problem: "\(quoted(word)) is unknown here",
-      remedy: known.count > 20 ? near : "\(near)Use one of \(known.joined(separator: ", "))")
+      remedy: Self.remedy(for: word, "use one of", known))
+  }
+
+  /// What to write in place of an unknown word: the one that was meant, and those there are.
+  private static func remedy(for word: String, _ choose: String, _ known: [String]) -> String {
+    let list = known.count > 20 ? "the \(known.count) there are" : known.joined(separator: ", ")
+    guard let near = nearest(to: word, in: known) else { return "\(choose) \(list)" }
+    return "did you mean \"\(near)\"? Otherwise \(choose) \(list)"
   }
 
   /// Ends reading: what nobody asked for is a problem.
   mutating func refuseRest(known: [String]) {
     for member in unread.values.sorted(by: { ($0.place, $0.name) < ($1.place, $1.name) }) {
-      let near = nearest(to: member.name, in: known).map { "did you mean \"\($0)\"? " } ?? ""
       report(
         RuleError(
           key: member.name, problem: "the key \(quoted(member.name)) is unknown here",
-          remedy: "\(near)Known are \(known.joined(separator: ", "))"),
+          remedy: Self.remedy(for: member.name, "use one of", known)),
         at: member.place.line == 0 ? member.value.place : member.place)
     }
     unread = [:]
   }
 }
 
-/// Reads a whole number from digits alone, at most 15.
+/// Reads a whole number from digits alone, at most 15; zeros in front, which elsewhere mean octal, are refused.
 func wholeNumber(_ text: some StringProtocol) -> Int64? {
-  guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
+  guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit),
+    text.utf8.count == 1 || text.utf8.first != UInt8(ascii: "0")
+  else { return nil }
   return text.utf8.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
 }
 

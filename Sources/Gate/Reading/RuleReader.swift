@@ -88,6 +88,7 @@ struct RuleReader {
     let callers = names("callers", of: known.callers.map { $0.union([Facts.anonymous]) }, from: &mapping)
     let mode: Rule.Mode? = mapping.choice("mode")
     let (kind, keys) = kind(kindName, from: &mapping)
+    if let kind, !actions.isEmpty { Self.refuseIdle(kind, actions, &mapping) }
     if let keys { mapping.refuseRest(known: Self.commonKeys + keys) }
     var rule: Rule?
     if let name {
@@ -102,6 +103,16 @@ struct RuleReader {
     }
     problems += mapping.problems
     return mapping.problems.isEmpty ? rule : nil
+  }
+
+  /// Refuses a rule that would never be asked: one about numbers where there are none.
+  private static func refuseIdle(_ kind: Rule.Kind, _ actions: Set<Action>, _ mapping: inout MappingReader) {
+    let possible = kind.actions
+    guard !actions.contains(where: { $0.bit & possible != 0 }) else { return }
+    mapping.report(
+      RuleError(
+        key: "on", problem: "only callbacks have a number, so the rule would never be asked",
+        remedy: "write \"on: callback\", or leave \"on\" out"))
   }
 
   /// A kind for a rule whose own could not be read, so that the rest of it is still checked; never used.
@@ -148,7 +159,7 @@ struct RuleReader {
     let before = mapping.problems.count
     let zoneName = mapping.requiredText("timezone", remedy: "say whose clock counts, as in Europe/Lisbon")
     let zone: Zone? = if let zoneName { self.zone(zoneName, &mapping) } else { nil }
-    let weekly = WeeklyReader.read(from: &mapping)
+    let (weekly, written) = WeeklyReader.read(from: &mapping)
     var closed: [CivilDate] = []
     for (place, text) in (mapping.texts("closed") ?? []).enumerated() {
       if let date = WeeklyReader.date(text, key: "closed[\(place)]", &mapping) { closed.append(date) }
@@ -161,7 +172,12 @@ struct RuleReader {
     }
     guard mapping.problems.count == before, let zone else { return nil }
     return mapping.attempt { () throws(RuleError) in
-      .hours(try Schedule(zone: zone, weekly: weekly, closed: closed, open: open))
+      do throws(RuleError) {
+        return .hours(try Schedule(zone: zone, weekly: weekly, closed: closed, open: open))
+      } catch {
+        // A day stands where it was written: "fri" may be a part of "mon-fri".
+        throw written[error.key].map(error.under) ?? error
+      }
     }
   }
 
@@ -242,10 +258,19 @@ struct RuleReader {
 
   private func addresses(_ mapping: inout MappingReader) -> Rule.Kind? {
     let before = mapping.problems.count
-    let allow = mapping.texts("allow") ?? []
+    let allow = mapping.texts("allow")
     let deny = mapping.texts("deny") ?? []
+    // Written down, an empty list looks as if it let nobody in; it would let everybody in.
+    if allow?.isEmpty == true, !deny.isEmpty {
+      mapping.report(
+        RuleError(
+          key: "allow", problem: "the list is empty",
+          remedy: "list networks, or leave \"allow\" out to let in all but the denied ones"))
+    }
     guard mapping.problems.count == before else { return nil }
-    return mapping.attempt { () throws(RuleError) in .addresses(try AddressesRule(allow: allow, deny: deny)) }
+    return mapping.attempt { () throws(RuleError) in
+      .addresses(try AddressesRule(allow: allow ?? [], deny: deny))
+    }
   }
 
   private func claims(_ mapping: inout MappingReader) -> Rule.Kind? {

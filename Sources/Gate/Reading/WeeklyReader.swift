@@ -2,9 +2,12 @@
 
 /// Reads the parts of opening hours.
 enum WeeklyReader {
-  /// The windows of Monday to Sunday under `weekly`; empty days where there is nothing.
-  static func read(from mapping: inout MappingReader) -> [[OpeningWindow]] {
+  /// The windows of Monday to Sunday under `weekly`, empty days where there is nothing; and under which key each day
+  /// was written, as `weekly.mon-fri` for `weekly.wed`.
+  static func read(from mapping: inout MappingReader) -> (days: [[OpeningWindow]], written: [String: String])
+  {
     var weekly = [[OpeningWindow]](repeating: [], count: 7)
+    var written: [String: String] = [:]
     var seen: Set<Int> = []
     for member in mapping.mapping("weekly", remedy: "write { mon-fri: \"09:00-18:00\" }") ?? [] {
       let key = "weekly.\(member.name)"
@@ -16,6 +19,7 @@ enum WeeklyReader {
         )
         continue
       }
+      for day in days { written["weekly.\(Schedule.dayNames[day])"] = key }
       for day in days where !seen.insert(day).inserted {
         mapping.report(
           RuleError(
@@ -25,7 +29,7 @@ enum WeeklyReader {
       guard let windows = windows(member.value, key: key, &mapping) else { continue }
       for day in days { weekly[day] = windows }
     }
-    return weekly
+    return (weekly, written)
   }
 
   /// The days of `sat`, `mon-fri` (also past the week's end, as `fri-mon`) or `sat,sun`; nil for anything else.

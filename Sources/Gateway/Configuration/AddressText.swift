@@ -4,13 +4,21 @@ internal import Platform
 /// Blocks of addresses.
 enum NetworkText {
   /// Reads `ADDRESS/LENGTH`, or an address alone for a block of one. The host's bits must be zero: an address that
-  /// looks like one machine and matches millions is more often a slip than a wish.
+  /// looks like one machine and matches millions is more often a slip than a wish. Nor is a great part of the Internet
+  /// anybody's proxy: whoever is in such a block could say any address to be its own.
   static let read: @Sendable (String) throws(Refusal) -> CIDR = { text throws(Refusal) in
+    let network: CIDR
     do throws(RuleError) {
-      return try CIDR(text)
+      network = try CIDR(text)
     } catch {
       throw Refusal(error.problem, error.remedy)
     }
+    guard !network.isOverBroad else {
+      throw Refusal(
+        "\(quoted(text)) takes in a great part of all addresses",
+        "name the proxies' own blocks: at least /8 for IPv4, /16 for IPv6")
+    }
+    return network
   }
 }
 

@@ -116,8 +116,16 @@ enum DigestText {
         "is not a SHA-256 digest of 64 lower-case hexadecimal digits",
         "make one with: printf %s 'THE SECRET' | sha256sum")
     }
+    guard !nothing.contains(bytes) else {
+      throw Refusal(
+        "is the digest of nothing: whoever sends an empty secret would be let in",
+        "make it anew; the variable or file it was made of was empty")
+    }
     return SecretDigest(bytes: bytes)
   }
+
+  /// The digests of an empty secret and of one that is a newline: what a mistyped variable in a shell is made into.
+  private static let nothing = [SHA256.digest([]), SHA256.digest([0x0A])]
 }
 
 /// A telephone number in E.164. The refused text is not shown: numbers stay out of logs.

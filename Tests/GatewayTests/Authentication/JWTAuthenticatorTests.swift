@@ -62,6 +62,17 @@ import Testing
     }
   }
 
+  @Test func `what was verified before is known until it expires, and nothing else is`() throws {
+    let authenticator = try authenticator()
+    let token = try token()
+    #expect(authenticator.known(token, now: Self.now) == nil)
+    _ = outcome(authenticator, token)
+    #expect(authenticator.known(token, now: Self.now)?.subject == "ann")
+    #expect(authenticator.known(try self.token(["sub": "bob"]), now: Self.now) == nil)
+    let over = UnixTime(seconds: Self.now.seconds + 60 + Int64(JWTAuthenticator.leeway))
+    #expect(authenticator.known(token, now: over) == nil)
+  }
+
   @Test func `a token of the issuer names its subject, and its claims are kept`() throws {
     let authenticator = try authenticator()
     let token = try token()

@@ -69,7 +69,7 @@ enum Fixture {
 
   static func reader(_ files: [String: ConfigurationFiles.Content]) -> ConfigurationFiles {
     ConfigurationFiles { path, limit throws(ConfigurationFiles.Failure) in
-      if path == "/etc/" { throw .directory }
+      if path == "/etc/" || path == "folder" { throw .directory }
       if path == "/locked" { throw .system("Permission denied") }
       guard let content = files[path] else { throw .missing }
       guard content.bytes.count <= limit else { throw .tooLarge(limit: limit) }

@@ -48,12 +48,21 @@ struct JWTAuthenticator: Sendable {
 
   init(issuers: [Issuer]) { self.issuers = issuers }
 
+  /// Who sent a token that was verified before, with the keys that are still in force; nil for any other.
+  func known(_ token: [UInt8], now: UnixTime) -> Caller? {
+    verified.caller(SHA256.digest(token), generation: isCurrent, now: Self.seconds(now))
+  }
+
+  private static func seconds(_ time: UnixTime) -> Double {
+    Double(time.seconds) + Double(time.nanoseconds) / 1e9
+  }
+
   /// Who sent a token.
   /// - Parameters:
   ///   - fetched: Whether a fetch for this very token has been made: there is no second one.
   ///   - now: The wall clock, for the token's dates.
   func authenticate(_ token: [UInt8], fetched: Bool, now: UnixTime, at moment: MonotonicTime) -> Outcome {
-    let seconds = Double(now.seconds) + Double(now.nanoseconds) / 1e9
+    let seconds = Self.seconds(now)
     let digest = SHA256.digest(token)
     if let caller = verified.caller(digest, generation: isCurrent, now: seconds) { return .caller(caller) }
 

@@ -1,0 +1,126 @@
+import HTTP
+import JOSE
+import JSON
+import Platform
+import Testing
+
+@testable import Gateway
+
+/// Who a whole request proves itself to be, with every kind of caller at once.
+@Suite struct AuthenticatorTests {
+  private static let now = UnixTime(seconds: 1_795_000_000)
+  private static let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+  private let signer: Signer
+  private let authenticator: Authenticator
+
+  init() throws {
+    let key = try PrivateKey.generate(for: .ES256)
+    signer = try Signer(key: key, algorithm: .ES256)
+    var jwk = key.publicKey.jwk()
+    jwk["kid"] = "k1"
+    let set: JSONValue = ["keys": [.object(jwk)]]
+    authenticator = Authenticator(
+      basicCallers: [
+        .init(id: "ios", username: "app", passwordDigest: SHA256.digest(Array("right".utf8))),
+        .init(id: "android", username: "other", passwordDigest: SHA256.digest(Array("right".utf8))),
+      ],
+      keyCallers: [.init(id: "partner", keyDigest: SHA256.digest(Array("the.partner's.key".utf8)))],
+      jwt: JWTAuthenticator(issuers: [
+        .init(
+          id: "users", issuer: "https://id.example", audience: "callgate", subjectClaim: "sub",
+          keys: .set(try JWKSet(parsing: set.serialized())))
+      ]))
+  }
+
+  private func token(_ subject: String) throws -> String {
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": .string(subject),
+      "exp": .number(JSONNumber(Self.now.seconds + 600)),
+    ]
+    return try JWS.sign(header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: signer)
+  }
+
+  private func basic(_ text: String) -> String {
+    "Authorization: Basic \(Base64.encode(Array(text.utf8)))"
+  }
+
+  struct NoRequest: Error {}
+
+  /// The caller's id and subject, or the refusal's code.
+  private func outcome(
+    _ fields: String..., from address: String = "203.0.113.9", at now: MonotonicTime = start
+  ) throws -> String {
+    let octets = Array("GET /access HTTP/1.1\r\nHost: x\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n".utf8)
+    var parser = RequestParser()
+    var request = Request()
+    var offset = 0
+    guard case .complete = parser.parse(octets.span, from: &offset, into: &request) else { throw NoRequest() }
+    let circumstances = Authenticator.Circumstances(
+      address: try #require(IPAddress(address)), time: Self.now, now: now)
+    return switch authenticator.authenticate(request, circumstances) {
+    case .caller(let caller): caller.id == caller.subject ? caller.id : "\(caller.id) \(caller.subject)"
+    case .refused(let problem): problem.code.rawValue
+    case .fetchFirst: "fetch first"
+    }
+  }
+
+  @Test func `several callers of several kinds are told apart`() throws {
+    #expect(try outcome(basic("app:right")) == "ios")
+    #expect(try outcome(basic("other:right")) == "android")
+    #expect(try outcome("Authorization: Bearer the.partner's.key") == "partner")
+    #expect(try outcome("X-API-Key: the.partner's.key") == "partner")
+    #expect(try outcome("Authorization: Bearer \(try token("ann"))") == "users ann")
+    #expect(try outcome() == "unauthenticated")
+  }
+
+  @Test(arguments: [
+    "app:wrong", "app:", "app:right ", "App:right", "app", ":right", "nobody:right", "app:right\u{0}", "",
+  ])
+  func `a name or password that is not exactly right is refused, and a name that is unknown alike`(
+    _ credentials: String
+  ) throws {
+    #expect(try outcome(basic(credentials)) == "unauthenticated")
+  }
+
+  @Test func `credentials of one kind do not serve as another`() throws {
+    let token = try token("ann")
+    #expect(try outcome("X-API-Key: \(token)") == "invalid_token")
+    #expect(try outcome(basic("app:\(token)")) == "unauthenticated")
+    #expect(try outcome(basic("the.partner's.key:")) == "unauthenticated")
+    #expect(try outcome("Authorization: Bearer right") == "invalid_token")
+    #expect(try outcome("X-API-Key:") == "invalid_token")
+    // A wrong credential beside a right one of another kind stays wrong.
+    #expect(try outcome(basic("app:wrong"), "X-API-Key: the.partner's.key") == "unauthenticated")
+  }
+
+  @Test func `two Authorization fields are no choice for anybody`() throws {
+    #expect(throws: NoRequest.self) { try outcome(basic("app:wrong"), basic("app:right")) }
+  }
+
+  @Test func `whoever guesses at an address locks out neither others there nor the same name elsewhere`() throws {
+    let known = "Authorization: Bearer \(try token("ann"))"
+    #expect(try outcome(known) == "users ann")
+    for _ in 0..<10 { #expect(try outcome(basic("app:guess")) == "unauthenticated") }
+    // The name has to wait here, and would not be told that the password is right.
+    #expect(try outcome(basic("app:right")) == "rate_limited")
+    #expect(try outcome(basic("other:right")) == "android")
+    #expect(try outcome(basic("app:right"), from: "203.0.113.10") == "ios")
+    // A hundred failures, and the address has to wait as a whole, but for tokens that were verified before.
+    for guess in 0..<90 { _ = try outcome("X-API-Key: guess-\(guess)") }
+    #expect(try outcome(basic("other:right")) == "rate_limited")
+    #expect(try outcome("X-API-Key: the.partner's.key") == "rate_limited")
+    #expect(try outcome("Authorization: Bearer \(try token("bob"))") == "rate_limited")
+    #expect(try outcome(known) == "users ann")
+    #expect(try outcome(basic("other:right"), at: Self.start + .milliseconds(600)) == "android")
+  }
+
+  @Test func `a genuine token that has expired is no guess`() throws {
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann",
+      "exp": .number(JSONNumber(Self.now.seconds - 600)),
+    ]
+    let expired = try JWS.sign(header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: signer)
+    for _ in 0..<200 { #expect(try outcome("Authorization: Bearer \(expired)") == "invalid_token") }
+    #expect(try outcome(basic("app:right")) == "ios")
+  }
+}

@@ -24,6 +24,16 @@ extension Connection {
     answered(response.status, closing, framing)
   }
 
+  /// Sends an answer's head and the first half of its content, and closes.
+  func answerCutOff(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
+    let prepared = PreparedResponse(response)
+    prepared.appendLines(to: &worker.output)
+    framing.fields?.appendLines(to: &worker.output)
+    worker.appendServerLines(requestID, closing: true)
+    worker.output.append(contentsOf: prepared.content.prefix(prepared.content.count / 2))
+    answered(prepared.status, true, framing)
+  }
+
   private func answered(_ status: Status, _ closing: Bool, _ framing: AnswerFraming) {
     worker.count(status, framing)
     let ending: ConnectionMachine.Ending =

@@ -109,6 +109,14 @@ final class Connection: EventReceiver {
     resume()
   }
 
+  /// A deferred answer has come, of which only a part is to be sent.
+  func deliverCutOff(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
+    guard machine.phase == .handling else { return worker.count(response.status, framing) }
+    mayStillSend = mayStillSend || isReadable
+    answerCutOff(response, requestID, framing)
+    resume()
+  }
+
   /// A deferred answer will not come, on purpose.
   func abandon() {
     guard machine.phase == .handling else { return }

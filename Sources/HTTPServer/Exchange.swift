@@ -62,6 +62,14 @@ public struct Exchange: ~Copyable {
     connection.close()
   }
 
+  /// Sends the head and the first half of the content, and closes the connection: what a server does that breaks down in
+  /// the middle of an answer.
+  public mutating func respondCutOff(_ response: Response) {
+    guard state == .open else { return }
+    state = .answered
+    connection.answerCutOff(response, requestID, framing)
+  }
+
   /// Puts the answer off. The connection reads nothing meanwhile, so one request at most is with a handler.
   public mutating func deferred() -> Responder {
     precondition(state == .open, "answered or deferred already")

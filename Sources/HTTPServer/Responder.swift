@@ -19,6 +19,9 @@ public struct Responder: Sendable {
   /// Answers with a response that stands serialised.
   public func respond(_ response: PreparedResponse) { pending.respond(response) }
 
+  /// Answers a part and closes the connection; see `Exchange.respondCutOff`.
+  public func respondCutOff(_ response: Response) { pending.respondCutOff(response) }
+
   /// Closes the connection and answers nothing; see `Exchange.closeUnanswered`.
   public func closeUnanswered() { pending.closeUnanswered() }
 }
@@ -54,6 +57,14 @@ final class PendingAnswer: @unchecked Sendable {
     worker.loop.execute { [worker, token, requestID, framing] in
       guard let connection = worker.connection(token) else { return worker.count(response.status, framing) }
       connection.deliver(response, requestID, framing)
+    }
+  }
+
+  func respondCutOff(_ response: Response) {
+    guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    worker.loop.execute { [worker, token, requestID, framing] in
+      guard let connection = worker.connection(token) else { return worker.count(response.status, framing) }
+      connection.deliverCutOff(response, requestID, framing)
     }
   }
 

@@ -158,7 +158,8 @@ public final class Emulator: RequestHandler {
   private func end(_ exchange: inout Exchange, _ ending: Ending) {
     guard ending.delay > 0 else {
       guard let reply = ending.reply else { return exchange.closeUnanswered() }
-      return exchange.respond(reply.response)
+      return ending.isCutOff
+        ? exchange.respondCutOff(reply.response) : exchange.respond(reply.response)
     }
     let responder = exchange.deferred()
     let clock = clock
@@ -166,7 +167,12 @@ public final class Emulator: RequestHandler {
     Task {
       // Nobody cancels this task; a clock that gives up early only makes the answer early.
       try? await clock.sleep(until: deadline)
-      if let reply = ending.reply { responder.respond(reply.response) } else { responder.closeUnanswered() }
+      guard let reply = ending.reply else { return responder.closeUnanswered() }
+      if ending.isCutOff {
+        responder.respondCutOff(reply.response)
+      } else {
+        responder.respond(reply.response)
+      }
     }
   }
 }

@@ -3,11 +3,18 @@ import HTTPServer
 import Platform
 import Testing
 
-/// Closes instead of answering: at once, or from another thread.
+/// Closes instead of answering, or in the middle of it: at once, or from another thread.
 private struct Closes: RequestHandler {
   let later: Bool
 
   func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
+    if request.equals(request.path, "/half") {
+      let response = Response(status: .ok, content: Array("answered".utf8))
+      guard later else { return exchange.respondCutOff(response) }
+      let responder = exchange.deferred()
+      Task { responder.respondCutOff(response) }
+      return
+    }
     guard request.equals(request.path, "/close") else {
       return exchange.respond(Response(status: .ok, content: Array("answered".utf8)))
     }
@@ -54,6 +61,8 @@ private struct Closes: RequestHandler {
     // What is pipelined behind is not answered either.
     let text = "GET /close HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"
     #expect(try send(text, to: bound) == "")
+    let half = try send(text.replacing("/close", with: "/half"), to: bound)
+    #expect(half.contains("Content-Length: 8\r\n") && half.hasSuffix("\r\n\r\nansw"))
     #expect(try send("GET / HTTP/1.0\r\n\r\n", to: bound).hasSuffix("answered"))
     await server.shutdown(within: .seconds(5))
     #expect(server.connectionCount == 0)

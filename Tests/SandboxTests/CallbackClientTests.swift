@@ -92,7 +92,8 @@ import Upstream
       (#""status":429,"retry_after":7"#, "rate_limited", 0), (#""status":503"#, "unavailable", 0),
       (#""status":500"#, "failed", 0), (#""status":502,"body":"\#(big)""#, "failed", 0),
       (#""status":302"#, "failed", 0), (#""drop":"before""#, "unanswered", 0),
-      (#""drop":"after""#, "unanswered", 1),
+      (#""drop":"after""#, "unanswered", 1), (#""drop":"during""#, "accepted", 1),
+      (#""drop":"during","status":503"#, "unavailable", 0), (#""drop":"during","status":500"#, "failed", 0),
     ]
     try await Link.run { link in
       var arrivals: Int64 = 0

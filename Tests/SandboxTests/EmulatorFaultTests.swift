@@ -91,6 +91,31 @@ import Testing
     }
   }
 
+  @Test func `drop during closes in the middle of an answer, and everything happens`() async throws {
+    try await RunningEmulator.run { emulator in
+      let token = try await emulator.token()
+      try await emulator.fault(#"{"endpoint":"callback","drop":"during","body":"0123456789"}"#)
+      let part = try #require(try await emulator.askCallback(token))
+      #expect(part.content == "01234" && part.fields["Content-Length"] == "10")
+      let journal = try await emulator.journal("callbacks")
+      #expect(journal["rings"] == ["+14155550100": 1])
+      #expect(journal["callbacks"]?.array?.first?["outcome"] == "dropped_during")
+      #expect(journal["callbacks"]?.array?.first?["status"] == 201)
+
+      try await emulator.fault(#"{"endpoint":"callback","drop":"during","status":500}"#)
+      #expect(try await emulator.askCallback(token)?.status == 500)
+      #expect(try await emulator.journal("callbacks")["refused"]?.array?.first?["outcome"] == "fault")
+
+      let assertion = try emulator.assertion()
+      try await emulator.fault(#"{"endpoint":"token","drop":"during"}"#)
+      #expect(try await emulator.askToken(assertion: assertion)?.content.hasSuffix("}") == false)
+      #expect(try await emulator.askToken(assertion: assertion)?.status == 401)
+      #expect(
+        try await emulator.journal("exchanges")["exchanges"]?.array?.map { $0["outcome"] }
+          == ["accepted", "dropped_during", "refused"])
+    }
+  }
+
   @Test func `drop after closes unanswered and everything happens`() async throws {
     try await RunningEmulator.run { emulator in
       let token = try await emulator.token()

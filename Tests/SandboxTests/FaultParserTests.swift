@@ -32,6 +32,7 @@ import Testing
       #"{"endpoint":"callback","status":503,"delay_ms":250,"times":3,"retry_after":7,"body":"<html>"}"#
     #expect(try parse(text) == fault)
     #expect(try parse(#"{"endpoint":"token","drop":"before"}"#).drop == .before)
+    #expect(try parse(#"{"endpoint":"token","drop":"during"}"#).drop == .during)
     #expect(try parse(#"{"endpoint":"token","drop":"after"}"#).drop == .after)
     #expect(try parse(#"{"endpoint":"token","body":{"a":[1]}}"#).body == .value(["a": [1]]))
     #expect(
@@ -67,7 +68,9 @@ import Testing
     (#"{"endpoint":"token","retry_after":""}"#, ["retry_after"]),
     (#"{"endpoint":"token","retry_after":"a\r\nb"}"#, ["retry_after"]),
     (#"{"endpoint":"token","retry_after":" a"}"#, ["retry_after"]),
-    (#"{"endpoint":"token","drop":"during"}"#, ["drop"]),
+    (#"{"endpoint":"token","drop":"midway"}"#, ["drop"]),
+    (#"{"endpoint":"token","drop":"during","body":""}"#, ["drop"]),
+    (#"{"endpoint":"callback","drop":"during","status":204}"#, ["drop"]),
     (#"{"endpoint":"token","expires_in":true}"#, ["expires_in"]),
     (#"{"endpoint":"callback","expires_in":1}"#, ["expires_in"]),
     (#"{"endpoint":"token","drop":"after","status":503}"#, ["drop"]),

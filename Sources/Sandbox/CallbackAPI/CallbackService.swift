@@ -18,9 +18,9 @@ struct CallbackService: Sendable {
     )
     var ending: Ending
     if let fault, fault.preventsAction {
-      record.outcome = fault.drop == nil ? .fault : .droppedBefore
+      record.outcome = fault.drop == .before ? .droppedBefore : .fault
       let reply = fault.refusal().map { fault.apply(to: $0, isRefusalOfTheRequest: false) }
-      ending = Ending(reply, after: fault.delay)
+      ending = Ending(reply, after: fault.delay, isCutOff: fault.drop == .during)
     } else {
       ending = answer(endpoint.judge(call, audience: baseURL, now: now), fault, &record)
     }
@@ -43,7 +43,12 @@ struct CallbackService: Sendable {
       reply = .json(error.status, error.content)
       if error.status == .unauthorized { reply.fields["WWW-Authenticate"] = "Bearer" }
     case .success(let body):
-      record.outcome = fault?.drop == .after ? .droppedAfter : .accepted
+      record.outcome =
+        switch fault?.drop {
+        case .after: .droppedAfter
+        case .during: .droppedDuring
+        default: .accepted
+        }
       record.body = body
       isRefusal = false
       // Talkdesk documents neither the status nor a body of success; clients have to take any 2xx.
@@ -51,6 +56,6 @@ struct CallbackService: Sendable {
     }
     guard let fault else { return Ending(reply) }
     let answered = fault.drop == .after ? nil : fault.apply(to: reply, isRefusalOfTheRequest: isRefusal)
-    return Ending(answered, after: fault.delay)
+    return Ending(answered, after: fault.delay, isCutOff: fault.drop == .during)
   }
 }

@@ -51,6 +51,8 @@ enum Outcome: String, Sendable {
   case fault
   /// Closed without acting on it.
   case droppedBefore = "dropped_before"
+  /// Acted on and closed in the middle of the answer.
+  case droppedDuring = "dropped_during"
   /// Acted on and closed without an answer.
   case droppedAfter = "dropped_after"
 }

@@ -19,7 +19,7 @@ struct Journal: Sendable {
   /// Adds a callback request: to the callbacks when it was acted on, whatever was answered, else to the refusals.
   mutating func record(_ callback: CallbackRecord) {
     switch callback.outcome {
-    case .accepted, .droppedAfter:
+    case .accepted, .droppedDuring, .droppedAfter:
       callbacks.append(callback)
       if let number = callback.body?.contactPhoneNumber {
         if rings[number] != nil || rings.count < Self.maximumNumbers { rings[number, default: 0] += 1 }

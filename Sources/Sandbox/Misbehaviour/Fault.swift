@@ -14,6 +14,8 @@ struct Fault: Hashable, Sendable {
   enum Drop: String, CaseIterable, Sendable {
     /// The request is read and nothing is done.
     case before
+    /// The request is acted on or refused; half of the answer goes out.
+    case during
     /// The request is acted on; only the answer is missing.
     case after
   }

@@ -49,8 +49,12 @@ struct FaultParser {
 
   /// Refuses combinations of which one part could have no effect.
   private mutating func checkTogether(_ fault: Fault, hasEndpoint: Bool) {
-    if fault.drop != nil && (fault.status != nil || fault.body != nil || fault.retryAfter != nil) {
+    let leavesNoAnswer = fault.drop == .before || fault.drop == .after
+    if leavesNoAnswer && (fault.status != nil || fault.body != nil || fault.retryAfter != nil) {
       problem("drop", "leaves no answer, so status, body and retry_after cannot stand beside it")
+    }
+    if fault.drop == .during, fault.body == .text("") || [204, 205, 304].contains(fault.status) {
+      problem("drop", "cuts the content off, so there has to be some")
     }
     if hasEndpoint && fault.endpoint == .callback && fault.expiresIn != nil {
       problem("expires_in", "belongs to the token endpoint")

@@ -26,9 +26,9 @@ struct TokenService: Sendable {
       userAgent: call.userAgent, traceparent: call.traceparent)
     var ending: Ending
     if let fault, fault.preventsAction {
-      record.outcome = fault.drop == nil ? .fault : .droppedBefore
+      record.outcome = fault.drop == .before ? .droppedBefore : .fault
       let reply = fault.refusal().map { fault.apply(to: $0, isRefusalOfTheRequest: false) }
-      ending = Ending(reply, after: fault.delay)
+      ending = Ending(reply, after: fault.delay, isCutOff: fault.drop == .during)
     } else {
       let endpoint = retired.isEmpty ? endpoint : endpoint.forgetting(retired)
       let judgement = endpoint.judge(call, audience: baseURL + TokenService.path, now: now) { assertion in
@@ -81,7 +81,10 @@ struct TokenService: Sendable {
       if !isRefusal { record.outcome = .droppedAfter }
       return Ending(nil, after: fault.delay)
     }
-    return Ending(fault.apply(to: reply, isRefusalOfTheRequest: isRefusal), after: fault.delay)
+    let isCutOff = fault.drop == .during
+    if isCutOff, !isRefusal { record.outcome = .droppedDuring }
+    return Ending(
+      fault.apply(to: reply, isRefusalOfTheRequest: isRefusal), after: fault.delay, isCutOff: isCutOff)
   }
 
   private func success(

@@ -13,6 +13,23 @@ import Testing
     #expect(Set(BadBody.all.map(\.content)).count == BadBody.all.count)
   }
 
+  /// The end-to-end tests send the same bodies to the release binary, and read them from a file: a line each of code, path (`-`
+  /// for none), content in Base64, and name. Bodies too large for a file are left out. CALLGATE_WRITE_FIXTURES=1 writes it.
+  @Test func `they are written down for other programs, too`() throws {
+    let lines = BadBody.all.filter { $0.content.count <= 65_536 }.map { bad in
+      [bad.code, bad.path ?? "-", Data(bad.content).base64EncodedString(), bad.name].joined(separator: "\t")
+        + "\n"
+    }
+    for line in lines {
+      #expect(line.split(separator: "\t").count >= 3 && line.filter(\.isNewline).count == 1)
+    }
+    let file = Self.root.appendingPathComponent("Tests/Fixtures/callbacks/bad-bodies.tsv")
+    if ProcessInfo.processInfo.environment["CALLGATE_WRITE_FIXTURES"] == "1" {
+      try Data(lines.joined().utf8).write(to: file)
+    }
+    #expect(try Data(contentsOf: file) == Data(lines.joined().utf8))
+  }
+
   @Test(arguments: BadBody.all) func `a bad body gets its documented status and code`(bad: BadBody) throws {
     let problem = try #require(refusal(of: bad.content, terms: .plain()))
     #expect(problem.code.rawValue == bad.code)
@@ -45,10 +62,11 @@ import Testing
     }
   }
 
+  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
   private static let suite: String? = {
-    let beside = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-      .appendingPathComponent("shared")
+    let beside = Self.root.deletingLastPathComponent().appendingPathComponent("shared")
     let root = ProcessInfo.processInfo.environment["CALLGATE_SHARED"] ?? beside.path
     let folder = root + "/vectors/jsontestsuite/test_parsing"
     return FileManager.default.fileExists(atPath: folder) ? folder : nil

@@ -97,7 +97,9 @@ import Testing
     #expect(throws: NoRequest.self) { try outcome(basic("app:wrong"), basic("app:right")) }
   }
 
-  @Test func `whoever guesses at an address locks out neither others there nor the same name elsewhere`() throws {
+  @Test func `whoever guesses at an address locks out neither others there nor the same name elsewhere`()
+    throws
+  {
     let known = "Authorization: Bearer \(try token("ann"))"
     #expect(try outcome(known) == "users ann")
     for _ in 0..<10 { #expect(try outcome(basic("app:guess")) == "unauthenticated") }
@@ -119,7 +121,8 @@ import Testing
       "iss": "https://id.example", "aud": "callgate", "sub": "ann",
       "exp": .number(JSONNumber(Self.now.seconds - 600)),
     ]
-    let expired = try JWS.sign(header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: signer)
+    let expired = try JWS.sign(
+      header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: signer)
     for _ in 0..<200 { #expect(try outcome("Authorization: Bearer \(expired)") == "invalid_token") }
     #expect(try outcome(basic("app:right")) == "ios")
   }

@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+# How many failures are shown; the others are only counted.
+SHOWN = 40
 checks = {"passed": 0, "failed": 0}
 # Other numbers each time: parts of one test ask the same server.
 numbers = itertools.count(14152000000 + int(time.time() * 1000) % 7_000_000)
@@ -19,7 +21,7 @@ def check(name, is_right, told=""):
     """Counts one comparison; says what was there instead where it failed, without whole numbers."""
     with guard:
         checks["passed" if is_right else "failed"] += 1
-        if not is_right:
+        if not is_right and checks["failed"] <= SHOWN:
             told = re.sub(r"\+1415\d{5}", "+*********", str(told)[:700])
             print(f"FAIL {name}\n  got {told}", flush=True)
     return bool(is_right)

@@ -76,9 +76,10 @@ stop() {
   exit_status=$?
 }
 
-# ask ARGUMENT…: curl without its progress. Sets status, head and body.
+# ask ARGUMENT…: curl without its progress. Sets status, head and body. Without an answer the status is 000 and what curl says.
 ask() {
-  status=$(curl -sS -o "$scratch/body" -D "$scratch/head" -w '%{http_code}' --max-time 30 "$@" 2>"$scratch/curl")
+  status=$(curl -sS -o "$scratch/body" -D "$scratch/head" -w '%{http_code}' --max-time 30 "$@" 2>"$scratch/curl") ||
+    { [ "$status" != 000 ] || status="000 $(cat "$scratch/curl")"; }
   body=$(cat "$scratch/body" 2>/dev/null)
   head=$(tr -d '\r' <"$scratch/head" 2>/dev/null)
 }

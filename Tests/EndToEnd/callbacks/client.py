@@ -87,6 +87,7 @@ class Server:
                 content = json.dumps(content)
             if content is not None and kind:
                 lines["Content-Type"] = kind
+            connection.connect()
             connection.putrequest(method, path, skip_accept_encoding=True)
             if content is not None:
                 content = content.encode() if isinstance(content, str) else content

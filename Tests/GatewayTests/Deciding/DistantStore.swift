@@ -1,0 +1,80 @@
+import Gate
+import Store
+import Synchronization
+
+/// A store on a machine of its own: it can fail, and it counts who waits for it.
+final class DistantStore: Store {
+  private let memory = MemoryStore()
+  let isDown = Atomic<Bool>(false)
+  let updates = Atomic<Int>(0)
+
+  var sharing: StoreSharing { .instances }
+
+  private func reach() throws(StoreError) {
+    if isDown.load(ordering: .relaxed) { throw StoreError(.unavailable, "connect", "connection refused") }
+  }
+
+  func migrate() throws(StoreError) { try reach() }
+  func ping() throws(StoreError) { try reach() }
+  func close() {}
+
+  func update<Result: Sendable>(
+    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+  ) async throws(StoreError) -> Result {
+    try reach()
+    updates.wrappingAdd(1, ordering: .relaxed)
+    return memory.update(keys, body)
+  }
+
+  func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?] {
+    try reach()
+    return memory.states(of: keys)
+  }
+
+  func stops() async throws(StoreError) -> StopSet {
+    try reach()
+    return memory.stops()
+  }
+
+  func stop(_ stop: Stop) async throws(StoreError) {
+    try reach()
+    memory.stop(stop)
+  }
+
+  func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
+    try reach()
+    memory.resume(target, action)
+  }
+
+  func purge(at now: Instant) async throws(StoreError) -> Int { 0 }
+
+  func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
+    try reach()
+    return memory.standing(of: intent, at: now)
+  }
+
+  func begin(_ intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackBeginning {
+    try reach()
+    return memory.begin(intent, at: now)
+  }
+
+  func settle(_ id: CallbackID, _ settlement: CallbackSettlement) throws(StoreError) -> StoredCallback? {
+    try reach()
+    return memory.settle(id, settlement)
+  }
+
+  func withdraw(_ id: CallbackID) throws(StoreError) {
+    try reach()
+    memory.withdraw(id)
+  }
+
+  func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
+    try reach()
+    return memory.callback(id, of: callerID)
+  }
+
+  func recoverCallbacks(at now: Instant) throws(StoreError) -> Int {
+    try reach()
+    return memory.recoverCallbacks(at: now)
+  }
+}

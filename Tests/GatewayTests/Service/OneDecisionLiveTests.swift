@@ -1,0 +1,152 @@
+import Foundation
+import Gate
+import HTTP
+import JOSE
+import JSON
+import Platform
+import Testing
+
+@testable import Gateway
+
+/// Random rules and requests over sockets: what a request, its probe and a callback's validation put into the audit line is
+/// what `/admin/explain` says of them, to the byte.
+@Suite(.timeLimit(.minutes(3))) struct OneDecisionLiveTests {
+  private static let secret = String(repeating: "s", count: 32)
+  private static let operators: Fields = ["Authorization": "Bearer canary-operators-token"]
+
+  private func digest(_ text: String) -> String { Hex.encode(SHA256.digest(Array(text.utf8))) }
+
+  private func environment(secretFile: String) -> String {
+    """
+    listen: { trusted_proxies: [127.0.0.1/32], forwarded_hops: 1 }
+    callers:
+      - { id: ios-app, api_key: { sha256: \(digest("canary-ios")) } }
+      - { id: partner, api_key: { sha256: \(digest("canary-partner")) } }
+      - { id: app-users, jwt: { issuer: "https://id.example", audience: callgate, hs256_secret_file: "\(secretFile)" } }
+    allow_anonymous: true
+    apps:
+      shop: { callers: [ios-app, app-users] }
+      help: { callers: [partner, anonymous] }
+      open: {}
+    callbacks: { dedupe_window: 0s, talkdesk_phone_numbers: ["+18500000000"] }
+
+    """
+  }
+
+  private func credentials(_ request: RandomRequest) throws -> Fields {
+    switch request.caller {
+    case nil: return [:]
+    case "app-users"?:
+      guard case .object(var claims) = try JSONValue(parsing: Array(request.claims.utf8)) else { return [:] }
+      claims["iss"] = "https://id.example"
+      claims["aud"] = "callgate"
+      claims["exp"] = .number(JSONNumber(SystemClock().unixTime.seconds + 600))
+      if let subject = request.subject { claims["sub"] = .string(subject) }
+      let key = try SymmetricKey(Secret(Array(Self.secret.utf8)), algorithm: .HS256)
+      return [
+        "Authorization": "Bearer "
+          + (JWS.sign(header: ["alg": "HS256"], payload: claims.serialized(), with: key))
+      ]
+    case "ios-app"?: return ["X-API-Key": "canary-ios"]
+    case _?: return ["Authorization": "Bearer canary-partner"]
+    }
+  }
+
+  private func question(_ request: RandomRequest) throws -> JSONValue {
+    var question: JSONObject = [
+      "action": .string(request.action.rawValue), "address": .string(request.address),
+    ]
+    question["claims"] = try JSONValue(parsing: Array(request.claims.utf8))
+    if let caller = request.caller { question["caller"] = .string(caller) }
+    if let subject = request.subject { question["subject"] = .string(subject) }
+    if let app = request.app { question["app"] = .string(app) }
+    if let phone = request.phone { question["phone"] = .string(phone) }
+    var fields = JSONObject()
+    for (name, values) in Dictionary(grouping: request.fields, by: { $0.name.lowercased() }).sorted(by: {
+      $0.key < $1.key
+    }) {
+      fields[name] = .array(values.map { .string($0.value) })
+    }
+    question["fields"] = .object(fields)
+    return .object(question)
+  }
+
+  /// A request's id and what was explained of it before.
+  private struct Expectation {
+    let id: String
+    let explained: JSONValue
+    let isAllowed: Bool
+  }
+
+  @Test func `what a running server decides is what it explains`() async throws {
+    let secretFile = FileManager.default.temporaryDirectory.appending(path: "callgate-\(UUID().uuidString)")
+    try Self.secret.write(to: secretFile, atomically: true, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(at: secretFile) }
+    let environment = environment(secretFile: secretFile.path)
+    let service = try RunningService(
+      environment: ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"], yaml: environment)
+    var dice = Dice(20_261_121)
+    var expected: [Expectation] = []
+    for round in 0..<10 {
+      var rules = RandomRules()
+      rules.isLive = true
+      // Nobody answers for remote policies here: the rule's own answer to that is what counts.
+      let yaml = rules.yaml(1 + dice.below(8), &dice)
+        .replacingOccurrences(of: "https://policy.example", with: "http://127.0.0.1:1")
+      service.rewrite(environment + yaml)
+      #expect(await service.reload(), "\(yaml)")
+      for number in 0..<30 {
+        var request = RandomRequest(&dice)
+        if request.caller == "app-users" { request.subject = request.subject ?? "ann" }
+        // Octets beyond ASCII go through a server; this client sends none.
+        request.fields.removeAll { !$0.value.utf8.allSatisfy { $0 < 0x80 } }
+        let answer = try await service.ask(
+          .post, "/admin/explain", Self.operators, content: try question(request).serialized())
+        #expect(answer.status == 200)
+        let explained = try JSONValue(parsing: answer.content)
+        var fields = try credentials(request)
+        // What a client puts in front of the proxy's own entry is nobody's address.
+        fields.append("X-Forwarded-For", "192.0.2.99, \(request.address)")
+        for field in request.fields { fields.append(field.name, field.value) }
+        let app = request.app.map { "app=\($0)" }
+        for isReal in [false, true] {
+          let id = "r\(round)-\(number)-\(isReal)"
+          let response: InboundResponse
+          switch request.phone {
+          case nil:
+            let query = [app, isReal ? nil : "probe"].compactMap { $0 }.joined(separator: "&")
+            response = try await service.ask(
+              .get, "/access?\(query)", fields.adding("X-Request-Id", id))
+          case let phone?:
+            let query = [app, isReal ? nil : "validate"].compactMap { $0 }.joined(separator: "&")
+            response = try await service.ask(
+              .post, "/calls/callback?\(query)",
+              fields.adding("X-Request-Id", id).adding("Content-Type", "application/json"),
+              content: Array(#"{"contact_phone_number":"\#(phone)"}"#.utf8))
+          }
+          let isAllowed = explained["decision"]?.string == "allow"
+          #expect(
+            (200..<300).contains(response.status) == isAllowed, "\(id): \(response.status) \(explained)")
+          expected.append(Expectation(id: id, explained: explained, isAllowed: isAllowed))
+        }
+      }
+    }
+    let audits = try await service.end().filter { $0["log"]?.string == "audit" }
+    let byID = Dictionary(audits.map { ($0["request_id"]?.string ?? "", $0) }) { first, _ in first }
+    #expect(byID.count == audits.count && audits.count == expected.count)
+    for expectation in expected {
+      let audit = try #require(byID[expectation.id], "\(expectation.id)")
+      #expect(audit["decision"]?.string == expectation.explained["decision"]?.string, "\(audit)")
+      #expect(audit["code"]?.string == expectation.explained["code"]?.string, "\(audit)")
+      #expect(audit["rule"]?.string == expectation.explained["rule"]?.string, "\(audit)")
+      // A request that is refused before the rules has no verdicts of theirs.
+      guard expectation.explained["code"]?.string != "unknown_app", audit["verdicts"]?.array?.isEmpty == false
+      else { continue }
+      #expect(
+        audit["verdicts"]?.serialized() == expectation.explained["verdicts"]?.serialized(),
+        "\(audit) \(expectation.explained)")
+    }
+    let allowed = expected.filter(\.isAllowed).count
+    #expect(allowed > 60 && expected.count - allowed > 60, "\(allowed) of \(expected.count)")
+  }
+}

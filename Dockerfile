@@ -17,10 +17,11 @@ WORKDIR /src
 COPY Package.swift ./
 RUN swift package resolve
 COPY Sources ./Sources
-# The test folders are named in Package.swift and must exist, with a source in each; their content is not needed.
+# The folders of tests and their helpers are named in Package.swift and must exist, with a source in each; their content is
+# not needed.
 # hadolint ignore=SC2013
-RUN for target in $(sed -n 's/.*name: "\([A-Za-z]*Tests\)".*/\1/p' Package.swift); do \
-    mkdir -p "Tests/$target" && touch "Tests/$target/Empty.swift"; done
+RUN for folder in $(sed -n -e 's,.*name: "\([A-Za-z]*Tests\)".*,Tests/\1,p' -e 's,.*path: "\(Tests/[A-Za-z/]*\)".*,\1,p' Package.swift); do \
+    mkdir -p "$folder" && touch "$folder/Empty.swift"; done
 RUN swift build -c release --static-swift-stdlib --product callgate \
   && install -Ds "$(swift build -c release --static-swift-stdlib --show-bin-path)/callgate" /out/callgate
 

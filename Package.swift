@@ -39,13 +39,16 @@ let package = Package(
     .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: memorySafe),
+    .target(
+      name: "TLS", dependencies: ["HTTPServer", "Platform", "COpenSSL"], swiftSettings: strict),
     .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
     .target(
       name: "Talkdesk", dependencies: ["HTTP", "Platform", "JSON", "JOSE"], swiftSettings: memorySafe),
     .target(
       name: "Gateway",
       dependencies: [
-        "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "Metrics", "Upstream", "Talkdesk",
+        "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "Metrics", "TLS", "Upstream",
+        "Talkdesk",
         .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: memorySafe),
@@ -61,6 +64,8 @@ let package = Package(
       swiftSettings: memorySafe),
 
     // Tests.
+    .target(
+      name: "Certificates", dependencies: ["COpenSSL"], path: "Tests/Certificates", swiftSettings: strict),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: strict),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
@@ -71,7 +76,11 @@ let package = Package(
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
     .testTarget(
-      name: "UpstreamTests", dependencies: ["Upstream", "HTTP", "Platform", "CCurl", "COpenSSL"],
+      name: "TLSTests", dependencies: ["TLS", "HTTPServer", "HTTP", "Platform", "COpenSSL", "Certificates"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "UpstreamTests",
+      dependencies: ["Upstream", "HTTP", "Platform", "CCurl", "COpenSSL", "Certificates"],
       swiftSettings: strict),
     .testTarget(
       name: "TalkdeskTests", dependencies: ["Talkdesk", "HTTP", "Platform", "JSON", "JOSE"],
@@ -79,8 +88,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Talkdesk",
-        "Upstream",
+        "Gateway", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "TLS",
+        "Talkdesk", "Upstream", "Certificates",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",

@@ -15,16 +15,16 @@ from typing import NoReturn
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import client, herd, machine, memory, micro, report, startup, throughput  # noqa: E402
+from harness import client, herd, machine, memory, micro, report, startup, throughput, tls  # noqa: E402
 from harness.errors import Unmeasured  # noqa: E402
 from harness.progress import say  # noqa: E402
 from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
-NAMES = ("throughput", "startup", "idle", "growth", "herd", "signing", "callers", "gate", "micro")
+NAMES = ("throughput", "startup", "idle", "growth", "tls", "herd", "signing", "callers", "gate", "micro")
 # More than both servers' lines of the longest run ever take.
 LINES_LIMIT = 2 << 30
-NEED_A_STAND = {"throughput", "startup", "idle", "growth", "herd"}
+NEED_A_STAND = {"throughput", "startup", "idle", "growth", "tls", "herd"}
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,13 @@ class Scale:
     small: int
     large: int
     herds: int
+    tls_pairs: int
     signing_pairs: int
     signing_seconds: int
 
 
-FULL = Scale(15, 4, 21, 5000, 100_000, 1_000_000, 5, 5, 3)
-QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 3, 1)
+FULL = Scale(15, 4, 21, 5000, 100_000, 1_000_000, 5, 7, 5, 3)
+QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 2, 3, 1)
 
 
 class Parser(argparse.ArgumentParser):
@@ -95,6 +96,7 @@ def measurements(
         "startup": lambda: startup.measure(stand(), size.starts),
         "idle": lambda: memory.measure_idle(stand(), size.connections, descriptors),
         "growth": lambda: memory.measure_growth(stand(), size.small, size.large),
+        "tls": lambda: tls.measure(stand(), size.tls_pairs, size.seconds, 2 * size.connections, descriptors),
         "herd": lambda: herd.measure(stand(), size.herds),
         "signing": lambda: micro.measure_signing(microbench, size.signing_pairs, size.signing_seconds),
         "callers": lambda: micro.measure_callers(microbench, size.signing_pairs, size.signing_seconds),

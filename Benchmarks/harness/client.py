@@ -2,6 +2,7 @@
 
 import resource
 import socket
+import ssl
 import time
 from dataclasses import dataclass
 
@@ -32,10 +33,11 @@ def request(target: str, method: str = "GET", content: bytes = b"") -> bytes:
     return head.encode() + b"\r\n" + content
 
 
-def connect(port: int, timeout: float = 10.0) -> socket.socket:
+def connect(port: int, timeout: float = 10.0, trust: ssl.SSLContext | None = None) -> socket.socket:
+    """A connection, through TLS where `trust` says how to verify the server."""
     connection = socket.create_connection((HOST, port), timeout=timeout)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
+    return trust.wrap_socket(connection, server_hostname=HOST) if trust else connection
 
 
 def read_answer(connection: socket.socket) -> Answer:
@@ -65,9 +67,16 @@ def _more(connection: socket.socket, so_far: int) -> bytes:
     return chunk
 
 
-def ask(port: int, target: str, method: str = "GET", content: bytes = b"", expect: int | None = 200) -> Answer:
+def ask(
+    port: int,
+    target: str,
+    method: str = "GET",
+    content: bytes = b"",
+    expect: int | None = 200,
+    trust: ssl.SSLContext | None = None,
+) -> Answer:
     """One request on a connection of its own. Raises Unmeasured unless the status is `expect`."""
-    with connect(port) as connection:
+    with connect(port, trust=trust) as connection:
         connection.sendall(request(target, method, content))
         answer = read_answer(connection)
     if expect is not None and answer.status != expect:
@@ -75,11 +84,11 @@ def ask(port: int, target: str, method: str = "GET", content: bytes = b"", expec
     return answer
 
 
-def first_answer(port: int, target: str, give_up: float) -> Answer | None:
+def first_answer(port: int, target: str, give_up: float, trust: ssl.SSLContext | None = None) -> Answer | None:
     """The first 200 from a server that is just starting: None once time.monotonic() has passed `give_up`."""
     while time.monotonic() < give_up:
         try:
-            answer = ask(port, target, expect=None)
+            answer = ask(port, target, expect=None, trust=trust)
             if answer.status == 200:
                 return answer
         except (ConnectionError, Unmeasured):

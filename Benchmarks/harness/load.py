@@ -27,10 +27,13 @@ class Load:
         return self.requests / self.seconds
 
 
-def run(port: int, seconds: float, target: str = "/access", connections: int = CONNECTIONS) -> Load:
+def run(
+    port: int, seconds: float, target: str = "/access", connections: int = CONNECTIONS, scheme: str = "http"
+) -> Load:
     """Drives `connections` keep-alive connections for `seconds` (rounded up to whole ones) from one thread."""
     whole = max(1, int(seconds + 0.999))
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{whole}s", "-s", str(SCRIPT), f"http://{HOST}:{port}{target}"]
+    url = f"{scheme}://{HOST}:{port}{target}"
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{whole}s", "-s", str(SCRIPT), url]
     try:
         output = subprocess.run(command, capture_output=True, text=True, timeout=whole + 30, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:

@@ -1,6 +1,7 @@
 """Memory: per idle keep-alive connection, and its growth over many requests."""
 
 import socket
+import ssl
 from contextlib import ExitStack
 
 from harness import client, load, process
@@ -24,7 +25,7 @@ def measure_idle(stand: Stand, connections: int, descriptors: int) -> list[Row]:
     per_connection = []
     for make in (stand.ours, stand.peer):
         with make() as server:
-            per_connection.append(_per_idle_connection(server, connections))
+            per_connection.append(per_idle_connection(server, connections))
     ours, peer = per_connection
     say(f"idle: {ours:,.0f} : {peer:,.0f} bytes per connection")
     return [
@@ -39,8 +40,9 @@ def measure_idle(stand: Stand, connections: int, descriptors: int) -> list[Row]:
     ]
 
 
-def _per_idle_connection(server: Server, connections: int) -> float:
-    load.run(server.port, 1)  # What a busy server holds anyway is not the idle connections' cost.
+def per_idle_connection(server: Server, connections: int) -> float:
+    """Bytes of resident memory by which the server grows for each of so many connections."""
+    load.run(server.port, 1, scheme=server.scheme)  # What a busy server holds anyway is not the idle connections' cost.
     server.await_lines()
     server.take_lines()
     before = process.settled_resident_bytes(server.pid)
@@ -48,7 +50,7 @@ def _per_idle_connection(server: Server, connections: int) -> float:
     with ExitStack() as open_connections:
         crowd: list[socket.socket] = []
         for _ in range(connections):
-            connection = open_connections.enter_context(client.connect(server.port))
+            connection = open_connections.enter_context(client.connect(server.port, trust=server.trust))
             connection.sendall(request)
             answer = client.read_answer(connection)
             if answer.status != 200 or answer.field("connection") == "close":
@@ -66,7 +68,7 @@ def _still_open(server: Server, crowd: list[socket.socket]) -> None:
         connection.setblocking(False)
         try:
             connection.recv(1)
-        except BlockingIOError:
+        except (BlockingIOError, ssl.SSLWantReadError):
             continue
         raise Unmeasured(f"{server.name} closed idle connection {number + 1} of {len(crowd)}")
 

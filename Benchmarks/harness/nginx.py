@@ -8,6 +8,7 @@ from pathlib import Path
 from harness import client
 from harness.client import Answer
 from harness.errors import Unmeasured
+from harness.identity import Identity
 from harness.servers import TARGET, Server
 
 WORKERS = 2
@@ -61,11 +62,17 @@ class Nginx(Server):
     """nginx with two workers and a buffered JSON access log."""
 
     def __init__(
-        self, scratch: Path, likeness: Likeness, trim: Trim = Trim(), port: int = 0, name: str = "nginx"
+        self,
+        scratch: Path,
+        likeness: Likeness,
+        trim: Trim = Trim(),
+        port: int = 0,
+        name: str = "nginx",
+        identity: Identity | None = None,
     ) -> None:
         self.name = name
         self.fixed_port = port
-        super().__init__(scratch, port)
+        super().__init__(scratch, port, identity)
         self.likeness = likeness
         self.trim = trim
 
@@ -99,7 +106,8 @@ http {{
   server_tokens off;
   default_type {quoted(like.content_type)};
   server {{
-    listen {client.HOST}:{self.port} reuseport backlog=4096;
+    listen {client.HOST}:{self.port}{" ssl" if self.identity else ""} reuseport backlog=4096;
+{self.security()}
     location = {TARGET} {{
 {fields}
       add_header X-Request-Id $request_id;
@@ -108,6 +116,19 @@ http {{
   }}
 }}
 """
+
+    def security(self) -> str:
+        """The same protocols, suites and groups in the same order as ours, and nginx's own choice in everything else."""
+        if self.identity is None:
+            return ""
+        return f"""\
+    ssl_certificate {self.identity.certificate};
+    ssl_certificate_key {self.identity.key};
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305;
+    ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256;
+    ssl_prefer_server_ciphers on;
+    ssl_ecdh_curve X25519:P-256:P-384;"""
 
     def line_format(self) -> str:
         return (

@@ -10,6 +10,7 @@ from typing import Self
 
 from harness import client, process
 from harness.errors import Unmeasured
+from harness.identity import Identity
 
 START_LIMIT = 15.0
 TARGET = "/access"
@@ -20,9 +21,12 @@ class Server:
 
     name = "server"
 
-    def __init__(self, scratch: Path, port: int = 0) -> None:
+    def __init__(self, scratch: Path, port: int = 0, identity: Identity | None = None) -> None:
         self.scratch = scratch
         self.port = port
+        self.identity = identity
+        self.trust = identity.trust() if identity else None
+        self.scheme = "https" if identity else "http"
         self.lines = scratch / f"{self.name}.lines"
         self.errors = scratch / f"{self.name}.errors"
         self.child: subprocess.Popen[bytes] | None = None
@@ -50,7 +54,7 @@ class Server:
         self.lines.unlink(missing_ok=True)
         self.spawn()
         self.await_port()
-        if client.first_answer(self.port, TARGET, time.monotonic() + START_LIMIT) is None:
+        if client.first_answer(self.port, TARGET, time.monotonic() + START_LIMIT, self.trust) is None:
             raise Unmeasured(f"{self.name} gave no answer within {START_LIMIT:g} s: {self.complaint()}")
 
     def stop(self) -> None:
@@ -117,18 +121,24 @@ class Callgate(Server):
 
     name = "callgate"
 
-    def __init__(self, scratch: Path, binary: Path, port: int = 0) -> None:
-        super().__init__(scratch, port)
+    def __init__(self, scratch: Path, binary: Path, port: int = 0, identity: Identity | None = None) -> None:
+        super().__init__(scratch, port, identity)
         self.binary = binary
         self.wanted_port = port
 
     def command(self) -> list[str]:
-        return [str(self.binary), "serve", "--sandbox", "--port", str(self.wanted_port)]
+        command = [str(self.binary), "serve", "--sandbox", "--port", str(self.wanted_port)]
+        if self.identity:
+            settings = self.scratch / "tls.yaml"
+            files = f"certificate_file: {self.identity.certificate}, key_file: {self.identity.key}"
+            settings.write_text(f"listen: {{ tls: {{ {files} }} }}\n")
+            command += ["--config", str(settings)]
+        return command
 
     def await_port(self) -> None:
         deadline = time.monotonic() + START_LIMIT
         while time.monotonic() < deadline:
-            said = re.search(rb"^callgate: listening on http://[^\n]*:(\d+)\n", self.lines.read_bytes(), re.M)
+            said = re.search(rb"^callgate: listening on https?://[^\n]*:(\d+)\n", self.lines.read_bytes(), re.M)
             if said:
                 self.port = int(said.group(1))
                 return

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness import client, nginx
+from harness.identity import Identity
 from harness.servers import TARGET, Callgate, Server
 
 Maker = Callable[[int], Server]
@@ -26,13 +27,13 @@ class Stand:
             answer = client.ask(ours.port, TARGET)  # The second request: a token from the cache, as in every run.
             return nginx.Likeness.of(answer, ours.last_audit_line())
 
-    def ours(self, port: int = 0) -> Server:
+    def ours(self, port: int = 0, identity: Identity | None = None) -> Server:
         if self.binary is None:
-            return nginx.Nginx(self.scratch, self.likeness, self.trim, port, name="control")
-        return Callgate(self.scratch, self.binary, port)
+            return nginx.Nginx(self.scratch, self.likeness, self.trim, port, "control", identity)
+        return Callgate(self.scratch, self.binary, port, identity)
 
-    def peer(self, port: int = 0) -> nginx.Nginx:
-        return nginx.Nginx(self.scratch, self.likeness, self.trim, port)
+    def peer(self, port: int = 0, identity: Identity | None = None) -> nginx.Nginx:
+        return nginx.Nginx(self.scratch, self.likeness, self.trim, port, identity=identity)
 
 
 def in_turns(round_number: int) -> tuple[int, int]:

@@ -42,31 +42,37 @@ class Pair:
 
 
 def measure(stand: Stand, pairs: int, seconds: float) -> list[Row]:
-    """Runs both servers side by side, loads them one after the other, until `pairs` pairs were calm or twice as many
-    were measured."""
+    """Both servers under load in the clear."""
+    with stand.ours() as ours, stand.peer() as peer:
+        calm, done = calm_pairs(ours, peer, pairs, seconds)
+    return [*_rows(calm), _lost(done)]
+
+
+def calm_pairs(ours: Server, peer: Server, pairs: int, seconds: float) -> tuple[list[Pair], list[Pair]]:
+    """Loads two running servers one after the other, until `pairs` pairs were calm or twice as many were measured; which
+    pairs to take, and all there were."""
     done: list[Pair] = []
     calm: list[Pair] = []
-    with stand.ours() as ours, stand.peer() as peer:
-        servers = (ours, peer)
-        for server in servers:
-            _under_load(server, WARM_UP_SECONDS)
-        while len(calm) < pairs and len(done) < 2 * pairs:
-            runs: dict[int, Run] = {}
-            for index in in_turns(len(done)):
-                runs[index] = _under_load(servers[index], seconds)
-            done.append(Pair(runs[0], runs[1]))
-            calm = [pair for pair in done if pair.is_calm]
-            say(_line(len(done), done[-1]))
+    servers = (ours, peer)
+    for server in servers:
+        _under_load(server, WARM_UP_SECONDS)
+    while len(calm) < pairs and len(done) < 2 * pairs:
+        runs: dict[int, Run] = {}
+        for index in in_turns(len(done)):
+            runs[index] = _under_load(servers[index], seconds)
+        done.append(Pair(runs[0], runs[1]))
+        calm = [pair for pair in done if pair.is_calm]
+        say(_line(len(done), done[-1]))
     if len(calm) < pairs:
         say(f"throughput: others were busy during {len(done) - len(calm)} of {len(done)} pairs: taking all of them")
         calm = done
-    return [*_rows(calm), _lost(done)]
+    return calm, done
 
 
 def _under_load(server: Server, seconds: float) -> Run:
     server.take_lines()
     before, activity = process.cpu_seconds(server.pid), Activity()
-    counted = load.run(server.port, seconds)
+    counted = load.run(server.port, seconds, scheme=server.scheme)
     server.await_lines()
     used = process.cpu_seconds(server.pid) - before
     others = activity.others(used)

@@ -13,3 +13,24 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+
+// How names are written: RFC 2253's way, on one line, control characters escaped.
+static const unsigned long callgate_name_form = XN_FLAG_RFC2253;
+
+// What a TLS server switches on: SSL_OP_… are casts of shifts, which Swift cannot import.
+// The server's order of suites holds, except that a client that puts ChaCha20 first, for want of AES in its processor,
+// gets it.
+static inline void callgate_ssl_ctx_restrict(SSL_CTX *context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                   SSL_OP_PRIORITIZE_CHACHA);
+}
+
+// Gives a MAC its key and SHA-256. In C, because OSSL_PARAM keeps pointers to the names of its parameters.
+static inline int callgate_hmac_sha256(EVP_MAC_CTX *context, const unsigned char *key, size_t length) {
+  OSSL_PARAM parameters[] = {
+      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)key, length),
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0),
+      OSSL_PARAM_construct_end(),
+  };
+  return EVP_MAC_CTX_set_params(context, parameters);
+}

@@ -20,6 +20,10 @@ extension Connection {
         process(octets.span)
         continue
       }
+      if machine.wantsInput, isInputOver {
+        inputEnded()
+        continue
+      }
       guard isReadable else { break }
       reads += 1
       guard reads <= Self.readsPerTurn else { return worker.loop.runAgain(token) }
@@ -63,16 +67,21 @@ extension Connection {
     var plain: [UInt8] = []
     swap(&plain, &worker.plain)
     let state = filter.receive(octets, plain: &plain, wire: &worker.wire)
-    if !plain.isEmpty { process(plain.span) }
+    if !plain.isEmpty {
+      if isCounted { process(plain.span) } else { refuse(.overloaded, nil) }
+    }
     plain.removeAll(keepingCapacity: true)
     swap(&plain, &worker.plain)
-    switch state {
-    case .open: flush()
-    case .ended: inputEnded()
-    case .failed:
-      _ = machine.step(.answered(.linger), now: worker.loop.now)
-      flush()
+    // What came may have ended the connection.
+    if token != .none {
+      switch state {
+      case .open: break
+      case .ended: isInputOver = true
+      case .failed: _ = machine.step(.answered(.linger), now: worker.loop.now)
+      case .clear: refuseUnfiltered()
+      }
     }
+    flush()
   }
 
   /// Parses octets and hands requests over, until one is deferred, the client leaves too much unread, or they end.

@@ -10,7 +10,7 @@ extension Connection {
       return answer(PreparedResponse(response), requestID, framing)
     }
     framing.fields?.appendLines(to: &worker.output)
-    worker.appendServerLines(requestID, closing: closing)
+    worker.appendServerLines(requestID, closing: closing, isFiltered: filter != nil)
     if !framing.isHead { worker.output.append(contentsOf: response.content) }
     answered(response.status, closing, framing)
   }
@@ -19,7 +19,7 @@ extension Connection {
     let closing = response.closesConnection || framing.clientCloses || isDraining
     response.appendLines(to: &worker.output)
     framing.fields?.appendLines(to: &worker.output)
-    worker.appendServerLines(requestID, closing: closing)
+    worker.appendServerLines(requestID, closing: closing, isFiltered: filter != nil)
     if !framing.isHead { worker.output.append(contentsOf: response.content) }
     answered(response.status, closing, framing)
   }
@@ -81,7 +81,9 @@ extension Connection {
   /// Offers the output to the network, with one call where it fits.
   func flush() {
     guard token != .none else {
+      // Buffers are shared: what one connection cannot send must not reach the next.
       worker.output.removeAll(keepingCapacity: true)
+      worker.wire.removeAll(keepingCapacity: true)
       return
     }
     if let filter {

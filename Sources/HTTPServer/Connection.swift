@@ -14,7 +14,8 @@ final class Connection: EventReceiver {
   var place = 0
   private(set) var token = EventToken.none
   let socket: StreamSocket
-  let filter: (any StreamFilter)?
+  /// Nil where octets travel as they are.
+  private(set) var filter: (any StreamFilter)?
   /// Whether the server let the connection in; false for one that is only told that there are too many.
   let isCounted: Bool
 
@@ -35,13 +36,15 @@ final class Connection: EventReceiver {
   var mayStillSend = false
   /// The end of input is in the socket, after what can still be read.
   var endIsNear = false
+  /// The filter has said that the client sends nothing more, after what waits here.
+  var isInputOver = false
 
   init(_ socket: consuming StreamSocket, peer: SocketAddress, worker: Worker, isCounted: Bool) {
     self.socket = socket
     self.peer = peer
     self.worker = worker
     self.isCounted = isCounted
-    filter = worker.makeFilter?()
+    filter = worker.makeFilter?(peer)
     machine = ConnectionMachine(limits: worker.timeLimits, now: worker.loop.now)
     parser = RequestParser(limits: worker.limits.message)
   }
@@ -58,9 +61,10 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
-  /// Tells the client that there are too many, and reads its request away.
+  /// Tells the client that there are too many, and reads its request away. Through a filter the client has to speak
+  /// first: it is told when its request comes.
   func refuseOverload() {
-    guard machine.phase == .opened, token != .none else { return }
+    guard machine.phase == .opened, token != .none, filter == nil else { return }
     refuse(.overloaded, nil)
     flush()
     armDeadline()
@@ -156,7 +160,26 @@ final class Connection: EventReceiver {
     case .none: break
     case .refuse(let failure): refuse(failure, parser.hasRequestLine ? partial : nil)
     case .finish: finishWriting()
-    case .close: close()
+    case .close:
+      sendFilterEnd()
+      close()
     }
+  }
+
+  /// Says through the filter that nothing more is sent, where that has not been said and everything before it is out. Who
+  /// does not listen any more misses nothing.
+  private func sendFilterEnd() {
+    guard let filter, token != .none, !isFinished, unsent.isEmpty else { return }
+    isFinished = true
+    filter.finish(wire: &worker.wire)
+    if !worker.wire.isEmpty { _ = socket.send(worker.wire) }
+    worker.wire.removeAll(keepingCapacity: true)
+  }
+
+  /// The client speaks without the filter: so does the only answer it gets.
+  func refuseUnfiltered() {
+    filter = nil
+    worker.wire.removeAll(keepingCapacity: true)
+    refuse(.unfiltered, nil)
   }
 }

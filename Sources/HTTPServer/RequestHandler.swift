@@ -26,6 +26,8 @@ public enum RequestFailure: Hashable, Sendable {
   case fieldsTooLarge
   /// More connections than `connections`: 503.
   case overloaded
+  /// HTTP in the clear where a filter is spoken, `https` for instance: 400. The only answer that goes out unfiltered.
+  case unfiltered
   /// The handler returned, or let its `Responder` go, without an answer, or its answer must not be written: 500.
   case unanswered
 }

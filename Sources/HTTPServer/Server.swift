@@ -1,3 +1,4 @@
+public import HTTP
 public import Platform
 internal import Synchronization
 
@@ -12,6 +13,9 @@ public final class Server: Sendable {
     case inherited(descriptor: Int32)
   }
 
+  /// Makes the filter of a new connection from the address of its client.
+  public typealias Filter = @Sendable (_ peer: SocketAddress) -> any StreamFilter
+
   private let source: Source
   private let workers: [Worker]
   private let state = ServerState()
@@ -25,12 +29,13 @@ public final class Server: Sendable {
   ///   - loops: where connections live; the group must outlive the server's work.
   ///   - handler: where requests end up.
   ///   - clock: for the `Date` field.
-  ///   - filter: makes what stands between a connection and the network, TLS for instance.
+  ///   - filter: makes what stands between a connection and the network, TLS for instance; called on its loop.
+  ///   - filteredFields: written on every answer that goes through a filter.
   ///   - observer: is told of connections and answers.
   public init(
     _ source: Source, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
     handler: any RequestHandler,
-    clock: any TimeSource = SystemClock(), filter: (@Sendable () -> any StreamFilter)? = nil,
+    clock: any TimeSource = SystemClock(), filter: Filter? = nil, filteredFields: Fields = Fields(),
     observer: (any ServerObserver)? = nil
   ) {
     self.source = source
@@ -38,11 +43,11 @@ public final class Server: Sendable {
     workers = loops.loops.map {
       Worker(
         loop: $0, handler: handler, limits: limits, state: state, clock: clock, makeFilter: filter,
-        observer: observer)
+        filteredFields: filteredFields, observer: observer)
     }
   }
 
-  /// Makes a server for an address of its own; see `init(_:limits:loops:handler:clock:filter:observer:)`.
+  /// Makes a server for an address of its own; see `init(_:limits:loops:handler:clock:filter:filteredFields:observer:)`.
   public convenience init(
     address: SocketAddress, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
     handler: any RequestHandler, observer: (any ServerObserver)? = nil

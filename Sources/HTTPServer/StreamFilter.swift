@@ -5,7 +5,8 @@ public protocol StreamFilter: AnyObject {
   /// Takes octets from the network; appends what they mean to `plain`, and what must go back (a handshake, an alert) to
   /// `wire`.
   func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState
-  /// Takes octets of the connection; appends their form on the wire, or keeps them until it can.
+  /// Takes octets of the connection; appends their form on the wire. Before the client has sent anything there is nothing
+  /// to say: what is not allowed on the wire yet is dropped.
   func send(_ plain: [UInt8], wire: inout [UInt8])
   /// Appends what says that nothing more is sent: TLS's `close_notify`.
   func finish(wire: inout [UInt8])
@@ -19,4 +20,6 @@ public enum StreamFilterState: Sendable {
   case ended
   /// The octets make no sense; what was appended to `wire` is sent, then the connection ends.
   case failed
+  /// The octets are HTTP without the filter. The client is told so in the clear, then the connection ends.
+  case clear
 }

@@ -12,7 +12,7 @@ final class Worker: @unchecked Sendable {
   let limits: ServerLimits
   let timeLimits: ConnectionMachine.TimeLimits
   let state: ServerState
-  let makeFilter: (@Sendable () -> any StreamFilter)?
+  let makeFilter: Server.Filter?
   private let observer: (any ServerObserver)?
   private let clock: any TimeSource
 
@@ -31,6 +31,7 @@ final class Worker: @unchecked Sendable {
   private var connections: [Connection] = []
   /// How many of the connections are only told that there are too many.
   private(set) var refusals = 0
+  private var filteredLines: [UInt8] = []
   private var dateLine: [UInt8] = []
   private var dateSecond = Int64.min
   private var dateCheckedAt = MonotonicTime(nanoseconds: .min)
@@ -38,7 +39,7 @@ final class Worker: @unchecked Sendable {
   init(
     loop: EventLoop, handler: any RequestHandler, limits: ServerLimits, state: ServerState,
     clock: any TimeSource,
-    makeFilter: (@Sendable () -> any StreamFilter)?, observer: (any ServerObserver)? = nil
+    makeFilter: Server.Filter?, filteredFields: Fields, observer: (any ServerObserver)? = nil
   ) {
     self.loop = loop
     self.handler = handler
@@ -48,6 +49,7 @@ final class Worker: @unchecked Sendable {
     self.clock = clock
     self.makeFilter = makeFilter
     self.observer = observer
+    for line in filteredFields.lines { filteredLines += Array("\r\n\(line.name): \(line.value)".utf8) }
     output.reserveCapacity(32_768)
   }
 
@@ -100,11 +102,12 @@ final class Worker: @unchecked Sendable {
 
   // MARK: The server's lines
 
-  /// Appends `Date`, `X-Request-Id`, perhaps `Connection`, and the empty line.
-  func appendServerLines(_ requestID: RequestID, closing: Bool) {
+  /// Appends `Date`, `X-Request-Id`, what only filtered answers carry, perhaps `Connection`, and the empty line.
+  func appendServerLines(_ requestID: RequestID, closing: Bool, isFiltered: Bool) {
     refreshDate()
     output.append(contentsOf: dateLine)
     requestID.append(to: &output)
+    if isFiltered { output.append(contentsOf: filteredLines) }
     output.append(contentsOf: closing ? Self.closingEnd : Self.end)
   }
 

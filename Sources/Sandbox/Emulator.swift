@@ -78,7 +78,7 @@ public final class Emulator: RequestHandler {
   public func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
     let status: Status =
       switch failure {
-      case .malformed: .badRequest
+      case .malformed, .unfiltered: .badRequest
       case .timedOut: .requestTimeout
       case .contentTooLarge: .contentTooLarge
       case .targetTooLong: .uriTooLong

@@ -2,6 +2,9 @@
 public struct TransportSettings: Sendable {
   /// A PEM file of the certificates to trust, in place of the system's bundle; used for an https proxy too.
   public var caFile: String?
+  /// Whether a server on this machine (`localhost`, 127.0.0.0/8, ::1) must prove its name too. Not where a process asks
+  /// the server beside it by an address that no certificate names; a server elsewhere always must.
+  public var verifiesLoopback: Bool
   /// The proxy between this process and the Internet. Nil takes what the environment says when the transport is
   /// made, as curl does; `.direct` takes none.
   public var proxies: ProxySettings?
@@ -30,13 +33,15 @@ public struct TransportSettings: Sendable {
 
   /// Makes settings; the defaults suit two upstream hosts.
   public init(
-    caFile: String? = nil, proxies: ProxySettings? = nil, userAgent: String = "callgate",
+    caFile: String? = nil, verifiesLoopback: Bool = true, proxies: ProxySettings? = nil,
+    userAgent: String = "callgate",
     connectTimeout: Duration = .seconds(3), transfersPerHost: Int = 96, transfersPerPath: Int = 64,
     waitingPerHost: Int = 4096, pooledConnections: Int = 256, idleTimeout: Duration = .seconds(45),
     maximumHeaderLength: Int = 32 * 1024, bufferLength: Int? = nil
   ) {
     precondition(transfersPerHost > 0 && transfersPerPath > 0 && waitingPerHost >= 0 && pooledConnections > 0)
     self.caFile = caFile
+    self.verifiesLoopback = verifiesLoopback
     self.proxies = proxies
     self.userAgent = userAgent
     self.connectTimeout = connectTimeout

@@ -83,7 +83,7 @@ struct ServeCommand: ParsableCommand {
       }.get()
       let address = try service.start()
       // A reader that is gone, or a full disk, is no reason not to serve.
-      _ = StandardOutput.write(Array("callgate: listening on http://\(address)\n".utf8))
+      _ = StandardOutput.write(Array("callgate: listening on \(service.scheme)://\(address)\n".utf8))
       service.startLog()
       signals.onHangUp {
         Task {

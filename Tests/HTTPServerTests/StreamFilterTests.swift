@@ -4,7 +4,7 @@ import Platform
 import Synchronization
 import Testing
 
-/// Turns every bit round, after a greeting; octet 0xFF on the wire is its end, 0xFE its failure.
+/// Turns every bit round, after a greeting; octet 0xFF on the wire is its end, 0xFE its failure, 0xFD a client without it.
 private final class Inverter: StreamFilter {
   private var isGreeted = false
 
@@ -20,20 +20,23 @@ private final class Inverter: StreamFilter {
       case 0xFE:
         wire += Array("alert".utf8)
         return .failed
+      case 0xFD: return .clear
       default: plain.append(~octets[i])
       }
     }
     return .open
   }
 
-  func send(_ plain: [UInt8], wire: inout [UInt8]) { wire += plain.map { ~$0 } }
+  func send(_ plain: [UInt8], wire: inout [UInt8]) {
+    if isGreeted { wire += plain.map { ~$0 } }
+  }
   func finish(wire: inout [UInt8]) { wire += Array("bye".utf8) }
 }
 
 private func inverted(_ text: String) -> [UInt8] { text.utf8.map { ~$0 } }
 
 @Test func `a filter stands between the octets and the network in both directions`() throws {
-  let server = try TestServer { Inverter() }
+  let server = try TestServer { _ in Inverter() }
   let client = try server.client()
   try client.send([0])
   while !client.hears(within: 10) { server.settle() }
@@ -49,7 +52,7 @@ private func inverted(_ text: String) -> [UInt8] { text.utf8.map { ~$0 } }
 }
 
 @Test func `a filter's end is the end of input`() throws {
-  let server = try TestServer { Inverter() }
+  let server = try TestServer { _ in Inverter() }
   let client = try server.client()
   try client.send([0] + inverted("GET /1 HT") + [0xFF])
   let text = String(decoding: try client.octetsToEnd().dropFirst(5).map { ~$0 }, as: UTF8.self)
@@ -57,10 +60,103 @@ private func inverted(_ text: String) -> [UInt8] { text.utf8.map { ~$0 } }
 }
 
 @Test func `a filter that fails has its say and ends the connection`() throws {
-  let server = try TestServer { Inverter() }
+  let server = try TestServer { _ in Inverter() }
   let client = try server.client()
   try client.send([0] + inverted("GET /1 HTTP/1.1\r\nHost: a\r\n") + [0xFE])
   client.finish()
   #expect(try client.octetsToEnd() == Array("helloalertbye".utf8))
   #expect(server.handler.handled.load(ordering: .relaxed) == 0)
+}
+
+@Test func `a client that speaks without the filter is told so in the clear, and only that`() throws {
+  let server = try TestServer(filter: { _ in Inverter() }, filteredFields: ["Strict": "yes"])
+  let client = try server.client()
+  try client.send([0, 0xFD])
+  client.finish()
+  let text = String(decoding: try client.octetsToEnd(), as: UTF8.self)
+  #expect(text.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+  #expect(text.hasSuffix("\r\n\r\nunfiltered"))
+  #expect(!text.contains("Strict"), "what is said of filtered answers is no one else's")
+  #expect(server.handler.handled.load(ordering: .relaxed) == 0)
+}
+
+@Test func `filtered answers carry their own fields, and plain ones do not`() throws {
+  let request = "GET /close HTTP/1.1\r\nHost: a\r\n\r\n"
+  let filtered = try TestServer(filter: { _ in Inverter() }, filteredFields: ["Strict": "yes", "B": "c"])
+  let client = try filtered.client()
+  try client.send([0] + inverted(request))
+  client.finish()
+  let text = String(decoding: try client.octetsToEnd().map { ~$0 }, as: UTF8.self)
+  #expect(text.contains("\r\nStrict: yes\r\nB: c\r\nConnection: close\r\n\r\n"))
+  let plain = try TestServer(filteredFields: ["Strict": "yes"])
+  let other = try plain.client()
+  try other.send(request)
+  other.finish()
+  #expect(try !other.readToEnd().contains("Strict"))
+}
+
+@Test func `a filter's end waits for the answer that is put off`() async throws {
+  let server = try TestServer { _ in Inverter() }
+  let client = try server.client()
+  try client.send([0] + inverted("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n") + [0xFF])
+  let responder = await server.handler.nextResponder()
+  responder.respond(Response(status: .ok, content: Array("late".utf8)))
+  // The client keeps its side of the connection open: the end is the filter's alone.
+  let octets = try client.octetsToEnd()
+  #expect(String(decoding: octets.dropFirst(5).dropLast(3).map { ~$0 }, as: UTF8.self).hasSuffix("late"))
+  #expect(octets.suffix(3).elementsEqual("bye".utf8))
+}
+
+@Test func `a filter's end does not cut off answers that the client has yet to read`() throws {
+  let server = try TestServer { _ in Inverter() }
+  let client = try server.client()
+  let count = 2_000
+  let request = inverted("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+  try client.send([0])
+  // Requests and the end behind them, far more answers than the kernel holds, and nothing read meanwhile.
+  var octets = Array(repeating: request, count: count).flatMap { $0 }
+  octets.append(0xFF)
+  try client.send(octets)
+  let text = String(decoding: try client.octetsToEnd().dropFirst(5).map { ~$0 }, as: UTF8.self)
+  #expect(text.split(separator: "HTTP/1.1 200 OK\r\n").count == count)
+}
+
+@Test func `a client that waits too long hears the filter's end`() throws {
+  let server = try TestServer(limits: ServerLimits(idleTimeout: .milliseconds(20))) { _ in Inverter() }
+  let client = try server.client()
+  try client.send([0] + inverted("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"))
+  #expect(try client.octetsToEnd().suffix(3).elementsEqual("bye".utf8))
+}
+
+@Test func `one client too many is told when it has asked, through the filter`() throws {
+  let server = try TestServer(limits: ServerLimits(connections: 1)) { _ in Inverter() }
+  let first = try server.client()
+  try first.send([0])
+  while !first.hears(within: 10) { server.settle() }
+  let second = try server.client()
+  #expect(!second.hears(within: 50), "nothing is said before the client has spoken")
+  try second.send([0] + inverted("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"))
+  second.finish()
+  let text = String(decoding: try second.octetsToEnd().dropFirst(5).dropLast(3).map { ~$0 }, as: UTF8.self)
+  #expect(text.hasPrefix("HTTP/1.1 503 "))
+  #expect(server.handler.handled.load(ordering: .relaxed) == 0)
+  try first.send(inverted("GET /close HTTP/1.1\r\nHost: a\r\n\r\n"))
+  first.finish()
+  #expect(
+    String(decoding: try first.octetsToEnd().dropFirst(5).map { ~$0 }, as: UTF8.self).hasPrefix(
+      "HTTP/1.1 200 "))
+}
+
+@Test func `what one connection can no longer send never reaches the next`() throws {
+  let server = try TestServer { _ in Inverter() }
+  for _ in 0..<3 {
+    let client = try server.client()
+    // The greeting is made, and the handler closes the connection before it is sent.
+    try client.send([0] + inverted("GET /abandon HTTP/1.1\r\nHost: a\r\n\r\n"))
+    #expect(try client.octetsToEnd() == [])
+  }
+  let next = try server.client()
+  try next.send([0])
+  next.finish()
+  #expect(try next.octetsToEnd() == Array("hellobye".utf8))
 }

@@ -12,11 +12,13 @@ final class TestServer: Sendable {
 
   init(
     limits: ServerLimits = ServerLimits(), loops count: Int = 1, host: String = "127.0.0.1",
-    filter: (@Sendable () -> any StreamFilter)? = nil
+    filter: Server.Filter? = nil, filteredFields: Fields = [:]
   ) throws {
     loops = try EventLoopGroup(count: count)
     let address = SocketAddress(IPAddress(host) ?? IPAddress(v4: 0x7F00_0001), port: 0)
-    server = Server(.address(address), limits: limits, loops: loops, handler: handler, filter: filter)
+    server = Server(
+      .address(address), limits: limits, loops: loops, handler: handler, filter: filter,
+      filteredFields: filteredFields)
     self.address = try server.start()
   }
 
@@ -43,6 +45,8 @@ final class TestHandler: RequestHandler {
     if request.pathIs("/defer") {
       let responder = exchange.deferred()
       responders.withLock { $0.append(responder) }
+    } else if request.pathIs("/abandon") {
+      exchange.closeUnanswered()
     } else if request.pathIs("/nothing") {
       return
     } else if request.pathIs("/drop") {
@@ -68,7 +72,7 @@ final class TestHandler: RequestHandler {
     if request.hasFields, request.request?.value(of: .origin) != nil { request.fields = extra }
     let status: Status =
       switch failure {
-      case .malformed: .badRequest
+      case .malformed, .unfiltered: .badRequest
       case .timedOut: .requestTimeout
       case .contentTooLarge: .contentTooLarge
       case .targetTooLong: .uriTooLong

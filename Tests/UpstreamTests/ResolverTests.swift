@@ -1,3 +1,4 @@
+import Certificates
 import Dispatch
 import Glibc
 import HTTP
@@ -40,6 +41,18 @@ import Testing
     } catch {
       await transport.shutdown()
       throw error
+    }
+  }
+
+  @Test func `a name that leads to this machine is verified even where loopback is not`() async throws {
+    let addresses = [try address("127.0.0.1")]
+    let settings = TransportSettings(caFile: caFile, verifiesLoopback: false)
+    try await withUpstream(script) { upstream in
+      try await withResolver({ _, done in done(.success(addresses)) }, settings: settings) { transport in
+        expect(await transport.failure(.post("https://third.test:\(upstream.port)/")), .tls, sent: false)
+        let response = try await transport.send(.post("https://upstream.test:\(upstream.port)/"))
+        #expect(response.text == "ok")
+      }
     }
   }
 

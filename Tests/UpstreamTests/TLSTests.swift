@@ -1,3 +1,4 @@
+import Certificates
 import Glibc
 import HTTP
 import Testing
@@ -199,5 +200,20 @@ import Upstream
     let file = String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     defer { unlink(file) }
     try await expectRefusal(TLSContext(TestIdentity(Self.names, issuer: authority)), caFile: file)
+  }
+
+  @Test func `only a server on this machine may go unverified, and only where that is said`() async throws {
+    let context = TLSContext(TestIdentity("DNS:elsewhere.test"))
+    try await withUpstream(script(context)) { upstream in
+      for host in ["localhost", "127.0.0.1"] {
+        try await withTransport(TransportSettings(caFile: caFile, verifiesLoopback: false)) { transport in
+          let response = try await transport.send(.post("https://\(host):\(upstream.port)/"))
+          #expect(response.text == "ok")
+        }
+      }
+      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+        expect(await transport.failure(.post("https://127.0.0.1:\(upstream.port)/")), .tls, sent: false)
+      }
+    }
   }
 }

@@ -1,5 +1,6 @@
 public import Gate
 public import JOSE
+public import TLS
 
 extension Configuration {
   /// The public listener.
@@ -24,10 +25,8 @@ extension Configuration {
     public let certificateFile: String
     /// The path of the private key.
     public let keyFile: String
-    /// The chain as PEM, leaf first.
-    public let certificateChain: [UInt8]
-    /// The key as written in its file.
-    public let key: Secret
+    /// The chain, the server's own certificate first, and the key that belongs to it.
+    public let identity: TLSIdentity
   }
 
   /// What operators use.

@@ -36,45 +36,6 @@ extension ConfigurationBuilder {
     return address.host
   }
 
-  private mutating func tls() -> Configuration.TLS? {
-    let certificate = stated(Settings.certificateFile)
-    let key = stated(Settings.tlsKeyFile)
-    guard certificate != nil || key != nil else { return nil }
-    let (present, missing) =
-      certificate == nil
-      ? (Settings.tlsKeyFile, Settings.certificateFile) : (Settings.certificateFile, Settings.tlsKeyFile)
-    guard let place = place(of: present) else { return nil }
-    needs(.tls, place, "listen.tls")
-    guard let certificate, let key, let keyPlace = self.place(of: Settings.tlsKeyFile) else {
-      problems.add(
-        place, present.setting.name,
-        Refusal("\(missing.setting.name) is missing beside it", "give certificate and key, or neither"))
-      return nil
-    }
-    guard purpose.opensListenerSecrets else { return nil }
-    let chain = file(
-      certificate, at: place, name: present.setting.name, limit: Self.maximumDocumentBytes)
-    let keyBytes = secretBytes(key, at: keyPlace, name: Settings.tlsKeyFile.setting.name)
-    guard let chain, let keyBytes else { return nil }
-    if !contains(chain.bytes, "-----BEGIN CERTIFICATE-----") {
-      problems.add(
-        place, present.setting.name,
-        Refusal(
-          "names a file without a certificate", "give the chain as PEM, the server's own certificate first"))
-    }
-    do {
-      _ = try PrivateKey(keyBytes)
-    } catch {
-      problems.add(keyPlace, Settings.tlsKeyFile.setting.name, Refusal("\(error)", ""))
-    }
-    return Configuration.TLS(
-      certificateFile: certificate, keyFile: key, certificateChain: chain.bytes, key: Secret(keyBytes))
-  }
-
-  private func contains(_ bytes: [UInt8], _ text: String) -> Bool {
-    bytes.firstRange(of: Array(text.utf8)) != nil
-  }
-
   /// `admin`: the operators' listener and token.
   mutating func admin(beside listen: Configuration.Listen) -> Configuration.Admin {
     let token = adminToken()

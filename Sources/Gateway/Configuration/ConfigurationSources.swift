@@ -12,18 +12,22 @@ public struct ConfigurationSources: Sendable {
   public var writesToTerminal: Bool
   /// How long the place of a file lasts. Where nobody looks, everything does.
   public var diskLife: @Sendable (_ path: String) -> DiskLife
+  /// By what certificates are old or not yet valid.
+  public var clock: any TimeSource
 
   /// Gathers the sources.
   public init(
     flags: ConfigurationFlags = ConfigurationFlags(), environment: [String: String] = [:],
     files: ConfigurationFiles, writesToTerminal: Bool = false,
-    diskLife: @escaping @Sendable (_ path: String) -> DiskLife = { _ in .lasting }
+    diskLife: @escaping @Sendable (_ path: String) -> DiskLife = { _ in .lasting },
+    clock: any TimeSource = SystemClock()
   ) {
     self.flags = flags
     self.environment = environment
     self.files = files
     self.writesToTerminal = writesToTerminal
     self.diskLife = diskLife
+    self.clock = clock
   }
 }
 

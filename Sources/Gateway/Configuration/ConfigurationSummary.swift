@@ -1,4 +1,5 @@
 internal import JOSE
+internal import TLS
 
 /// A valid configuration in a few lines for operators: what follows from it, then what was said and where. Secrets
 /// and telephone numbers are not shown.
@@ -18,6 +19,12 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
     let listen = configuration.listen
     let host = listen.host.contains(":") ? "[\(listen.host)]" : listen.host
     var facts = [("listen", "\(listen.tls == nil ? "http" : "https")://\(host):\(listen.port)")]
+    if let identity = listen.tls?.identity {
+      let leaf = identity.certificate
+      facts.append(("certificate", "\(leaf.subject) (\(identity.keyType)), chain of \(identity.chain.count)"))
+      facts.append(("good for", leaf.names.isEmpty ? "no name" : leaf.names))
+      facts.append(("valid until", ConfigurationBuilder.date(leaf.notAfter)))
+    }
     if let admin = configuration.admin.listener {
       facts.append(
         ("admin", "http://\(admin.host.contains(":") ? "[\(admin.host)]" : admin.host):\(admin.port)"))

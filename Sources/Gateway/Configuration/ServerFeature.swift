@@ -22,6 +22,7 @@ public enum ServerFeature: String, Sendable, CaseIterable {
 
   /// What this version does.
   public static let built: Set<ServerFeature> = [
-    .apiKeyCallers, .apps, .basicCallers, .contextSchemas, .jwtCallers, .postgres, .sqlite, .trustedProxies,
+    .apiKeyCallers, .apps, .basicCallers, .contextSchemas, .jwtCallers, .postgres, .sqlite, .tls,
+    .trustedProxies,
   ]
 }

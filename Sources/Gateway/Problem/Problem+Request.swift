@@ -14,6 +14,9 @@ extension Problem {
     case .targetTooLong: self.init(.targetTooLong, "Send a shorter request target.")
     case .fieldsTooLarge: self.init(.fieldsTooLarge, "Send fewer and shorter header fields.")
     case .overloaded: self.init(.overloaded, "All connections are taken; try again shortly.", retryAfter: 1)
+    case .unfiltered:
+      self.init(
+        .malformedRequest, "This port speaks HTTPS, and the request came in the clear: ask with https.")
     case .unanswered: self.init(.internal, "The request was dropped without an answer.")
     }
   }

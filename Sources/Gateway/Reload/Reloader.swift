@@ -4,6 +4,7 @@ internal import Dispatch
 internal import JOSE
 internal import Platform
 internal import Synchronization
+internal import TLS
 internal import Talkdesk
 
 /// Loads the configuration anew and lets requests be served with it: all of it at once, or none of it. Reloads run one
@@ -39,6 +40,8 @@ final class Reloader: Sendable {
   private let generations: Generations
   private let parts: LastingParts
   private let upstream: @Sendable (Configuration.Upstream) throws -> TalkdeskID
+  /// Who speaks TLS, if the server does.
+  private let listener: TLSListener?
   private let watch: FileWatch
   private let log: Log
   private let clock: any TimeSource
@@ -51,16 +54,18 @@ final class Reloader: Sendable {
   /// - Parameters:
   ///   - load: Loads everything as at the start.
   ///   - upstream: Makes the client of a configured upstream.
+  ///   - listener: Shows the configured certificate.
   ///   - watch: Is told which files were read.
   init(
     load: @escaping Load, generations: Generations, parts: LastingParts,
-    upstream: @escaping @Sendable (Configuration.Upstream) throws -> TalkdeskID, watch: FileWatch, log: Log,
-    clock: any TimeSource
+    upstream: @escaping @Sendable (Configuration.Upstream) throws -> TalkdeskID, listener: TLSListener?,
+    watch: FileWatch, log: Log, clock: any TimeSource
   ) {
     self.load = load
     self.generations = generations
     self.parts = parts
     self.upstream = upstream
+    self.listener = listener
     self.watch = watch
     self.log = log
     self.clock = clock
@@ -138,8 +143,27 @@ final class Reloader: Sendable {
     return await configuration.fetchKeys(parts.keys).map(\.problem)
   }
 
-  /// Lets the token source use the new upstream.
+  /// Lets the listener show the new certificate and the token source use the new upstream.
   private func take(_ configuration: Configuration) -> [ConfigurationProblem] {
+    if let listener, let identity = configuration.listen.tls?.identity {
+      do throws(TLSFailure) {
+        if try listener.use(identity) {
+          log.write(
+            .info, "another certificate is shown from now on",
+            [
+              "subject": identity.certificate.subject,
+              "not_after": ConfigurationBuilder.date(identity.certificate.notAfter),
+            ])
+        }
+      } catch {
+        return [
+          ConfigurationProblem(
+            place: .setting("listen.tls"), subject: nil,
+            message: "the certificate cannot be served: \(error)",
+            remedy: "check certificate and key")
+        ]
+      }
+    }
     guard let upstream = configuration.talkdesk.upstream else { return [] }
     do {
       parts.tokens.reconfigure(
@@ -184,7 +208,8 @@ final class Reloader: Sendable {
     compare("listen.host", \.listen.host)
     compare("listen.port", \.listen.port)
     compare("listen.share_port", \.listen.sharePort)
-    compare("listen.tls") { [$0.listen.tls?.certificateChain, $0.listen.tls?.key.exposedBytes()] }
+    // Another certificate is shown at once; to begin or to cease speaking TLS takes a start.
+    compare("listen.tls") { $0.listen.tls == nil }
     compare("admin.host, admin.port", \.admin.listener)
     compare("outbound.ca_file", \.caFile)
     compare("store", \.store.name)

@@ -7,6 +7,7 @@ internal import JOSE
 public import Platform
 internal import Store
 internal import Synchronization
+internal import TLS
 internal import Talkdesk
 internal import Upstream
 
@@ -52,6 +53,8 @@ public final class Service: Sendable {
   }
 
   private let configuration: Configuration
+  /// Who speaks TLS on the public listener; nil where that is in the clear.
+  private let tls: TLSListener?
   private let clock = SystemClock()
   private let loops: EventLoopGroup
   private let transport: CurlTransport
@@ -129,6 +132,15 @@ public final class Service: Sendable {
         originator: Originator(concurrency: configuration.callbacks.concurrency, time: clock),
         inHand: CallbacksInHand(), transport: callbackTransport, clock: clock, log: CallbackLog(log: log),
         metrics: metrics))
+    do throws(TLSFailure) {
+      if let identity = configuration.listen.tls?.identity {
+        tls = try TLSListener(identity, time: clock)
+      } else {
+        tls = nil
+      }
+    } catch {
+      preconditionFailure("a loaded identity has served before: \(error)")
+    }
     generations = Generations(Generation(configuration, number: 1, parts))
     metrics.configurationLoaded(at: clock.unixTime)
     health = Health(tokens: tokens, stops: parts.stops)
@@ -136,7 +148,7 @@ public final class Service: Sendable {
     reloader = Reloader(
       load: reload, generations: generations, parts: parts,
       upstream: { [transport, clock] in try TalkdeskID($0, transport: transport, clock: clock) },
-      watch: watch, log: log, clock: clock)
+      listener: tls, watch: watch, log: log, clock: clock)
     var limits = ServerLimits(configuration.limits)
     let fitting = ServerLimits.connections(fitting: descriptorLimit)
     cappedConnections = fitting < limits.connections ? fitting : nil
@@ -157,8 +169,11 @@ public final class Service: Sendable {
       ?? .address(
         Self.address(configuration.listen.host, configuration.listen.port),
         sharesPort: configuration.listen.sharePort)
+    // A sandbox is no place to tell browsers that this host name speaks TLS for the next year.
     server = Server(
-      source, limits: limits, loops: loops, handler: front(gateway),
+      source, limits: limits, loops: loops, handler: front(gateway), filter: tls?.filter(log: log),
+      filteredFields: configuration.purpose == .sandbox
+        ? [:] : ["Strict-Transport-Security": "max-age=31536000"],
       observer: ServerCounting(metrics: metrics, countsConnections: true))
     adminServer = configuration.admin.listener.map { [loops, health] listener in
       limits.connections = min(limits.connections, 64)
@@ -196,6 +211,9 @@ public final class Service: Sendable {
     let unreachable = await configuration.fetchKeys(keys)
     guard unreachable.isEmpty else { throw .keys(unreachable.map(\.description)) }
   }
+
+  /// The scheme of the public address: `http` or `https`.
+  public var scheme: String { tls == nil ? "http" : "https" }
 
   /// Begins to listen and returns the public address.
   public func start() throws(StartError) -> SocketAddress {
@@ -291,6 +309,18 @@ extension Service {
       guard (try? await clock.sleep(until: end)) != nil else { return }
       parts.callbacks.originator.shutdown()
       await callbackTransport.shutdown()
+    }
+  }
+}
+
+extension TLSListener {
+  /// Makes the session of each connection, and says in the log at `debug` why one failed: a client that is too old, or
+  /// does not trust the certificate. At other levels every port scan would write a line.
+  fileprivate func filter(log: Log) -> Server.Filter {
+    { [self] peer in
+      session { failure in
+        log.write(.debug, "a TLS connection failed", ["address": "\(peer.address)", "reason": "\(failure)"])
+      }
     }
   }
 }

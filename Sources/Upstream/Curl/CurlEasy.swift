@@ -52,7 +52,7 @@ final class CurlEasy {
     words.initialize(repeating: 0)
 
     let options = CurlOptions(handle)
-    options.setPolicy(settings, secure: plan.target.secure)
+    options.setPolicy(settings, plan.target)
     options.setProxy(plan.proxy)
     options.setRequest(plan, content: content)
     options.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)

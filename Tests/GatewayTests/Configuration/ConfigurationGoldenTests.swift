@@ -1,6 +1,8 @@
+import Certificates
 import Gate
 import JOSE
 import JSON
+import TLS
 import Talkdesk
 import Testing
 
@@ -9,13 +11,14 @@ import Testing
 /// A file that says everything a file can say.
 @Suite struct ConfigurationGoldenTests {
   private static let digest = String(repeating: "0a", count: 32)
+  private static let identity = TestIdentity("DNS:api.example", validUntil: 86_400 * 90)
   private static let otherDigest = String(repeating: "0b", count: 32)
 
   static let yaml = """
     listen:
       host: "::1"
       port: 8443
-      tls: { certificate_file: /tls.pem, key_file: /key }
+      tls: { certificate_file: /tls.pem, key_file: /tls.key }
       trusted_proxies: [10.0.0.0/8, "2001:db8::/32"]
       forwarded_hops: 2
       share_port: true
@@ -67,7 +70,8 @@ import Testing
     let key = try PrivateKey.generate(for: .ES256)
     let set = "{\"keys\":[\(String(decoding: key.publicKey.jwk().serialized(), as: UTF8.self))]}"
     let files = [
-      "/tls.pem": "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n", "/key": Fixture.key,
+      "/tls.pem": String(decoding: Self.identity.certificatePEM, as: UTF8.self),
+      "/tls.key": String(decoding: Self.identity.keyPEM, as: UTF8.self), "/key": Fixture.key,
       "/key384": Fixture.otherKey, "/token": "0123456789abcdef0123\n", "/password": "long enough",
       "/set": set,
       "/secret": String(repeating: "s", count: 32),
@@ -84,7 +88,8 @@ import Testing
     #expect(listen.host == "::1")
     #expect(listen.port == 8443)
     #expect(listen.tls?.certificateFile == "/tls.pem")
-    #expect(listen.tls?.key.exposedString() == Fixture.key)
+    #expect(listen.tls?.keyFile == "/tls.key")
+    #expect(listen.tls?.identity.certificate.names == "DNS:api.example")
     #expect(listen.trustedProxies.map(\.description) == ["10.0.0.0/8", "2001:db8::/32"])
     #expect(listen.forwardedHops == 2)
     #expect(listen.sharePort)

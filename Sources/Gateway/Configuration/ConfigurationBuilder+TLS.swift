@@ -1,0 +1,127 @@
+internal import JOSE
+internal import Platform
+internal import TLS
+
+extension ConfigurationBuilder {
+  /// `listen.tls`: both files, and whether they belong together.
+  mutating func tls() -> Configuration.TLS? {
+    let certificate = stated(Settings.certificateFile)
+    let key = stated(Settings.tlsKeyFile)
+    guard certificate != nil || key != nil else { return nil }
+    let (present, missing) =
+      certificate == nil
+      ? (Settings.tlsKeyFile, Settings.certificateFile) : (Settings.certificateFile, Settings.tlsKeyFile)
+    guard let place = place(of: present) else { return nil }
+    needs(.tls, place, "listen.tls")
+    guard let certificate, let key, let keyPlace = self.place(of: Settings.tlsKeyFile) else {
+      problems.add(
+        place, present.setting.name,
+        Refusal("\(missing.setting.name) is missing beside it", "give certificate and key, or neither"))
+      return nil
+    }
+    guard purpose.opensListenerSecrets else { return nil }
+    let chain = file(
+      certificate, at: place, name: present.setting.name, limit: Self.maximumDocumentBytes)
+    let keyBytes = secretBytes(key, at: keyPlace, name: Settings.tlsKeyFile.setting.name)
+    guard let chain, let keyBytes else { return nil }
+    guard let identity = identity(chain.bytes, at: place, keyBytes, at: keyPlace) else { return nil }
+    for complaint in identity.complaints(at: sources.clock.unixTime.seconds, date: Self.date) {
+      problems.note(place, complaint)
+    }
+    return Configuration.TLS(certificateFile: certificate, keyFile: key, identity: identity)
+  }
+
+  /// A point in time as operators read it, to the second.
+  static func date(_ seconds: Int64) -> String { UnixTime(seconds: seconds).rfc3339.prefix(19) + "Z" }
+
+  /// Certificate and key, or what is wrong with one of them, with both, or with the two together.
+  private mutating func identity(
+    _ chain: [UInt8], at place: ConfigurationPlace, _ key: [UInt8], at keyPlace: ConfigurationPlace
+  ) -> TLSIdentity? {
+    do throws(TLSIdentity.Failure) {
+      return try TLSIdentity(chain: chain, key: key)
+    } catch {
+      guard case .key = error else {
+        add(error, place, keyPlace)
+        if error.isOfCertificateAlone, let refusal = refusal(ofListenerKey: key) {
+          problems.add(keyPlace, Settings.tlsKeyFile.setting.name, refusal)
+        }
+        return nil
+      }
+    }
+    // Neither PEM nor DER as OpenSSL reads them: one of the other forms that keys are taken in, or something else, which
+    // can be named.
+    do throws(KeyError) {
+      let plain = try PrivateKey(key).pkcs8DER()
+      do throws(TLSIdentity.Failure) {
+        return try TLSIdentity(chain: chain, key: plain.exposedBytes())
+      } catch {
+        add(error, place, keyPlace)
+      }
+    } catch {
+      problems.add(keyPlace, Settings.tlsKeyFile.setting.name, Refusal("\(error)", ""))
+    }
+    return nil
+  }
+
+  /// What is wrong with a key whose certificate is wrong already.
+  private func refusal(ofListenerKey key: [UInt8]) -> Refusal? {
+    do throws(KeyError) {
+      _ = try PrivateKey(key)
+      return nil
+    } catch {
+      // TLS knows kinds of keys that nothing else here does.
+      if case .unsupported = error { return nil }
+      return Refusal("\(error)", "")
+    }
+  }
+
+  private mutating func add(
+    _ failure: TLSIdentity.Failure, _ place: ConfigurationPlace, _ keyPlace: ConfigurationPlace
+  ) {
+    let certificate = Settings.certificateFile.setting.name
+    switch failure {
+    case .noCertificate:
+      problems.add(
+        place, certificate,
+        Refusal(
+          "names a file without a certificate", "give the chain as PEM, the server's own certificate first"))
+    case .certificate(let why):
+      problems.add(
+        place, certificate,
+        Refusal("names a file with a certificate that cannot be read (\(why))", "copy the file again, whole"))
+    case .order(let number):
+      problems.add(
+        place, certificate,
+        Refusal(
+          "names a file in which the key's certificate is number \(number)",
+          "put the server's own certificate first, then its issuers'"))
+    case .refused(let why):
+      problems.add(
+        place, certificate,
+        Refusal(
+          "names a certificate that TLS cannot be served with (\(why))",
+          "use a key on P-256 or of at least 2048 bits RSA, and certificates signed with SHA-256"))
+    case .key(let why):
+      problems.add(
+        keyPlace, Settings.tlsKeyFile.setting.name,
+        Refusal("names a file whose key cannot be read (\(why))", "give the private key as PEM"))
+    case .mismatch:
+      problems.add(
+        keyPlace, Settings.tlsKeyFile.setting.name,
+        Refusal(
+          "names a key that does not belong to the certificate",
+          "give the key that the certificate was requested with"))
+    }
+  }
+}
+
+extension TLSIdentity.Failure {
+  /// Whether the key was not looked at.
+  fileprivate var isOfCertificateAlone: Bool {
+    switch self {
+    case .noCertificate, .certificate: true
+    case .key, .order, .mismatch, .refused: false
+    }
+  }
+}

@@ -1,0 +1,107 @@
+internal import COpenSSL
+
+/// An X.509 certificate: an `X509`, made by `PEM_read_bio_X509`, freed by `X509_free` in `deinit`.
+///
+/// `@unchecked Sendable`: the structure is only read after `init`, where OpenSSL has filled its caches, and counts its
+/// references atomically.
+public final class Certificate: @unchecked Sendable {
+  let handle: OpaquePointer
+  /// Whose it is, as RFC 4514 writes it: `CN=api.example,O=Example`.
+  public let subject: String
+  /// The names it is good for, as OpenSSL writes them: `DNS:api.example, IP Address:203.0.113.9`; empty where it has no
+  /// `subjectAltName`, and clients refuse it.
+  public let names: String
+  /// The first second of its validity, since 1970-01-01T00:00:00Z.
+  public let notBefore: Int64
+  /// The last second of its validity, since 1970-01-01T00:00:00Z.
+  public let notAfter: Int64
+  /// SHA-256 of its DER: two certificates with the same are the same.
+  public let fingerprint: [UInt8]
+
+  /// Takes over a handle; nil, and it is freed, where its times are none.
+  private init?(taking handle: OpaquePointer) {
+    self.handle = handle
+    notBefore = Self.seconds(X509_get0_notBefore(handle)) ?? .max
+    notAfter = Self.seconds(X509_get0_notAfter(handle)) ?? .min
+    // Parses and caches the extensions, so that nobody writes to the structure later.
+    X509_check_purpose(handle, -1, 0)
+    subject = Self.text { X509_NAME_print_ex($0, X509_get_subject_name(handle), 0, callgate_name_form) }
+    names = Self.names(of: handle)
+    var digest = [UInt8](repeating: 0, count: 32)
+    var count: UInt32 = 0
+    X509_digest(handle, EVP_sha256(), &digest, &count)
+    fingerprint = digest
+    guard notBefore < .max, notAfter > .min else { return nil }
+  }
+
+  deinit { X509_free(handle) }
+
+  /// Every certificate in a PEM text, in its order; other blocks are passed over.
+  ///
+  /// - Throws: when one of them cannot be read.
+  static func chain(pem: [UInt8]) throws(TLSFailure) -> [Certificate] {
+    TLSFailure.forget()
+    let bio = BIO_new(BIO_s_mem())
+    defer { BIO_free(bio) }
+    var written = 0
+    guard BIO_write_ex(bio, pem, pem.count, &written) == 1 else { throw TLSFailure("BIO_write_ex") }
+    var chain: [Certificate] = []
+    while let handle = PEM_read_bio_X509(bio, nil, noPassphrase, nil) {
+      guard let certificate = Certificate(taking: handle) else { throw TLSFailure("ASN1_TIME_diff") }
+      chain.append(certificate)
+    }
+    // The end of the text is reported as a failure to find another first line.
+    guard PEMText.isAtEnd(ERR_peek_last_error()) else { throw TLSFailure("PEM_read_bio_X509") }
+    ERR_clear_error()
+    return chain
+  }
+
+  /// Whether this certificate's issuer is another one: names, key identifiers and use, not the signature
+  /// (`X509_check_issued`).
+  func isIssued(by other: Certificate) -> Bool { X509_check_issued(other.handle, handle) == X509_V_OK }
+
+  /// Whether it names itself as its issuer.
+  var isSelfIssued: Bool { X509_check_issued(handle, handle) == X509_V_OK }
+
+  // MARK: -
+
+  /// What a function prints into a memory BIO.
+  private static func text(_ print: (OpaquePointer?) -> Int32) -> String {
+    let bio = BIO_new(BIO_s_mem())
+    defer { BIO_free(bio) }
+    guard print(bio) >= 0 else { return "" }
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    var count = 0
+    BIO_read_ex(bio, &buffer, buffer.count, &count)
+    return String(decoding: buffer[..<count], as: UTF8.self)
+  }
+
+  private static func names(of handle: OpaquePointer) -> String {
+    let index = X509_get_ext_by_NID(handle, NID_subject_alt_name, -1)
+    guard index >= 0, let found = X509_get_ext(handle, index) else { return "" }
+    return text { X509V3_EXT_print($0, found, 0, 0) }
+  }
+
+  /// A time of ASN.1 as seconds since the epoch.
+  private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
+    let epoch = ASN1_TIME_set(nil, 0)
+    defer { ASN1_TIME_free(epoch) }
+    var days: Int32 = 0
+    var rest: Int32 = 0
+    guard ASN1_TIME_diff(&days, &rest, epoch, time) == 1 else { return nil }
+    return Int64(days) * 86_400 + Int64(rest)
+  }
+}
+
+/// Answers the question for a passphrase with none, where OpenSSL would ask the terminal (pem_password_cb(3)).
+func noPassphrase(_: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?) -> Int32 {
+  -1
+}
+
+/// What OpenSSL says about PEM.
+enum PEMText {
+  /// Whether an error says that no further block begins.
+  static func isAtEnd(_ code: UInt) -> Bool {
+    code == 0 || (code >> 23 & 0xFF == UInt(ERR_LIB_PEM) && code & 0x7F_FFFF == UInt(PEM_R_NO_START_LINE))
+  }
+}

@@ -1,0 +1,28 @@
+internal import COpenSSL
+
+/// What OpenSSL says about a call that failed: its own words, for operators, never for clients.
+public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The function that failed.
+  public let operation: String
+  /// The reasons it left in this thread's error queue, oldest first: `certificate verify failed`.
+  public let reasons: [String]
+
+  /// Drains the error queue of this thread (`ERR_get_error`). The queue must have been empty before the operation.
+  init(_ operation: String) {
+    self.operation = operation
+    var reasons: [String] = []
+    while case let code = ERR_get_error(), code != 0 {
+      reasons.append(ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)")
+    }
+    self.reasons = reasons
+  }
+
+  public var description: String {
+    reasons.isEmpty ? "\(operation) failed" : "\(operation): \(reasons.joined(separator: ", "))"
+  }
+
+  /// Empties this thread's queue before an operation, so that its reasons are its own.
+  static func forget() {
+    if ERR_peek_error() != 0 { ERR_clear_error() }
+  }
+}

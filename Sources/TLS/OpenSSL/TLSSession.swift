@@ -1,0 +1,123 @@
+internal import COpenSSL
+public import HTTPServer
+
+/// The server's side of one TLS connection, between a connection's octets and the network's: an `SSL`, made by `SSL_new`,
+/// freed by `SSL_free` in `deinit`. It touches no socket.
+///
+/// Used on the connection's loop only, like the connection itself.
+public final class TLSSession: StreamFilter {
+  private enum State { case open, ended, failed }
+
+  private let handle: OpaquePointer
+  /// OpenSSL counts its own references to the `SSL_CTX`, but not to what its callbacks need.
+  private let context: TLSContext
+  private let port: UnsafeMutablePointer<SessionPort>
+  private let failed: (@Sendable (TLSFailure) -> Void)?
+  private var state = State.open
+
+  /// The most a record holds (RFC 8446 §5.1).
+  private static let recordSize = 16_384
+
+  /// Makes a session that waits for a client's first words.
+  ///
+  /// - Parameter failed: is told why the session failed, if it does.
+  init(_ context: TLSContext, failed: (@Sendable (TLSFailure) -> Void)? = nil) {
+    port = .allocate(capacity: 1)
+    port.initialize(to: SessionPort())
+    guard let handle = SSL_new(context.handle), let bio = SessionPort.makeBIO(over: port) else {
+      preconditionFailure("no memory for a TLS session")
+    }
+    self.handle = handle
+    self.context = context
+    self.failed = failed
+    SSL_set_bio(handle, bio, bio)
+    SSL_set_accept_state(handle)
+  }
+
+  deinit {
+    SSL_free(handle)
+    port.deallocate()
+  }
+
+  public func receive(
+    _ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]
+  ) -> StreamFilterState {
+    guard state == .open else { return state == .ended ? .ended : .failed }
+    return octets.withUnsafeBufferPointer { input in
+      withUnsafeMutablePointer(to: &wire) { output in
+        port.pointee = SessionPort(input: input.baseAddress, inputCount: input.count, output: output)
+        defer { port.pointee = SessionPort() }
+        return read(into: &plain)
+      }
+    }
+  }
+
+  public func send(_ plain: [UInt8], wire: inout [UInt8]) {
+    // Before the handshake there is nobody to say anything to, and nothing goes out in the clear.
+    guard !plain.isEmpty, state != .failed, SSL_is_init_finished(handle) == 1 else { return }
+    withUnsafeMutablePointer(to: &wire) { output in
+      port.pointee.output = output
+      defer { port.pointee = SessionPort() }
+      TLSFailure.forget()
+      var count = 0
+      if SSL_write_ex(handle, plain, plain.count, &count) != 1 { fail("SSL_write_ex") }
+    }
+  }
+
+  public func finish(wire: inout [UInt8]) {
+    guard state != .failed, SSL_is_init_finished(handle) == 1 else { return }
+    withUnsafeMutablePointer(to: &wire) { output in
+      port.pointee.output = output
+      defer { port.pointee = SessionPort() }
+      TLSFailure.forget()
+      // 0: ours is said, the client's is not awaited. An error means that there is no session to end.
+      if SSL_shutdown(handle) < 0 { ERR_clear_error() }
+    }
+  }
+
+  // MARK: -
+
+  /// Takes all input: handshake messages are answered, data is appended.
+  private func read(into plain: inout [UInt8]) -> StreamFilterState {
+    TLSFailure.forget()
+    while true {
+      var status: Int32 = 0
+      plain.append(addingCapacity: Self.recordSize) { span in
+        span.withUnsafeMutableBufferPointer { buffer, initialized in
+          var count = 0
+          status = SSL_read_ex(handle, buffer.baseAddress, buffer.count, &count)
+          initialized += count
+        }
+      }
+      guard status == 1 else { return stop(status) }
+      // Everything was one record, mostly: no call just to hear that there is nothing more.
+      guard port.pointee.inputCount > 0 || SSL_has_pending(handle) == 1 else { return .open }
+    }
+  }
+
+  private func stop(_ status: Int32) -> StreamFilterState {
+    switch SSL_get_error(handle, status) {
+    case SSL_ERROR_WANT_READ: return .open
+    case SSL_ERROR_ZERO_RETURN:
+      state = .ended
+      return .ended
+    default:
+      let isHTTP = Self.isHTTP(ERR_peek_last_error())
+      fail("SSL_read_ex")
+      return isHTTP ? .clear : .failed
+    }
+  }
+
+  private func fail(_ operation: String) {
+    state = .failed
+    let failure = TLSFailure(operation)
+    failed?(failure)
+  }
+
+  /// Whether the first octets were those of a request in the clear.
+  private static func isHTTP(_ code: UInt) -> Bool {
+    guard code >> 23 & 0xFF == UInt(ERR_LIB_SSL) else { return false }
+    let reason = Int32(code & 0x7F_FFFF)
+    return reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST
+  }
+}

@@ -1,0 +1,130 @@
+internal import COpenSSL
+internal import Platform
+internal import Synchronization
+
+/// What session tickets are sealed with (RFC 5077 §4): a key that is replaced after a while, and the one before it, so
+/// that tickets stay good for their whole life. Kept in memory only, and wiped.
+///
+/// All contexts of a listener share one, so that a new certificate does not make every client start anew.
+final class TicketKeys: Sendable {
+  /// How long a ticket is good, and a key seals: so a key is gone after twice that, and what it sealed with it.
+  static let lifetime = Duration.seconds(2 * 3600)
+
+  /// A name by which a ticket says which key it was sealed with, and a key each for AES-256-CBC and HMAC-SHA-256.
+  private struct Key {
+    static let nameLength = 16
+    var octets: [UInt8]
+    let madeAt: MonotonicTime
+
+    init(at time: MonotonicTime) {
+      octets = [UInt8](repeating: 0, count: Self.nameLength + 32 + 32)
+      precondition(RAND_bytes(&octets, Int32(octets.count)) == 1, "no randomness")
+      madeAt = time
+    }
+
+    mutating func wipe() { octets.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+  }
+
+  private struct Keys {
+    var current: Key
+    var previous: Key?
+  }
+
+  private let time: any TimeSource
+  private let keys: Mutex<Keys>
+
+  init(time: any TimeSource) {
+    self.time = time
+    keys = Mutex(Keys(current: Key(at: time.now), previous: nil))
+  }
+
+  deinit {
+    keys.withLock { keys in
+      keys.current.wipe()
+      keys.previous?.wipe()
+    }
+  }
+
+  /// Lets a context seal and open its tickets with the keys, which must outlive it.
+  static func attach(_ keys: TicketKeys, to context: OpaquePointer) {
+    SSL_CTX_set_ex_data(context, 0, Unmanaged.passUnretained(keys).toOpaque())
+    SSL_CTX_set_tlsext_ticket_key_evp_cb(context) { session, name, vector, cipher, mac, seals in
+      guard let context = SSL_get_SSL_CTX(session), let data = SSL_CTX_get_ex_data(context, 0), let name
+      else { return -1 }
+      let keys = Unmanaged<TicketKeys>.fromOpaque(data).takeUnretainedValue()
+      return seals == 1 ? keys.seal(name, vector, cipher, mac) : keys.open(name, vector, cipher, mac)
+    }
+  }
+
+  // MARK: - SSL_CTX_set_tlsext_ticket_key_evp_cb(3): -1 is an error, 0 an unknown key, 1 a key, 2 one to be replaced
+
+  private func seal(
+    _ name: UnsafeMutablePointer<UInt8>, _ vector: UnsafeMutablePointer<UInt8>?, _ cipher: OpaquePointer?,
+    _ mac: OpaquePointer?
+  ) -> Int32 {
+    let now = time.now
+    return keys.withLock { keys in
+      rotate(&keys, now)
+      name.update(from: keys.current.octets, count: Key.nameLength)
+      guard RAND_bytes(vector, EVP_CIPHER_get_iv_length(Self.cipher.handle)) == 1 else { return -1 }
+      return Self.prepare(keys.current, cipher, mac) { EVP_EncryptInit_ex2(cipher, $0, $1, vector, nil) }
+    }
+  }
+
+  private func open(
+    _ name: UnsafeMutablePointer<UInt8>, _ vector: UnsafeMutablePointer<UInt8>?, _ cipher: OpaquePointer?,
+    _ mac: OpaquePointer?
+  ) -> Int32 {
+    let now = time.now
+    return keys.withLock { keys in
+      rotate(&keys, now)
+      let wanted = UnsafeBufferPointer(start: name, count: Key.nameLength)
+      let isCurrent = wanted.elementsEqual(keys.current.octets[..<Key.nameLength])
+      let isPrevious = keys.previous.map { wanted.elementsEqual($0.octets[..<Key.nameLength]) } ?? false
+      guard let key = isCurrent ? keys.current : isPrevious ? keys.previous : nil else { return 0 }
+      let status = Self.prepare(key, cipher, mac) { EVP_DecryptInit_ex2(cipher, $0, $1, vector, nil) }
+      return status == 1 && !isCurrent ? 2 : status
+    }
+  }
+
+  private func rotate(_ keys: inout Keys, _ now: MonotonicTime) {
+    let age = now - keys.current.madeAt
+    guard age >= Self.lifetime else { return }
+    keys.previous?.wipe()
+    // A key that nothing was sealed with lately has no ticket left to open.
+    if age < Self.lifetime * 2 {
+      keys.previous = keys.current
+    } else {
+      keys.current.wipe()
+      keys.previous = nil
+    }
+    keys.current = Key(at: now)
+  }
+
+  private static func prepare(
+    _ key: Key, _ cipher: OpaquePointer?, _ mac: OpaquePointer?,
+    _ start: (OpaquePointer, UnsafePointer<UInt8>) -> Int32
+  ) -> Int32 {
+    key.octets.withUnsafeBufferPointer { octets in
+      guard let base = octets.baseAddress, start(Self.cipher.handle, base + Key.nameLength) == 1 else {
+        return -1
+      }
+      return callgate_hmac_sha256(mac, base + Key.nameLength + 32, 32) == 1 ? 1 : -1
+    }
+  }
+
+  /// AES-256-CBC: an `EVP_CIPHER`, fetched once in the life of the process and never freed.
+  ///
+  /// `@unchecked Sendable`: the structure is immutable once fetched and OpenSSL shares it between threads.
+  private final class Cipher: @unchecked Sendable {
+    let handle: OpaquePointer
+    init(_ name: String) {
+      guard let handle = EVP_CIPHER_fetch(nil, name, nil) else {
+        preconditionFailure("OpenSSL has no \(name)")
+      }
+      self.handle = handle
+    }
+  }
+
+  private static let cipher = Cipher("AES-256-CBC")
+}

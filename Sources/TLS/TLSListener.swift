@@ -1,0 +1,47 @@
+public import Platform
+internal import Synchronization
+
+/// Makes the sessions of a listener, with the certificate that is current: TLS 1.2 and 1.3, ephemeral keys, authenticated
+/// encryption, `http/1.1`, tickets whose keys change (docs/decisions).
+public final class TLSListener: Sendable {
+  private struct Current {
+    var identity: TLSIdentity
+    var context: TLSContext
+  }
+
+  private let tickets: TicketKeys
+  private let current: Mutex<Current>
+
+  /// Makes a listener.
+  ///
+  /// - Parameters:
+  ///   - identity: whose certificate is shown.
+  ///   - time: when tickets' keys change.
+  /// - Throws: when OpenSSL refuses; not for an identity it has accepted before.
+  public init(_ identity: TLSIdentity, time: any TimeSource = SystemClock()) throws(TLSFailure) {
+    tickets = TicketKeys(time: time)
+    current = Mutex(Current(identity: identity, context: try TLSContext(identity, tickets: tickets)))
+  }
+
+  /// Whose certificate new connections see.
+  public var identity: TLSIdentity { current.withLock { $0.identity } }
+
+  /// Shows another certificate to connections that come from now on; those that are there keep theirs.
+  ///
+  /// - Returns: whether it is another one.
+  /// - Throws: when OpenSSL refuses; then the one before stays.
+  @discardableResult
+  public func use(_ identity: TLSIdentity) throws(TLSFailure) -> Bool {
+    guard !identity.isSame(as: self.identity) else { return false }
+    let context = try TLSContext(identity, tickets: tickets)
+    current.withLock { $0 = Current(identity: identity, context: context) }
+    return true
+  }
+
+  /// The session of a new connection.
+  ///
+  /// - Parameter failed: is told why it failed, if it does; on the connection's loop.
+  public func session(failed: (@Sendable (TLSFailure) -> Void)? = nil) -> TLSSession {
+    TLSSession(current.withLock { $0.context }, failed: failed)
+  }
+}

@@ -1,0 +1,252 @@
+import COpenSSL
+import Certificates
+import HTTPServer
+import TLS
+import Testing
+
+private let identity = TestIdentity("DNS:localhost,IP:127.0.0.1")
+private let versions = [TLS1_2_VERSION, TLS1_3_VERSION]
+private typealias Options = MemoryClient.Options
+
+private func listener() throws -> TLSListener { try TLSListener(identity.served()) }
+
+@Test(arguments: versions) func `a client is greeted and both sides understand each other`(version: Int32)
+  throws
+{
+  let talk = Conversation(try listener(), Options(version: version, authority: identity))
+  try talk.handshake()
+  #expect(talk.client.version == version)
+  #expect(SSL_get_verify_result(talk.client.ssl) == Int(X509_V_OK))
+  talk.client.write("ping")
+  talk.carry()
+  #expect(talk.takePlain() == "ping")
+  talk.send(Array("pong".utf8))
+  #expect(talk.client.read().octets == Array("pong".utf8))
+}
+
+@Test(arguments: versions, [1, 2, 5, 7]) func `everything may come in pieces`(version: Int32, size: Int)
+  throws
+{
+  let talk = Conversation(try listener(), Options(version: version))
+  try talk.handshake(pieces: size)
+  talk.client.write("GET / HTTP/1.1\r\n\r\n")
+  talk.client.write("GET /2 HTTP/1.1\r\n\r\n")
+  talk.carry(pieces: size)
+  #expect(talk.takePlain() == "GET / HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n")
+  talk.client.finish()
+  talk.carry(pieces: size)
+  #expect(talk.state == .ended)
+}
+
+@Test func `the newest version is taken`() throws {
+  let talk = Conversation(try listener())
+  try talk.handshake()
+  #expect(talk.client.version == TLS1_3_VERSION)
+}
+
+@Test(arguments: [TLS1_VERSION, TLS1_1_VERSION]) func `older versions are refused`(version: Int32) throws {
+  let failures = Failures()
+  let talk = Conversation(try listener(), Options(version: version), failed: failures)
+  #expect(throws: MemoryClient.Failure.self) { try talk.handshake() }
+  #expect(talk.state == .failed)
+  #expect(failures.all == ["SSL_read_ex: unsupported protocol"])
+}
+
+@Test(arguments: [
+  // Without forward secrecy, without authenticated encryption, both on finite fields, without a certificate.
+  "AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES128-SHA256", "DHE-RSA-AES128-GCM-SHA256",
+  "AECDH-AES128-SHA", "ECDHE-ECDSA-AES128-CCM", "NULL-SHA256",
+])
+func `suites without ephemeral keys or authenticated encryption are refused`(suite: String) throws {
+  let talk = Conversation(try listener(), Options(version: TLS1_2_VERSION, suites: suite + ":@SECLEVEL=0"))
+  #expect(throws: MemoryClient.Failure.self) { try talk.handshake() }
+  #expect(talk.state == .failed)
+}
+
+@Test(arguments: [
+  ("ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"),
+  ("ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"),
+  ("ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-ECDSA-AES128-GCM-SHA256"),
+])
+func `a processor without AES gets ChaCha20, every other AES-128`(offered: String, chosen: String) throws {
+  let talk = Conversation(try listener(), Options(version: TLS1_2_VERSION, suites: offered))
+  try talk.handshake()
+  #expect(talk.client.suite == chosen)
+}
+
+@Test(
+  arguments: [
+    ([], nil), (["http/1.1"], "http/1.1"), (["h2", "http/1.1"], "http/1.1"),
+    (["http/1.1", "h2"], "http/1.1"),
+  ] as [([String], String?)])
+func `http/1.1 is agreed on where it is offered`(offered: [String], chosen: String?) throws {
+  let talk = Conversation(try listener(), Options(protocols: offered))
+  try talk.handshake()
+  #expect(talk.client.chosenProtocol == chosen)
+}
+
+@Test(arguments: versions, [["h2"], ["h2", "spdy/3"], ["http/1.0"]])
+func `a client that speaks other protocols only is told so`(version: Int32, offered: [String]) throws {
+  let talk = Conversation(try listener(), Options(version: version, protocols: offered))
+  let error = #expect(throws: MemoryClient.Failure.self) { try talk.handshake() }
+  #expect(error?.description.contains("no application protocol") == true)
+  #expect(talk.state == .failed)
+}
+
+@Test(arguments: [nil, "other.example", "127.0.0.1", "localhost."])
+func `the name a client asks for makes no difference`(name: String?) throws {
+  let talk = Conversation(try listener(), Options(name: name))
+  try talk.handshake()
+  #expect(talk.client.peerFingerprint == (try identity.served().certificate.fingerprint))
+}
+
+@Test func `renegotiation is refused and the connection goes on`() throws {
+  let talk = Conversation(try listener(), Options(version: TLS1_2_VERSION))
+  try talk.handshake()
+  SSL_renegotiate(talk.client.ssl)
+  // The client's hello is answered with a warning, which OpenSSL's client takes as the end of its handshake.
+  _ = try? talk.client.handshake()
+  talk.carry()
+  #expect(talk.state == .open)
+  let error = #expect(throws: MemoryClient.Failure.self) { _ = try talk.client.handshake() }
+  #expect(error?.description.contains("no renegotiation") == true)
+  talk.send(Array("still here".utf8))
+  #expect(talk.state == .open)
+}
+
+@Test func `a request in the clear is recognised and nothing is answered to it`() throws {
+  for request in [
+    "GET / HTTP/1.1\r\n", "POST /token/app HTTP/1.1\r\n", "HEAD / HTTP/1.0\r\n", "CONNECT a:1 HTTP/1.1\r\n",
+  ] {
+    let session = try listener().session()
+    var (plain, wire): ([UInt8], [UInt8]) = ([], [])
+    #expect(Array(request.utf8).span.received(by: session, &plain, &wire) == .clear)
+    #expect(plain.isEmpty && wire.isEmpty)
+  }
+}
+
+@Test(
+  arguments: [
+    [0x16, 0x03, 0x01, 0x00, 0x04, 0x01, 0xFF, 0xFF, 0xFF], Array("SSH-2.0-OpenSSH\r\n".utf8),
+    [UInt8](repeating: 0, count: 300),
+    [0x16, 0x03, 0x01, 0xFF, 0xFF] + [UInt8](repeating: 0x16, count: 1000),
+    [0x17, 0x03, 0x03, 0x00, 0x01, 0x00],
+    [0x80, 0x2E, 0x01, 0x00, 0x02] + [UInt8](repeating: 1, count: 60),
+  ] as [[UInt8]])
+func `what is no handshake fails once and stays failed`(octets: [UInt8]) throws {
+  let failures = Failures()
+  let session = try listener().session { failures.add($0.description) }
+  var (plain, wire): ([UInt8], [UInt8]) = ([], [])
+  #expect(octets.span.received(by: session, &plain, &wire) == .failed)
+  #expect(octets.span.received(by: session, &plain, &wire) == .failed)
+  #expect(plain.isEmpty)
+  #expect(failures.all.count == 1)
+  let before = wire
+  session.send([1, 2, 3], wire: &wire)
+  session.finish(wire: &wire)
+  #expect(wire == before, "a failed session has said its last word")
+}
+
+@Test(arguments: versions) func `a record that was tampered with ends the session with an alert`(
+  version: Int32
+) throws {
+  let talk = Conversation(try listener(), Options(version: version))
+  try talk.handshake()
+  talk.client.write("transfer 1")
+  var octets = talk.client.takeOutput()
+  octets[octets.count - 1] ^= 1
+  var (plain, wire): ([UInt8], [UInt8]) = ([], [])
+  #expect(octets.span.received(by: talk.session, &plain, &wire) == .failed)
+  #expect(plain.isEmpty)
+  talk.client.give(wire)
+  #expect(talk.client.read().error == SSL_ERROR_SSL)
+}
+
+@Test(arguments: versions) func `a client that has ended is still answered`(version: Int32) throws {
+  let talk = Conversation(try listener(), Options(version: version))
+  try talk.handshake()
+  talk.client.write("GET")
+  talk.client.finish()
+  talk.carry()
+  #expect(talk.takePlain() == "GET")
+  #expect(talk.state == .ended)
+  talk.send(Array("answer".utf8))
+  talk.finish()
+  let heard = talk.client.read()
+  #expect(heard.octets == Array("answer".utf8))
+  #expect(heard.error == SSL_ERROR_ZERO_RETURN)
+}
+
+@Test(arguments: versions) func `the server's end is said once`(version: Int32) throws {
+  let talk = Conversation(try listener(), Options(version: version))
+  try talk.handshake()
+  var wire: [UInt8] = []
+  talk.session.finish(wire: &wire)
+  #expect(!wire.isEmpty)
+  let count = wire.count
+  talk.session.finish(wire: &wire)
+  #expect(wire.count == count)
+  talk.client.give(wire)
+  #expect(talk.client.read().error == SSL_ERROR_ZERO_RETURN)
+}
+
+@Test func `nothing goes out before or during the handshake but the handshake`() throws {
+  let talk = Conversation(try listener())
+  var wire: [UInt8] = []
+  talk.session.send(Array("HTTP/1.1 503".utf8), wire: &wire)
+  talk.session.finish(wire: &wire)
+  #expect(wire.isEmpty)
+  _ = try talk.client.handshake()
+  var plain: [UInt8] = []
+  _ = talk.client.takeOutput().span.received(by: talk.session, &plain, &wire)
+  let flight = wire
+  #expect(!flight.isEmpty)
+  talk.session.send(Array("HTTP/1.1 503".utf8), wire: &wire)
+  talk.session.finish(wire: &wire)
+  #expect(wire == flight)
+  // And it goes on unharmed.
+  talk.client.give(wire)
+  try talk.handshake()
+}
+
+@Test(arguments: versions) func `a megabyte goes each way unharmed`(version: Int32) throws {
+  let talk = Conversation(try listener(), Options(version: version))
+  try talk.handshake()
+  let octets = (0..<1_048_577).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+  talk.client.write(octets)
+  talk.carry(pieces: 16_384)
+  #expect(talk.plain == octets)
+  talk.send(octets)
+  #expect(talk.client.read().octets == octets)
+}
+
+@Test func `an answer is one record, and so are answers sent together`() throws {
+  let talk = Conversation(try listener())
+  try talk.handshake()
+  var wire: [UInt8] = []
+  talk.session.send([UInt8](repeating: 0x78, count: 5_000), wire: &wire)
+  // Header, one octet for the type, tag (RFC 8446 §5.2).
+  #expect(wire.count == 5 + 5_000 + 1 + 16)
+}
+
+@Test func `many small records come out as one piece`() throws {
+  let talk = Conversation(try listener())
+  try talk.handshake()
+  for number in 0..<200 { talk.client.write("\(number),") }
+  talk.carry()
+  #expect(talk.takePlain() == (0..<200).map { "\($0)," }.joined())
+}
+
+@Test func `keys may be updated, and asked to be`() throws {
+  let talk = Conversation(try listener(), Options(version: TLS1_3_VERSION))
+  try talk.handshake()
+  for _ in 0..<3 {
+    SSL_key_update(talk.client.ssl, SSL_KEY_UPDATE_REQUESTED)
+    talk.client.write("ping")
+    talk.carry()
+    #expect(talk.takePlain() == "ping")
+    talk.send(Array("pong".utf8))
+    #expect(talk.client.read().octets == Array("pong".utf8))
+  }
+  #expect(talk.state == .open)
+}

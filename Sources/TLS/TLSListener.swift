@@ -40,8 +40,9 @@ public final class TLSListener: Sendable {
 
   /// The session of a new connection.
   ///
-  /// - Parameter failed: is told why it failed, if it does; on the connection's loop.
-  public func session(failed: (@Sendable (TLSFailure) -> Void)? = nil) -> TLSSession {
-    TLSSession(current.withLock { $0.context }, failed: failed)
+  /// - Parameter observer: is told what becomes of the handshake, and why the session failed, if it does; on the
+  ///   connection's loop.
+  public func session(observer: (@Sendable (TLSEvent) -> Void)? = nil) -> TLSSession {
+    TLSSession(current.withLock { $0.context }, observer: observer)
   }
 }

@@ -45,11 +45,11 @@ private func listener() throws -> TLSListener { try TLSListener(identity.served(
 }
 
 @Test(arguments: [TLS1_VERSION, TLS1_1_VERSION]) func `older versions are refused`(version: Int32) throws {
-  let failures = Failures()
-  let talk = Conversation(try listener(), Options(version: version), failed: failures)
+  let events = Events()
+  let talk = Conversation(try listener(), Options(version: version), events: events)
   #expect(throws: MemoryClient.Failure.self) { try talk.handshake() }
   #expect(talk.state == .failed)
-  #expect(failures.all == ["SSL_read_ex: unsupported protocol"])
+  #expect(events.all == ["refused: SSL_read_ex: unsupported protocol"])
 }
 
 @Test(arguments: [
@@ -134,13 +134,13 @@ func `the name a client asks for makes no difference`(name: String?) throws {
     [0x80, 0x2E, 0x01, 0x00, 0x02] + [UInt8](repeating: 1, count: 60),
   ] as [[UInt8]])
 func `what is no handshake fails once and stays failed`(octets: [UInt8]) throws {
-  let failures = Failures()
-  let session = try listener().session { failures.add($0.description) }
+  let events = Events()
+  let session = try listener().session { events.add($0) }
   var (plain, wire): ([UInt8], [UInt8]) = ([], [])
   #expect(octets.span.received(by: session, &plain, &wire) == .failed)
   #expect(octets.span.received(by: session, &plain, &wire) == .failed)
   #expect(plain.isEmpty)
-  #expect(failures.all.count == 1)
+  #expect(events.all.count == 1)
   let before = wire
   session.send([1, 2, 3], wire: &wire)
   session.finish(wire: &wire)
@@ -249,4 +249,48 @@ func `what is no handshake fails once and stays failed`(octets: [UInt8]) throws 
     #expect(talk.client.read().octets == Array("pong".utf8))
   }
   #expect(talk.state == .open)
+}
+
+@Test(arguments: versions) func `what becomes of a session is told once`(version: Int32) throws {
+  let events = Events()
+  var talk: Conversation? = Conversation(try listener(), Options(version: version), events: events)
+  try talk?.handshake()
+  #expect(events.all == ["established"])
+  talk?.client.write("ping")
+  talk?.carry()
+  talk?.client.finish()
+  talk?.carry()
+  talk = nil
+  #expect(events.all == ["established"])
+}
+
+@Test(arguments: versions) func `a record that was tampered with is told apart from a failed handshake`(
+  version: Int32
+) throws {
+  let events = Events()
+  let talk = Conversation(try listener(), Options(version: version), events: events)
+  try talk.handshake()
+  talk.client.write("transfer 1")
+  var octets = talk.client.takeOutput()
+  octets[octets.count - 1] ^= 1
+  var (plain, wire): ([UInt8], [UInt8]) = ([], [])
+  #expect(octets.span.received(by: talk.session, &plain, &wire) == .failed)
+  #expect(events.all.count == 2)
+  #expect(events.all.last?.hasPrefix("broken: SSL_read_ex: ") == true)
+}
+
+@Test func `a client that goes in the middle of its handshake is told, one that never began is not`() throws {
+  let events = Events()
+  var talk: Conversation? = Conversation(try listener(), events: events)
+  _ = try talk?.client.handshake()
+  talk?.carry()
+  #expect(events.all.isEmpty)
+  talk = nil
+  #expect(events.all == ["abandoned"])
+
+  let none = Events()
+  var silent: Conversation? = Conversation(try listener(), events: none)
+  #expect(silent != nil)
+  silent = nil
+  #expect(none.all.isEmpty)
 }

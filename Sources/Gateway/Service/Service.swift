@@ -171,7 +171,8 @@ public final class Service: Sendable {
         sharesPort: configuration.listen.sharePort)
     // A sandbox is no place to tell browsers that this host name speaks TLS for the next year.
     server = Server(
-      source, limits: limits, loops: loops, handler: front(gateway), filter: tls?.filter(log: log),
+      source, limits: limits, loops: loops, handler: front(gateway),
+      filter: tls?.filter(log: log, metrics: metrics),
       filteredFields: configuration.purpose == .sandbox
         ? [:] : ["Strict-Transport-Security": "max-age=31536000"],
       observer: ServerCounting(metrics: metrics, countsConnections: true))
@@ -309,18 +310,6 @@ extension Service {
       guard (try? await clock.sleep(until: end)) != nil else { return }
       parts.callbacks.originator.shutdown()
       await callbackTransport.shutdown()
-    }
-  }
-}
-
-extension TLSListener {
-  /// Makes the session of each connection, and says in the log at `debug` why one failed: a client that is too old, or
-  /// does not trust the certificate. At other levels every port scan would write a line.
-  fileprivate func filter(log: Log) -> Server.Filter {
-    { [self] peer in
-      session { failure in
-        log.write(.debug, "a TLS connection failed", ["address": "\(peer.address)", "reason": "\(failure)"])
-      }
     }
   }
 }

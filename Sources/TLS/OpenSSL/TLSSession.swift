@@ -12,16 +12,19 @@ public final class TLSSession: StreamFilter {
   /// OpenSSL counts its own references to the `SSL_CTX`, but not to what its callbacks need.
   private let context: TLSContext
   private let port: UnsafeMutablePointer<SessionPort>
-  private let failed: (@Sendable (TLSFailure) -> Void)?
+  private let observer: (@Sendable (TLSEvent) -> Void)?
   private var state = State.open
+  /// Whether the client has said anything.
+  private var hasBegun = false
+  private var isEstablished = false
 
   /// The most a record holds (RFC 8446 §5.1).
   private static let recordSize = 16_384
 
   /// Makes a session that waits for a client's first words.
   ///
-  /// - Parameter failed: is told why the session failed, if it does.
-  init(_ context: TLSContext, failed: (@Sendable (TLSFailure) -> Void)? = nil) {
+  /// - Parameter observer: is told what becomes of the handshake, and why the session failed, if it does.
+  init(_ context: TLSContext, observer: (@Sendable (TLSEvent) -> Void)? = nil) {
     port = .allocate(capacity: 1)
     port.initialize(to: SessionPort())
     guard let handle = SSL_new(context.handle), let bio = SessionPort.makeBIO(over: port) else {
@@ -29,12 +32,13 @@ public final class TLSSession: StreamFilter {
     }
     self.handle = handle
     self.context = context
-    self.failed = failed
+    self.observer = observer
     SSL_set_bio(handle, bio, bio)
     SSL_set_accept_state(handle)
   }
 
   deinit {
+    if hasBegun, !isEstablished, state == .open { observer?(.abandoned) }
     SSL_free(handle)
     port.deallocate()
   }
@@ -43,6 +47,7 @@ public final class TLSSession: StreamFilter {
     _ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]
   ) -> StreamFilterState {
     guard state == .open else { return state == .ended ? .ended : .failed }
+    hasBegun = hasBegun || !octets.isEmpty
     return octets.withUnsafeBufferPointer { input in
       withUnsafeMutablePointer(to: &wire) { output in
         port.pointee = SessionPort(input: input.baseAddress, inputCount: input.count, output: output)
@@ -89,10 +94,17 @@ public final class TLSSession: StreamFilter {
           initialized += count
         }
       }
+      noteHandshake()
       guard status == 1 else { return stop(status) }
       // Everything was one record, mostly: no call just to hear that there is nothing more.
       guard port.pointee.inputCount > 0 || SSL_has_pending(handle) == 1 else { return .open }
     }
+  }
+
+  private func noteHandshake() {
+    guard !isEstablished, SSL_is_init_finished(handle) == 1 else { return }
+    isEstablished = true
+    observer?(.established)
   }
 
   private func stop(_ status: Int32) -> StreamFilterState {
@@ -111,7 +123,7 @@ public final class TLSSession: StreamFilter {
   private func fail(_ operation: String) {
     state = .failed
     let failure = TLSFailure(operation)
-    failed?(failure)
+    observer?(isEstablished ? .broken(failure) : .refused(failure))
   }
 
   /// Whether the first octets were those of a request in the clear.

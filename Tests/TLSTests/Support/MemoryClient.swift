@@ -150,10 +150,10 @@ final class Conversation {
   private(set) var state = StreamFilterState.open
 
   init(
-    _ listener: TLSListener, _ options: MemoryClient.Options = MemoryClient.Options(), failed: Failures? = nil
+    _ listener: TLSListener, _ options: MemoryClient.Options = MemoryClient.Options(), events: Events? = nil
   ) {
     client = MemoryClient(options)
-    session = listener.session { failure in failed?.add(failure.description) }
+    session = listener.session { event in events?.add(event) }
   }
 
   /// Carries what the client has to say to the session, in pieces, and the answers back.
@@ -202,10 +202,19 @@ final class Conversation {
   }
 }
 
-/// Why sessions failed.
-final class Failures: Sendable {
+/// What sessions told of themselves.
+final class Events: Sendable {
   private let list = Mutex<[String]>([])
-  func add(_ words: String) { list.withLock { $0.append(words) } }
+  func add(_ event: TLSEvent) {
+    let words =
+      switch event {
+      case .established: "established"
+      case .abandoned: "abandoned"
+      case .refused(let failure): "refused: \(failure)"
+      case .broken(let failure): "broken: \(failure)"
+      }
+    list.withLock { $0.append(words) }
+  }
   var all: [String] { list.withLock { $0 } }
 }
 

@@ -1,0 +1,27 @@
+// The public listener's TLS, as what is counted and logged of it.
+
+internal import HTTPServer
+internal import Metrics
+internal import Platform
+internal import TLS
+
+extension TLSListener {
+  /// Makes the session of each connection, counts its handshake, and says in the log at `debug` why it failed: a client
+  /// that is too old, or does not trust the certificate. At other levels every port scan would write a line.
+  func filter(log: Log, metrics: ServiceMetrics) -> Server.Filter {
+    { [self] peer in
+      session { event in
+        let reason: String
+        switch event {
+        case .established:
+          metrics.tlsHandshakes.count("ok")
+          return
+        case .abandoned: reason = "the client went, or took too long, before the end of the handshake"
+        case .refused(let failure), .broken(let failure): reason = "\(failure)"
+        }
+        if case .broken = event {} else { metrics.tlsHandshakes.count("failed") }
+        log.write(.debug, "a TLS connection failed", ["address": "\(peer.address)", "reason": reason])
+      }
+    }
+  }
+}

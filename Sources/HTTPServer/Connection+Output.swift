@@ -29,7 +29,7 @@ extension Connection {
     let prepared = PreparedResponse(response)
     prepared.appendLines(to: &worker.output)
     framing.fields?.appendLines(to: &worker.output)
-    worker.appendServerLines(requestID, closing: true)
+    worker.appendServerLines(requestID, closing: true, isFiltered: filter != nil)
     worker.output.append(contentsOf: prepared.content.prefix(prepared.content.count / 2))
     answered(prepared.status, true, framing)
   }

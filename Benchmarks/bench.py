@@ -15,16 +15,27 @@ from typing import NoReturn
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import client, herd, machine, memory, micro, report, startup, throughput, tls  # noqa: E402
+from harness import (  # noqa: E402
+    callbacks,
+    client,
+    herd,
+    machine,
+    memory,
+    micro,
+    report,
+    startup,
+    throughput,
+    tls,
+)
 from harness.errors import Unmeasured  # noqa: E402
 from harness.progress import say  # noqa: E402
 from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
-NAMES = ("throughput", "startup", "idle", "growth", "tls", "herd", "signing", "callers", "gate", "micro")
+NAMES = ("throughput", "startup", "idle", "growth", "tls", "herd", "callbacks", "signing", "callers", "gate", "micro")
 # More than both servers' lines of the longest run ever take.
 LINES_LIMIT = 2 << 30
-NEED_A_STAND = {"throughput", "startup", "idle", "growth", "tls", "herd"}
+NEED_A_STAND = {"throughput", "startup", "idle", "growth", "tls", "herd", "callbacks"}
 
 
 @dataclass(frozen=True)
@@ -39,12 +50,14 @@ class Scale:
     large: int
     herds: int
     tls_pairs: int
+    callback_rounds: int
+    waiting: int
     signing_pairs: int
     signing_seconds: int
 
 
-FULL = Scale(15, 4, 21, 5000, 100_000, 1_000_000, 5, 7, 5, 3)
-QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 2, 3, 1)
+FULL = Scale(15, 4, 21, 5000, 100_000, 1_000_000, 5, 7, 5, 5000, 5, 3)
+QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 2, 2, 5000, 3, 1)
 
 
 class Parser(argparse.ArgumentParser):
@@ -98,6 +111,9 @@ def measurements(
         "growth": lambda: memory.measure_growth(stand(), size.small, size.large),
         "tls": lambda: tls.measure(stand(), size.tls_pairs, size.seconds, 2 * size.connections, descriptors),
         "herd": lambda: herd.measure(stand(), size.herds),
+        "callbacks": lambda: callbacks.measure(
+            stand(), size.callback_rounds, size.seconds, size.waiting, descriptors
+        ),
         "signing": lambda: micro.measure_signing(microbench, size.signing_pairs, size.signing_seconds),
         "callers": lambda: micro.measure_callers(microbench, size.signing_pairs, size.signing_seconds),
         "gate": lambda: micro.measure_gate(microbench, size.signing_seconds),

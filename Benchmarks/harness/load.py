@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,12 +29,19 @@ class Load:
 
 
 def run(
-    port: int, seconds: float, target: str = "/access", connections: int = CONNECTIONS, scheme: str = "http"
+    port: int,
+    seconds: float,
+    target: str = "/access",
+    connections: int = CONNECTIONS,
+    scheme: str = "http",
+    script: Path = SCRIPT,
+    arguments: Sequence[str] = (),
 ) -> Load:
     """Drives `connections` keep-alive connections for `seconds` (rounded up to whole ones) from one thread."""
     whole = max(1, int(seconds + 0.999))
     url = f"{scheme}://{HOST}:{port}{target}"
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{whole}s", "-s", str(SCRIPT), url]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{whole}s", "-s", str(script), url]
+    command += ["--", *arguments] if arguments else []
     try:
         output = subprocess.run(command, capture_output=True, text=True, timeout=whole + 30, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:

@@ -39,7 +39,8 @@ struct ContextReader {
   private mutating func readShort(_ context: JSONObject) {
     guard hasRoom(context.count, "context") else { return }
     for member in context.members {
-      let path = "context.\(CallbackProblems.shown(member.name))"
+      // Made where there is something to say: that is seldom.
+      var path: String { "context.\(CallbackProblems.shown(member.name))" }
       let isNameSound = take(name: member.name, path)
       guard let value = member.value.string else {
         problems.add(path, "This is \(member.value.kindName); give a string.")
@@ -101,37 +102,37 @@ struct ContextReader {
   }
 
   /// Whether a name can be taken; notes that it is there.
-  private mutating func take(name: String, _ path: String) -> Bool {
+  private mutating func take(name: String, _ path: @autoclosure () -> String) -> Bool {
     guard names.insert(Array(name.utf8)).inserted else {
-      problems.add(path, "Another field has this name.")
+      problems.add(path(), "Another field has this name.")
       return false
     }
     if name.isEmpty {
-      problems.add(path, "A field's name is not empty.")
+      problems.add(path(), "A field's name is not empty.")
       return false
     }
     if settled(name) != nil { return true }
     if let fault = ContextText.fault(in: name, longest: CallbackLimits.nameLength) {
-      problems.add(path, fault)
+      problems.add(path(), fault)
       return false
     }
     if schema?.additions.contains(where: { $0.name.hasSameBytes(as: name) }) == true {
-      problems.add(path, "The server adds this field itself; leave it out.")
+      problems.add(path(), "The server adds this field itself; leave it out.")
       return false
     }
     if let schema, !schema.allowsOthers {
-      problems.add(path, "This app's callbacks have no such field; leave it out.")
+      problems.add(path(), "This app's callbacks have no such field; leave it out.")
       return false
     }
     return true
   }
 
   private mutating func check(
-    _ value: String, of name: String, as type: ContextField.DataType, _ path: String
+    _ value: String, of name: String, as type: ContextField.DataType, _ path: @autoclosure () -> String
   ) -> Bool {
     let longest = settled(name)?.maximumLength ?? CallbackLimits.valueLength
     guard let fault = ContextText.fault(in: value, as: type, longest: longest) else { return true }
-    problems.add(path, fault)
+    problems.add(path(), fault)
     return false
   }
 

@@ -203,10 +203,10 @@ extension Gateway {
     _ calling: inout Calling, _ wish: CallbackWish, _ duplicate: CallbackID?
   ) async -> PreparedResponse {
     // What comes after the rules and before the allowances is known already, so nothing is taken in vain.
+    let content = calling.isValidation ? [] : wish.request.content
     let noPlace =
       calling.isValidation
-      ? nil
-      : callbacks.originator.refusal(wish.party, deadline: wish.deadline, bytes: wish.request.content.count)
+      ? nil : callbacks.originator.refusal(wish.party, deadline: wish.deadline, bytes: content.count)
     let takes = duplicate == nil && !calling.isValidation && noPlace == nil
     let decider = calling.generation.decider
     let ruling: Ruling
@@ -227,7 +227,7 @@ extension Gateway {
     if let noPlace { return refuse(&calling, Problem(noPlace)) }
 
     let order = CallbackOrder(
-      grant: grant, intent: wish.intent, content: wish.request.content, traceparent: wish.traceparent,
+      grant: grant, intent: wish.intent, content: content, traceparent: wish.traceparent,
       party: wish.party, deadline: wish.deadline, requestID: calling.record.requestID.description)
     let result = await calling.generation.origination(callbacks, tokens: tokens).carryOut(order)
     calling.record.cache = result.cache
@@ -235,9 +235,7 @@ extension Gateway {
     switch result.outcome {
     case .refused(let problem): return refuse(&calling, problem)
     case .replay(let record, let stored): return replay(&calling, record, stored)
-    case .accepted(let id, let createdAt):
-      let content = OriginationResult.content(
-        accepted: id, createdAt: createdAt, contact: wish.request.contactNumber)
+    case .accepted(let id, let content):
       return answer(&calling, CallbackDocument.created(id, content: content), ruling.statuses)
     }
   }

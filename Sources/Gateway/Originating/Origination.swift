@@ -27,8 +27,8 @@ struct CallbackOrder: Sendable {
 struct OriginationResult: Sendable {
   /// What the caller is told.
   enum Outcome: Sendable {
-    /// Talkdesk took it.
-    case accepted(CallbackID, createdAt: Instant)
+    /// Talkdesk took it: what the caller and its repetitions are told.
+    case accepted(CallbackID, content: [UInt8])
     /// It was not made, or nobody can say.
     case refused(Problem)
     /// An earlier request with its key has been answered already.
@@ -40,11 +40,6 @@ struct OriginationResult: Sendable {
   var cache = AuditRecord.CacheUse.none
   /// The status Talkdesk answered with last.
   var upstreamStatus: Int?
-
-  /// The content and status of the answer that repetitions get, too.
-  static func content(accepted id: CallbackID, createdAt: Instant, contact: E164) -> [UInt8] {
-    CallbackDocument.accepted(id, createdAt: createdAt, contact: contact.masked)
-  }
 }
 
 /// Carries orders out (docs/callbacks.md): never sends what may have been accepted, and keeps what became of it.
@@ -231,7 +226,9 @@ struct Origination: Sendable {
       settleLater(id, settlement)
     }
     if state == .failed { await giveBack(order) }
-    return problem.map { .refused($0) } ?? .accepted(id, createdAt: createdAt)
+    if let problem { return .refused(problem) }
+    guard let answer else { preconditionFailure("what was accepted has an answer to repeat") }
+    return .accepted(id, content: answer.content)
   }
 
   /// What repetitions get: what says something about the callback itself. Everything else leaves the key free.
@@ -242,8 +239,8 @@ struct Origination: Sendable {
     guard let problem else {
       return StoredAnswer(
         status: Status.created.code,
-        content: OriginationResult.content(
-          accepted: order.intent.id, createdAt: createdAt, contact: order.intent.contact))
+        content: CallbackDocument.accepted(
+          order.intent.id, createdAt: createdAt, contact: order.intent.contact.masked))
     }
     switch problem.code {
     case .invalidRequest, .upstreamFailed, .outcomeUnknown:

@@ -31,14 +31,16 @@ public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConverti
 
   /// `0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87`: lower-case hex digits with hyphens.
   public var description: String {
-    let hex = id.hex
-    var text = ""
-    text.reserveCapacity(36)
-    for (place, digit) in hex.enumerated() {
-      if [8, 12, 16, 20].contains(place) { text.append("-") }
-      text.append(digit)
+    var octets: [UInt8] = []
+    octets.reserveCapacity(36)
+    for word in [id.high, id.low] {
+      for shift in stride(from: UInt64(60), through: 0, by: -4) {
+        let digit = UInt8(truncatingIfNeeded: word >> shift & 15)
+        octets.append(digit < 10 ? digit + 0x30 : digit + 0x57)
+        if [8, 13, 18, 23].contains(octets.count) { octets.append(UInt8(ascii: "-")) }
+      }
     }
-    return text
+    return String(decoding: octets, as: UTF8.self)
   }
 
   public static func < (a: Self, b: Self) -> Bool { a.id < b.id }

@@ -22,7 +22,6 @@ final class CurlOptions {
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
     set(CURLOPT_PATH_AS_IS, 1)
-    set(CURLOPT_TCP_KEEPALIVE, 1)
     if let length = settings.bufferLength {
       set(CURLOPT_BUFFERSIZE, length)
       set(CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
@@ -78,7 +77,9 @@ final class CurlOptions {
     }
     // No CURLOPT_MAXFILESIZE: it ends a transfer within the fields, before it is known what was answered. The collector
     // holds the content to its limit.
-    if !plan.reuse {
+    if plan.reuse {
+      set(CURLOPT_TCP_KEEPALIVE, 1)
+    } else {
       set(CURLOPT_FRESH_CONNECT, 1)
       set(CURLOPT_FORBID_REUSE, 1)
     }

@@ -122,14 +122,22 @@ public struct RateLimit: Hashable, Sendable {
     let arrival = arrival(of: state, at: time)
     // The most that fit between the arrival time and a full burst from now, in parts of a nanosecond.
     let room = subtract(add(time, capacity), arrival)
-    let parts = Int128(room.nanoseconds) * Int128(limit) + Int128(room.part)
-    let remaining = Int64(parts / Int128(per))
+    let remaining = requests(in: room)
     let reset =
       remaining == 0
       ? wholeSeconds(from: add(time, tolerance), to: arrival)
       : (arrival == time ? 0 : wholeSeconds(from: time, to: arrival))
     return AllowanceCount(
       limit: limit, window: max(1, (per + 999_999_999) / 1_000_000_000), remaining: remaining, reset: reset)
+  }
+
+  /// How many requests a span earns.
+  @inline(__always) private func requests(in span: ExactTime) -> Int64 {
+    let (product, isLarge) = span.nanoseconds.multipliedReportingOverflow(by: limit)
+    let (parts, isLarger) = product.addingReportingOverflow(span.part)
+    // Dividing 128 bits takes many times as long, and seldom has to be.
+    if !isLarge, !isLarger { return parts / per }
+    return Int64((Int128(span.nanoseconds) * Int128(limit) + Int128(span.part)) / Int128(per))
   }
 
   /// The instant from which a state says no more than none, in seconds since the epoch.

@@ -68,9 +68,15 @@ extension [AllowanceStatus] {
 
   @inline(__always) mutating func put(name: String) {
     put(UInt8(ascii: "\""))
-    for byte in name.utf8 where (0x20...0x7E).contains(byte) {
-      if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { put(UInt8(ascii: "\\")) }
-      put(byte)
+    // Read where it stands; a name that is not UTF-8 in one piece is copied first.
+    var name = name
+    name.withUTF8 { bytes in
+      for place in bytes.indices {
+        let byte = unsafe bytes[place]
+        guard (0x20...0x7E).contains(byte) else { continue }
+        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { put(UInt8(ascii: "\\")) }
+        put(byte)
+      }
     }
     put(UInt8(ascii: "\""))
   }
@@ -87,9 +93,21 @@ extension [AllowanceStatus] {
       bound *= 10
     }
     end += digits
-    for place in 1...digits {
-      unsafe buffer[end - place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+    // Two digits at a time: dividing is what takes long.
+    var place = end
+    while rest >= 100 {
+      let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
+      let tens = UInt8(truncatingIfNeeded: pair / 10)
+      place -= 2
+      unsafe buffer[place] = UInt8(ascii: "0") + tens
+      unsafe buffer[place + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair) - tens * 10
+      rest = quotient
+    }
+    if rest >= 10 {
+      unsafe buffer[place - 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      place -= 1
       rest /= 10
     }
+    unsafe buffer[place - 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)
   }
 }

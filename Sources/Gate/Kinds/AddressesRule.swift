@@ -55,7 +55,9 @@ public struct AddressesRule: Sendable {
   }
 
   private static func longestMatch(_ networks: [CIDR], _ address: IPAddress) -> Int {
-    for network in networks where network.contains(address) { return network.prefixLength }
+    for place in networks.indices where networks[place].contains(address) {
+      return networks[place].prefixLength
+    }
     return -1
   }
 }

@@ -35,22 +35,23 @@ public struct ClaimsRule: Sendable {
 
   /// Whether all required claims are there with an accepted value.
   func allows(_ claims: [FactMember]) -> Bool {
-    for requirement in requirements where !Self.fulfils(claims, requirement) { return false }
+    for place in requirements.indices where !fulfils(claims, place) { return false }
     return true
   }
 
-  private static func fulfils(_ claims: [FactMember], _ requirement: Requirement) -> Bool {
-    for claim in claims where claim.name == requirement.name {
-      return fits(claim.value, requirement.accepted)
+  /// Whether the requirement at a place is fulfilled. Claims and requirements are looked at where they are.
+  private func fulfils(_ claims: [FactMember], _ index: Int) -> Bool {
+    for place in claims.indices where claims[place].name == requirements[index].name {
+      return Self.fits(claims[place].value, requirements[index].accepted)
     }
-    guard let first = requirement.path.first,
-      var value = claims.first(where: { $0.name == first })?.value
+    let path = requirements[index].path
+    guard let first = path.first, var value = claims.first(where: { $0.name == first })?.value
     else { return false }
-    for name in requirement.path.dropFirst() {
+    for name in path.dropFirst() {
       guard let member = value[name] else { return false }
       value = member
     }
-    return fits(value, requirement.accepted)
+    return Self.fits(value, requirements[index].accepted)
   }
 
   private static func fits(_ value: FactValue, _ accepted: [String]) -> Bool {

@@ -35,6 +35,8 @@ public struct FieldRule: Sendable {
   /// The field's name in lower case.
   public let field: String
   private let requirement: Requirement
+  /// The numbers of the version that is required, if one is.
+  private let minimum: [UInt64]
 
   /// A rule for a field. Throws for a name that no field can have, no values, or a malformed version.
   public init(field: String, requirement: Requirement) throws(RuleError) {
@@ -46,6 +48,7 @@ public struct FieldRule: Sendable {
         key: "field", problem: "\(quoted(field)) is not the name of a field",
         remedy: "give a field's name, such as \"X-App-Version\"")
     }
+    var minimum: [UInt64] = []
     switch requirement {
     case .equals: break
     case .oneOf(let values):
@@ -55,14 +58,16 @@ public struct FieldRule: Sendable {
           remedy: "list the accepted values")
       }
     case .atLeast(let version):
-      guard Self.compareVersions(version, version) != nil else {
+      guard let numbers = Self.numbers(of: version) else {
         throw RuleError(
           key: "at_least", problem: "\(quoted(version)) is not a version",
           remedy: "write numbers with dots between them, as in \"2.3.0\"")
       }
+      minimum = numbers
     }
     self.field = field.lowercased()
     self.requirement = requirement
+    self.minimum = minimum
   }
 
   /// Whether the request's fields fulfil it.
@@ -77,51 +82,55 @@ public struct FieldRule: Sendable {
     switch requirement {
     case .equals(let value): return fields[found].value == value
     case .oneOf(let values): return values.contains(fields[found].value)
-    case .atLeast(let version):
-      guard let order = Self.compareVersions(fields[found].value, version) else { return false }
-      return order >= 0
+    case .atLeast: return Self.isVersion(fields[found].value, atLeast: minimum)
     }
   }
 
-  /// Compares versions number by number, missing ones being 0: negative, 0 or positive; nil when either is not
-  /// made of numbers with dots between them, or is longer than 64 bytes.
-  static func compareVersions(_ a: String, _ b: String) -> Int? {
-    var first = Substring(a).utf8
-    var second = Substring(b).utf8
-    guard !first.isEmpty, !second.isEmpty, first.count <= 64, second.count <= 64 else { return nil }
+  /// The numbers of a version, without zeros at the end, so that `2.3` is `2.3.0`; nil for what is not made of numbers of
+  /// at most 18 digits with dots between them, or is longer than 64 bytes.
+  private static func numbers(of version: String) -> [UInt64]? {
+    var numbers: [UInt64] = []
+    guard read(version, { _, number in numbers.append(number) }) else { return nil }
+    while numbers.last == 0 { numbers.removeLast() }
+    return numbers
+  }
+
+  /// Whether a version is one, and this or a later one. It is read to its end, so that a malformed rest is never
+  /// overlooked.
+  private static func isVersion(_ version: String, atLeast minimum: [UInt64]) -> Bool {
     var order = 0
-    var left: UInt64? = 0
-    var right: UInt64? = 0
-    var leftDone = false
-    var rightDone = false
-    // Both are read to their ends, so that a malformed rest is never overlooked.
-    while !leftDone || !rightDone {
-      left = leftDone ? 0 : component(&first, isLast: &leftDone)
-      right = rightDone ? 0 : component(&second, isLast: &rightDone)
-      guard let left, let right else { return nil }
-      if order == 0, left != right { order = left < right ? -1 : 1 }
+    var count = 0
+    let isVersion = read(version) { place, number in
+      count = place + 1
+      guard order == 0 else { return }
+      let wanted = place < minimum.count ? minimum[place] : 0
+      if number != wanted { order = number < wanted ? -1 : 1 }
     }
-    return order
+    // What is missing is 0, and the last of the wanted numbers is not.
+    return isVersion && (order > 0 || (order == 0 && count >= minimum.count))
   }
 
-  /// Reads a number and the dot behind it; nil when there is none or it does not fit 18 digits.
-  private static func component(_ rest: inout Substring.UTF8View, isLast: inout Bool) -> UInt64? {
+  /// Hands on the numbers of a version; false where it is none.
+  @inline(__always) private static func read(_ version: String, _ take: (Int, UInt64) -> Void) -> Bool {
+    guard version.utf8.count <= 64 else { return false }
+    var place = 0
     var value: UInt64 = 0
-    var count = 0
-    while let byte = rest.first, byte.isASCIIDigit {
-      value = value * 10 + UInt64(byte - 0x30)
-      count += 1
-      guard count <= 18 else { return nil }
-      rest.removeFirst()
+    var digits = 0
+    for byte in version.utf8 {
+      if byte.isASCIIDigit {
+        digits += 1
+        guard digits <= 18 else { return false }
+        value = value * 10 + UInt64(byte - 0x30)
+      } else {
+        guard byte == UInt8(ascii: "."), digits > 0 else { return false }
+        take(place, value)
+        place += 1
+        value = 0
+        digits = 0
+      }
     }
-    guard count > 0 else { return nil }
-    if rest.isEmpty {
-      isLast = true
-    } else if rest.first == UInt8(ascii: ".") {
-      rest.removeFirst()
-    } else {
-      return nil
-    }
-    return value
+    guard digits > 0 else { return false }
+    take(place, value)
+    return true
   }
 }

@@ -14,7 +14,8 @@ public struct Evaluation: Sendable {
   }
 
   private let policy: Policy
-  private let facts: Facts
+  /// One reference instead of a dozen to hand on.
+  private let held: Policy.Held<Facts>
   private let concern: Policy.Concern
   private var index = 0
   /// Of every rule; those that are not asked stay `skipped`.
@@ -22,12 +23,16 @@ public struct Evaluation: Sendable {
   private var charges: [AllowanceCharge] = []
   private var audited: [Denial] = []
   private var denial: Denial?
+  /// Whether there is a denial: looking at that one copies nothing.
+  private var isDenied = false
   /// Whether the rule at `index` waits for an answer.
   private var isWaiting = false
 
+  private var facts: Facts { held.value }
+
   init(_ policy: Policy, _ facts: Facts) {
     self.policy = policy
-    self.facts = facts
+    held = Policy.Held(facts)
     concern = policy.concern(of: facts)
     marks = [Verdict](repeating: .skipped, count: policy.entries.count)
   }
@@ -35,25 +40,21 @@ public struct Evaluation: Sendable {
   /// Asks rules until one denies, one has to ask a remote policy, or none is left.
   public mutating func next(_ states: some AllowanceStates) -> Step {
     precondition(!isWaiting, "the remote policy's answer is outstanding")
-    let entries = policy.entries
-    while index < entries.count, denial == nil {
-      if policy.entryActions[index] & concern.action != 0, Policy.concerns(entries[index], concern) {
-        let entry = entries[index]
-        switch entry.question {
-        case .hours(let schedule):
-          if schedule.value.isOpen(at: facts.instant.seconds) == true {
-            marks[index] = .allow
-          } else {
-            object(closed(schedule.value, entry.name))
+    while index < policy.entries.count, !isDenied {
+      if policy.entryActions[index] & concern.action != 0 {
+        switch policy.entries[index].finding(held, concern) {
+        case .passedOver: break
+        case .allows: marks[index] = .allow
+        case .denies: object(Denial(code: .denied, rule: policy.entries[index].name))
+        case .numberNotAllowed: object(Denial(code: .numberNotAllowed, rule: policy.entries[index].name))
+        case .closed: object(closed())
+        case .counts: ask(states)
+        case .asks:
+          guard case .remote(let rule) = policy.entries[index].question else {
+            preconditionFailure("it asks")
           }
-        case .allowance(let rule): ask(rule, states)
-        case .numbers(let rule): judge(rule.value.allows(facts.phone), .numberNotAllowed)
-        case .addresses(let rule): judge(rule.value.allows(facts.address), .denied)
-        case .claims(let rule): judge(rule.value.allows(facts.claims), .denied)
-        case .field(let rule): judge(rule.value.allows(facts.fields), .denied)
-        case .remote(let rule):
           isWaiting = true
-          return .asks(RemoteQuery(rule: entry.name, remote: rule.value, facts: facts))
+          return .asks(RemoteQuery(rule: policy.entries[index].name, remote: rule.value, facts: facts))
         }
       }
       index += 1
@@ -70,18 +71,14 @@ public struct Evaluation: Sendable {
     switch answer {
     case .allow: marks[index] = .allow
     case .deny(let reason): object(Denial(code: .denied, rule: entry.name, reason: reason))
-    case .failed: judge(rule.value.onFailure == .allow, .denied)
+    case .failed:
+      if rule.value.onFailure == .allow {
+        marks[index] = .allow
+      } else {
+        object(Denial(code: .denied, rule: entry.name))
+      }
     }
     index += 1
-  }
-
-  /// Writes down whether the rule at `index` has no objection.
-  @inline(__always) private mutating func judge(_ isAllowed: Bool, _ code: DenialCode) {
-    if isAllowed {
-      marks[index] = .allow
-    } else {
-      object(Denial(code: code, rule: policy.entries[index].name))
-    }
   }
 
   /// Writes down the objection of the rule at `index`.
@@ -89,6 +86,7 @@ public struct Evaluation: Sendable {
     if policy.entries[index].isEnforced {
       marks[index] = .deny
       denial = objection
+      isDenied = true
     } else {
       marks[index] = .wouldDeny
       audited.append(objection)
@@ -98,7 +96,7 @@ public struct Evaluation: Sendable {
   /// The built-in rule and the sum of it all.
   private mutating func decision() -> Decision {
     if policy.asksDefaultNumbers(concern) {
-      if denial != nil {
+      if isDenied {
         marks.append(.skipped)
       } else if let phone = facts.phone, NumberRanges.refuses(phone) {
         marks.append(.deny)
@@ -108,24 +106,29 @@ public struct Evaluation: Sendable {
       }
     }
     let outcome: Decision.Outcome =
-      if let denial { .deny(denial) } else { .allow(Clearance(charges: charges, facts: facts)) }
+      if let denial { .deny(denial) } else { .allow(Clearance(charges: charges, held: held)) }
     return Decision(outcome: outcome, audited: audited, policy: policy, marks: marks)
   }
 
   // MARK: Hours
 
-  private func closed(_ schedule: Schedule, _ name: String) -> Denial {
+  /// The objection of the opening hours at `index`.
+  private func closed() -> Denial {
+    let entry = policy.entries[index]
+    guard case .hours(let schedule) = entry.question else { preconditionFailure("only hours close") }
     // The first instant at which this and every other schedule that concerns the request are open.
-    let opening = policy.nextOpen(from: facts.instant.seconds, concern, including: schedule)
+    let opening = policy.nextOpen(from: facts.instant.seconds, concern, including: schedule.value)
     return Denial(
-      code: .closed, rule: name, nextOpen: opening.map { Instant(seconds: $0) },
+      code: .closed, rule: entry.name, nextOpen: opening.map { Instant(seconds: $0) },
       retryAfter: opening.map { max(1, $0 - facts.instant.seconds) })
   }
 
   // MARK: Allowances
 
-  private mutating func ask(_ rule: AllowanceRule, _ states: some AllowanceStates) {
-    let party = rule.scope.party(of: facts)
+  /// Looks at the allowance of the rule at `index`.
+  private mutating func ask(_ states: some AllowanceStates) {
+    guard let rule = policy.entries[index].allowance else { preconditionFailure("it counts") }
+    let party = rule.scope.party(of: held.value)
     let state: AllowanceState?
     switch states.lookup(AllowanceKey(rule: rule.name, party: party)) {
     case .unused: state = nil
@@ -138,7 +141,7 @@ public struct Evaluation: Sendable {
       }
       return
     }
-    guard case .taken = rule.plan.take(from: state, at: facts.instant) else {
+    guard case .taken = rule.plan.take(from: state, at: held.value.instant) else {
       return object(.exhausted(rule.name, rule.plan, state, at: facts.instant))
     }
     marks[index] = .allow

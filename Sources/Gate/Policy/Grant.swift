@@ -4,7 +4,9 @@
 public struct Clearance: Sendable {
   /// What is to be taken from the allowances, all of it or nothing.
   public let charges: [AllowanceCharge]
-  let facts: Facts
+  let held: Policy.Held<Facts>
+
+  private var facts: Facts { held.value }
 
   func grant(_ receipts: [AllowanceReceipt], at now: Instant) -> Grant {
     Grant(

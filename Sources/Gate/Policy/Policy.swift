@@ -18,15 +18,50 @@ public final class Policy: Sendable {
     let apps: NameSet?
     let callers: NameSet?
     let isEnforced: Bool
+    /// How the rule counts, where that is what it does.
+    let allowance: AllowanceRule?
 
     init(_ rule: Rule, index: Int, apps: NameSet?, callers: NameSet?) {
       question = Question(rule, index: index)
+      allowance = if case .allowance(let allowance) = question { allowance } else { nil }
       name = rule.name
       actions = rule.mode == .off ? 0 : rule.actions.reduce(0) { $0 | $1.bit } & rule.kind.actions
       self.apps = apps
       self.callers = callers
       isEnforced = rule.mode == .enforce
     }
+
+    /// What the rule says of a request, as far as it can without anybody else.
+    ///
+    /// A function of the entry, so that what it looks at is only looked at: nothing of it is copied or counted.
+    func finding(_ facts: Held<Facts>, _ concern: Concern) -> Finding {
+      guard Policy.concerns(self, concern) else { return .passedOver }
+      switch question {
+      case .hours(let schedule):
+        return schedule.value.isOpen(at: facts.value.instant.seconds) == true ? .allows : .closed
+      case .allowance: return .counts
+      case .numbers(let rule): return rule.value.allows(facts.value.phone) ? .allows : .numberNotAllowed
+      case .addresses(let rule): return rule.value.allows(facts.value.address) ? .allows : .denies
+      case .claims(let rule): return rule.value.allows(facts.value.claims) ? .allows : .denies
+      case .field(let rule): return rule.value.allows(facts.value.fields) ? .allows : .denies
+      case .remote: return .asks
+      }
+    }
+  }
+
+  /// What one rule says of a request.
+  enum Finding {
+    /// It is out of scope.
+    case passedOver
+    case allows
+    case denies
+    case numberNotAllowed
+    /// By opening hours.
+    case closed
+    /// Its allowance has to be looked at.
+    case counts
+    /// A remote policy has to be asked.
+    case asks
   }
 
   /// What a rule asks, each behind one reference.

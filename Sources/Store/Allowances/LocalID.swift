@@ -1,6 +1,7 @@
 // The name of an allowance within this process: short, keyed and quick to make.
 
 internal import Gate
+internal import Platform
 
 /// 128 bits that stand for a rule and a party in this process. Two of a million are the same with a chance of
 /// 10⁻²⁷, and nobody outside can look for such two, because the key is this process' own.
@@ -38,7 +39,12 @@ struct LocalIDMaker: Sendable {
     case .global:
       hash.add(length | 4, rounds: 1)
       hash.add(text: key.rule)
-    case .address, .phone, .unknown:
+    case .address(let address):
+      hash.add(length | (address.isV4 ? 6 : 7), rounds: 1)
+      hash.add(text: key.rule)
+      hash.add(address.high, rounds: 1)
+      hash.add(address.low, rounds: 1)
+    case .phone, .unknown:
       // Short values of fixed shape: Swift's own hash of them, in two words.
       var first = Hasher()
       first.combine(seeds.low)

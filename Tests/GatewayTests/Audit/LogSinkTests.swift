@@ -42,14 +42,22 @@ import Testing
     }
     sink.start { Array("lost \($0)\n".utf8) }
     let line = [UInt8](repeating: UInt8(ascii: "x"), count: 999) + [UInt8(ascii: "\n")]
-    for _ in 0..<5000 { sink.append(line, lane: 0) }
+    let count = 20_000
+    for _ in 0..<count { sink.append(line, lane: 0) }
     let dropped = sink.droppedLines
-    #expect(dropped >= 5000 - 2 * (LogSink.laneCapacity / 1000 + 1))
-    #expect(dropped < 5000)
+    #expect(dropped >= count - 2 * (sink.laneCapacity / 1000 + 1))
+    #expect(dropped < count - sink.laneCapacity / 1000 + 1)
     #expect(!sink.close(within: .milliseconds(50)))
     output.gate.signal()
     while !output.lines.contains(where: { $0 == "lost \(dropped)" }) { usleepBriefly() }
-    #expect(output.lines.filter { $0.hasPrefix("x") }.count == 5000 - dropped)
+    #expect(output.lines.filter { $0.hasPrefix("x") }.count == count - dropped)
+  }
+
+  @Test func `many lanes have less each, and enough`() {
+    func capacity(_ lanes: Int) -> Int { LogSink(lanes: lanes) { _ in true }.laneCapacity }
+    #expect(capacity(3) == 8 << 20 && capacity(8) == 8 << 20)
+    #expect(capacity(16) == 4 << 20)
+    #expect(capacity(129) == 2 << 20)
   }
 
   @Test func `lines that cannot be written are counted`() {

@@ -21,7 +21,7 @@ struct Calling: Sendable {
 }
 
 /// What a request for a callback says, all of it checked.
-private struct CallbackWish: Sendable {
+struct CallbackWish: Sendable {
   let request: CallbackRequest
   let key: IdempotencyKey?
   let facts: Facts
@@ -60,10 +60,7 @@ extension Gateway {
     case .wish(let wish):
       let responder = exchange.deferred()
       callbacks.inHand.enter()
-      context.task { [self, calling] in
-        responder.respond(await answer(calling, wish))
-        callbacks.inHand.leave()
-      }
+      context.task { [self, calling] in await answer(calling, wish, responder, context) }
     case .fetchFirst(let keys):
       let responder = exchange.deferred()
       let request = copy request
@@ -74,11 +71,12 @@ extension Gateway {
         var later = circumstances
         later.hasFetched = true
         switch read(request, &calling, later) {
-        case .refused(let problem): responder.respond(refuse(&calling, problem))
-        case .wish(let wish): responder.respond(await answer(calling, wish))
+        case .refused(let problem):
+          responder.respond(refuse(&calling, problem))
+          callbacks.inHand.leave()
+        case .wish(let wish): await answer(calling, wish, responder, context)
         case .fetchFirst: preconditionFailure("keys are fetched once for a request")
         }
-        callbacks.inHand.leave()
       }
     }
   }
@@ -162,125 +160,5 @@ extension Gateway {
       request: asked, key: key, facts: facts,
       party: Originator.Party(caller: caller.id, subject: caller.subject), intent: intent,
       deadline: calling.start + terms.timeout, traceparent: calling.record.trace?.child().traceparent)
-  }
-
-  // MARK: Beside the loop
-
-  /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, Talkdesk.
-  private func answer(_ calling: Calling, _ wish: CallbackWish) async -> PreparedResponse {
-    var calling = calling
-    var duplicate: CallbackID?
-    if wish.key != nil || wish.intent.terms.dedupeWindow > .zero {
-      do throws(StoreError) {
-        let standing = try await callbacks.store.standing(of: wish.intent, at: Instant(clock.unixTime))
-        switch standing.key {
-        case .free: duplicate = standing.duplicate
-        case .inProgress: return refuse(&calling, .stillRunning)
-        case .mismatch: return refuse(&calling, .otherRequest)
-        case .replay(let record, let answer): return replay(&calling, record, answer)
-        }
-      } catch {
-        callbacks.log.storeFailed(error, doing: "standing", requestID: calling.record.requestID.description)
-        return refuse(&calling, .noStore)
-      }
-    }
-    guard let key = wish.key, !calling.isValidation else {
-      return await judge(&calling, wish, duplicate)
-    }
-    let name = CallbacksInHand.Name(party: wish.party, key: key.text)
-    switch callbacks.inHand.claim(name, fingerprint: wish.request.fingerprint) {
-    case .inProgress: return refuse(&calling, .stillRunning)
-    case .mismatch: return refuse(&calling, .otherRequest)
-    case .free:
-      let response = await judge(&calling, wish, duplicate)
-      callbacks.inHand.release(name)
-      return response
-    }
-  }
-
-  /// Asks the rules, and has the callback made if nothing stands against it.
-  private func judge(
-    _ calling: inout Calling, _ wish: CallbackWish, _ duplicate: CallbackID?
-  ) async -> PreparedResponse {
-    // What comes after the rules and before the allowances is known already, so nothing is taken in vain.
-    let content = calling.isValidation ? [] : wish.request.content
-    let noPlace =
-      calling.isValidation
-      ? nil : callbacks.originator.refusal(wish.party, deadline: wish.deadline, bytes: content.count)
-    let takes = duplicate == nil && !calling.isValidation && noPlace == nil
-    let decider = calling.generation.decider
-    let ruling: Ruling
-    if let atOnce = decider.ruleAtOnce(wish.facts, taking: takes) {
-      ruling = atOnce
-    } else {
-      ruling = await decider.rule(wish.facts, taking: takes)
-    }
-    calling.record.verdicts = ruling.verdicts
-    calling.record.reason = ruling.reason
-    let grant: Grant
-    switch ruling.outcome {
-    case .refused(let denial): return refuse(&calling, Problem(denial))
-    case .granted(let granted): grant = granted
-    }
-    if let duplicate { return refuse(&calling, .duplicate(of: duplicate.description)) }
-    if calling.isValidation { return answer(&calling, CallbackDocument.valid, ruling.statuses) }
-    if let noPlace { return refuse(&calling, Problem(noPlace)) }
-
-    let order = CallbackOrder(
-      grant: grant, intent: wish.intent, content: content, traceparent: wish.traceparent,
-      party: wish.party, deadline: wish.deadline, requestID: calling.record.requestID.description)
-    let result = await calling.generation.origination(callbacks, tokens: tokens).carryOut(order)
-    calling.record.cache = result.cache
-    calling.record.upstreamStatus = result.upstreamStatus
-    switch result.outcome {
-    case .refused(let problem): return refuse(&calling, problem)
-    case .replay(let record, let stored): return replay(&calling, record, stored)
-    case .accepted(let id, let content):
-      return answer(&calling, CallbackDocument.created(id, content: content), ruling.statuses)
-    }
-  }
-
-  // MARK: Answering
-
-  /// Answers as the first request with the key was answered.
-  private func replay(
-    _ calling: inout Calling, _ record: StoredCallback, _ stored: StoredAnswer?
-  ) -> PreparedResponse {
-    guard let stored else {
-      // The process that could have said more has ended.
-      var problem = Problem.outcomeLost
-      problem.id = record.id.description
-      return refuse(&calling, problem)
-    }
-    if stored.status == Status.created.code {
-      return answer(&calling, CallbackDocument.created(record.id, content: stored.content), [])
-    }
-    let code = record.code.flatMap(Problem.Code.init(rawValue:)) ?? .outcomeUnknown
-    note(code, rule: nil, &calling)
-    return PreparedResponse(
-      Response(status: code.status, fields: Problem.headFields, content: stored.content))
-  }
-
-  /// Writes the record of a success, before it leaves, and makes its answer.
-  private func answer(
-    _ calling: inout Calling, _ response: Response, _ statuses: [AllowanceStatus]
-  ) -> PreparedResponse {
-    audit.append(calling.record, since: calling.start, lane: calling.lane)
-    var response = response
-    response.fields.append(allowances: statuses)
-    return PreparedResponse(response)
-  }
-
-  /// Writes the record of a refusal and makes its answer.
-  private func refuse(_ calling: inout Calling, _ problem: Problem) -> PreparedResponse {
-    note(problem.code, rule: problem.rule, &calling)
-    return PreparedResponse(problem.response(requestID: calling.record.requestID))
-  }
-
-  private func note(_ code: Problem.Code, rule: String?, _ calling: inout Calling) {
-    calling.record.outcome = code.status.code >= 500 ? .error : .deny
-    calling.record.code = code
-    calling.record.rule = rule
-    audit.append(calling.record, since: calling.start, lane: calling.lane)
   }
 }

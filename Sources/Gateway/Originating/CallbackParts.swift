@@ -23,10 +23,7 @@ struct CallbackParts: Sendable {
 extension Generation {
   /// What carries out callbacks under this configuration.
   func origination(_ parts: CallbackParts, tokens: TokenSource) -> Origination {
-    Origination(
-      originator: parts.originator, tokens: tokens, store: parts.store, ledger: decider.ledger,
-      api: callbackAPI, scope: scopes.account, clock: parts.clock, log: parts.log,
-      metrics: parts.metrics)
+    Origination(parts, tokens: tokens, ledger: decider.ledger, api: callbackAPI, scope: scopes.account)
   }
 }
 

@@ -7,43 +7,8 @@ internal import Platform
 internal import Store
 internal import Talkdesk
 
-/// A callback that may be made, with all that making it needs.
-struct CallbackOrder: Sendable {
-  /// Leave to make it, its allowances taken.
-  let grant: Grant
-  /// Its record to be, and its key.
-  let intent: CallbackIntent
-  /// What Talkdesk is sent.
-  let content: [UInt8]
-  /// The caller's trace context.
-  let traceparent: String?
-  let party: Originator.Party
-  /// When the answer has to be there.
-  let deadline: MonotonicTime
-  let requestID: String
-}
-
-/// What came of an order.
-struct OriginationResult: Sendable {
-  /// What the caller is told.
-  enum Outcome: Sendable {
-    /// Talkdesk took it: what the caller and its repetitions are told.
-    case accepted(CallbackID, content: [UInt8])
-    /// It was not made, or nobody can say.
-    case refused(Problem)
-    /// An earlier request with its key has been answered already.
-    case replay(StoredCallback, StoredAnswer?)
-  }
-
-  var outcome: Outcome
-  /// Where the token came from; `none` where none was needed.
-  var cache = AuditRecord.CacheUse.none
-  /// The status Talkdesk answered with last.
-  var upstreamStatus: Int?
-}
-
 /// Carries orders out (docs/callbacks.md): never sends what may have been accepted, and keeps what became of it.
-struct Origination: Sendable {
+final class Origination: Sendable {
   let originator: Originator
   let tokens: TokenSource
   let store: any CallbackStore
@@ -54,85 +19,140 @@ struct Origination: Sendable {
   let log: CallbackLog
   let metrics: ServiceMetrics
 
+  init(
+    _ parts: CallbackParts, tokens: TokenSource, ledger: AllowanceLedger, api: CallbackAPI,
+    scope: TokenSource.ScopeID
+  ) {
+    originator = parts.originator
+    store = parts.store
+    clock = parts.clock
+    log = parts.log
+    metrics = parts.metrics
+    self.tokens = tokens
+    self.ledger = ledger
+    self.api = api
+    self.scope = scope
+  }
+
   /// Carries an order out. What was taken for it is given back wherever Talkdesk certainly did not accept.
   func carryOut(_ order: CallbackOrder) async -> OriginationResult {
-    precondition(order.grant.action == .callback && order.grant.phone == order.intent.contact)
     let turn: Originator.Turn
     do throws(Originator.Refusal) {
       turn = try await originator.turn(order.party, deadline: order.deadline, bytes: order.content.count)
     } catch {
       await giveBack(order)
-      return OriginationResult(outcome: .refused(Problem(error)))
+      return Self.refusal(error)
     }
-    var result = OriginationResult(outcome: .refused(.tooLate))
-    switch await prepare(order, turn, &result) {
-    case .stop(let outcome):
+    switch await prepare(order, turn) {
+    case .stop(let result):
       originator.end(turn, wasSent: false)
       await giveBack(order)
-      result.outcome = outcome
-    case .send(let token, let createdAt):
+      return result
+    case .send(let token, let createdAt, let cache):
       let last = await send(order, token, turn)
-      if case .outcome(let report) = last {
-        result.upstreamStatus = report.status
-        if case .rateLimited(let wait) = report.outcome { pause(wait ?? Problem.usualPause) }
-      }
-      originator.end(turn, wasSent: true)
-      result.outcome = await settle(order, last, createdAt: createdAt)
+      return await conclude(order, turn, last, createdAt: createdAt, cache)
     }
-    return result
   }
 
   // MARK: Before the first byte
 
-  private enum Preparation {
-    case send(AccessToken, createdAt: Instant)
-    case stop(OriginationResult.Outcome)
+  private indirect enum Preparation {
+    case send(AccessToken, createdAt: Instant, AuditRecord.CacheUse)
+    case stop(OriginationResult)
   }
 
   /// Gets a token and commits the intent: nothing is kept before there is a token, and nothing sent before it is kept.
-  private func prepare(
-    _ order: CallbackOrder, _ turn: Originator.Turn, _ result: inout OriginationResult
-  ) async -> Preparation {
+  private func prepare(_ order: CallbackOrder, _ turn: Originator.Turn) async -> Preparation {
     let token: AccessToken
+    var cache = AuditRecord.CacheUse.hit
     if let cached = tokens.cached(scope, now: clock.now) {
       token = cached
-      result.cache = .hit
     } else {
-      result.cache = .miss
+      cache = .miss
       do throws(TokenError) {
         token = try await tokens.token(scope, deadline: order.deadline)
       } catch {
-        if case .exchangeFailed(let cause, _) = error { result.upstreamStatus = cause.status }
-        return .stop(.refused(Problem(error)))
+        return .stop(Self.refusal(error))
       }
     }
-    if let rest = originator.pause { return .stop(.refused(.paused(rest))) }
-    guard order.deadline - clock.now > turn.leastTime else { return .stop(.refused(.tooLate)) }
+    if let stopped = stopped(order, turn, cache) { return .stop(stopped) }
     let createdAt = Instant(clock.unixTime)
-    if let outcome = await begin(order, at: createdAt) { return .stop(outcome) }
+    if let stopped = await begin(order, at: createdAt, cache) { return .stop(stopped) }
     // The commit may have taken its time.
-    guard order.deadline - clock.now > turn.leastTime else {
+    if let stopped = late(order, turn, cache) {
       await withdraw(order)
-      return .stop(.refused(.tooLate))
+      return .stop(stopped)
     }
-    return .send(token, createdAt: createdAt)
+    return .send(token, createdAt: createdAt, cache)
+  }
+
+  // What follows makes problems, and problems are large: in functions of their own they take no place in a waiting one.
+
+  /// No token is to be had.
+  @inline(never)
+  private static func refusal(_ error: TokenError) -> OriginationResult {
+    var status: Int?
+    if case .exchangeFailed(let cause, _) = error { status = cause.status }
+    return OriginationResult(.refused(Problem(error)), cache: .miss, upstreamStatus: status)
+  }
+
+  /// No place is to be had.
+  @inline(never)
+  private static func refusal(_ refusal: Originator.Refusal) -> OriginationResult {
+    OriginationResult(.refused(Problem(refusal)))
+  }
+
+  /// What speaks against keeping the intent now.
+  @inline(never)
+  private func stopped(
+    _ order: CallbackOrder, _ turn: Originator.Turn, _ cache: AuditRecord.CacheUse
+  ) -> OriginationResult? {
+    obstacle(order, turn).map { OriginationResult(.refused($0), cache: cache) }
+  }
+
+  @inline(never)
+  private func late(
+    _ order: CallbackOrder, _ turn: Originator.Turn, _ cache: AuditRecord.CacheUse
+  ) -> OriginationResult? {
+    order.deadline - clock.now > turn.leastTime ? nil : OriginationResult(.refused(.tooLate), cache: cache)
+  }
+
+  /// What speaks against sending now.
+  private func obstacle(_ order: CallbackOrder, _ turn: Originator.Turn) -> Problem? {
+    if let rest = originator.pause { return .paused(rest) }
+    return order.deadline - clock.now > turn.leastTime ? nil : .tooLate
   }
 
   /// Commits the intent; says what to answer where that is not possible.
-  private func begin(_ order: CallbackOrder, at now: Instant) async -> OriginationResult.Outcome? {
+  private func begin(
+    _ order: CallbackOrder, at now: Instant, _ cache: AuditRecord.CacheUse
+  ) async -> OriginationResult? {
     do throws(StoreError) {
-      switch try await store.begin(order.intent, at: now) {
-      case .begun: return nil
-      case .duplicate(let id): return .refused(.duplicate(of: id.description))
-      case .inProgress: return .refused(.stillRunning)
-      case .mismatch: return .refused(.otherRequest)
-      case .replay(let record, let answer): return .replay(record, answer)
-      }
+      return Self.result(try await store.begin(order.intent, at: now), cache)
     } catch {
       log.storeFailed(error, doing: "begin", requestID: order.requestID)
       // It may have been committed all the same; nothing was sent, so it must not stand in anybody's way.
       await withdraw(order)
-      return .refused(.noStore)
+      return Self.noStore(cache)
+    }
+  }
+
+  @inline(never)
+  private static func noStore(_ cache: AuditRecord.CacheUse) -> OriginationResult {
+    OriginationResult(.refused(.noStore), cache: cache)
+  }
+
+  @inline(never)
+  private static func result(
+    _ beginning: CallbackBeginning, _ cache: AuditRecord.CacheUse
+  ) -> OriginationResult? {
+    switch beginning {
+    case .begun: nil
+    case .duplicate(let id):
+      OriginationResult(.refused(.duplicate(of: id.description)), cache: cache)
+    case .inProgress: OriginationResult(.refused(.stillRunning), cache: cache)
+    case .mismatch: OriginationResult(.refused(.otherRequest), cache: cache)
+    case .replay(let record, let answer): OriginationResult(.replay(record, answer), cache: cache)
     }
   }
 
@@ -156,29 +176,36 @@ struct Origination: Sendable {
 
   // MARK: Sending
 
-  private enum Sending {
+  private indirect enum Sending {
     case outcome(CallbackReport)
     /// Talkdesk answered 401, and there was no other token or no time for another try.
     case noSecondTry(Problem)
+
+    /// Whether the token is to blame.
+    var isUnauthorized: Bool {
+      if case .outcome(let report) = self, case .unauthorized = report.outcome { true } else { false }
+    }
   }
 
   /// Sends the request once, and once more with a new token after a 401, which certainly accepted nothing.
   private func send(_ order: CallbackOrder, _ token: AccessToken, _ turn: Originator.Turn) async -> Sending {
     let first = await ask(order, token)
-    guard case .unauthorized = first.outcome else { return .outcome(first) }
-    guard tokens.invalidate(token, scope: scope) else { return .outcome(first) }
+    guard first.isUnauthorized, tokens.invalidate(token, scope: scope) else { return first }
+    return await sendAgain(order, turn)
+  }
+
+  private func sendAgain(_ order: CallbackOrder, _ turn: Originator.Turn) async -> Sending {
     let next: AccessToken
     do throws(TokenError) {
       next = try await tokens.token(scope, deadline: order.deadline)
     } catch {
       return .noSecondTry(Problem(error))
     }
-    if let rest = originator.pause { return .noSecondTry(.paused(rest)) }
-    guard order.deadline - clock.now > turn.leastTime else { return .noSecondTry(.tooLate) }
-    return .outcome(await ask(order, next))
+    if let obstacle = obstacle(order, turn) { return .noSecondTry(obstacle) }
+    return await ask(order, next)
   }
 
-  private func ask(_ order: CallbackOrder, _ token: AccessToken) async -> CallbackReport {
+  private func ask(_ order: CallbackOrder, _ token: AccessToken) async -> Sending {
     let report = await api.request(
       order.content, token: token, traceparent: order.traceparent, timeout: order.deadline - clock.now)
     metrics.asked(
@@ -187,26 +214,30 @@ struct Origination: Sendable {
     log.asked(
       report, id: order.intent.id.description, requestID: order.requestID,
       contact: order.intent.contact.masked)
-    return report
+    return .outcome(report)
   }
 
   // MARK: Afterwards
 
-  /// Commits what is known, gives back what is certain to be owed, and says what to answer: the truth, whether or not it
-  /// could be committed.
-  private func settle(
-    _ order: CallbackOrder, _ sending: Sending, createdAt: Instant
-  ) async -> OriginationResult.Outcome {
+  /// Gives the place back, commits what is known, gives back what is certain to be owed, and says what to answer: the truth,
+  /// whether or not it could be committed.
+  private func conclude(
+    _ order: CallbackOrder, _ turn: Originator.Turn, _ sending: Sending, createdAt: Instant,
+    _ cache: AuditRecord.CacheUse
+  ) async -> OriginationResult {
+    if case .outcome(let report) = sending, case .rateLimited(let wait) = report.outcome {
+      pause(wait ?? Problem.usualPause)
+    }
+    originator.end(turn, wasSent: true)
     let id = order.intent.id
     let now = Instant(clock.unixTime)
     var state = CallbackSettlement.Outcome.failed
-    var status: Int?
+    var status: Int? = 401
     var platformTID: String?
     var problem: Problem?
     switch sending {
     case .noSecondTry(let reason):
       problem = reason
-      status = 401
     case .outcome(let report):
       problem = Problem(report.outcome)
       status = report.status
@@ -226,9 +257,9 @@ struct Origination: Sendable {
       settleLater(id, settlement)
     }
     if state == .failed { await giveBack(order) }
-    if let problem { return .refused(problem) }
+    if let problem { return OriginationResult(.refused(problem), cache: cache, upstreamStatus: status) }
     guard let answer else { preconditionFailure("what was accepted has an answer to repeat") }
-    return .accepted(id, content: answer.content)
+    return OriginationResult(.accepted(id, content: answer.content), cache: cache, upstreamStatus: status)
   }
 
   /// What repetitions get: what says something about the callback itself. Everything else leaves the key free.

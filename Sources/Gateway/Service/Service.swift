@@ -319,7 +319,7 @@ extension TransportSettings {
   static func callbacks(caFile: String?, proxies: ProxySettings?) -> TransportSettings {
     TransportSettings(
       caFile: caFile, proxies: proxies, transfersPerHost: 100_000, transfersPerPath: 100_000,
-      pooledConnections: 1, maximumHeaderLength: 16 * 1024, bufferLength: 2048)
+      pooledConnections: 1, maximumHeaderLength: 16 * 1024, bufferLength: 1024)
   }
 }
 

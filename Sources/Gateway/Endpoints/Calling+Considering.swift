@@ -1,0 +1,131 @@
+// What a sound request for a callback comes to: key, rules, dedupe, allowances, Talkdesk.
+
+internal import Gate
+internal import HTTP
+internal import HTTPServer
+internal import Platform
+internal import Store
+
+/// A callback that nothing stands against any more: all that is kept of its request while Talkdesk is asked. A class, so that
+/// whoever waits holds it once.
+final class Undertaking: Sendable {
+  let calling: Calling
+  let order: CallbackOrder
+  /// What is left of the caller's allowances.
+  let statuses: [AllowanceStatus]
+  /// The key that is claimed for it.
+  let name: CallbacksInHand.Name?
+  let responder: Responder
+
+  init(
+    calling: Calling, order: CallbackOrder, statuses: [AllowanceStatus], name: CallbacksInHand.Name?,
+    responder: Responder
+  ) {
+    self.calling = calling
+    self.order = order
+    self.statuses = statuses
+    self.name = name
+    self.responder = responder
+  }
+}
+
+extension Gateway {
+  /// What a sound request comes to.
+  private enum Verdict {
+    case answer(PreparedResponse)
+    /// Nothing stands against it.
+    case make(CallbackOrder, [AllowanceStatus])
+  }
+
+  /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, and then Talkdesk.
+  func answer(
+    _ calling: Calling, _ wish: CallbackWish, _ responder: Responder, _ context: RequestContext
+  ) async {
+    var calling = calling
+    var claimed: CallbacksInHand.Name?
+    switch await consider(&calling, wish, &claimed) {
+    case .answer(let response):
+      if let claimed { callbacks.inHand.release(claimed) }
+      responder.respond(response)
+      callbacks.inHand.leave()
+    case .make(let order, let statuses):
+      let undertaking = Undertaking(
+        calling: calling, order: order, statuses: statuses, name: claimed, responder: responder)
+      // Another task, so that the memory of this one is free while thousands wait for Talkdesk.
+      context.task { [self] in await carryOut(undertaking) }
+    }
+  }
+
+  /// Asks for what is kept under the key and the number, and claims the key.
+  private func consider(
+    _ calling: inout Calling, _ wish: CallbackWish, _ claimed: inout CallbacksInHand.Name?
+  ) async -> Verdict {
+    var duplicate: CallbackID?
+    if wish.key != nil || wish.intent.terms.dedupeWindow > .zero {
+      do throws(StoreError) {
+        let standing = try await callbacks.store.standing(of: wish.intent, at: Instant(clock.unixTime))
+        switch standing.key {
+        case .free: duplicate = standing.duplicate
+        case .inProgress: return .answer(refuse(&calling, .stillRunning))
+        case .mismatch: return .answer(refuse(&calling, .otherRequest))
+        case .replay(let record, let answer): return .answer(replay(&calling, record, answer))
+        }
+      } catch {
+        callbacks.log.storeFailed(error, doing: "standing", requestID: calling.record.requestID.description)
+        return .answer(refuse(&calling, .noStore))
+      }
+    }
+    if let key = wish.key, !calling.isValidation {
+      let name = CallbacksInHand.Name(party: wish.party, key: key.text)
+      switch callbacks.inHand.claim(name, fingerprint: wish.request.fingerprint) {
+      case .inProgress: return .answer(refuse(&calling, .stillRunning))
+      case .mismatch: return .answer(refuse(&calling, .otherRequest))
+      case .free: claimed = name
+      }
+    }
+    return await judge(&calling, wish, duplicate)
+  }
+
+  /// Asks the rules, and takes the allowances if nothing stands against the callback.
+  private func judge(
+    _ calling: inout Calling, _ wish: CallbackWish, _ duplicate: CallbackID?
+  ) async -> Verdict {
+    // What comes after the rules and before the allowances is known already, so nothing is taken in vain.
+    let content = calling.isValidation ? [] : wish.request.content
+    let noPlace =
+      calling.isValidation
+      ? nil : callbacks.originator.refusal(wish.party, deadline: wish.deadline, bytes: content.count)
+    let takes = duplicate == nil && !calling.isValidation && noPlace == nil
+    let decider = calling.generation.decider
+    let ruling: Ruling
+    if let atOnce = decider.ruleAtOnce(wish.facts, taking: takes) {
+      ruling = atOnce
+    } else {
+      ruling = await decider.rule(wish.facts, taking: takes)
+    }
+    calling.record.verdicts = ruling.verdicts
+    calling.record.reason = ruling.reason
+    let grant: Grant
+    switch ruling.outcome {
+    case .refused(let denial): return .answer(refuse(&calling, Problem(denial)))
+    case .granted(let granted): grant = granted
+    }
+    if let duplicate { return .answer(refuse(&calling, .duplicate(of: duplicate.description))) }
+    if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, ruling.statuses)) }
+    if let noPlace { return .answer(refuse(&calling, Problem(noPlace))) }
+    let order = CallbackOrder(
+      grant: grant, intent: wish.intent, content: content, traceparent: wish.traceparent,
+      party: wish.party, deadline: wish.deadline, requestID: calling.record.requestID.description)
+    return .make(order, ruling.statuses)
+  }
+
+  /// Has a callback made, and answers.
+  private func carryOut(_ undertaking: Undertaking) async {
+    let origination = undertaking.calling.generation.origination(callbacks, tokens: tokens)
+    let result = await origination.carryOut(undertaking.order)
+    let response = response(to: undertaking, result)
+    if let name = undertaking.name { callbacks.inHand.release(name) }
+    undertaking.responder.respond(response)
+    callbacks.inHand.leave()
+  }
+}

@@ -1,0 +1,63 @@
+// What is to be done about one callback, and what came of it.
+
+internal import Gate
+internal import Platform
+internal import Store
+
+/// A callback that may be made, with all that making it needs.
+///
+/// A class, like everything else a waiting callback holds: thousands may wait for Talkdesk, and each function between would
+/// keep a copy of a struct.
+final class CallbackOrder: Sendable {
+  /// Leave to make it, its allowances taken.
+  let grant: Grant
+  /// Its record to be, and its key.
+  let intent: CallbackIntent
+  /// What Talkdesk is sent.
+  let content: [UInt8]
+  /// The caller's trace context.
+  let traceparent: String?
+  let party: Originator.Party
+  /// When the answer has to be there.
+  let deadline: MonotonicTime
+  let requestID: String
+
+  init(
+    grant: Grant, intent: CallbackIntent, content: [UInt8], traceparent: String?, party: Originator.Party,
+    deadline: MonotonicTime, requestID: String
+  ) {
+    precondition(grant.action == .callback && grant.phone == intent.contact)
+    self.grant = grant
+    self.intent = intent
+    self.content = content
+    self.traceparent = traceparent
+    self.party = party
+    self.deadline = deadline
+    self.requestID = requestID
+  }
+}
+
+/// What came of an order.
+final class OriginationResult: Sendable {
+  /// What the caller is told.
+  enum Outcome: Sendable {
+    /// Talkdesk took it: what the caller and its repetitions are told.
+    case accepted(CallbackID, content: [UInt8])
+    /// It was not made, or nobody can say.
+    case refused(Problem)
+    /// An earlier request with its key has been answered already.
+    case replay(StoredCallback, StoredAnswer?)
+  }
+
+  let outcome: Outcome
+  /// Where the token came from; `none` where none was needed.
+  let cache: AuditRecord.CacheUse
+  /// The status Talkdesk answered with last.
+  let upstreamStatus: Int?
+
+  init(_ outcome: Outcome, cache: AuditRecord.CacheUse = .none, upstreamStatus: Int? = nil) {
+    self.outcome = outcome
+    self.cache = cache
+    self.upstreamStatus = upstreamStatus
+  }
+}

@@ -55,6 +55,13 @@ final class Listener: EventReceiver, @unchecked Sendable {
   func stop() {
     worker.loop.execute {
       guard self.token != .none else { return }
+      // The socket may outlive this object in a successor's hands, and the kernel's interest with it: it would go on to wake
+      // this loop in the successor's place. From here on it wakes the successor, and what has woken this loop is taken.
+      do throws(SystemError) {
+        try self.worker.loop.suspend(self.token, self.socket.descriptor)
+      } catch {
+        // Accepting rests: it is not waited on already.
+      }
       self.acceptAll(limit: .max)
       self.worker.loop.unregister(self.token)
       self.token = .none

@@ -75,6 +75,29 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   for client in clients { #expect(try client.answer().content == "/a 0") }
 }
 
+@Test func `who has stopped accepting is not woken in a successor's place`() async throws {
+  let socket = try ListeningSocket(
+    address: SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0), sharesPort: false)
+  let address = try socket.boundAddress()
+  let groups = try (0..<2).map { _ in try EventLoopGroup(count: 2) }
+  defer { for group in groups { group.shutdown() } }
+  let servers = try groups.map {
+    Server(.inherited(descriptor: try socket.duplicate().release()), loops: $0, handler: TestHandler())
+  }
+  for server in servers { try server.start() }
+  servers[0].stopAccepting()
+  for loop in groups[0].loops { loop.run {} }
+  // One by one: further clients would wake the successor for those before them.
+  var clients: [Client] = []
+  for number in 1...8 {
+    clients.append(try Client(address))
+    let end = ContinuousClock.now + .seconds(10)
+    while servers[1].connectionCount < number, ContinuousClock.now < end { await Task.yield() }
+    try #require(servers[1].connectionCount == number)
+  }
+  #expect(servers[0].connectionCount == 0)
+}
+
 @Test func `while draining, answers say that the connection closes, and new ones are still taken`() throws {
   let server = try TestServer()
   let client = try server.client()

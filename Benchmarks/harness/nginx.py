@@ -12,6 +12,14 @@ from harness.identity import Identity
 from harness.servers import TARGET, Server
 
 WORKERS = 2
+SUITES = (
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-CHACHA20-POLY1305",
+)
 # Fields nginx writes by itself, and the one whose value differs from answer to answer.
 OWN_FIELDS = {"date", "server", "connection", "content-length", "content-type", "x-request-id", "keep-alive"}
 
@@ -125,7 +133,7 @@ http {{
     ssl_certificate {self.identity.certificate};
     ssl_certificate_key {self.identity.key};
     ssl_protocols TLSv1.2 TLSv1.3;
-    ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305;
+    ssl_ciphers {":".join(SUITES)};
     ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256;
     ssl_prefer_server_ciphers on;
     ssl_ecdh_curve X25519:P-256:P-384;"""

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Asks at a steady rate over keep-alive connections, as a careful client does.
 
-  load.py HOST PORT PATH RATE SECONDS CONNECTIONS
+  load.py HOST PORT PATH RATE SECONDS CONNECTIONS [AUTHORITY]
 
+With the file of an authority it speaks TLS and trusts that alone.
 A GET is sent once more, on a new connection, where the connection it was sent on had been answered before and was closed
 without a word: the server closed it while it was idle (RFC 9112 §9.6). Everything else that is not 200 is a failure.
 Prints one JSON object.
@@ -11,6 +12,7 @@ import collections
 import json
 import select
 import socket
+import ssl
 import sys
 import time
 
@@ -18,6 +20,7 @@ HOST, PORT, PATH = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 RATE, SECONDS, CONNECTIONS = float(sys.argv[4]), float(sys.argv[5]), int(sys.argv[6])
 REQUEST = f"GET {PATH} HTTP/1.1\r\nHost: {HOST}:{PORT}\r\n\r\n".encode()
 PATIENCE = 10.0
+TRUST = ssl.create_default_context(cafile=sys.argv[7]) if len(sys.argv) > 7 else None
 
 poll = select.epoll()
 connections = {}
@@ -33,6 +36,8 @@ class Connection:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.settimeout(PATIENCE)
         self.socket.connect((HOST, PORT))
+        if TRUST:
+            self.socket = TRUST.wrap_socket(self.socket, server_hostname=HOST)
         self.socket.setblocking(False)
         self.buffer = b""
         self.answered = 0
@@ -88,7 +93,9 @@ def readable(connection):
     global slowest
     try:
         data = connection.socket.recv(65536)
-    except BlockingIOError:
+        while TRUST and connection.socket.pending():
+            data += connection.socket.recv(65536)
+    except (BlockingIOError, ssl.SSLWantReadError):
         return
     except OSError as error:
         data, reason = b"", error.__class__.__name__

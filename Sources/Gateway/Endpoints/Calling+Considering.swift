@@ -68,6 +68,9 @@ extension Gateway {
         case .free: duplicate = standing.duplicate
         case .inProgress: return .answer(refuse(&calling, .stillRunning))
         case .mismatch: return .answer(refuse(&calling, .otherRequest))
+        case .replay(_, let stored) where calling.isValidation && stored?.status == Status.created.code:
+          // The request would be a success, and nothing was done for this one.
+          return .answer(answer(&calling, CallbackDocument.valid, []))
         case .replay(let record, let answer): return .answer(replay(&calling, record, answer))
         }
       } catch {

@@ -146,6 +146,8 @@ def keys():
         check(f"a repetition: {name}", (again.status, again.content, again.fields.get("location")) ==
               (201, first.content, first.fields.get("location")), (first, again))
     check("rings once", sandbox.rings(number) == 1)
+    valid = ask(to(number, issue="x"), key="k1", query=PLAIN + "&validate")
+    check("?validate of it would be a success", valid.status == 200 and valid.json == {"valid": True}, valid)
     check("another body", ask(key="k1").says(422, "idempotency_mismatch"))
     check("?validate of it", ask(key="k1", query=PLAIN + "&validate").says(422, "idempotency_mismatch"))
     check("another caller's key is another", ask(to(number), key="k1", user="u2:p2").status == 201)

@@ -27,7 +27,7 @@ struct RulesTestCommand: ParsableCommand {
         callgate rules test tests.yaml
         callgate rules test --config callgate.yaml tests.yaml
 
-      Exit status: 0 if all pass, 1 if not, 78 if a file is wrong.
+      Exit status: 0 if all pass, 1 if not, 64 if a test's caller is nobody's, 78 if a file is wrong otherwise.
       """)
 
   @OptionGroup var options: ConfigurationOptions
@@ -42,7 +42,8 @@ struct RulesTestCommand: ParsableCommand {
       result = try OfflineRules(configuration, transport: nil).test(file, files: .system)
     } catch {
       for problem in error.problems { Output.message(problem.description) }
-      throw ExitStatus.configuration.exit
+      let isCallers = error.problems.allSatisfy { $0.subject?.hasSuffix(".caller") == true }
+      throw (isCallers ? ExitStatus.usage : .configuration).exit
     }
     for failure in result.failures { Output.line(failure) }
     Output.line("\(result.passed) passed, \(result.failures.count) failed")

@@ -106,6 +106,22 @@ struct RuleTestsTests {
     }
   }
 
+  @Test func `a field's value is read as HTTP reads it`() throws {
+    let policy = try #require(
+      Policy.reading([["name": "version", "kind": "field", "field": "X-V", "equals": "2.3"]]).policy)
+    let context = RuleTestContext(known: KnownNames(callers: [], apps: []), now: now) { _, app in
+      .admitted(app: app)
+    }
+    let tests: RuleNode = [
+      "tests": [["name": "spaces around", "fields": ["X-V": " 2.3\t "], "expect": "allow"]]
+    ]
+    guard case .tests(let read) = policy.readingTests(tests, context: context) else {
+      Issue.record("not read")
+      return
+    }
+    #expect(read.map { $0.failure(under: policy) } == [nil])
+  }
+
   @Test func `a file without a list of tests is a problem`() throws {
     for file in ["x", [], ["test": []], [:]] as [RuleNode] {
       guard case .problems(let problems) = try policy().readingTests(file, context: RuleTestContext(now: now))

@@ -74,6 +74,39 @@ final class ManualClock: TimeSource {
     await task.value
   }
 
+  @Test func `a stop holds here while the store is down, and is kept as soon as it can be`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let board = StopBoard(store: store, clock: ManualClock())
+    store.setDown(true)
+    await #expect(throws: StoreError.self) { try await board.stop(Stop(.all, .all, since: 5)) }
+    #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
+    await #expect(throws: StoreError.self) { try await board.refresh() }
+    #expect(board.stop(for: .callback, callerID: nil, appID: nil) != nil)
+    // What cannot be kept is not ended either.
+    await #expect(throws: StoreError.self) { try await board.resume(.all, .access) }
+    #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
+    store.setDown(false)
+    #expect(store.memory.stops().isEmpty)
+    try await board.refresh()
+    #expect(store.memory.stops().list == [Stop(.all, .all, since: 5)])
+    try await board.resume(.all, .access)
+    try await board.refresh()
+    #expect(board.stop(for: .access, callerID: nil, appID: nil) == nil)
+    #expect(board.stops.list == [Stop(.all, .callback, since: 5)])
+  }
+
+  @Test func `what is resumed is not stopped again by what was not kept`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let board = StopBoard(store: store, clock: ManualClock())
+    store.setDown(true)
+    await #expect(throws: StoreError.self) { try await board.stop(Stop(.app("shop"), .all, since: 5)) }
+    store.setDown(false)
+    try await board.resume(.app("shop"), .access)
+    try await board.refresh()
+    #expect(board.stops.list == [Stop(.app("shop"), .callback, since: 5)])
+    #expect(store.memory.stops().list == [Stop(.app("shop"), .callback, since: 5)])
+  }
+
   @Test func `a stop does not wait until what is over is forgotten`() async throws {
     let memory = MemoryStore()
     let clock = ManualClock()

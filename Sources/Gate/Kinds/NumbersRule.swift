@@ -46,6 +46,12 @@ public struct NumbersRule: Sendable {
           problem: "\(quoted(prefix)) is not a prefix of international phone numbers",
           remedy: "write + and the first digits of the number, calling code included, as in \"+351\"")
       }
+      guard NumberRanges.isAssigned(digits.map { $0 - 0x30 }) else {
+        throw RuleError(
+          key: "\(key)[\(place)]",
+          problem: "\(quoted(prefix)) begins no phone number: no country or network has this calling code",
+          remedy: "check the calling code, as in \"+351\" for Portugal")
+      }
       guard trie.insert(digits.map { $0 - 0x30 }) else {
         throw RuleError(key: key, problem: "the list is too long", remedy: "use fewer or shorter prefixes")
       }

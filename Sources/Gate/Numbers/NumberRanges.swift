@@ -8,6 +8,16 @@ public enum NumberRanges {
     refused.longestMatch(number) != nil || tooShort.longestMatch(number) != nil
   }
 
+  /// Whether some number may begin with these digits: they begin with an assigned calling code, or one begins with them.
+  static func isAssigned(_ digits: [UInt8]) -> Bool {
+    callingCodes.contains { code in zip(code, digits).allSatisfy(==) }
+  }
+
+  /// The calling codes, as digits.
+  private static let callingCodes: [[UInt8]] = shortest.description.utf8
+    .split(whereSeparator: { $0 == 0x20 || $0 == 0x0A })
+    .map { word in word.prefix { $0 != UInt8(ascii: ":") }.map { $0 - 0x30 } }
+
   private static let refused = trie(of: prefixes) { lengths in
     lengths.isEmpty ? PrefixTrie.anyLength : lengths.reduce(0) { $0 | 1 << UInt16($1) }
   }

@@ -83,7 +83,7 @@ extension Policy {
   public func readingTests(_ node: RuleNode, context: RuleTestContext) -> RuleTestReading {
     var file = MappingReader(node, path: "", remedy: "write a list of tests under \"tests\"")
     var tests: [RuleTest] = []
-    if let list = file.take("tests"), case .list(let items) = list.content {
+    if let list = file.take("tests"), case .list(let items) = list.content, !items.isEmpty {
       for (index, item) in items.enumerated() {
         let (test, problems) = RuleTestReader(policy: self, context: context).read(
           item, path: "tests[\(index)]")
@@ -203,7 +203,9 @@ struct RuleTestReader {
     }
     for member in mapping.mapping("fields", remedy: "write { X-App-Version: \"2.3.0\" }") ?? [] {
       for value in mapping.texts(member.value, key: "fields.\(member.name)") ?? [] {
-        facts.fields.append(RequestField(name: member.name, value: value))
+        // As HTTP reads a field's value: without spaces around it (RFC 9110 §5.5).
+        let value = value.drop { " \t".contains($0) }.reversed().drop { " \t".contains($0) }.reversed()
+        facts.fields.append(RequestField(name: member.name, value: String(value)))
       }
     }
     return facts

@@ -22,7 +22,12 @@ enum AdminAccess: Sendable {
     private static let identity = Array("operator".utf8)
 
     /// After how long the next guess is heard; nil for now.
-    var wait: Duration? { throttle.wait(address: address, identity: Self.identity, now: now) }
+    func wait(_ digest: [UInt8]) -> Duration? {
+      throttle.wait(address: address, identity: Self.identity, credential: digest, now: now)
+    }
+
+    /// Notes that the token was right: it is always heard from here on, whoever else guesses at this address.
+    func succeeded(_ digest: [UInt8]) { throttle.succeeded(address: address, credential: digest, now: now) }
 
     /// Counts a wrong one.
     func failed() { throttle.failed(address: address, identity: Self.identity, now: now) }
@@ -48,17 +53,19 @@ enum AdminAccess: Sendable {
     else {
       return challenge(Problem(.unauthenticated, "Send the operators' token as a Bearer credential."), nil)
     }
-    // From an address that has guessed wrong too often not even the right token is heard: it would tell that it is.
-    if let wait = guesses.wait {
+    let token = SHA256.digest(Array(request.head[range.dropFirst(scheme.count)]))
+    // From an address that has guessed wrong too often not even the right token is heard, unless it was right there before:
+    // the answer would tell that it is.
+    if let wait = guesses.wait(token) {
       return Problem(
         .rateLimited, "Too many wrong tokens came from this address; wait before the next.",
         retryAfter: wait.wholeSecondsRoundedUp)
     }
-    let token = request.head[range.dropFirst(scheme.count)]
-    guard constantTimeEqual(SHA256.digest(Array(token)), digest) else {
+    guard constantTimeEqual(token, digest) else {
       guesses.failed()
       return challenge(Problem(.invalidToken, "This is not the operators' token."), "invalid_token")
     }
+    guesses.succeeded(token)
     return nil
   }
 

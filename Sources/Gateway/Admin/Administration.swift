@@ -75,7 +75,11 @@ final class Administration: Sendable {
     case .stop:
       let wanted = try StopRequest(request.content)
       try check(wanted.target, generation)
-      change(&exchange, context, "stopped by an operator", wanted, address) {
+      change(
+        &exchange, context, "stopped by an operator", wanted, address,
+        unkept: "The store does not keep this. It is stopped here, but other instances and a restart do not "
+          + "know of it until the store works again."
+      ) {
         [parts, clock] () async throws(StoreError) in
         try await parts.stops.stop(Stop(wanted.target, wanted.action, since: clock.unixTime.seconds))
       }
@@ -85,7 +89,10 @@ final class Administration: Sendable {
       if !parts.stops.stops.list.contains(where: { $0.target == wanted.target }) {
         try check(wanted.target, generation)
       }
-      change(&exchange, context, "resumed by an operator", wanted, address) {
+      change(
+        &exchange, context, "resumed by an operator", wanted, address,
+        unkept: "The store does not keep this, so nothing has changed."
+      ) {
         [parts] () async throws(StoreError) in
         try await parts.stops.resume(wanted.target, wanted.action)
       }
@@ -115,7 +122,7 @@ final class Administration: Sendable {
   /// Changes what is stopped, and answers with all that is stopped then.
   private func change(
     _ exchange: inout Exchange, _ context: RequestContext, _ message: String, _ wanted: StopRequest,
-    _ address: IPAddress,
+    _ address: IPAddress, unkept: String,
     _ body: @escaping @Sendable () async throws(StoreError) -> Void
   ) {
     let responder = exchange.deferred()
@@ -131,8 +138,7 @@ final class Administration: Sendable {
         responder.respond(Self.answer(["stops": stops]))
       } catch {
         log.write(.error, "the kill switch could not be kept", ["error.message": "\(error)"])
-        let problem = Problem(
-          .storeUnavailable, "The store does not keep this, so nothing has changed.", retryAfter: 1)
+        let problem = Problem(.storeUnavailable, unkept, retryAfter: 1)
         responder.respond(problem.response(requestID: responder.requestID))
       }
     }

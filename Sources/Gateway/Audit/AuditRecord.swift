@@ -39,6 +39,16 @@ struct AuditRecord: Sendable {
     self.address = address
   }
 
+  /// A subject as it may stand in a log: some identity providers name people by their phone number.
+  private static func shown(_ subject: String) -> String {
+    let number = subject.hasPrefix("tel:") ? String(subject.dropFirst(4)) : subject
+    do throws(E164Error) {
+      return try E164(number).masked
+    } catch {
+      return subject
+    }
+  }
+
   /// Appends the record as one JSON line.
   /// - Parameters:
   ///   - time: When the decision was taken.
@@ -52,7 +62,7 @@ struct AuditRecord: Sendable {
     output.append(contentsOf: action.rawValue.utf8)
     output.append(UInt8(ascii: "\""))
     Self.member(#","caller":"#, caller, to: &output)
-    Self.member(#","subject":"#, subject, to: &output)
+    Self.member(#","subject":"#, subject.map(Self.shown), to: &output)
     Self.member(#","app":"#, app, to: &output)
     output.append(contentsOf: #","address":""#.utf8)
     output.append(contentsOf: address.description.utf8)

@@ -95,9 +95,10 @@ struct Authenticator: Sendable {
   }
 
   private func basic(_ username: [UInt8], _ password: [UInt8], _ circumstances: Circumstances) -> Outcome {
-    if let refusal = tooOften(username, circumstances) { return .refused(refusal) }
     let usernameDigest = SHA256.digest(username)
     let passwordDigest = SHA256.digest(password)
+    let credential = usernameDigest + passwordDigest
+    if let refusal = tooOften(username, credential, circumstances) { return .refused(refusal) }
     var found: Caller?
     for caller in basicCallers {
       let sameName = constantTimeEqual(caller.usernameDigest, usernameDigest)
@@ -108,6 +109,7 @@ struct Authenticator: Sendable {
       throttle.failed(address: circumstances.address, identity: username, now: circumstances.now)
       return .refused(unauthenticated("The user name or the password is wrong."))
     }
+    throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
     return .caller(found)
   }
 
@@ -118,7 +120,8 @@ struct Authenticator: Sendable {
     }
     // What was verified before is no guess: whoever else fails at this address does not lock its owner out.
     if let caller = jwt.known(token, now: circumstances.time) { return .caller(caller) }
-    if let refusal = tooOften(nil, circumstances) { return .refused(refusal) }
+    // What is not known yet has not been right here before either.
+    if let refusal = tooOften(nil, [], circumstances) { return .refused(refusal) }
     switch jwt.authenticate(
       token, fetched: circumstances.hasFetched, now: circumstances.time, at: circumstances.now)
     {
@@ -133,8 +136,8 @@ struct Authenticator: Sendable {
   }
 
   private func key(_ key: [UInt8], _ circumstances: Circumstances) -> Outcome {
-    if let refusal = tooOften(nil, circumstances) { return .refused(refusal) }
     let digest = SHA256.digest(key)
+    if let refusal = tooOften(nil, digest, circumstances) { return .refused(refusal) }
     var found: Caller?
     for caller in keyCallers where constantTimeEqual(caller.keyDigest, digest) {
       found = Caller(authenticated: caller.id)
@@ -143,13 +146,17 @@ struct Authenticator: Sendable {
       throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
       return .refused(invalidToken("No configured caller has this key or token."))
     }
+    throttle.succeeded(address: circumstances.address, credential: digest, now: circumstances.now)
     return .caller(found)
   }
 
   // MARK: Refusals
 
-  private func tooOften(_ identity: [UInt8]?, _ circumstances: Circumstances) -> Problem? {
-    let wait = throttle.wait(address: circumstances.address, identity: identity, now: circumstances.now)
+  private func tooOften(
+    _ identity: [UInt8]?, _ credential: [UInt8], _ circumstances: Circumstances
+  ) -> Problem? {
+    let wait = throttle.wait(
+      address: circumstances.address, identity: identity, credential: credential, now: circumstances.now)
     return wait.map {
       Problem(
         .rateLimited, "Too many logins from this address have failed; wait before the next.",

@@ -29,6 +29,18 @@ struct ClientAddress: Sendable {
     let entries = lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
     guard entries.count >= hops else { return peer }
     // Junk where a trusted proxy should have written an address: believe what is certain.
-    return IPAddress(String(entries[entries.count - hops].trimmed)) ?? peer
+    return Self.address(entries[entries.count - hops].trimmed) ?? peer
+  }
+
+  /// An entry's address: alone, or with the port that some proxies write, `192.0.2.1:4711` or `[2001:db8::1]:4711`.
+  private static func address(_ entry: some StringProtocol) -> IPAddress? {
+    if let address = IPAddress(String(entry)) { return address }
+    guard let colon = entry.lastIndex(of: ":"), UInt16(entry[entry.index(after: colon)...]) != nil else {
+      return entry.hasPrefix("[") && entry.hasSuffix("]")
+        ? IPAddress(String(entry.dropFirst().dropLast())) : nil
+    }
+    let host = entry[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") { return IPAddress(String(host.dropFirst().dropLast())) }
+    return host.contains(":") ? nil : IPAddress(String(host))
   }
 }

@@ -6,6 +6,9 @@ internal import Synchronization
 
 /// Counts failed logins per address, and per address and identity, and says when to stop listening.
 ///
+/// Credentials that were right at an address before are always heard there: the phones behind one carrier's address, or
+/// behind a proxy nobody declared, do not lock each other out.
+///
 /// Nothing is counted per identity alone: whoever knows a user name could then lock its owner out from elsewhere. A right
 /// password from another address is always heard. An address shared by many (a carrier's, an office's) has more
 /// patience than one user name from it.
@@ -26,13 +29,19 @@ final class LoginThrottle: Sendable {
 
   /// For each key the theoretical arrival time of the generic cell rate algorithm, in nanoseconds.
   private let table = Mutex<[UInt64: Int64]>([:])
+  /// Addresses and credentials that were right together, with the time they were last noted.
+  private let proven = Mutex<[UInt64: Int64]>([:])
+  /// How old a note may be before it is made again; it decides who is forgotten first.
+  private static let noteAge: Int64 = 60_000_000_000
   private let count = Atomic<Int>(0)
   private let refused = Atomic<Int>(0)
   private let seed = UInt64.random(in: .min ... .max)
 
   /// After how long a login is heard again; nil when it is heard now.
-  /// - Parameter identity: The user name that is tried; nil for keys and tokens, which name nobody.
-  func wait(address: IPAddress, identity: [UInt8]?, now: MonotonicTime) -> Duration? {
+  /// - Parameters:
+  ///   - identity: The user name that is tried; nil for keys and tokens, which name nobody.
+  ///   - credential: The digest of everything that is sent to prove who it is.
+  func wait(address: IPAddress, identity: [UInt8]?, credential: [UInt8], now: MonotonicTime) -> Duration? {
     // Nobody has failed lately: the ordinary case costs one load.
     guard count.load(ordering: .relaxed) > 0 else { return nil }
     let (addressKey, identityKey) = keys(address, identity)
@@ -43,12 +52,31 @@ final class LoginThrottle: Sendable {
       ]
       return waits.compactMap { $0 }.max()
     }
-    if wait != nil { refused.add(1, ordering: .relaxed) }
+    guard let wait, !isProven(credential, address) else { return nil }
+    refused.add(1, ordering: .relaxed)
     return wait
   }
 
   /// How many logins were not heard so far.
   var refusals: Int { refused.load(ordering: .relaxed) }
+
+  /// Notes that a credential was right.
+  func succeeded(address: IPAddress, credential: [UInt8], now: MonotonicTime) {
+    let key = key(credential, address)
+    proven.withLock { proven in
+      if let noted = proven[key], now.nanoseconds - noted < Self.noteAge { return }
+      if proven.count >= Self.capacity {
+        let middle = proven.values.sorted()[proven.count / 2]
+        proven = proven.filter { $0.value > middle }
+      }
+      proven[key] = now.nanoseconds
+    }
+  }
+
+  private func isProven(_ credential: [UInt8], _ address: IPAddress) -> Bool {
+    let key = key(credential, address)
+    return proven.withLock { $0[key] != nil }
+  }
 
   /// Counts a failed login.
   func failed(address: IPAddress, identity: [UInt8]?, now: MonotonicTime) {
@@ -81,17 +109,28 @@ final class LoginThrottle: Sendable {
   }
 
   private func keys(_ address: IPAddress, _ identity: [UInt8]?) -> (address: UInt64, identity: UInt64?) {
-    // One IPv6 customer has a whole /64.
-    let bytes = address.octets
-    let network = bytes.count == 16 ? Array(bytes[..<8]) : bytes
-    var ofAddress = Hasher()
-    ofAddress.combine(seed)
-    ofAddress.combine(network)
+    let ofAddress = hasher(address)
     var ofIdentity = ofAddress
     ofIdentity.combine(identity)
     return (
       UInt64(bitPattern: Int64(ofAddress.finalize())),
       identity.map { _ in UInt64(bitPattern: Int64(ofIdentity.finalize())) }
     )
+  }
+
+  private func key(_ credential: [UInt8], _ address: IPAddress) -> UInt64 {
+    var hasher = hasher(address)
+    hasher.combine(credential)
+    return UInt64(bitPattern: Int64(hasher.finalize()))
+  }
+
+  /// Begins with the address; one IPv6 customer has a whole /64.
+  private func hasher(_ address: IPAddress) -> Hasher {
+    var hasher = Hasher()
+    hasher.combine(seed)
+    hasher.combine(address.isV4)
+    hasher.combine(address.high)
+    if address.isV4 { hasher.combine(address.low) }
+    return hasher
   }
 }

@@ -17,10 +17,18 @@ public enum ConfigurationLoader {
 
     var finder = ConfigurationBuilder(partial: said, purpose: purpose, sources: sources, problems: problems)
     let file = finder.file()
+    let isUnread = file == nil && finder.problems.problems.count > problems.problems.count
     let merged = (file ?? PartialConfiguration()).overridden(by: said)
     var builder = ConfigurationBuilder(
       partial: merged, purpose: purpose, sources: sources, problems: finder.problems, files: finder.files)
-    return try builder.build()
+    do throws(ConfigurationErrors) {
+      return try builder.build()
+    } catch {
+      guard isUnread else { throw error }
+      // What seems to be missing may well stand in the file that could not be read.
+      throw ConfigurationErrors(
+        problems: error.problems.filter { !$0.place.isMissing }, notices: error.notices, files: error.files)
+    }
   }
 }
 

@@ -57,21 +57,45 @@ extension RemotePolicies {
   /// which a policy may quote from its question.
   static func printable(_ reason: String) -> String {
     var result = ""
-    var digits = ""
-    func end() {
-      result += digits.utf8.count < 6 ? digits : String(repeating: "*", count: digits.utf8.count)
-      digits = ""
-    }
-    for scalar in reason.unicodeScalars.prefix(256) {
-      if ("0"..."9").contains(scalar) {
-        digits.unicodeScalars.append(scalar)
-      } else {
-        end()
+    var rest = String.UnicodeScalarView(reason.unicodeScalars.prefix(256))[...]
+    while let scalar = rest.first {
+      let run = rest.prefix(while: isInNumber)
+      if !("0"..."9").contains(scalar) || run.isEmpty {
         result.unicodeScalars.append(scalar)
+        rest = rest.dropFirst()
+      } else if let date = date(at: run) {
+        result += String(date)
+        rest = rest[date.endIndex...]
+      } else {
+        result += masked(run)
+        rest = rest[run.endIndex...]
       }
     }
-    end()
     return result
+  }
+
+  /// Digits, and what people write between those of a telephone number.
+  private static func isInNumber(_ scalar: Unicode.Scalar) -> Bool {
+    ("0"..."9").contains(scalar) || " -./()\u{A0}\u{2010}\u{2011}\u{2013}".unicodeScalars.contains(scalar)
+  }
+
+  /// A day as `2026-12-25`, which is no telephone number.
+  private static func date(at run: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView? {
+    let date = run.prefix(10)
+    let shape = date.map { ("0"..."9").contains($0) ? "0" : "\($0)" }.joined()
+    guard shape == "0000-00-00", run.dropFirst(10).first.map({ !("0"..."9").contains($0) }) ?? true else {
+      return nil
+    }
+    return date
+  }
+
+  /// A run with its digits hidden, if there are six of them at a stretch, or eight in all.
+  private static func masked(_ run: Substring.UnicodeScalarView) -> String {
+    let stretches = run.split { !("0"..."9").contains($0) }.map(\.count)
+    let isLong = stretches.contains { $0 >= 6 } || stretches.reduce(0, +) >= 8
+    var shown = String.UnicodeScalarView()
+    for scalar in run { shown.append(isLong && ("0"..."9").contains(scalar) ? "*" : scalar) }
+    return String(shown)
   }
 }
 

@@ -111,6 +111,7 @@ extension Gateway {
         facts.phone = asked.contactNumber
         return .wish(wish(asked, key, caller, facts, calling))
       } catch {
+        calling.record.verdicts = generation.decider.policy.skipped
         return .refused(error)
       }
     }

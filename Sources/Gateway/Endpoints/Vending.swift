@@ -90,6 +90,7 @@ extension Gateway {
         facts = generation.facts(
           .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
       } catch {
+        vending.record.verdicts = generation.decider.policy.skipped
         return .answer(refuse(&vending, error))
       }
     }

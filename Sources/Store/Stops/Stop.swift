@@ -37,6 +37,11 @@ public struct Stop: Hashable, Sendable {
     self.action = action
     self.since = since
   }
+
+  /// What is left of it when an action is resumed.
+  func without(_ resumed: Action) -> [Stop] {
+    action.single.filter { !resumed.single.contains($0) }.map { Stop(target, $0, since: since) }
+  }
 }
 
 extension Stop.Target {

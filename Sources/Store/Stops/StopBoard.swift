@@ -12,6 +12,8 @@ public final class StopBoard: Sendable {
     var stops = StopSet()
     var refreshedAt: MonotonicTime?
     var failure: StoreError?
+    /// Stopped here, and not known to be kept by the store yet.
+    var unkept: [Stop] = []
     /// Counts changes made here, so that a refresh that began before one does not undo it.
     var changes = 0
   }
@@ -42,18 +44,21 @@ public final class StopBoard: Sendable {
   /// Why the last refresh failed; nil when it did not.
   public var failure: StoreError? { state.withLock { $0.failure } }
 
-  /// Fetches what is stopped. What was shown stays when the store fails.
+  /// Fetches what is stopped, once the store has kept what it could not keep before. What was shown stays when the store
+  /// fails.
   public func refresh() async throws(StoreError) {
-    let changes = state.withLock { $0.changes }
     let started = clock.now
     do throws(StoreError) {
+      for stop in state.withLock({ $0.unkept }) { try await keep(stop) }
+      let changes = state.withLock { $0.changes }
       let stops = try await store.stops()
       state.withLock { state in
         state.failure = nil
         guard state.changes == changes else { return }
         state.stops = stops
+        for stop in state.unkept { state.stops.stop(stop) }
         state.refreshedAt = started
-        hasStops.store(!stops.isEmpty, ordering: .relaxed)
+        hasStops.store(!state.stops.isEmpty, ordering: .relaxed)
       }
     } catch {
       state.withLock { $0.failure = error }
@@ -61,22 +66,37 @@ public final class StopBoard: Sendable {
     }
   }
 
-  /// Stops something: kept by the store first, then effective here at once, and elsewhere with the next refresh.
+  /// Stops something: effective here at once, then kept by the store, and elsewhere with the next refresh. Where the store
+  /// fails it holds here all the same, and each refresh tries to have it kept.
   public func stop(_ stop: Stop) async throws(StoreError) {
-    try await store.stop(stop)
-    change { $0.stop(stop) }
+    change { state in
+      state.stops.stop(stop)
+      state.unkept.append(stop)
+    }
+    try await keep(stop)
   }
 
-  /// Ends a stop, in the same order.
+  /// Ends a stop: kept by the store first, so that nothing begins again that a restart would stop.
   public func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
     try await store.resume(target, action)
-    change { $0.resume(target, action) }
+    change { state in
+      state.stops.resume(target, action)
+      state.unkept = state.unkept.flatMap { stop in
+        stop.target == target ? stop.without(action) : [stop]
+      }
+    }
   }
 
-  private func change(_ body: (inout StopSet) -> Void) {
+  /// Has the store keep a stop that holds here already.
+  private func keep(_ stop: Stop) async throws(StoreError) {
+    try await store.stop(stop)
+    change { state in state.unkept.removeAll { $0 == stop } }
+  }
+
+  private func change(_ body: (inout State) -> Void) {
     state.withLock { state in
       state.changes += 1
-      body(&state.stops)
+      body(&state)
       hasStops.store(!state.stops.isEmpty, ordering: .relaxed)
     }
   }

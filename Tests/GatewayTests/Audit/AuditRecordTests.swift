@@ -73,6 +73,16 @@ import Testing
       ])
   }
 
+  @Test(arguments: [
+    ("+14155550123", "+*********23"), ("tel:+14155550123", "+*********23"), ("4155550123", "4155550123"),
+    ("ann+14155550123", "ann+14155550123"),
+  ])
+  func `a subject that is a phone number is masked`(subject: String, shown: String) throws {
+    var record = try record()
+    record.subject = subject
+    #expect(try line(record).1["subject"]?.string == shown)
+  }
+
   @Test(arguments: ["line\nbreak", "quote\"", "\u{1B}[31mred", "null\u{0}", "\u{2028}"])
   func `no value can forge a line or move a terminal's cursor`(subject: String) throws {
     var record = try record()

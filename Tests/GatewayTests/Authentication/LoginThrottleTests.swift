@@ -10,16 +10,50 @@ import Testing
 
   private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
+  private func delay(
+    _ address: IPAddress, _ identity: [UInt8], _ now: MonotonicTime, credential: [UInt8] = [1]
+  ) -> Duration? {
+    throttle.wait(address: address, identity: identity, credential: credential, now: now)
+  }
+
+  @Test func `what was right at an address is heard there whoever else guesses, and nothing else is`() throws
+  {
+    let shared = try address("203.0.113.9")
+    throttle.succeeded(address: shared, credential: [1], now: start)
+    for _ in 0..<200 { throttle.failed(address: shared, identity: user, now: start) }
+    #expect(delay(shared, user, start) == nil)
+    #expect(delay(shared, user, start, credential: [2]) != nil)
+    let other = try address("203.0.113.10")
+    for _ in 0..<200 { throttle.failed(address: other, identity: user, now: start) }
+    #expect(delay(other, user, start) != nil)
+    #expect(throttle.refusals == 2)
+  }
+
+  @Test func `of too many that were right those that come no more are forgotten`() throws {
+    let shared = try address("203.0.113.9")
+    for _ in 0..<200 { throttle.failed(address: shared, identity: user, now: start) }
+    throttle.succeeded(address: shared, credential: [1], now: start)
+    throttle.succeeded(address: shared, credential: [2], now: start)
+    for number in 0..<LoginThrottle.capacity {
+      throttle.succeeded(
+        address: IPAddress(v4: 0x0A00_0000 + UInt32(number)), credential: [1],
+        now: start + .seconds(1) + .nanoseconds(number))
+      if number == 100 { throttle.succeeded(address: shared, credential: [2], now: start + .seconds(61)) }
+    }
+    #expect(delay(shared, user, start) != nil)
+    #expect(delay(shared, user, start, credential: [2]) == nil)
+  }
+
   @Test func `ten failures are heard, the eleventh waits as long as is said`() throws {
     let attacker = try address("203.0.113.9")
     for _ in 0..<10 {
-      #expect(throttle.wait(address: attacker, identity: user, now: start) == nil)
+      #expect(delay(attacker, user, start) == nil)
       throttle.failed(address: attacker, identity: user, now: start)
     }
-    let wait = try #require(throttle.wait(address: attacker, identity: user, now: start))
+    let wait = try #require(delay(attacker, user, start))
     #expect(wait == .seconds(6))
-    #expect(throttle.wait(address: attacker, identity: user, now: start + (wait - .nanoseconds(1))) != nil)
-    #expect(throttle.wait(address: attacker, identity: user, now: start + wait) == nil)
+    #expect(delay(attacker, user, start + (wait - .nanoseconds(1))) != nil)
+    #expect(delay(attacker, user, start + wait) == nil)
   }
 
   @Test func `failures elsewhere do not lock the right user out`() throws {
@@ -27,7 +61,7 @@ import Testing
       let attacker = try address("198.51.100.\(host)")
       for _ in 0..<10 { throttle.failed(address: attacker, identity: user, now: start) }
     }
-    #expect(throttle.wait(address: try address("203.0.113.1"), identity: user, now: start) == nil)
+    #expect(delay(try address("203.0.113.1"), user, start) == nil)
   }
 
   @Test func `an address that guesses many names is heard 100 times`() throws {
@@ -35,7 +69,7 @@ import Testing
     var heard = 0
     for guess in 0..<1000 {
       let identity = Array("user\(guess)".utf8)
-      guard throttle.wait(address: attacker, identity: identity, now: start) == nil else { continue }
+      guard delay(attacker, identity, start) == nil else { continue }
       heard += 1
       throttle.failed(address: attacker, identity: identity, now: start)
     }
@@ -47,8 +81,8 @@ import Testing
       throttle.failed(
         address: try address("2001:db8::\(String(host, radix: 16))"), identity: [UInt8(host)], now: start)
     }
-    #expect(throttle.wait(address: try address("2001:db8::ffff"), identity: user, now: start) != nil)
-    #expect(throttle.wait(address: try address("2001:db8:0:1::1"), identity: user, now: start) == nil)
+    #expect(delay(try address("2001:db8::ffff"), user, start) != nil)
+    #expect(delay(try address("2001:db8:0:1::1"), user, start) == nil)
   }
 
   @Test func `a flood of identities does not free the one that failed most`() throws {
@@ -58,6 +92,6 @@ import Testing
       let other = IPAddress(v4: 0x0A00_0000 + UInt32(number))
       throttle.failed(address: other, identity: user, now: start)
     }
-    #expect(throttle.wait(address: attacker, identity: user, now: start) != nil)
+    #expect(delay(attacker, user, start) != nil)
   }
 }

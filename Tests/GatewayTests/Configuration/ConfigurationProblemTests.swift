@@ -50,6 +50,11 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       "listen: [8080]",
       "config.yaml:1:9: listen: is a list, not a section — write its keys below it, or { KEY: VALUE }"),
+    // Whether somebody may call and how is not known then.
+    Mistake(
+      "rules: [\n", ["DEFAULT_USERNAME": nil, "DEFAULT_PASSWORD": nil],
+      "config.yaml:2:1: YAML: did not find expected node content, while parsing a flow node that began in line 2 "
+        + "— check indentation, brackets and quotes here and on the line before"),
     Mistake("listen:", "config.yaml:1:1: listen: has nothing in it — fill it in, or remove the line"),
     Mistake("apps:", "config.yaml:1:1: apps: has nothing in it — fill it in, or remove the line"),
     Mistake(

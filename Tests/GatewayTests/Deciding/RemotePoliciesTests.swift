@@ -126,6 +126,10 @@ private final class Scripted: HTTPTransport {
     ("risk 97 of 100", "risk 97 of 100"), ("+14155550100 is listed", "+*********** is listed"),
     ("call 123456", "call ******"), ("version 2.3.12345", "version 2.3.12345"), ("", ""),
     (String(repeating: "a", count: 300), String(repeating: "a", count: 256)),
+    ("ring +1 415-555-0100 (home)", "ring +* ***-***-**** (home)"),
+    ("(0351) 21.234.5678", "(****) **.***.****"),
+    ("closed until 2026-12-25 09:00", "closed until 2026-12-25 09:00"),
+    ("2026-12-250", "****-**-***"), ("1 of 12 34", "1 of 12 34"),
   ])
   func `a reason quotes no number and does not go on for ever`(reason: String, printed: String) {
     #expect(RemotePolicies.printable(reason) == printed)

@@ -39,7 +39,7 @@ extension Gateway {
 
   /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, and then Talkdesk.
   func answer(
-    _ calling: Calling, _ wish: CallbackWish, _ responder: Responder, _ context: RequestContext
+    _ calling: Calling, _ wish: CallbackWish, _ responder: Responder
   ) async {
     var calling = calling
     var claimed: CallbacksInHand.Name?
@@ -51,8 +51,8 @@ extension Gateway {
     case .make(let order, let statuses):
       let undertaking = Undertaking(
         calling: calling, order: order, statuses: statuses, name: claimed, responder: responder)
-      // Another task, so that the memory of this one is free while thousands wait for Talkdesk.
-      context.task { [self] in await carryOut(undertaking) }
+      // Another task, so that the memory of this one is free while thousands wait for Talkdesk; it inherits the context.
+      Task { await carryOut(undertaking) }
     }
   }
 

@@ -60,7 +60,7 @@ extension Gateway {
     case .wish(let wish):
       let responder = exchange.deferred()
       callbacks.inHand.enter()
-      context.task { [self, calling] in await answer(calling, wish, responder, context) }
+      context.task { [self, calling] in await answer(calling, wish, responder) }
     case .fetchFirst(let keys):
       let responder = exchange.deferred()
       let request = copy request
@@ -74,7 +74,7 @@ extension Gateway {
         case .refused(let problem):
           responder.respond(refuse(&calling, problem))
           callbacks.inHand.leave()
-        case .wish(let wish): await answer(calling, wish, responder, context)
+        case .wish(let wish): await answer(calling, wish, responder)
         case .fetchFirst: preconditionFailure("keys are fetched once for a request")
         }
       }

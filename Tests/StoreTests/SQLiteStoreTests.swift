@@ -158,9 +158,11 @@ import Testing
     try await store.migrate()
     let allowances = try Allowances([try Allowances.quota(limit: 3)])
     let filler = volume + "/filler"
-    #expect(FileManager.default.createFile(atPath: filler, contents: nil))
-    let handle = try #require(FileHandle(forWritingAtPath: filler))
-    while (try? handle.write(contentsOf: Data(count: 4096))) != nil {}
+    // A process that another test starts must not hold it open, too: the space would last as long as that.
+    let descriptor = open(filler, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    try #require(descriptor >= 0)
+    let page = [UInt8](repeating: 0, count: 4096)
+    while write(descriptor, page, page.count) > 0 {}
     var failure: StoreError?
     var taken = 0
     for caller in 0..<400 where failure == nil {
@@ -173,9 +175,7 @@ import Testing
       }
     }
     #expect(failure?.kind == .full, "\(taken) \(String(describing: failure))")
-    // A process that another test starts may have the file open, too, and its space lasts as long as that.
-    try handle.truncate(atOffset: 0)
-    try handle.close()
+    close(descriptor)
     unlink(filler)
     try await eventually { try await store.ping() }
     #expect(try await store.take(allowances.charges("x", at: .noon()), at: .noon()).isTaken)

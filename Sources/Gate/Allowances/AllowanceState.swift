@@ -31,6 +31,13 @@ public enum AllowanceLookup: Hashable, Sendable {
 public protocol AllowanceStates {
   /// What is known of an allowance.
   func lookup(_ key: AllowanceKey) -> AllowanceLookup
+  /// What is known of an allowance on which no verdict depends any more, only how long to wait: `unavailable` where
+  /// somebody would have to be asked.
+  func glimpse(_ key: AllowanceKey) -> AllowanceLookup
+}
+
+extension AllowanceStates {
+  public func glimpse(_ key: AllowanceKey) -> AllowanceLookup { lookup(key) }
 }
 
 /// States that were fetched before; what is not among them is unused.

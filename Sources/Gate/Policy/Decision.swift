@@ -42,7 +42,8 @@ public struct Denial: Hashable, Sendable {
   public var rule: String?
   /// When it opens next; only with `closed`, and only where it ever does.
   public var nextOpen: Instant?
-  /// After how many whole seconds asking again succeeds, if nobody else asks meanwhile.
+  /// After how many whole seconds asking again succeeds, as far as time decides and if nobody else asks meanwhile. Where
+  /// several rules would have somebody wait, it is long enough for all of them.
   public var retryAfter: Int64?
   /// What is left of the allowance that is used up.
   public var status: AllowanceStatus?

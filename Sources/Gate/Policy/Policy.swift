@@ -105,6 +105,8 @@ public final class Policy: Sendable {
   private let hasOptOut: Bool
   /// The most allowances a decision can take.
   let mostCharges: Int
+  /// Whether several rules may have somebody wait, so that waiting for one may not be enough.
+  let waitsForSeveral: Bool
 
   /// Makes a policy. Throws when two rules have one name.
   public init(rules: [Rule]) throws(RuleError) {
@@ -140,6 +142,7 @@ public final class Policy: Sendable {
     }
     fieldNames = fields
     mostCharges = allowances
+    waitsForSeveral = rules.count(where: { $0.mode == .enforce && $0.kind.isTimed }) > 1
     asksRemotes = remotes
     hasOptOut = optOut
   }
@@ -156,6 +159,7 @@ public final class Policy: Sendable {
     appNames = [:]
     callerNames = [:]
     mostCharges = 0
+    waitsForSeveral = false
     hasOptOut = false
   }
 
@@ -281,6 +285,14 @@ extension Rule.Kind {
     switch self {
     case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _): Action.callback.bit
     default: Action.access.bit | Action.callback.bit
+    }
+  }
+
+  /// Whether time alone can change what a rule says.
+  var isTimed: Bool {
+    switch self {
+    case .hours, .rate, .quota: true
+    case .numbers, .addresses, .claims, .field, .remote: false
     }
   }
 

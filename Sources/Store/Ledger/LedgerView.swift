@@ -45,6 +45,10 @@ public final class LedgerView: AllowanceStates {
 
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup { look.lookup(key, ledger) }
 
+  public func glimpse(_ key: AllowanceKey) -> AllowanceLookup {
+    ledger.lookup(ledger.id(of: key), at: look.now) ?? .unavailable
+  }
+
   /// Takes all charges of a request, or refuses them; nil when only the store can (`AllowanceLedger.take`), and then
   /// nothing has been taken.
   ///

@@ -1,7 +1,6 @@
 // What goes wrong in a store: a kind to decide by, and the words of the one who failed for operators.
 
-/// A store that did not do what it was asked. Nothing was changed, unless a connection broke while a change was
-/// being committed: then it may have been.
+/// A store that did not do what it was asked. Nothing was changed, unless it says that this is in doubt.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What decisions hang on.
   public enum Kind: String, Sendable {
@@ -29,12 +28,22 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   public let operation: String
   /// The library's words. They are for operators and never for callers; an address' password is not among them.
   public let message: String
+  /// Whether the change may have been made, or be made yet: a connection broke while it was being committed.
+  public private(set) var isInDoubt: Bool
 
   /// Describes a failure.
-  public init(_ kind: Kind, _ operation: String, _ message: String) {
+  public init(_ kind: Kind, _ operation: String, _ message: String, isInDoubt: Bool = false) {
     self.kind = kind
     self.operation = operation
     self.message = message
+    self.isInDoubt = isInDoubt
+  }
+
+  /// The same, of a change that may have been made.
+  var inDoubt: StoreError {
+    var error = self
+    error.isInDoubt = true
+    return error
   }
 
   /// `unavailable: connect: connection refused`, on one line.

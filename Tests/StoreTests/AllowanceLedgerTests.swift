@@ -48,7 +48,7 @@ extension AllowanceLedger {
   }
 
   /// Waits for the refills under way.
-  fileprivate func settle() async {
+  func settle() async {
     while refilling.load(ordering: .acquiring) > 0 { await Task.yield() }
   }
 }

@@ -149,7 +149,9 @@ import Testing
     let store = SQLiteStore(path: path)
     let error = await #expect(throws: StoreError.self) { try await store.ping() }
     #expect(error?.kind == .incompatible)
-    #expect(error?.message == "version 1 is older than this release's 2: run `callgate migrate`")
+    let latest = Migration.latest
+    #expect(
+      error?.message == "version 1 is older than this release's \(latest): run `callgate migrate`")
     try await store.migrate()
     try await store.ping()
     #expect(try await store.take(charges, at: .noon()).isTaken)

@@ -4,8 +4,8 @@ public import Gate
 
 /// Where callbacks are kept, so that none is sent twice: see docs/callbacks.md.
 ///
-/// What changes something is durable when it returns. Where it throws, nothing was changed, unless a connection broke
-/// while the change was being committed: then it may have been. `withdraw` after a `begin` that threw makes sure.
+/// What changes something is durable when it returns. Where it throws, nothing was changed, unless the error is in doubt
+/// (`StoreError.isInDoubt`): then it may have been, or may yet be. `withdraw` after such a `begin` makes sure.
 public protocol CallbackStore: Sendable {
   /// How an intent stands: one read that waits for no other caller.
   func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackStanding
@@ -21,7 +21,8 @@ public protocol CallbackStore: Sendable {
   func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError) -> StoredCallback?
 
   /// Removes a `pending` record of which certainly nothing was sent, with its key and its dedupe place, as if it had
-  /// never been begun. Where there is none, or it has moved on, nothing happens.
+  /// never been begun. Where there is none, or it has moved on, nothing happens. When this returns, what was in doubt is
+  /// decided: the record is not there and will not be. Until it does, it has to be tried again.
   func withdraw(_ id: CallbackID) async throws(StoreError)
 
   /// A caller's record; nil also where it is another caller's.

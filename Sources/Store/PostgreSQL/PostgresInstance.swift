@@ -1,4 +1,4 @@
-// The sign of life of one open store, for the instances that share its database.
+// What the connections of one open store share: its sign of life, and the beginnings whose fate is not known.
 
 internal import Platform
 internal import Synchronization
@@ -6,9 +6,17 @@ internal import Synchronization
 /// A number of this open store's own, shared by its connections, and when it was last said that it lives. By the
 /// server's clock a sign of life is good for ten seconds; whoever begins a callback renews one that is older than three.
 final class PostgresInstance: Sendable {
+  private struct Doubts {
+    var marks: [PostgresMark] = []
+    var isLookedAt = false
+    /// Not looked at again before this: of many that ask, one waits.
+    var quietUntil: MonotonicTime?
+  }
+
   /// Its number.
   let number = Int64.random(in: 1...Int64.max)
   private let seen = Mutex<MonotonicTime?>(nil)
+  private let doubts = Mutex(Doubts())
 
   /// Whether the server has ever been told of it.
   var isKnown: Bool { seen.withLock { $0 != nil } }
@@ -20,4 +28,40 @@ final class PostgresInstance: Sendable {
 
   /// The server knows it; the time is that before it was told.
   func seen(at now: MonotonicTime) { seen.withLock { $0 = now } }
+
+  // MARK: Beginnings in doubt
+
+  /// How many are remembered; each is the end of a connection, and is looked at with the first withdrawal.
+  static let mostDoubts = 1024
+
+  /// A transaction in which a callback began may be committed, now or later.
+  func doubt(_ mark: PostgresMark) {
+    doubts.withLock { doubts in
+      if doubts.marks.count == Self.mostDoubts { doubts.marks.removeFirst() }
+      doubts.marks.append(mark)
+    }
+  }
+
+  /// Whether there are such transactions.
+  var hasDoubts: Bool { doubts.withLock { !$0.marks.isEmpty } }
+
+  /// The transactions to look at; nil while somebody else does so, or did a moment ago in vain. To be followed by
+  /// `looked`.
+  func lookAtDoubts(at now: MonotonicTime) -> [PostgresMark]? {
+    doubts.withLock { doubts in
+      if doubts.isLookedAt { return nil }
+      if let quiet = doubts.quietUntil, now < quiet { return nil }
+      doubts.isLookedAt = true
+      return doubts.marks
+    }
+  }
+
+  /// These have ended, one way or the other; others may have not.
+  func looked(ended: Set<PostgresMark>, isAll: Bool, at now: MonotonicTime) {
+    doubts.withLock { doubts in
+      doubts.marks.removeAll { ended.contains($0) }
+      doubts.isLookedAt = false
+      doubts.quietUntil = isAll ? nil : now + .milliseconds(500)
+    }
+  }
 }

@@ -37,11 +37,13 @@ extension PostgresSession {
     return record?.callerID == callerID ? record : nil
   }
 
-  /// Locks what a transaction's callbacks are about and adds it; the transaction begins with it.
+  /// Locks what a transaction is about and adds it; the transaction begins with it, and with its mark.
   ///
   /// Keys, places, records and allowances are locked in this order, and each in the order of their ids: nobody waits
   /// in a circle. What belongs to a record never changes, so it may be looked up before.
-  func lock(_ working: inout WorkingSet, _ connection: PostgresConnection) throws(PostgresFailure) {
+  func lock(
+    _ working: inout WorkingSet, _ connection: PostgresConnection, _ mark: PostgresMark
+  ) throws(PostgresFailure) {
     var keys = Set(working.begins.compactMap(\.key))
     var places = Set(working.begins.compactMap(\.place))
     let named = Array(keys)
@@ -53,7 +55,7 @@ extension PostgresSession {
         if let place = row[2].flatMap({ StoreID(hex: $0) }) { places.insert(place) }
       }
     }
-    var commands: [PostgresCommand] = [.plain("BEGIN")]
+    var commands: [PostgresCommand] = [.plain("BEGIN"), mark.command]
     func lock(_ ids: some Sequence<StoreID>, _ statement: PostgresStatement, _ more: [String] = []) -> Int {
       commands.append(.prepared(statement, [PostgresText.array(ids.sorted().map(\.hex))] + more))
       return commands.count - 1
@@ -132,7 +134,9 @@ extension PostgresSession {
 
   func purgeInstances() throws(StoreError) {
     try use { connection throws(PostgresFailure) in
-      _ = try connection.run([.prepared(PostgresStatements.purgeInstances, [])], within: Self.span)
+      _ = try connection.run(
+        [.prepared(PostgresStatements.purgeInstances, []), .prepared(PostgresStatements.purgeMarks, [])],
+        within: Self.span)
     }
   }
 }

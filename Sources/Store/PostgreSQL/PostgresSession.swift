@@ -11,6 +11,8 @@ final class PostgresSession: StoreSession {
   private let address: PostgresAddress
   let clock = SystemClock()
   private var connection: PostgresConnection?
+  /// The mark of the connection's last transaction.
+  private var mark = PostgresMark()
   var ids: StoreIDMaker?
   private var backOff = BackOff()
   var closedUntil: (time: MonotonicTime, error: StoreError)?
@@ -26,23 +28,74 @@ final class PostgresSession: StoreSession {
 
   // MARK: Allowances
 
+  /// Runs all jobs in one transaction, which takes effect at most once: where its COMMIT was not answered, its mark
+  /// says whether it was committed before anything is done again.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
-    try use { connection throws(PostgresFailure) in
-      var working = WorkingSet(jobs, ids: try self.maker(connection))
-      guard !working.isEmpty else { return working.run(instance: self.instance.number) }
-      // Who begins something is known to be alive before that is there.
-      if !working.begins.isEmpty { try self.live(connection) }
-      try self.lock(&working, connection)
-      working.run(instance: self.instance.number)
-      guard working.isChanged else {
-        _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
-        return
+    // The transaction whose COMMIT may have been sent and was not answered, and whether a callback began in it.
+    var doubtful: PostgresMark?
+    var hasBegun = false
+    do throws(StoreError) {
+      try use { connection throws(PostgresFailure) in
+        if let mark = doubtful {
+          let isCommitted = mark.isCommitted(try connection.run([mark.question], within: Self.span)[0])
+          doubtful = nil
+          // What the jobs said in it is what counts.
+          if isCommitted { return }
+        }
+        try self.update(jobs, connection, &doubtful, &hasBegun)
       }
-      var commands = PostgresCallbacks.commands(for: working.book)
-      if !working.writes.isEmpty {
-        commands.append(.prepared(PostgresStatements.put, Self.parameters(working.writes)))
-      }
+    } catch {
+      guard let doubtful else { throw error }
+      if hasBegun { instance.doubt(doubtful) }
+      throw error.inDoubt
+    }
+  }
+
+  private func update(
+    _ jobs: [UpdateJob], _ connection: PostgresConnection, _ doubtful: inout PostgresMark?,
+    _ hasBegun: inout Bool
+  ) throws(PostgresFailure) {
+    var working = WorkingSet(jobs, ids: try maker(connection))
+    guard !working.isEmpty else { return working.run(instance: instance.number) }
+    hasBegun = !working.begins.isEmpty
+    // Who begins something is known to be alive before that is there.
+    if hasBegun { try live(connection) }
+    let mark = self.mark.next()
+    try lock(&working, connection, mark)
+    working.run(instance: instance.number)
+    guard working.isChanged else {
+      _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
+      return
+    }
+    var commands = PostgresCallbacks.commands(for: working.book)
+    if !working.writes.isEmpty {
+      commands.append(.prepared(PostgresStatements.put, Self.parameters(working.writes)))
+    }
+    do throws(PostgresFailure) {
       _ = try connection.run(commands + [.plain("COMMIT")], within: Self.span)
+    } catch {
+      // What the server calls a failed statement has ended its transaction.
+      if error.isConnectionLost { doubtful = mark }
+      throw error
+    }
+  }
+
+  /// Waits for transactions in which callbacks may have begun, so that what is withdrawn now cannot begin later.
+  func settleDoubts() throws(StoreError) {
+    guard let marks = instance.lookAtDoubts(at: clock.now) else {
+      throw StoreError(.unavailable, "withdraw", "a transaction that may begin it has not ended")
+    }
+    var ended: Set<PostgresMark> = []
+    defer { instance.looked(ended: ended, isAll: ended.count == marks.count, at: clock.now) }
+    for mark in marks {
+      try use { connection throws(PostgresFailure) in
+        _ = try self.maker(connection)
+        _ = try connection.run(
+          [
+            .plain("BEGIN"), .plain("SET LOCAL lock_timeout = '500ms'"), mark.question, .plain("COMMIT"),
+          ], within: Self.span)
+      }
+      ended.insert(mark)
     }
   }
 
@@ -104,18 +157,29 @@ final class PostgresSession: StoreSession {
 
   // MARK: The connection
 
-  /// Runs something on the connection; once more on a new one where it had broken since its last use, and again
-  /// where the server asks for that.
+  /// Runs something on the connection; again on a new one where it breaks, which it may have done since its last use,
+  /// and where the server asks for that.
+  ///
+  /// What broke may have been done, so this is for what does no harm when it is done twice: reads, and
+  ///
+  /// | what | twice |
+  /// |---|---|
+  /// | `updateAll` | never done twice: it looks for its mark first |
+  /// | `stop`, `resume` | the stop that is there keeps its time; what is gone is gone |
+  /// | `recover` | what is unknown stays so; fewer are counted |
+  /// | `live`, `leave`, `purge`, `settleDoubts` | says the same again |
+  /// | `migrate` | reads the version again, under its lock |
   func use(_ body: (PostgresConnection) throws(PostgresFailure) -> Void) throws(StoreError) {
     if let closedUntil, clock.now < closedUntil.time { throw closedUntil.error }
-    var isFresh = false
+    var connections = 0
     var attempts = 0
     while true {
       attempts += 1
       do throws(PostgresFailure) {
         if connection == nil {
-          isFresh = true
+          connections += 1
           connection = try PostgresConnection(address, within: Self.span)
+          mark = PostgresMark()
         }
         guard let connection else { preconditionFailure("made just now") }
         try body(connection)
@@ -127,8 +191,10 @@ final class PostgresSession: StoreSession {
           connection = nil
           // Elsewhere may be another database with another key.
           ids = nil
-          // A time-out has used the time there was.
-          if !isFresh, error.operation != "wait" { continue }
+          // A time-out has used the time there was, and nobody is there to be asked who does not let anybody in.
+          if connections < 2, error.operation != "wait", error.operation != PostgresFailure.connecting {
+            continue
+          }
           closedUntil = (clock.now + backOff.failed(), error.storeError)
           throw error.storeError
         }

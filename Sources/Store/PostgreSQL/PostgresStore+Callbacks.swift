@@ -20,7 +20,13 @@ extension PostgresStore {
     try await sessions.settle(id, settlement)
   }
 
-  public func withdraw(_ id: CallbackID) async throws(StoreError) { try await sessions.withdraw(id) }
+  /// Nothing that was begun before this, and whose fate was not known, comes later: it is waited for.
+  public func withdraw(_ id: CallbackID) async throws(StoreError) {
+    if instance.hasDoubts {
+      try await sessions.call { session throws(StoreError) in try session.settleDoubts() }
+    }
+    try await sessions.withdraw(id)
+  }
 
   public func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {
     try await sessions.call { session throws(StoreError) in try session.callback(id, of: callerID) }

@@ -9,6 +9,7 @@ public import Gate
 /// in it are the instances', not the server's: clocks that differ by a second shift limits by what a second is worth.
 public final class PostgresStore: Store {
   let sessions: SessionQueue<PostgresSession>
+  let instance: PostgresInstance
 
   /// A store in a database, which is connected to with the first use.
   ///
@@ -16,6 +17,7 @@ public final class PostgresStore: Store {
   public init(_ address: PostgresAddress, connections: Int = 3) {
     precondition((1...64).contains(connections))
     let instance = PostgresInstance()
+    self.instance = instance
     sessions = SessionQueue(label: "callgate.postgres", count: connections) {
       PostgresSession(address, instance)
     }

@@ -106,6 +106,17 @@ struct Migration: Sendable {
         )
         """,
       ]),
+    // The last transaction of each connection, by which one is found whose COMMIT was not answered. A file's answers
+    // are not lost. Its row changes with every transaction: there is room on each page, and no other index.
+    Migration(
+      sqlite: [],
+      postgres: [
+        """
+        CREATE TABLE callgate_commit (
+          id bigint PRIMARY KEY, number bigint NOT NULL, at timestamptz NOT NULL
+        ) WITH (fillfactor = 25)
+        """
+      ]),
   ]
 
   /// Why a store of some version cannot be used, for operators.

@@ -234,7 +234,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
       try session.updateAll(jobs)
       for job in jobs { job.finish(nil) }
     } catch {
-      guard error.kind == .rejected, jobs.count > 1 else {
+      guard error.kind == .rejected, !error.isInDoubt, jobs.count > 1 else {
         for job in jobs { job.finish(error) }
         return
       }

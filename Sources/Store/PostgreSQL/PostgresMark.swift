@@ -1,0 +1,52 @@
+// How a transaction is found again whose COMMIT was sent and not answered.
+
+/// What a transaction leaves in `callgate_commit`, under its connection, as the first thing it does: it holds that row
+/// until it has ended. So whoever asks for the row waits for a transaction that may still be under way, and then knows
+/// whether it was committed. Unlike the server's own transaction ids this survives the server's replacement by another.
+struct PostgresMark: Hashable, Sendable {
+  /// A number of the connection's own: a new connection waits for nobody.
+  let connection: Int64
+  /// Counts the connection's transactions, from 1 on.
+  private(set) var number: Int64 = 0
+
+  /// A new connection's, before its first transaction.
+  init() { connection = Int64.random(in: 1...Int64.max) }
+
+  /// The next transaction's.
+  mutating func next() -> PostgresMark {
+    number += 1
+    return self
+  }
+
+  /// To be run in the transaction before anything else.
+  var command: PostgresCommand { .prepared(PostgresStatements.mark, ["\(connection)", "\(number)"]) }
+
+  /// Gives the number of the connection's last transaction that was committed, once none is under way.
+  var question: PostgresCommand { .prepared(PostgresStatements.lastMark, ["\(connection)"]) }
+
+  /// Whether what the question gave says that this one was committed.
+  func isCommitted(_ found: PostgresRows) -> Bool { found.rows.first?.first == "\(number)" }
+}
+
+extension PostgresStatements {
+  static let mark = PostgresStatement(
+    name: "callgate_mark",
+    sql: """
+      INSERT INTO callgate_commit AS kept (id, number, at) VALUES ($1::bigint, $2::bigint, clock_timestamp())
+      ON CONFLICT (id) DO UPDATE SET number = excluded.number, at = excluded.at
+      """)
+  /// Makes the row where there is none: reading alone would not wait for one that is not committed yet.
+  static let lastMark = PostgresStatement(
+    name: "callgate_last_mark",
+    sql: """
+      INSERT INTO callgate_commit AS kept (id, number, at) VALUES ($1::bigint, 0, clock_timestamp())
+      ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING number
+      """)
+  /// Connections that have done nothing for long: nobody asks for their marks any more.
+  static let purgeMarks = PostgresStatement(
+    name: "callgate_purge_marks",
+    sql: """
+      DELETE FROM callgate_commit WHERE id IN (
+        SELECT id FROM callgate_commit WHERE at < clock_timestamp() - interval '1 h' FOR UPDATE SKIP LOCKED)
+      """)
+}

@@ -8,7 +8,7 @@ internal import Talkdesk
 /// The callbacks' part of what outlives a configuration.
 struct CallbackParts: Sendable {
   /// Where they are kept.
-  let store: any CallbackStore
+  let store: WithdrawingStore
   /// Who may ask Talkdesk now.
   let originator: Originator
   /// What this process is busy with.

@@ -11,7 +11,7 @@ internal import Talkdesk
 final class Origination: Sendable {
   let originator: Originator
   let tokens: TokenSource
-  let store: any CallbackStore
+  let store: WithdrawingStore
   let ledger: AllowanceLedger
   let api: CallbackAPI
   let scope: TokenSource.ScopeID
@@ -80,7 +80,7 @@ final class Origination: Sendable {
     if let stopped = await begin(order, at: createdAt, cache) { return .stop(stopped) }
     // The commit may have taken its time.
     if let stopped = late(order, turn, cache) {
-      await withdraw(order)
+      store.withdraw(order.intent)
       return .stop(stopped)
     }
     return .send(token, createdAt: createdAt, cache)
@@ -131,8 +131,7 @@ final class Origination: Sendable {
       return Self.result(try await store.begin(order.intent, at: now), cache)
     } catch {
       log.storeFailed(error, doing: "begin", requestID: order.requestID)
-      // It may have been committed all the same; nothing was sent, so it must not stand in anybody's way.
-      await withdraw(order)
+      // Should it have been committed all the same, the store withdraws it.
       return Self.noStore(cache)
     }
   }
@@ -153,15 +152,6 @@ final class Origination: Sendable {
     case .inProgress: OriginationResult(.refused(.stillRunning), cache: cache)
     case .mismatch: OriginationResult(.refused(.otherRequest), cache: cache)
     case .replay(let record, let answer): OriginationResult(.replay(record, answer), cache: cache)
-    }
-  }
-
-  private func withdraw(_ order: CallbackOrder) async {
-    do throws(StoreError) {
-      try await store.withdraw(order.intent.id)
-    } catch {
-      // It becomes unknown after its deadline, which is less than is known but nothing false.
-      log.notSettled(error, id: order.intent.id.description, state: "withdrawn", isLast: true)
     }
   }
 

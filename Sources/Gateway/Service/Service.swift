@@ -122,16 +122,17 @@ public final class Service: Sendable {
     let policies = MeteredTransport(transport: transport, upstream: .policy, metrics: metrics, clock: clock)
     let location = StoreLocation(configuration.store)
     store = location.store()
+    let inHand = CallbacksInHand()
+    let callbackLog = CallbackLog(log: log)
     parts = LastingParts(
       tokens: tokens, storeKind: location.kind, ledger: AllowanceLedger(store: store),
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(transport: policies, log: log), throttle: LoginThrottle(), keys: keys,
       metrics: metrics,
       callbacks: CallbackParts(
-        store: store,
+        store: WithdrawingStore(store, inHand: inHand, clock: clock, log: callbackLog),
         originator: Originator(concurrency: configuration.callbacks.concurrency, time: clock),
-        inHand: CallbacksInHand(), transport: callbackTransport, clock: clock, log: CallbackLog(log: log),
-        metrics: metrics))
+        inHand: inHand, transport: callbackTransport, clock: clock, log: callbackLog, metrics: metrics))
     do throws(TLSFailure) {
       if let identity = configuration.listen.tls?.identity {
         tls = try TLSListener(identity, time: clock)

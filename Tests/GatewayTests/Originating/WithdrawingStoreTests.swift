@@ -1,0 +1,163 @@
+import Gate
+import Platform
+import Store
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+@Suite struct WithdrawingStoreTests {
+  /// A store whose connection breaks: what it is asked to begin may be there all the same, at once or later.
+  private final class DoubtfulStore: CallbackStore {
+    enum Fate { case fine, refused, committedInDoubt, lostInDoubt }
+
+    private struct State {
+      var fate = Fate.fine
+      var withdraws = true
+      var tries = 0
+    }
+
+    private let memory = MemoryStore()
+    private let state = Mutex(State())
+
+    func set(_ fate: Fate, withdraws: Bool) { state.withLock { ($0.fate, $0.withdraws) = (fate, withdraws) } }
+    var tries: Int { state.withLock { $0.tries } }
+
+    func standing(of intent: CallbackIntent, at now: Instant) -> CallbackStanding {
+      memory.standing(of: intent, at: now)
+    }
+
+    func begin(_ intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackBeginning {
+      let fate = state.withLock { $0.fate }
+      if fate == .refused { throw StoreError(.unavailable, "connect", "refused") }
+      if fate == .lostInDoubt { throw StoreError(.unavailable, "receive", "lost", isInDoubt: true) }
+      let said = memory.begin(intent, at: now)
+      if fate == .committedInDoubt { throw StoreError(.unavailable, "receive", "lost", isInDoubt: true) }
+      return said
+    }
+
+    func withdraw(_ id: CallbackID) throws(StoreError) {
+      let works = state.withLock { state in
+        state.tries += 1
+        return state.withdraws
+      }
+      guard works else { throw StoreError(.unavailable, "connect", "refused") }
+      memory.withdraw(id)
+    }
+
+    func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
+      memory.settle(id, settlement)
+    }
+    func callback(_ id: CallbackID, of callerID: String) -> StoredCallback? {
+      memory.callback(id, of: callerID)
+    }
+    func recoverCallbacks(at now: Instant) -> Int { memory.recoverCallbacks(at: now) }
+  }
+
+  private struct Fixture {
+    let doubtful = DoubtfulStore()
+    let time = ManualTime()
+    let inHand = CallbacksInHand()
+    let store: WithdrawingStore
+    var now: Instant { Instant(time.unixTime) }
+
+    init() {
+      let log = Log(sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .info, format: .json, clock: time)
+      store = WithdrawingStore(doubtful, inHand: inHand, clock: time, log: CallbackLog(log: log))
+    }
+
+    func intent(_ number: String = "+14155550165", key: String? = nil) throws -> CallbackIntent {
+      CallbackIntent(
+        id: CallbackID(at: now), callerID: "app", subject: nil, appID: nil, contact: try E164(number),
+        key: key.map { .init(text: $0, fingerprint: [1]) },
+        terms: .init(dedupeWindow: .seconds(60), keyRetention: .seconds(3600), retention: .seconds(3600)),
+        deadline: Instant(seconds: now.seconds + 30, nanoseconds: 0))
+    }
+
+    /// What beginning throws.
+    func failure(of intent: CallbackIntent) async throws -> StoreError {
+      try #require(await #expect(throws: StoreError.self) { _ = try await store.begin(intent, at: now) })
+    }
+  }
+
+  @Test(arguments: ["k", nil])
+  func `what was begun in doubt is withdrawn until that is certain, and then its request begins afresh`(
+    _ key: String?
+  ) async throws {
+    let fixture = Fixture()
+    let first = try fixture.intent(key: key)
+    fixture.doubtful.set(.committedInDoubt, withdraws: false)
+    // The answer waits for no withdrawal.
+    #expect(try await fixture.failure(of: first).isInDoubt)
+    try await until { fixture.doubtful.tries == 1 }
+    #expect(fixture.inHand.count == 1)
+    fixture.doubtful.set(.fine, withdraws: false)
+    for number in 1...3 {
+      // No false word meanwhile: neither that it is running nor that it stands.
+      let again = try fixture.intent(key: key)
+      await #expect(throws: StoreError.self) { try await fixture.store.standing(of: again, at: fixture.now) }
+      #expect(try await fixture.failure(of: again).kind == .unavailable)
+      #expect(try await fixture.failure(of: again).isInDoubt == false)
+      try await until { fixture.time.due.count == 1 }
+      fixture.time.advance(by: .seconds(2))
+      try await until { fixture.doubtful.tries == number + 1 }
+    }
+    // Others are not concerned.
+    #expect(try await fixture.store.begin(try fixture.intent("+14155550166"), at: fixture.now) == .begun)
+    fixture.doubtful.set(.fine, withdraws: true)
+    try await until { fixture.time.due.count == 1 }
+    fixture.time.advance(by: .seconds(5))
+    try await until { fixture.store.count == 0 && fixture.inHand.count == 0 }
+    let again = try fixture.intent(key: key)
+    let standing = try await fixture.store.standing(of: again, at: fixture.now)
+    #expect(standing == CallbackStanding(key: .free, duplicate: nil))
+    #expect(try await fixture.store.begin(again, at: fixture.now) == .begun)
+    // What stands in earnest is told as ever.
+    let more = try fixture.intent(key: key)
+    let said = try await fixture.store.begin(more, at: fixture.now)
+    #expect(said == (key == nil ? .duplicate(again.id) : .inProgress(again.id)))
+  }
+
+  @Test func `what certainly did not begin is not withdrawn`() async throws {
+    let fixture = Fixture()
+    fixture.doubtful.set(.refused, withdraws: true)
+    #expect(try await fixture.failure(of: try fixture.intent()).isInDoubt == false)
+    await settle()
+    #expect(fixture.doubtful.tries == 0 && fixture.store.count == 0)
+    // In doubt, and never there: once is enough, because the store says when it is certain.
+    fixture.doubtful.set(.lostInDoubt, withdraws: true)
+    #expect(try await fixture.failure(of: try fixture.intent()).isInDoubt)
+    try await until { fixture.doubtful.tries == 1 && fixture.store.count == 0 }
+    #expect(fixture.time.due.isEmpty)
+  }
+
+  @Test func `it ends when the record becomes unknown by itself`() async throws {
+    let fixture = Fixture()
+    fixture.doubtful.set(.committedInDoubt, withdraws: false)
+    let intent = try fixture.intent()
+    #expect(try await fixture.failure(of: intent).isInDoubt)
+    var tries = 0
+    while fixture.store.count > 0, tries < 100 {
+      try await until { fixture.time.due.count == 1 || fixture.store.count == 0 }
+      if let due = fixture.time.due.first { fixture.time.advance(to: due) }
+      tries += 1
+      let before = tries
+      try await until { fixture.doubtful.tries > before || fixture.store.count == 0 }
+    }
+    // A deadline of 30 s and 10 s of grace, in pauses of up to five.
+    #expect((8...20).contains(fixture.doubtful.tries), "\(fixture.doubtful.tries)")
+    #expect(fixture.inHand.count == 0)
+    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now) == 1)
+    #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .unknown)
+  }
+
+  @Test func `no more are under way than a bound`() async throws {
+    let fixture = Fixture()
+    fixture.doubtful.set(.lostInDoubt, withdraws: false)
+    for number in 0..<(WithdrawingStore.most + 10) {
+      _ = try? await fixture.store.begin(try fixture.intent("+1415\(5_550_000 + number)"), at: fixture.now)
+    }
+    #expect(fixture.store.count == WithdrawingStore.most)
+    #expect(fixture.inHand.count == WithdrawingStore.most)
+  }
+}

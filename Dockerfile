@@ -4,7 +4,7 @@
 #   docker run --rm -p 8080:8080 --env-file callgate.env -v callgate:/data --read-only --cap-drop ALL \
 #     --security-opt no-new-privileges callgate
 #
-# Only what every builder understands, Heroku's and buildah's included: no cache mounts, no here-documents, no COPY --link.
+# Only what every builder understands, Heroku's and buildah's included: no cache mounts, no here-documents, no --link, no --chmod.
 # The versions of Debian's packages are the newest of the stable release, so that each build has their security updates.
 
 FROM swift:6.3-bookworm AS build
@@ -35,7 +35,7 @@ RUN apt-get update -qq \
   && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/lib/dpkg/*-old /var/log/apt /var/log/*.log \
   && useradd --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin callgate \
   && install -d -m 1777 /data
-COPY --from=build --chmod=0755 /out/callgate /usr/local/bin/callgate
+COPY --from=build /out/callgate /usr/local/bin/callgate
 # A number: Kubernetes' runAsNonRoot cannot look names up.
 USER 10001:10001
 # Where the SQLite file of the default configuration comes to lie.

@@ -21,10 +21,6 @@ struct CheckCommand: ParsableCommand {
 
   func run() throws {
     let configuration = try options.load(for: .check)
-    guard configuration.unenforced.isEmpty else {
-      for setting in configuration.unenforced { Output.message(setting.problem.description) }
-      throw ExitStatus.configuration.exit
-    }
     Output.line("The configuration is valid.")
     for line in ConfigurationSummary(configuration).lines { Output.line(line) }
   }

@@ -48,11 +48,6 @@ struct ServeCommand: ParsableCommand {
     ProcessSetup.ignoreBrokenPipes()
     ProcessSetup.returnLargeBlocks()
     var configuration = try options.load(for: sandbox ? .sandbox : .serve, host: host, port: port)
-    // A setting that somebody relies on and this version ignores must stop the start.
-    guard configuration.unenforced.isEmpty else {
-      for setting in configuration.unenforced { Output.message(setting.problem.description) }
-      throw ExitStatus.configuration.exit
-    }
     do {
       try ProcessSetup.protectMemory()
       let descriptors = try ProcessSetup.raiseDescriptorLimit()

@@ -34,9 +34,6 @@ public struct Configuration: Sendable {
   public internal(set) var store: Store
   /// What one client, and all together, may take.
   public internal(set) var limits: Limits
-  /// What of this the running version would ignore although somebody relies on it. A server must not start while
-  /// this holds anything.
-  public internal(set) var unenforced: [UnenforcedSetting]
   /// Every setting that holds something, with its value as it may be shown and where it came from.
   public internal(set) var origins: [SettingOrigin]
   /// The files read while loading, as they were: what to watch for a reload.
@@ -96,20 +93,4 @@ public struct SettingOrigin: Sendable, Hashable {
   public let value: String
   /// Where it was said.
   public let place: ConfigurationPlace
-}
-
-/// A setting this version reads and checks but does not act on.
-public struct UnenforcedSetting: Sendable, Hashable {
-  /// Where it was said.
-  public let place: ConfigurationPlace
-  /// The setting's name.
-  public let name: String
-
-  /// What to tell the operator instead of starting.
-  public var problem: ConfigurationProblem {
-    let isNamed = place.description == name
-    return ConfigurationProblem(
-      place: place, subject: isNamed ? nil : name, message: "this version does not act on it",
-      remedy: "remove it, or run a version that does")
-  }
 }

@@ -7,7 +7,6 @@ extension ConfigurationBuilder {
   mutating func apps(callers: [Configuration.Caller], allowAnonymous: Bool) -> [Configuration.App] {
     guard let section = partial.sections["apps"] else { return [Self.sampleApp] }
     guard var members = MemberReader(section, path: "apps", into: &problems) else { return [] }
-    needs(.apps, section.place, "apps")
     var known = callerIDs(callers)
     if allowAnonymous { known.append(Configuration.anonymousCaller) }
     return members.all().compactMap { member -> Configuration.App? in
@@ -84,7 +83,6 @@ extension ConfigurationBuilder {
     _ node: ConfigurationNode, path: String
   ) -> Configuration.ContextSchema? {
     guard var members = MemberReader(node, path: path, into: &problems) else { return nil }
-    needs(.contextSchemas, node.place, path)
     let fields = members.node("fields").map { contextFields($0, path: members.name(of: "fields")) } ?? []
     let additions = members.node("add").map { contextAdditions($0, path: members.name(of: "add")) } ?? []
     let other = members.value(
@@ -115,7 +113,8 @@ extension ConfigurationBuilder {
         "data_type", into: &problems,
         ChoiceText.reader("data type", Configuration.ContextSchema.DataType.self))
       let length = field.value(
-        "max_length", into: &problems, NumberText.reader(1...65_536, of: "a number of characters"))
+        "max_length", into: &problems,
+        NumberText.reader(1...CallbackLimits.contentBytes, of: "a number of characters"))
       let isRequired = field.value("required", into: &problems, BooleanText.read)
       field.finish(into: &problems)
       return Configuration.ContextSchema.Field(

@@ -69,7 +69,6 @@ extension ConfigurationBuilder {
       problems.add(passwordPlace, nil, Refusal("is set without DEFAULT_USERNAME", "set both, or neither"))
     }
     guard namePlace != nil, passwordPlace != nil else { return nil }
-    if let namePlace { needs(.basicCallers, namePlace, "DEFAULT_USERNAME") }
     let password = purpose.opensListenerSecrets ? digest(secret(Settings.password)) : .unmatchable
     guard let username, let password else { return nil }
     return Configuration.Caller(
@@ -124,7 +123,6 @@ extension ConfigurationBuilder {
 
   private mutating func basic(_ node: ConfigurationNode, path: String) -> Configuration.Caller.Proof? {
     guard var members = MemberReader(node, path: path, into: &problems) else { return nil }
-    needs(.basicCallers, node.place, path)
     let username = members.required("username", "give it a username", into: &problems, CallerText.username)
     let hasDigest = members.has("password_sha256")
     let hasFile = members.has("password_file")
@@ -150,7 +148,6 @@ extension ConfigurationBuilder {
 
   private mutating func apiKey(_ node: ConfigurationNode, path: String) -> Configuration.Caller.Proof? {
     guard var members = MemberReader(node, path: path, into: &problems) else { return nil }
-    needs(.apiKeyCallers, node.place, path)
     let digest = members.required(
       "sha256", "give the key's digest: printf %s 'THE KEY' | sha256sum", into: &problems, DigestText.read)
     members.finish(into: &problems)
@@ -159,7 +156,6 @@ extension ConfigurationBuilder {
 
   private mutating func jwt(_ node: ConfigurationNode, path: String) -> Configuration.JWTIssuer? {
     guard var members = MemberReader(node, path: path, into: &problems) else { return nil }
-    needs(.jwtCallers, node.place, path)
     let issuer = members.required(
       "issuer", "give the exact iss of its tokens", into: &problems, NameText.visible("an issuer"))
     let audience = members.required(

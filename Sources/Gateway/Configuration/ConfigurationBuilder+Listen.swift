@@ -4,9 +4,6 @@ extension ConfigurationBuilder {
   /// `listen`, with `HOST`, `PORT` and the sandbox's own rules.
   mutating func listen() -> Configuration.Listen {
     let proxies = list(Settings.trustedProxies)
-    if let place = place(of: Settings.trustedProxies), !proxies.isEmpty {
-      needs(.trustedProxies, place, Settings.trustedProxies.setting.name)
-    }
     let hops = stated(Settings.forwardedHops)
     if let hops, hops > 0, proxies.isEmpty, !hasItems(Settings.trustedProxies),
       let place = place(of: Settings.forwardedHops)
@@ -115,17 +112,6 @@ extension ConfigurationBuilder {
     if database != nil, let place = place(of: Settings.state) {
       problems.note(place, "not used, because DATABASE_URL is set")
     }
-    let named: (Configuration.Store, ConfigurationPlace?)? =
-      database.map { ($0, place(of: Settings.databaseURL)) } ?? state.map { ($0, place(of: Settings.state)) }
-      ?? url.map { ($0, place(of: Settings.storeURL)) }
-    guard let (store, place) = named else {
-      return purpose == .sandbox ? .memory : value(Settings.state)
-    }
-    switch (store, place) {
-    case (.sqlite, let place?): needs(.sqlite, place, "store")
-    case (.postgres, let place?): needs(.postgres, place, "store")
-    default: break
-    }
-    return store
+    return database ?? state ?? url ?? (purpose == .sandbox ? .memory : value(Settings.state))
   }
 }

@@ -12,7 +12,6 @@ extension ConfigurationBuilder {
       certificate == nil
       ? (Settings.tlsKeyFile, Settings.certificateFile) : (Settings.certificateFile, Settings.tlsKeyFile)
     guard let place = place(of: present) else { return nil }
-    needs(.tls, place, "listen.tls")
     guard let certificate, let key, let keyPlace = self.place(of: Settings.tlsKeyFile) else {
       problems.add(
         place, present.setting.name,

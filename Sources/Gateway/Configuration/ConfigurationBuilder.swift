@@ -9,7 +9,6 @@ struct ConfigurationBuilder {
   let purpose: ConfigurationPurpose
   let sources: ConfigurationSources
   var problems: ProblemList
-  var unenforced: [UnenforcedSetting] = []
   var files: [String: FileStamp] = [:]
 
   /// The largest secret taken from a file, in bytes.
@@ -140,12 +139,6 @@ struct ConfigurationBuilder {
       problems.add(place, name, Refusal("cannot read \(Self.shown(path)): \(error)", remedy))
       return nil
     }
-  }
-
-  /// Records that the running version would ignore something somebody relies on.
-  mutating func needs(_ feature: ServerFeature, _ place: ConfigurationPlace, _ name: String) {
-    guard !ServerFeature.built.contains(feature) else { return }
-    unenforced.append(UnenforcedSetting(place: place, name: name))
   }
 
   /// A path as shown: not where it is long enough to be a key pasted into the wrong variable.

@@ -78,8 +78,8 @@ extension ConfigurationBuilder {
       purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(), caFile: caFile(),
       tokens: tokens(),
       callers: callers, allowAnonymous: allowAnonymous, apps: apps, policy: policy, callbacks: callbacks(),
-      allowedOrigins: allowedOrigins(), store: store, limits: limits(), unenforced: unenforced,
-      origins: origins(), files: files)
+      allowedOrigins: allowedOrigins(), store: store, limits: limits(), origins: origins(),
+      files: files)
     guard problems.isEmpty else {
       throw ConfigurationErrors(
         problems: problems.sorted, notices: problems.notices, files: files)

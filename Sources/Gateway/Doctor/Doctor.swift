@@ -29,10 +29,6 @@ public struct Doctor {
 
   /// Examines a configuration that was loaded for `check`. Asks Talkdesk ID over the network.
   public static func examine(_ loaded: LoadedConfiguration) async -> DoctorReport {
-    let unenforced = loaded.configuration.unenforced.map(\.problem)
-    guard unenforced.isEmpty else {
-      return report(of: ConfigurationErrors(problems: unenforced, notices: loaded.notices))
-    }
     let transport: CurlTransport
     let proxies: ProxySettings
     do {

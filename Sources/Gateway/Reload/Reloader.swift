@@ -139,8 +139,7 @@ final class Reloader: Sendable {
 
   /// What is wrong with a configuration that could be read.
   private func problems(of configuration: Configuration) async -> [ConfigurationProblem] {
-    guard configuration.unenforced.isEmpty else { return configuration.unenforced.map(\.problem) }
-    return await configuration.fetchKeys(parts.keys).map(\.problem)
+    await configuration.fetchKeys(parts.keys).map(\.problem)
   }
 
   /// Lets the listener show the new certificate and the token source use the new upstream.

@@ -204,16 +204,4 @@ import Testing
     #expect(Set(declared) == written)
     #expect(Set(declared).count == declared.count)
   }
-
-  @Test func `what this version would ignore is listed where it stands`() throws {
-    let unenforced = try load().unenforced
-    let missing = Set(ServerFeature.allCases).subtracting(ServerFeature.built)
-    #expect(unenforced.isEmpty == missing.isEmpty)
-    if missing.contains(.tls) {
-      #expect(
-        unenforced.map(\.problem.description).contains(
-          "config.yaml:4:28: listen.tls: this version does not act on it — remove it, or run a version that does"
-        ))
-    }
-  }
 }

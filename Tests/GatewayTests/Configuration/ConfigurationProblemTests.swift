@@ -480,7 +480,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "text, url"),
     Mistake(
       "apps: { shop: { context_schema: { fields: { a: { max_length: 0 } } } } }",
-      "config.yaml:1:62: apps.shop.context_schema.fields.a.max_length: \"0\" is not a number of characters from 1 to 65536 "
+      "config.yaml:1:62: apps.shop.context_schema.fields.a.max_length: \"0\" is not a number of characters from 1 to 16384 "
         + "— write a whole number in digits"),
     Mistake(
       "apps: { shop: { context_schema: { fields: { a: { required: yes } } } } }",

@@ -36,7 +36,7 @@ public struct JSONObject: Sendable {
   }
 
   /// Adds a member whose name the caller has found to be new.
-  mutating func appendUnchecked(_ name: String, _ value: JSONValue) { members.append((name, value)) }
+  package mutating func appendUnchecked(_ name: String, _ value: JSONValue) { members.append((name, value)) }
 
   private func index(of name: String) -> Int? {
     members.firstIndex { $0.name.hasSameBytes(as: name) }

@@ -10,9 +10,15 @@ public struct Upkeep: Sendable {
   private let ledger: AllowanceLedger
   private let board: StopBoard
   private let clock: any TimeSource
+  private let recovered: @Sendable (Int) -> Void
 
   /// Upkeep of a store and what stands before it.
-  public init(store: any Store, ledger: AllowanceLedger, board: StopBoard, clock: any TimeSource) {
+  /// - Parameter recovered: Is told how many callbacks became `unknown` because nobody will settle them.
+  public init(
+    store: any Store, ledger: AllowanceLedger, board: StopBoard, clock: any TimeSource,
+    recovered: @escaping @Sendable (Int) -> Void = { _ in }
+  ) {
+    self.recovered = recovered
     self.store = store
     self.ledger = ledger
     self.board = board
@@ -54,7 +60,10 @@ public struct Upkeep: Sendable {
 
   private func tidy(turn: Int) async {
     // What is not recovered now is recovered a second later.
-    do throws(StoreError) { try await store.recoverCallbacks(at: now) } catch {}
+    do throws(StoreError) {
+      let count = try await store.recoverCallbacks(at: now)
+      if count > 0 { recovered(count) }
+    } catch {}
     if turn % 2 == 1 { await ledger.sweep(at: now) }
   }
 

@@ -107,6 +107,28 @@ final class ManualClock: TimeSource {
     #expect(store.memory.stops().list == [Stop(.app("shop"), .callback, since: 5)])
   }
 
+  @Test func `what was left without an outcome is told of once`() async throws {
+    let store = MemoryStore()
+    let clock = ManualClock()
+    let told = Mutex<[Int]>([])
+    let begun = Instant(seconds: clock.unixTime.seconds)
+    _ = store.begin(.made(at: begun), at: begun)
+    let upkeep = Upkeep(
+      store: store, ledger: AllowanceLedger(store: store), board: StopBoard(store: store, clock: clock),
+      clock: clock
+    ) { count in told.withLock { $0.append(count) } }
+    let task = Task { await upkeep.run() }
+    // Its deadline and the grace: 20 s and 10 s.
+    for second in 0..<33 {
+      while clock.sleepers < 2 { await Task.yield() }
+      #expect(told.withLock { $0 } == (second >= 30 ? [1] : []), "after \(second) s")
+      clock.advance(by: .seconds(1))
+    }
+    task.cancel()
+    clock.advance(by: .seconds(1))
+    await task.value
+  }
+
   @Test func `a stop does not wait until what is over is forgotten`() async throws {
     let memory = MemoryStore()
     let clock = ManualClock()

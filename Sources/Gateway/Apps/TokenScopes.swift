@@ -4,7 +4,10 @@ internal import Talkdesk
 
 /// The scopes by app: an app's own, otherwise the account's.
 struct TokenScopes: Sendable {
-  /// The account's: what this server's own calls to the API are made with.
+  /// What Talkdesk's Callback API asks for.
+  static let callbackWrite = "callback:write"
+
+  /// The account's: that of tokens for apps that name none.
   let account: TokenSource.ScopeID
   private let scopes: [String: TokenSource.ScopeID]
 
@@ -19,5 +22,12 @@ struct TokenScopes: Sendable {
     // Most configurations name no scope besides the account's.
     guard !scopes.isEmpty, let appID else { return account }
     return scopes[appID] ?? account
+  }
+
+  /// The scope this server's own calls are made with: the account's where that allows callbacks, so that one token serves
+  /// both, and otherwise exactly what they need. Not made before somebody needs it.
+  func callbacks(_ tokens: TokenSource) -> TokenSource.ScopeID {
+    account.name.split(separator: " ").contains { $0 == Self.callbackWrite }
+      ? account : tokens.scopeID(Self.callbackWrite)
   }
 }

@@ -23,8 +23,8 @@ struct CallbackRequest: Sendable, Equatable {
   }
 
   /// SHA-256 in lower-case hex of what the client asked for, as an `Idempotency-Key` is compared by: spacing, order of
-  /// members, escapes and the short form make no difference. What the server adds is left out, so that a change of the
-  /// configuration between two tries does not make them differ.
+  /// members, escapes and the short form make no difference. The number and fields the server adds are left out, so that
+  /// a change of those between two tries does not make them differ. A field's type is the one that holds, stated or not.
   var fingerprint: String {
     let asked = Self.body(
       contact: contactNumber, talkdesk: namesTalkdeskNumber ? talkdeskNumber : nil, fields: fields)

@@ -57,6 +57,13 @@ struct Decider: Sendable {
     return Ruling(decision, outcome, facts)
   }
 
+  /// Asks the rules, remote policies among them, of a request that gets nothing whatever its allowances are: those are
+  /// taken for unused, and so none of them hides what stands against the request otherwise.
+  func ruleBesideAllowances(_ facts: Facts) async -> Ruling {
+    let unused = FetchedStates()
+    return Ruling(untaken: await decide(facts, unused), facts, unused)
+  }
+
   /// What the rules say where allowances are as given. Takes nothing.
   func decide(_ facts: Facts, _ states: any AllowanceStates & Sendable) async -> Decision {
     var evaluation = policy.evaluation(of: facts)

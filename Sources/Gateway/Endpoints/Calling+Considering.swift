@@ -45,7 +45,7 @@ extension Gateway {
     var claimed: CallbacksInHand.Name?
     switch await consider(&calling, wish, &claimed) {
     case .answer(let response):
-      if let claimed { callbacks.inHand.release(claimed) }
+      end(wish.intent, claimed)
       responder.respond(response)
       callbacks.inHand.leave()
     case .make(let order, let statuses):
@@ -56,10 +56,18 @@ extension Gateway {
     }
   }
 
-  /// Asks for what is kept under the key and the number, and claims the key.
+  /// Gives back what a request may have claimed.
+  private func end(_ intent: CallbackIntent, _ name: CallbacksInHand.Name?) {
+    callbacks.inHand.numbers.leave(intent.id, at: NumbersInHand.Name(intent))
+    if let name { callbacks.inHand.release(name) }
+  }
+
+  /// Claims the key, asks for what is kept under it and the number, and waits for whoever is about to ask for that number.
   private func consider(
     _ calling: inout Calling, _ wish: CallbackWish, _ claimed: inout CallbacksInHand.Name?
   ) async -> Verdict {
+    // Before the store is asked: whatever had the key until now has its answer there.
+    let claim = claim(calling, wish, &claimed)
     var duplicate: CallbackID?
     if wish.key != nil || wish.intent.terms.dedupeWindow > .zero {
       do throws(StoreError) {
@@ -78,15 +86,34 @@ extension Gateway {
         return .answer(refuse(&calling, .noStore))
       }
     }
-    if let key = wish.key, !calling.isValidation {
-      let name = CallbacksInHand.Name(party: wish.party, key: key.text)
-      switch callbacks.inHand.claim(name, fingerprint: wish.request.fingerprint) {
-      case .inProgress: return .answer(refuse(&calling, .stillRunning))
-      case .mismatch: return .answer(refuse(&calling, .otherRequest))
-      case .free: claimed = name
+    switch claim {
+    case .inProgress: return .answer(refuse(&calling, .stillRunning))
+    case .mismatch: return .answer(refuse(&calling, .otherRequest))
+    case .free: break
+    }
+    if duplicate == nil, !calling.isValidation, wish.intent.terms.dedupeWindow > .zero {
+      let turn = await callbacks.inHand.numbers.turn(
+        of: wish.intent.id, at: NumbersInHand.Name(wish.intent), deadline: wish.deadline)
+      switch turn {
+      case .free: break
+      case .taken(let first): duplicate = first
+      case .late: return .answer(refuse(&calling, .tooLate))
       }
     }
     return await judge(&calling, wish, duplicate)
+  }
+
+  /// What this process knows of the key, which is the request's from now on if it is free; a validation only looks.
+  private func claim(
+    _ calling: Calling, _ wish: CallbackWish, _ claimed: inout CallbacksInHand.Name?
+  ) -> CallbacksInHand.Claim {
+    guard let key = wish.key else { return .free }
+    let name = CallbacksInHand.Name(party: wish.party, key: key.text)
+    let fingerprint = wish.request.fingerprint
+    guard !calling.isValidation else { return callbacks.inHand.look(name, fingerprint: fingerprint) }
+    let claim = callbacks.inHand.claim(name, fingerprint: fingerprint)
+    if claim == .free { claimed = name }
+    return claim
   }
 
   /// Asks the rules, and takes the allowances if nothing stands against the callback.
@@ -96,12 +123,14 @@ extension Gateway {
     // What comes after the rules and before the allowances is known already, so nothing is taken in vain.
     let content = calling.isValidation ? [] : wish.request.content
     let noPlace =
-      calling.isValidation
+      calling.isValidation || duplicate != nil
       ? nil : callbacks.originator.refusal(wish.party, deadline: wish.deadline, bytes: content.count)
-    let takes = duplicate == nil && !calling.isValidation && noPlace == nil
+    let takes = !calling.isValidation && noPlace == nil
     let decider = calling.generation.decider
     let ruling: Ruling
-    if let atOnce = decider.ruleAtOnce(wish.facts, taking: takes) {
+    if duplicate != nil {
+      ruling = await decider.ruleBesideAllowances(wish.facts)
+    } else if let atOnce = decider.ruleAtOnce(wish.facts, taking: takes) {
       ruling = atOnce
     } else {
       ruling = await decider.rule(wish.facts, taking: takes)
@@ -113,7 +142,10 @@ extension Gateway {
     case .refused(let denial): return .answer(refuse(&calling, Problem(denial)))
     case .granted(let granted): grant = granted
     }
-    if let duplicate { return .answer(refuse(&calling, .duplicate(of: duplicate.description))) }
+    if let duplicate {
+      let problem = await callbacks.store.problem(duplicateOf: duplicate, wish.intent)
+      return .answer(refuse(&calling, problem))
+    }
     if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, ruling.statuses)) }
     if let noPlace { return .answer(refuse(&calling, Problem(noPlace))) }
     let order = CallbackOrder(
@@ -127,7 +159,7 @@ extension Gateway {
     let origination = undertaking.calling.generation.origination(callbacks, tokens: tokens)
     let result = await origination.carryOut(undertaking.order)
     let response = response(to: undertaking, result)
-    if let name = undertaking.name { callbacks.inHand.release(name) }
+    end(undertaking.order.intent, undertaking.name)
     undertaking.responder.respond(response)
     callbacks.inHand.leave()
   }

@@ -16,6 +16,11 @@ struct Visit: Sendable {
   let time: UnixTime
 }
 
+extension StoredCallback {
+  /// Whether it is a subject's of its caller: users of one issuer do not see each other's.
+  func belongs(to subject: String) -> Bool { self.subject ?? callerID == subject }
+}
+
 extension Gateway {
   /// `GET /callbacks/{id}`: the record, for the caller that asked for it and, where users share a caller, for the user.
   func showCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
@@ -27,7 +32,7 @@ extension Gateway {
       } catch {
         throw .noRecords
       }
-      guard let record, record.subject ?? record.callerID == visit.caller.subject else { throw .noCallback }
+      guard let record, record.belongs(to: visit.caller.subject) else { throw .noCallback }
       return CallbackDocument.record(record)
     }
   }

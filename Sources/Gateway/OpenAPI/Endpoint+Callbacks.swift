@@ -26,7 +26,7 @@ extension Endpoint {
       APIParameter(
         name: "validate", place: .query,
         description:
-          "Check everything, spend no allowance and send nothing: 200, or the refusal. Its value is of no matter.",
+          "Check everything, allowances too, spend none and send nothing: 200, or the refusal. Its value is of no matter.",
         example: "", isFlag: true),
       APIParameter(
         name: "Idempotency-Key", place: .header,

@@ -39,6 +39,13 @@ struct CallbackLog: Sendable {
       ["id": id, "outcome": state, "detail": "\(error)", "tries_again": String(!isLast)])
   }
 
+  /// Records were taken for unknown that nobody will settle.
+  func recovered(_ count: Int) {
+    log.write(
+      .warning, "callbacks were left without an outcome: they are unknown and are not sent again",
+      ["callbacks": String(count)])
+  }
+
   /// The store failed before anything was sent.
   func storeFailed(_ error: any Error, doing step: String, requestID: String) {
     log.write(

@@ -35,6 +35,11 @@ final class CallbackOrder: Sendable {
     self.deadline = deadline
     self.requestID = requestID
   }
+
+  /// This callback, or an earlier one, stands at the number: whoever waits for it is told.
+  func stands(_ standing: CallbackID, _ numbers: NumbersInHand) {
+    numbers.stands(standing, at: NumbersInHand.Name(intent), for: intent.id)
+  }
 }
 
 /// What came of an order.

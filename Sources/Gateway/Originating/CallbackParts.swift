@@ -1,6 +1,7 @@
 // What callbacks need besides a configuration, and what outlives each of those.
 
 internal import HTTP
+internal import Metrics
 internal import Platform
 internal import Store
 internal import Talkdesk
@@ -18,12 +19,20 @@ struct CallbackParts: Sendable {
   let clock: any TimeSource
   let log: CallbackLog
   let metrics: ServiceMetrics
+
+  /// Callbacks became `unknown` because nobody will settle them: their process has ended, or could not write.
+  func recovered(_ count: Int) {
+    log.recovered(count)
+    metrics.callbacks.count(StoredCallback.Status.unknown.rawValue, by: count)
+  }
 }
 
 extension Generation {
   /// What carries out callbacks under this configuration.
   func origination(_ parts: CallbackParts, tokens: TokenSource) -> Origination {
-    Origination(parts, tokens: tokens, ledger: decider.ledger, api: callbackAPI, scope: scopes.account)
+    Origination(
+      parts, tokens: tokens, ledger: decider.ledger, stops: decider.stops, api: callbackAPI,
+      scope: scopes.callbacks(tokens))
   }
 }
 

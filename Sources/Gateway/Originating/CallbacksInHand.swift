@@ -23,6 +23,10 @@ final class CallbacksInHand: Sendable {
   }
 
   private let state = Mutex(State())
+  /// The numbers that are about to be asked for.
+  let numbers: NumbersInHand
+
+  init(time: any TimeSource) { numbers = NumbersInHand(time: time) }
 
   /// How many are under way.
   var count: Int { state.withLock { $0.count } }
@@ -43,6 +47,13 @@ final class CallbacksInHand: Sendable {
       case fingerprint: return .inProgress
       default: return .mismatch
       }
+    }
+  }
+
+  /// What a key is to a request that only wants to know.
+  func look(_ name: Name, fingerprint: String) -> Claim {
+    state.withLock { state in
+      state.fingerprints[name].map { $0 == fingerprint ? .inProgress : .mismatch } ?? .free
     }
   }
 

@@ -15,21 +15,25 @@ final class Origination: Sendable {
   let ledger: AllowanceLedger
   let api: CallbackAPI
   let scope: TokenSource.ScopeID
+  let stops: StopBoard
+  let inHand: CallbacksInHand
   let clock: any TimeSource
   let log: CallbackLog
   let metrics: ServiceMetrics
 
   init(
-    _ parts: CallbackParts, tokens: TokenSource, ledger: AllowanceLedger, api: CallbackAPI,
+    _ parts: CallbackParts, tokens: TokenSource, ledger: AllowanceLedger, stops: StopBoard, api: CallbackAPI,
     scope: TokenSource.ScopeID
   ) {
     originator = parts.originator
+    inHand = parts.inHand
     store = parts.store
     clock = parts.clock
     log = parts.log
     metrics = parts.metrics
     self.tokens = tokens
     self.ledger = ledger
+    self.stops = stops
     self.api = api
     self.scope = scope
   }
@@ -79,10 +83,11 @@ final class Origination: Sendable {
     let createdAt = Instant(clock.unixTime)
     if let stopped = await begin(order, at: createdAt, cache) { return .stop(stopped) }
     // The commit may have taken its time.
-    if let stopped = late(order, turn, cache) {
+    if let stopped = stopped(order, turn, cache) {
       store.withdraw(order.intent)
       return .stop(stopped)
     }
+    order.stands(order.intent.id, inHand.numbers)
     return .send(token, createdAt: createdAt, cache)
   }
 
@@ -102,7 +107,7 @@ final class Origination: Sendable {
     OriginationResult(.refused(Problem(refusal)))
   }
 
-  /// What speaks against keeping the intent now.
+  /// What speaks against going on now.
   @inline(never)
   private func stopped(
     _ order: CallbackOrder, _ turn: Originator.Turn, _ cache: AuditRecord.CacheUse
@@ -110,15 +115,12 @@ final class Origination: Sendable {
     obstacle(order, turn).map { OriginationResult(.refused($0), cache: cache) }
   }
 
-  @inline(never)
-  private func late(
-    _ order: CallbackOrder, _ turn: Originator.Turn, _ cache: AuditRecord.CacheUse
-  ) -> OriginationResult? {
-    order.deadline - clock.now > turn.leastTime ? nil : OriginationResult(.refused(.tooLate), cache: cache)
-  }
-
-  /// What speaks against sending now.
+  /// What has come up while the order waited that keeps it from being sent: the kill switch stops what waits, too.
   private func obstacle(_ order: CallbackOrder, _ turn: Originator.Turn) -> Problem? {
+    let intent = order.intent
+    guard stops.stop(for: .callback, callerID: intent.callerID, appID: intent.appID) == nil else {
+      return .stopped
+    }
     if let rest = originator.pause { return .paused(rest) }
     return order.deadline - clock.now > turn.leastTime ? nil : .tooLate
   }
@@ -128,7 +130,10 @@ final class Origination: Sendable {
     _ order: CallbackOrder, at now: Instant, _ cache: AuditRecord.CacheUse
   ) async -> OriginationResult? {
     do throws(StoreError) {
-      return Self.result(try await store.begin(order.intent, at: now), cache)
+      let beginning = try await store.begin(order.intent, at: now)
+      guard case .duplicate(let first) = beginning else { return Self.result(beginning, cache) }
+      order.stands(first, inHand.numbers)
+      return await duplicate(order, of: first, cache)
     } catch {
       log.storeFailed(error, doing: "begin", requestID: order.requestID)
       // Should it have been committed all the same, the store withdraws it.
@@ -146,13 +151,17 @@ final class Origination: Sendable {
     _ beginning: CallbackBeginning, _ cache: AuditRecord.CacheUse
   ) -> OriginationResult? {
     switch beginning {
-    case .begun: nil
-    case .duplicate(let id):
-      OriginationResult(.refused(.duplicate(of: id.description)), cache: cache)
+    case .begun, .duplicate: nil
     case .inProgress: OriginationResult(.refused(.stillRunning), cache: cache)
     case .mismatch: OriginationResult(.refused(.otherRequest), cache: cache)
     case .replay(let record, let answer): OriginationResult(.replay(record, answer), cache: cache)
     }
+  }
+
+  private func duplicate(
+    _ order: CallbackOrder, of first: CallbackID, _ cache: AuditRecord.CacheUse
+  ) async -> OriginationResult {
+    OriginationResult(.refused(await store.problem(duplicateOf: first, order.intent)), cache: cache)
   }
 
   private func giveBack(_ order: CallbackOrder) async {
@@ -175,6 +184,15 @@ final class Origination: Sendable {
     var isUnauthorized: Bool {
       if case .outcome(let report) = self, case .unauthorized = report.outcome { true } else { false }
     }
+
+    /// Whether Talkdesk has looked at more than the token.
+    var showsAcceptedToken: Bool {
+      guard case .outcome(let report) = self else { return false }
+      switch report.outcome {
+      case .accepted, .rejected: return true
+      default: return false
+      }
+    }
   }
 
   /// Sends the request once, and once more with a new token after a 401, which certainly accepted nothing.
@@ -192,7 +210,9 @@ final class Origination: Sendable {
       return .noSecondTry(Problem(error))
     }
     if let obstacle = obstacle(order, turn) { return .noSecondTry(obstacle) }
-    return await ask(order, next)
+    let second = await ask(order, next)
+    if second.showsAcceptedToken { tokens.accepted(scope: scope) }
+    return second
   }
 
   private func ask(_ order: CallbackOrder, _ token: AccessToken) async -> Sending {
@@ -274,7 +294,10 @@ final class Origination: Sendable {
 
   /// Tries again to commit an outcome, beside the answer. Should the process end before, the record becomes unknown.
   private func settleLater(_ id: CallbackID, _ settlement: CallbackSettlement) {
+    // An ending server waits for this, too.
+    inHand.enter()
     Task {
+      defer { inHand.leave() }
       for wait in [1, 3, 6] {
         // Nobody cancels this task.
         try? await clock.sleep(until: clock.now + .seconds(wait))

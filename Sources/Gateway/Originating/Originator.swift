@@ -3,6 +3,7 @@
 
 internal import Platform
 internal import Synchronization
+internal import Talkdesk
 
 /// Gives out the places at Talkdesk's Callback API. Outlives configurations: what runs and waits goes on over a reload.
 ///
@@ -136,11 +137,11 @@ final class Originator: Sendable {
 
   // MARK: Pausing and ending
 
-  /// Asks nothing of Talkdesk for a time, at most a minute; who waits is told so.
+  /// Asks nothing of Talkdesk for a time, at most `CallbackOutcome.longestWait`; who waits is told so.
   func pause(for span: Duration) {
     let now = time.now
     let (waiters, rest) = state.withLock { state in
-      let until = now + min(max(span, .seconds(1)), .seconds(60))
+      let until = now + min(max(span, .seconds(1)), CallbackOutcome.longestWait)
       state.pausedUntil = max(until, state.pausedUntil ?? until)
       return (state.takeAllWaiting(), state.pause(at: now) ?? .seconds(1))
     }

@@ -16,8 +16,14 @@ extension Problem {
         .upstreamRefused,
         "Talkdesk does not accept this server's token or scope; its operator must look at it.")
     case .rateLimited(let wait): self = .paused(wait ?? Self.usualPause)
-    case .unavailable(let wait): self = .apiUnavailable(after: wait ?? Self.usualWait)
-    case .unreachable: self = .apiUnavailable(after: Self.usualWait)
+    case .unavailable(let wait):
+      self.init(
+        .upstreamUnavailable, "Talkdesk is not available and did not take the callback; try again later.",
+        retryAfter: (wait ?? Self.usualWait).wholeSecondsRoundedUp)
+    case .unreachable:
+      self.init(
+        .upstreamUnavailable, "Talkdesk cannot be reached, and was not asked for the call; try again later.",
+        retryAfter: Self.usualWait.wholeSecondsRoundedUp)
     case .refused, .failed:
       self.init(.upstreamFailed, "Talkdesk answered with a failure.")
     case .unanswered:
@@ -31,12 +37,6 @@ extension Problem {
   static let usualPause = Duration.seconds(5)
   /// After how long it is worth trying again where Talkdesk does not say.
   private static let usualWait = Duration.seconds(2)
-
-  private static func apiUnavailable(after wait: Duration) -> Problem {
-    Problem(
-      .upstreamUnavailable, "Talkdesk is not available, and was not asked for the call; try again later.",
-      retryAfter: wait.wholeSecondsRoundedUp)
-  }
 
   /// Talkdesk has asked for a pause.
   static func paused(_ rest: Duration) -> Problem {
@@ -78,7 +78,7 @@ extension Problem {
   static var outcomeLost: Problem {
     Problem(
       .outcomeUnknown,
-      "The server ended while this callback was under way; the call may come. A new request could ring twice."
+      "It was not written down what came of this callback; the call may come. A new request could ring twice."
     )
   }
 
@@ -101,13 +101,31 @@ extension Problem {
   }
 
   /// The same caller has asked for this number before.
-  static func duplicate(of id: String) -> Problem {
+  /// - Parameter first: The callback that stands; nil where it is another user's, who alone may look at it.
+  static func duplicate(of first: CallbackID?) -> Problem {
     var problem = Problem(
-      .duplicate, "This number was asked for a moment ago; the callback under id stands.")
-    problem.id = id
+      .duplicate,
+      "This number was asked for a moment ago; \(first == nil ? "that callback" : "the callback under id") stands."
+    )
+    problem.id = first?.description
     return problem
   }
 
   /// There is no such callback, or it is somebody else's: the difference is nobody's business.
   static var noCallback: Problem { Problem(.notFound, "There is no callback of yours with this id.") }
+}
+
+extension CallbackStore {
+  /// What a duplicate is told. Users of one issuer share a caller, and with it the numbers it has asked for, but not their
+  /// records: the first callback is named to whom may look at it.
+  func problem(duplicateOf first: CallbackID, _ intent: CallbackIntent) async -> Problem {
+    do throws(StoreError) {
+      let record = try await callback(first, of: intent.callerID)
+      let isTheirs = record?.belongs(to: intent.subject ?? intent.callerID) == true
+      return .duplicate(of: isTheirs ? first : nil)
+    } catch {
+      // The name is a courtesy; that it is a duplicate is known.
+      return .duplicate(of: nil)
+    }
+  }
 }

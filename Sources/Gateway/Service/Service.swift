@@ -122,7 +122,7 @@ public final class Service: Sendable {
     let policies = MeteredTransport(transport: transport, upstream: .policy, metrics: metrics, clock: clock)
     let location = StoreLocation(configuration.store)
     store = location.store()
-    let inHand = CallbacksInHand()
+    let inHand = CallbacksInHand(time: clock)
     let callbackLog = CallbackLog(log: log)
     parts = LastingParts(
       tokens: tokens, storeKind: location.kind, ledger: AllowanceLedger(store: store),
@@ -200,11 +200,7 @@ public final class Service: Sendable {
       try await store.migrate()
       // Before anyone asks: what a process left that ended in the middle of it is known for what it is.
       let abandoned = try await store.recoverCallbacks(at: Instant(clock.unixTime))
-      if abandoned > 0 {
-        log.write(
-          .warning, "callbacks were left without an outcome: they are unknown and are not sent again",
-          ["callbacks": String(abandoned)])
-      }
+      if abandoned > 0 { parts.callbacks.recovered(abandoned) }
       // What was stopped before a restart is stopped after it.
       try await parts.stops.refresh()
     } catch {
@@ -213,6 +209,9 @@ public final class Service: Sendable {
     let unreachable = await configuration.fetchKeys(keys)
     guard unreachable.isEmpty else { throw .keys(unreachable.map(\.description)) }
   }
+
+  /// How many callbacks have a place at Talkdesk and how many wait for one.
+  var callbackLoad: (running: Int, waiting: Int) { parts.callbacks.originator.load }
 
   /// The scheme of the public address: `http` or `https`.
   public var scheme: String { tls == nil ? "http" : "https" }
@@ -225,7 +224,9 @@ public final class Service: Sendable {
       log.write(.info, "operators are served", ["address": "\(address)"])
     }
     let address = try Self.start(server, configuration.listen.host, configuration.listen.port)
-    let work = Upkeep(store: store, ledger: parts.ledger, board: parts.stops, clock: clock)
+    let work = Upkeep(store: store, ledger: parts.ledger, board: parts.stops, clock: clock) {
+      [callbacks = parts.callbacks] in callbacks.recovered($0)
+    }
     upkeep.withLock { $0 = Task { await work.run() } }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }
@@ -282,8 +283,12 @@ public final class Service: Sendable {
       try? await clock.sleep(until: clock.now + limits.drainDelay)
     }
     server.stopAccepting()
-    let callbacksEnd = endCallbacks(within: limits.drainTimeout)
+    // Shortly before the time is over, while clients can still be told.
+    let end = clock.now + (limits.drainTimeout - min(.seconds(1), limits.drainTimeout / 10))
+    let callbacksEnd = endCallbacks(at: end)
     await server.shutdown(within: limits.drainTimeout)
+    // A client that has gone took its connection along, and not its callback.
+    await parts.callbacks.inHand.finished(within: max(end - clock.now, .zero), clock)
     callbacksEnd.cancel()
     parts.callbacks.originator.shutdown()
     await callbackTransport.shutdown()
@@ -302,11 +307,9 @@ public final class Service: Sendable {
 }
 
 extension Service {
-  /// Ends callbacks shortly before a time is over: what was sent becomes unknown, what was not is refused, and both are
-  /// told their clients while those can be told.
-  private func endCallbacks(within time: Duration) -> Task<Void, Never> {
+  /// Ends callbacks at a time: what was sent becomes unknown, what was not is refused, and both are told their clients.
+  private func endCallbacks(at end: MonotonicTime) -> Task<Void, Never> {
     Task { [clock, parts, callbackTransport] in
-      let end = clock.now + (time - min(.seconds(1), time / 10))
       // Cancelled means that nothing runs any more.
       guard (try? await clock.sleep(until: end)) != nil else { return }
       parts.callbacks.originator.shutdown()

@@ -11,7 +11,7 @@ public enum CallbackOutcome: Sendable {
   case unauthorized
   /// 403: the scope or the account is not allowed.
   case forbidden
-  /// 429. The wait is at most 60 s; nil where the reply states none that can be read.
+  /// 429. The wait is at most `longestWait`; nil where the reply states none that can be read.
   case rateLimited(retryAfter: Duration?)
   /// 503, which says that nothing was done.
   case unavailable(retryAfter: Duration?)
@@ -23,6 +23,10 @@ public enum CallbackOutcome: Sendable {
   case failed(status: Int)
   /// A byte may have gone out and no answer came: timeout, reset, close, or bytes that are not HTTP.
   case unanswered(TransportError)
+
+  /// The longest wait that is believed. Longer than for tokens: here each try is a request that Talkdesk has just refused
+  /// to take, and whoever is told to come back too early comes in vain.
+  public static let longestWait = Duration.seconds(3600)
 
   /// What is certain about the call.
   public enum Certainty: String, Sendable {
@@ -67,12 +71,16 @@ public enum CallbackOutcome: Sendable {
     case 400, 415, 422: self = .rejected(status: reply.status, fields: CallbackRejection.read(reply.content))
     case 401: self = .unauthorized
     case 403: self = .forbidden
-    case 429: self = .rateLimited(retryAfter: RetryAfter.read(reply.fields, now: now))
-    case 503: self = .unavailable(retryAfter: RetryAfter.read(reply.fields, now: now))
+    case 429: self = .rateLimited(retryAfter: Self.wait(reply.fields, now: now))
+    case 503: self = .unavailable(retryAfter: Self.wait(reply.fields, now: now))
     // A redirect may follow a deed (RFC 9110 §15.4.4), and a gateway's 408 says nothing of what is behind it.
     case 404...407, 409...499, 402: self = .refused(status: reply.status)
     default: self = .failed(status: reply.status)
     }
+  }
+
+  private static func wait(_ fields: Fields, now: UnixTime) -> Duration? {
+    RetryAfter.read(fields, now: now, cap: longestWait)
   }
 
   /// What a failed transfer means. A status that came says more than the failure after it.

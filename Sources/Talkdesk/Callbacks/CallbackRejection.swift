@@ -5,9 +5,10 @@ public struct CallbackRejection: Hashable, Sendable {
   /// How many are kept of one reply.
   public static let maximumCount = 20
 
-  /// The member, at most 64 octets of `A–Z a–z 0–9 _ - . [ ]`; others become `_`.
+  /// The member, at most 64 octets of `A–Z a–z 0–9 _ - . [ ]`; others become `_`, and digits that may be a telephone
+  /// number's `*`.
   public var name: String
-  /// Talkdesk's words, for debug logs alone: at most 256 octets of printable ASCII without long runs.
+  /// Talkdesk's words, for debug logs alone: at most 256 octets of printable ASCII without long runs and whole numbers.
   public var description: String?
 
   /// Makes one.
@@ -44,12 +45,11 @@ public struct CallbackRejection: Hashable, Sendable {
   }
 
   private static func memberName(_ text: String) -> String {
-    let kept = text.utf8.prefix(64).map { octet -> UInt8 in
+    UpstreamText.kept(text, 64) { octet in
       switch octet {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F, 0x2D, 0x2E, 0x5B, 0x5D: octet
       default: 0x5F
       }
     }
-    return String(decoding: kept, as: UTF8.self)
   }
 }

@@ -6,7 +6,7 @@ public struct CallbackReport: Sendable {
   public var status: Int?
   /// Talkdesk's trace id, `platform-tid`, which its support asks for.
   public var platformTID: String?
-  /// The error body's `code`, at most 64 octets of `A–Z a–z 0–9 _ - .`.
+  /// The error body's `code`, at most 64 octets of `A–Z a–z 0–9 _ - . *`.
   public var code: String?
   /// The error body's `message`, bounded and printable: for debug logs alone.
   public var message: String?

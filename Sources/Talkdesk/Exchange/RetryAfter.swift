@@ -3,20 +3,20 @@ internal import Platform
 
 /// The `Retry-After` field: seconds or a date (RFC 9110 §10.2.3).
 enum RetryAfter {
-  /// The longest wait that is believed. A provider that asks for an hour by mistake must not silence this process for
-  /// an hour; asking once a minute hurts nobody.
+  /// The longest wait that is believed of Talkdesk ID. A provider that asks for an hour by mistake must not silence this
+  /// process for an hour; asking once a minute hurts nobody.
   static let cap = Duration.seconds(60)
 
-  /// Reads the wait, 0–60 s, or nil where the field is absent or junk.
+  /// Reads the wait, at most `cap`, or nil where the field is absent or junk.
   ///
   /// A date counts against the reply's own `Date`, so that this machine's clock does not matter; where the reply has
   /// none, against `now`.
-  static func read(_ fields: Fields, now: UnixTime) -> Duration? {
+  static func read(_ fields: Fields, now: UnixTime, cap: Duration = Self.cap) -> Duration? {
     guard let text = fields["Retry-After"] else { return nil }
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-      // Only the size matters beyond three digits.
+      // Only the size matters beyond six digits.
       let digits = text.utf8.drop { $0 == 0x30 }
-      let seconds = digits.count > 3 ? 1000 : digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+      let seconds = digits.count > 6 ? 1_000_000 : digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
       return min(.seconds(seconds), cap)
     }
     guard let date = HTTPDate.parse(text) else { return nil }

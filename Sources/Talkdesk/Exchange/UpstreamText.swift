@@ -1,22 +1,21 @@
-/// Takes what upstream wrote apart from what may stand in a log: bounded, printable, and never long enough in one run to
-/// be a credential that upstream echoed.
+/// Takes what upstream wrote apart from what may stand in a log: bounded, printable, never long enough in one run to be a
+/// credential that upstream echoed, and without the telephone numbers it may quote from a request.
 enum UpstreamText {
-  /// A machine-readable code such as `invalid_client`: at most 64 octets of `A–Z a–z 0–9 _ - .`, others become `_`.
-  /// Nil where nothing is left.
+  /// A machine-readable code such as `invalid_client`: at most 64 octets of `A–Z a–z 0–9 _ - .`, others become `_`, and
+  /// digits that may be a telephone number's `*`. Nil where nothing is left.
   static func code(_ text: String?) -> String? {
     guard let text, !text.isEmpty else { return nil }
-    let kept = text.utf8.prefix(64).map { isCodeOctet($0) ? $0 : 0x5F }
-    return String(decoding: kept, as: UTF8.self)
+    return kept(text, 64) { isCodeOctet($0) ? $0 : 0x5F }
   }
 
-  /// A description for debug logs: at most 256 octets of printable ASCII, others become `?`; runs of more than 40
-  /// octets without a space are left out, because tokens, assertions and keys are longer.
+  /// A description for debug logs: at most 256 octets of printable ASCII, others become `?`, and digits that may be a
+  /// telephone number's `*`; runs of more than 40 octets without a space are left out, because tokens, assertions and
+  /// keys are longer.
   static func description(_ text: String?) -> String? {
     guard let text, !text.isEmpty else { return nil }
-    let printable = text.utf8.prefix(256).map { (0x20...0x7E).contains($0) ? $0 : 0x3F }
-    let words = printable.split(separator: 0x20, omittingEmptySubsequences: true)
-    let kept = words.map { $0.count > 40 ? ArraySlice("[…]".utf8) : $0 }
-    return String(decoding: Array(kept.joined(separator: [0x20])), as: UTF8.self)
+    let printable = kept(text, 256) { (0x20...0x7E).contains($0) ? $0 : 0x3F }
+    let words = printable.utf8.split(separator: 0x20, omittingEmptySubsequences: true)
+    return words.map { $0.count > 40 ? "[…]" : String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
   }
 
   /// A trace id: at most 128 octets of `A–Z a–z 0–9 _ - . :`; anything else makes it nil.
@@ -25,6 +24,34 @@ enum UpstreamText {
       text.utf8.allSatisfy({ isCodeOctet($0) || $0 == 0x3A })
     else { return nil }
     return text
+  }
+
+  /// The first octets of a text, each as it may stand, and without whole telephone numbers: one that the end would cut in
+  /// two is known for one, too.
+  static func kept(_ text: String, _ count: Int, _ octet: (UInt8) -> UInt8) -> String {
+    var octets = text.utf8.prefix(count + 40).map(octet)
+    hideNumbers(in: &octets)
+    return String(decoding: octets.prefix(count), as: UTF8.self)
+  }
+
+  /// Where seven or more digits follow each other, all but the last two become `*`. One or two spaces, hyphens, dots,
+  /// brackets or what stands in their place do not part them: so people write numbers.
+  private static func hideNumbers(in octets: inout [UInt8]) {
+    var digits: [Int] = []
+    var gap = 0
+    for place in 0...octets.count {
+      let octet = place < octets.count ? octets[place] : 0
+      if (0x30...0x39).contains(octet) {
+        digits.append(place)
+        gap = 0
+      } else if gap < 2, " -.()_".utf8.contains(octet) {
+        gap += 1
+      } else {
+        if digits.count >= 7 { for digit in digits.dropLast(2) { octets[digit] = 0x2A } }
+        digits = []
+        gap = 0
+      }
+    }
   }
 
   private static func isCodeOctet(_ octet: UInt8) -> Bool {

@@ -63,6 +63,9 @@ struct TokenCache {
     return true
   }
 
+  /// The API took a token that such a request brought: it does not refuse all of them, so the next refusal is a new story.
+  mutating func accepted(_ scope: Int) { entries[scope].forcedRefreshes = MonotonicTime(nanoseconds: .min) }
+
   // MARK: Exchanges
 
   /// An exchange is over.

@@ -110,13 +110,17 @@ public final class TokenSource: Sendable {
   /// given up: of many requests that were refused with the same token the first makes the exchange, the rest share it.
   ///
   /// - Returns: whether asking again is worth it. False once forced refreshes come too often (more than 8 at once, or
-  ///   one each 5 s), which means that the API refuses new tokens as well; the token is kept then.
+  ///   one each 5 s, without an `accepted`), which means that the API refuses new tokens as well; the token is kept then.
   public func invalidate(_ token: AccessToken, scope: ScopeID) -> Bool {
     let now = time.now
     let worth = state.withLock { state in state.cache.invalidate(token, scope: scope.index, now: now) }
     if worth { tell(.invalidated, scope) }
     return worth
   }
+
+  /// The API took the token that came after `invalidate`: what was refused was that one token, and refreshes are counted
+  /// anew.
+  public func accepted(scope: ScopeID) { state.withLock { state in state.cache.accepted(scope.index) } }
 
   // MARK: Waiting
 

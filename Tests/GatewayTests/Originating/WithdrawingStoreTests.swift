@@ -57,11 +57,12 @@ import Testing
   private struct Fixture {
     let doubtful = DoubtfulStore()
     let time = ManualTime()
-    let inHand = CallbacksInHand()
+    let inHand: CallbacksInHand
     let store: WithdrawingStore
     var now: Instant { Instant(time.unixTime) }
 
     init() {
+      inHand = CallbacksInHand(time: time)
       let log = Log(sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .info, format: .json, clock: time)
       store = WithdrawingStore(doubtful, inHand: inHand, clock: time, log: CallbackLog(log: log))
     }

@@ -93,13 +93,18 @@ final class RunningService: Sendable {
   }
 
   /// Asks the gateway.
-  func ask(_ method: Method, _ path: String, _ fields: Fields = [:], content: [UInt8] = []) async throws
-    -> InboundResponse
-  {
+  @discardableResult
+  func ask(
+    _ method: Method, _ path: String, _ fields: Fields = [:], content: [UInt8] = [],
+    timeout: Duration = .seconds(20)
+  ) async throws -> InboundResponse {
     try await transport.send(
-      OutboundRequest(
-        method: method, url: baseURL + path, fields: fields, content: content, timeout: .seconds(20)))
+      OutboundRequest(method: method, url: baseURL + path, fields: fields, content: content, timeout: timeout)
+    )
   }
+
+  /// How many callbacks are asked for at the moment, and how many wait for that.
+  var load: (running: Int, waiting: Int) { service.callbackLoad }
 
   /// Asks the emulator.
   @discardableResult

@@ -83,6 +83,23 @@ import Testing
     #expect((UpstreamText.description(String(repeating: "x ", count: 500)) ?? "").count <= 256)
   }
 
+  @Test(arguments: [
+    ("number +14155550199 bad", "number +*********99 bad"), ("4155550199", "********99"),
+    ("(415) 555-0199 x", "(***) ***-**99 x"), ("+1 415.555.0199", "+* ***.***.**99"),
+    ("123456 and 123456", "123456 and 123456"), ("1234567", "*****67"),
+    ("status 422, code 0200", "status 422, code 0200"),
+  ])
+  func `digits that may be a telephone number do not come through`(text: String, kept: String) {
+    #expect(UpstreamText.description(text) == kept)
+  }
+
+  @Test func `nor does one that the end cuts in two, or one in a code`() {
+    let text = String(repeating: "x ", count: 125) + "+14155550199"
+    #expect(UpstreamText.description(text)?.hasSuffix("x +*****") == true)
+    #expect(UpstreamText.code("+1 415 555-0199") == "_*_***_***-**99")
+    #expect(UpstreamText.code(String(repeating: "x", count: 58) + "4155550199")?.hasSuffix("x******") == true)
+  }
+
   @Test func `a trace id is taken whole or not at all`() {
     #expect(UpstreamText.traceID("00-ab.c:d_E") == "00-ab.c:d_E")
     #expect(UpstreamText.traceID("a b") == nil)

@@ -21,6 +21,7 @@ private final class HeldCache {
   func invalidate(_ token: AccessToken, scope: Int, now: MonotonicTime) -> Bool {
     cache.invalidate(token, scope: scope, now: now)
   }
+  func accepted(_ scope: Int) { cache.accepted(scope) }
   func abandoned(_ id: TokenCache.ExchangeID) -> Bool { cache.abandoned(id) }
   func renewalDue(_ scope: Int, now: MonotonicTime) -> TokenCache.Renewal {
     cache.renewalDue(scope, now: now)
@@ -315,6 +316,10 @@ extension TokenCache.Completion {
     #expect(cache.hit(0, now: now) != nil)
     now = now + .seconds(5)
     #expect(try refresh())
+    #expect(try !refresh())
+    // It takes one after all.
+    cache.accepted(0)
+    for _ in 0..<8 { #expect(try refresh()) }
     #expect(try !refresh())
   }
 

@@ -1,0 +1,114 @@
+// Which numbers are about to be asked for: of two taps on a button, the second must neither pay nor overtake.
+
+internal import Gate
+internal import Platform
+internal import Store
+internal import Synchronization
+
+/// Lets one callback of a caller to a number go as far as its record at a time. Others to that number wait until it has
+/// one, and are duplicates then, or until it is given up, and the next of them goes on as if it had been alone.
+///
+/// The store's word is the one that counts, for all instances; this only keeps a duplicate from being told that an
+/// allowance is used up which the first one has taken, and from taking another.
+final class NumbersInHand: Sendable {
+  /// A number with whose wish it is.
+  struct Name: Hashable, Sendable {
+    let callerID: String
+    let number: E164
+
+    init(callerID: String, number: E164) {
+      self.callerID = callerID
+      self.number = number
+    }
+
+    init(_ intent: CallbackIntent) { self.init(callerID: intent.callerID, number: intent.contact) }
+  }
+
+  /// What waiting has come to.
+  enum Turn: Hashable, Sendable {
+    /// Nobody else is about to begin; to be given back by `leave`.
+    case free
+    /// This callback stands there now.
+    case taken(CallbackID)
+    /// The deadline came first.
+    case late
+  }
+
+  private struct Waiter {
+    let id: CallbackID
+    let timer: Task<Void, Never>
+    let continuation: CheckedContinuation<Turn, Never>
+
+    func answer(_ turn: Turn) {
+      timer.cancel()
+      continuation.resume(returning: turn)
+    }
+  }
+
+  private struct Line {
+    var first: CallbackID
+    var waiters: [Waiter] = []
+  }
+
+  private let lines = Mutex<[Name: Line]>([:])
+  private let time: any TimeSource
+
+  init(time: any TimeSource) { self.time = time }
+
+  /// How many are at a number or wait for it.
+  func count(at name: Name) -> Int { lines.withLock { $0[name].map { 1 + $0.waiters.count } ?? 0 } }
+
+  /// Waits for a callback's turn at its number.
+  func turn(of id: CallbackID, at name: Name, deadline: MonotonicTime) async -> Turn {
+    await withCheckedContinuation { continuation in
+      let isFree = lines.withLock { lines in
+        guard lines[name] != nil else {
+          lines[name] = Line(first: id)
+          return true
+        }
+        lines[name]?.waiters.append(
+          Waiter(id: id, timer: expiry(of: id, at: name, deadline), continuation: continuation))
+        return false
+      }
+      if isFree { continuation.resume(returning: .free) }
+    }
+  }
+
+  /// A callback stands at the number of the one that has its turn: that one itself, or an earlier one.
+  func stands(_ standing: CallbackID, at name: Name, for id: CallbackID) {
+    let waiters = lines.withLock { lines in
+      lines[name]?.first == id ? lines.removeValue(forKey: name)?.waiters ?? [] : []
+    }
+    for waiter in waiters { waiter.answer(.taken(standing)) }
+  }
+
+  /// The one that had its turn is over. Does nothing where a callback stands, since its turn has ended with that.
+  func leave(_ id: CallbackID, at name: Name) {
+    let next: Waiter? = lines.withLock { lines in
+      guard let line = lines[name], line.first == id else { return nil }
+      guard let next = line.waiters.first else {
+        lines[name] = nil
+        return nil
+      }
+      lines[name]?.first = next.id
+      lines[name]?.waiters.removeFirst()
+      return next
+    }
+    next?.answer(.free)
+  }
+
+  private func expiry(of id: CallbackID, at name: Name, _ deadline: MonotonicTime) -> Task<Void, Never> {
+    Task.detached { [weak self, time] in
+      // Cancelled means answered.
+      guard (try? await time.sleep(until: deadline)) != nil else { return }
+      self?.expire(id, at: name)
+    }
+  }
+
+  private func expire(_ id: CallbackID, at name: Name) {
+    let late: Waiter? = lines.withLock { lines in
+      lines[name]?.waiters.firstIndex { $0.id == id }.flatMap { lines[name]?.waiters.remove(at: $0) }
+    }
+    late?.continuation.resume(returning: .late)
+  }
+}

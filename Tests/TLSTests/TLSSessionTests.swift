@@ -294,3 +294,21 @@ func `what is no handshake fails once and stays failed`(octets: [UInt8]) throws 
   silent = nil
   #expect(none.all.isEmpty)
 }
+
+@Test(arguments: versions) func `a client that says goodbye in the middle of its handshake is told`(
+  version: Int32
+) throws {
+  let events = Events()
+  var talk: Conversation? = Conversation(try listener(), Options(version: version), events: events)
+  _ = try talk?.client.handshake()
+  talk?.carry()
+  // close_notify, in the clear: no keys are agreed on yet.
+  let goodbye: [UInt8] = [21, 3, 3, 0, 2, 1, 0]
+  var (plain, wire): ([UInt8], [UInt8]) = ([], [])
+  if let session = talk?.session {
+    #expect(goodbye.span.received(by: session, &plain, &wire) == .ended)
+  }
+  #expect(events.all.isEmpty)
+  talk = nil
+  #expect(events.all == ["abandoned"])
+}

@@ -38,7 +38,7 @@ public final class TLSSession: StreamFilter {
   }
 
   deinit {
-    if hasBegun, !isEstablished, state == .open { observer?(.abandoned) }
+    if hasBegun, !isEstablished, state != .failed { observer?(.abandoned) }
     SSL_free(handle)
     port.deallocate()
   }

@@ -142,8 +142,19 @@ final class Reloader: Sendable {
     await configuration.fetchKeys(parts.keys).map(\.problem)
   }
 
-  /// Lets the listener show the new certificate and the token source use the new upstream.
+  /// Lets the listener show the new certificate and the token source use the new upstream: both, or neither.
   private func take(_ configuration: Configuration) -> [ConfigurationProblem] {
+    // Everything that may fail comes before anything that shows; the certificate is the last of it, and shows at once.
+    let client: TalkdeskID?
+    do {
+      client = try configuration.talkdesk.upstream.map { try upstream($0) }
+    } catch {
+      return [
+        ConfigurationProblem(
+          place: .setting("talkdesk"), subject: nil, message: "the upstream client cannot be made: \(error)",
+          remedy: "check the credential")
+      ]
+    }
     if let listener, let identity = configuration.listen.tls?.identity {
       do throws(TLSFailure) {
         if try listener.use(identity) {
@@ -163,18 +174,10 @@ final class Reloader: Sendable {
         ]
       }
     }
-    guard let upstream = configuration.talkdesk.upstream else { return [] }
-    do {
-      parts.tokens.reconfigure(
-        talkdeskID: try self.upstream(upstream), policy: TokenPolicy(configuration.tokens))
-      return []
-    } catch {
-      return [
-        ConfigurationProblem(
-          place: .setting("talkdesk"), subject: nil, message: "the upstream client cannot be made: \(error)",
-          remedy: "check the credential")
-      ]
+    if let client {
+      parts.tokens.reconfigure(talkdeskID: client, policy: TokenPolicy(configuration.tokens))
     }
+    return []
   }
 
   private func tell(_ outcome: Outcome, _ reason: String) {

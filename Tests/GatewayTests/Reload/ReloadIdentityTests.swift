@@ -1,0 +1,71 @@
+import Certificates
+import Gate
+import HTTP
+import Platform
+import Store
+import TLS
+import Talkdesk
+import Testing
+
+@testable import Gateway
+
+/// A new certificate and a new upstream are taken together, or not at all.
+@Suite struct ReloadIdentityTests {
+  private struct NoClient: Error {}
+
+  private struct Nobody: HTTPTransport {
+    func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
+      throw TransportError(.connect, sent: false, detail: "nobody")
+    }
+  }
+
+  private static func load(_ identity: TestIdentity) throws(ConfigurationErrors) -> LoadedConfiguration {
+    try Fixture.load(
+      "listen: { tls: { certificate_file: /tls.pem, key_file: /tls.key } }",
+      files: [
+        "/tls.pem": ConfigurationFiles.Content(bytes: identity.certificatePEM, mode: 0o644),
+        "/tls.key": ConfigurationFiles.Content(bytes: identity.keyPEM, mode: 0o600),
+      ])
+  }
+
+  @Test(arguments: [false, true])
+  func `a certificate is not shown where the upstream client cannot be made`(isMade: Bool) async throws {
+    let clock = SystemClock()
+    let first = try Self.load(TestIdentity("DNS:api.example")).configuration
+    let second = try Self.load(TestIdentity("DNS:api.example"))
+    let old = try #require(first.listen.tls?.identity)
+    let new = try #require(second.configuration.listen.tls?.identity)
+    let upstream = try #require(first.talkdesk.upstream)
+    let sink = LogSink(lanes: 2) { _ in true }
+    let log = Log(sink: sink, lane: 1, level: first.log.level, format: first.log.format, clock: clock)
+    let metrics = ServiceMetrics(loops: 1)
+    let location = StoreLocation(first.store)
+    let store = location.store()
+    let parts = LastingParts(
+      tokens: TokenSource(
+        talkdeskID: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
+        policy: TokenPolicy(first.tokens), time: clock),
+      storeKind: location.kind, ledger: AllowanceLedger(store: store),
+      stops: StopBoard(store: store, clock: clock),
+      remotes: RemotePolicies(transport: Nobody(), log: log), throttle: LoginThrottle(),
+      keys: KeySources(transport: Nobody(), time: clock, log: log), metrics: metrics,
+      callbacks: CallbackParts(
+        store: store, originator: Originator(concurrency: first.callbacks.concurrency, time: clock),
+        inHand: CallbacksInHand(), transport: Nobody(), clock: clock, log: CallbackLog(log: log),
+        metrics: metrics))
+    let listener = try TLSListener(old, time: clock)
+    let reloader = Reloader(
+      load: { () throws(ConfigurationErrors) in second },
+      generations: Generations(Generation(first, number: 1, parts)), parts: parts,
+      upstream: { upstream throws in
+        guard isMade else { throw NoClient() }
+        return try TalkdeskID(upstream, transport: Nobody(), clock: clock)
+      },
+      listener: listener, watch: FileWatch(first.files), log: log, clock: clock)
+    let outcome = await reloader.reload(because: "a test")
+    #expect(outcome.isSuccess == isMade, "\(outcome.problems)")
+    #expect(outcome.generation == (isMade ? 2 : 1))
+    #expect(listener.identity.isSame(as: isMade ? new : old))
+    #expect(!new.isSame(as: old))
+  }
+}

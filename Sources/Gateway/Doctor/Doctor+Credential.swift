@@ -50,7 +50,7 @@ extension Doctor {
     let isServed = trials.contains { $0.token != nil }
     var granted: String?
     var isScopeReported = false
-    for trial in trials {
+    for (place, trial) in trials.enumerated() {
       let name = title(trial)
       switch trial.result {
       case .success(let token):
@@ -71,7 +71,9 @@ extension Doctor {
         } else {
           reportRefusal(trial, status, code, isServed: isServed)
         }
-      case .failure: break  // The token endpoint's finding has said it.
+      case .failure(let error):
+        // Of the first, the findings on the way have said it.
+        if place > 0 { reportUnjudged(trial, error, isServed: isServed) }
       }
     }
     if let granted, !isScopeReported { report.ok("scope", granted) }
@@ -129,6 +131,17 @@ extension Doctor {
       "credential", found,
       fix: (isClockOff ? "mend the clock first; if it stays: " : "") + Self.remedy(code, trial.credential),
       .refused)
+  }
+
+  /// Says of a credential that nobody said yes or no to it.
+  private mutating func reportUnjudged(_ trial: Trial, _ error: TokenExchangeError, isServed: Bool) {
+    let found = "\(title(trial)) got neither yes nor no: \(error)"
+    let fix = "ask again; until then nothing is known of this key"
+    if isServed {
+      report.warn("credential", "\(found); the other one serves", fix: fix)
+    } else {
+      report.fail("credential", found, fix: fix, .unreachable)
+    }
   }
 
   private static func remedy(_ code: String?, _ credential: ClientCredential) -> String {

@@ -10,7 +10,8 @@ extension Doctor {
   private var host: String { TalkdeskHost.host(of: tokenURL) }
 
   /// Reports how far a request came.
-  mutating func reportWay(_ trial: Trial) async {
+  /// - Parameter isServed: Whether another key was given a token at the same endpoint.
+  mutating func reportWay(_ trial: Trial, isServed: Bool) async {
     switch trial.error {
     case .transport(let error):
       reportNoConnection(error)
@@ -36,25 +37,40 @@ extension Doctor {
     }
     switch trial.error {
     case .unavailable(let status, let wait):
-      report.fail(
-        "token endpoint", "Talkdesk ID cannot serve: status \(status)\(waiting(wait))",
-        fix: "wait; the server goes on with the token it has and asks again by itself", .unreachable)
+      reportEndpoint(
+        "Talkdesk ID cannot serve: status \(status)\(waiting(wait))",
+        fix: "wait; the server goes on with the token it has and asks again by itself", .unreachable,
+        isServed: isServed)
     case .rateLimited(let wait):
-      report.fail(
-        "token endpoint", "Talkdesk ID limits the rate\(waiting(wait))",
-        fix: "wait; then find out who asks so often: tokens.share: false, or many instances", .unreachable)
+      reportEndpoint(
+        "Talkdesk ID limits the rate\(waiting(wait))",
+        fix: "wait; then find out who asks so often: tokens.share: false, or many instances", .unreachable,
+        isServed: isServed)
     case .unusableReply(.status(404)):
-      report.fail(
-        "token endpoint", "status 404: there is no token endpoint at \(tokenURL)",
-        fix: "check TD_ACCOUNT_NAME (now \"\(accountName)\"), TD_REGION and TD_TOKEN_URL", .configuration)
-      await reportOtherRegions()
+      reportEndpoint(
+        "status 404: there is no token endpoint at \(tokenURL)",
+        fix: "check TD_ACCOUNT_NAME (now \"\(accountName)\"), TD_REGION and TD_TOKEN_URL", .configuration,
+        isServed: isServed)
+      if !isServed { await reportOtherRegions() }
     case .unusableReply(.scope): break  // The scope's finding says it.
     case .unusableReply(let reason):
-      report.fail(
-        "token endpoint", "the reply is unusable: \(reason)",
-        fix: "check that TD_TOKEN_URL is Talkdesk ID's and that no proxy answers in its place", .unreachable)
+      reportEndpoint(
+        "the reply is unusable: \(reason)",
+        fix: "check that TD_TOKEN_URL is Talkdesk ID's and that no proxy answers in its place", .unreachable,
+        isServed: isServed)
     default:
       report.ok("token endpoint", "\(tokenURL) answers with status \(trial.report?.status ?? 200)")
+    }
+  }
+
+  /// Reports that the endpoint did not judge a credential: a warning where it gave another key a token.
+  private mutating func reportEndpoint(
+    _ found: String, fix: String, _ cause: DoctorReport.Verdict, isServed: Bool
+  ) {
+    if isServed {
+      report.warn("token endpoint", "\(found); another key was given a token", fix: fix)
+    } else {
+      report.fail("token endpoint", found, fix: fix, cause)
     }
   }
 

@@ -100,7 +100,7 @@ public struct Doctor {
       if !trial.isAnswered { break }
     }
     guard let first = trials.first else { return }
-    await reportWay(first)
+    await reportWay(first, isServed: trials.contains { $0.token != nil })
     guard first.isAnswered else { return }
     reportClock(trials)
     await reportCredentials(trials)

@@ -92,6 +92,42 @@ import Upstream
 
   @Test(
     arguments: [
+      // What the next key gets, what the current one gets (0: no answer), the finding's words, and the end.
+      (401, 503, "credential", "fail", "the current key key-1 got neither yes nor no", "refused"),
+      (401, 429, "credential", "fail", "the current key key-1 got neither yes nor no", "refused"),
+      (401, 0, "credential", "fail", "the current key key-1 got neither yes nor no", "refused"),
+      (503, 503, "credential", "fail", "the current key key-1 got neither yes nor no", "unreachable"),
+      (503, 503, "token endpoint", "fail", "status 503", "unreachable"),
+      (200, 503, "credential", "warn", "the current key key-1 got neither yes nor no", "well"),
+      (200, 0, "credential", "warn", "the current key key-1 got neither yes nor no", "well"),
+      (503, 200, "token endpoint", "warn", "status 503; another key was given a token", "well"),
+      (429, 200, "token endpoint", "warn", "limits the rate; another key was given a token", "well"),
+      (404, 200, "token endpoint", "warn", "another key was given a token", "well"),
+      (302, 200, "token endpoint", "warn", "another key was given a token", "well"),
+    ] as [(Int, Int, String, String, String, String)])
+  func `a key that is neither taken nor refused is told, and the other one may serve`(
+    next: Int, current: Int, check: String, status: String, words: String, verdict: String
+  ) async throws {
+    let yaml = "talkdesk: { next_key: { key_id: kid-2, client_id: client-2, private_key_file: /key } }"
+    let (report, _) = try await report(yaml, files: ["/key": Fixture.content(Fixture.key)]) {
+      request throws(TransportError) in
+      let isNext = String(decoding: request.content, as: UTF8.self).contains("client_id=client-2")
+      switch isNext ? next : current {
+      case 0: throw TransportError(.connect, sent: false, detail: "nobody")
+      case 200: return Self.token()
+      case let other: return Self.reply(other, other == 401 ? #"{"error":"invalid_client"}"# : "")
+      }
+    }
+    #expect(
+      report.findings.contains {
+        $0.check == check && $0.status.rawValue == status && $0.found.contains(words)
+      }, "\(report.findings)")
+    #expect("\(report.verdict)" == verdict)
+    #expect((report.count(.fail) == 0) == (verdict == "well"))
+  }
+
+  @Test(
+    arguments: [
       (TransportDiagnosis(.server, .unknownName), "dns", "no such name"),
       (.init(.server, .resolver), "dns", "no answer"),
       (.init(.server, .connectionRefused), "connection", "refuses"),

@@ -41,6 +41,8 @@ import Testing
     let metrics = ServiceMetrics(loops: 1)
     let location = StoreLocation(first.store)
     let store = location.store()
+    let inHand = CallbacksInHand(time: clock)
+    let callbackLog = CallbackLog(log: log)
     let parts = LastingParts(
       tokens: TokenSource(
         talkdeskID: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
@@ -50,9 +52,9 @@ import Testing
       remotes: RemotePolicies(transport: Nobody(), log: log), throttle: LoginThrottle(),
       keys: KeySources(transport: Nobody(), time: clock, log: log), metrics: metrics,
       callbacks: CallbackParts(
-        store: store, originator: Originator(concurrency: first.callbacks.concurrency, time: clock),
-        inHand: CallbacksInHand(), transport: Nobody(), clock: clock, log: CallbackLog(log: log),
-        metrics: metrics))
+        store: WithdrawingStore(store, inHand: inHand, clock: clock, log: callbackLog),
+        originator: Originator(concurrency: first.callbacks.concurrency, time: clock), inHand: inHand,
+        transport: Nobody(), clock: clock, log: callbackLog, metrics: metrics))
     let listener = try TLSListener(old, time: clock)
     let reloader = Reloader(
       load: { () throws(ConfigurationErrors) in second },

@@ -67,6 +67,7 @@ extension Connection {
     var plain: [UInt8] = []
     swap(&plain, &worker.plain)
     let state = filter.receive(octets, plain: &plain, wire: &worker.wire)
+    if filter.isEstablished { endHandshake() }
     if !plain.isEmpty {
       if isCounted { process(plain.span) } else { refuse(.overloaded, nil) }
     }

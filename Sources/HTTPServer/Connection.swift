@@ -39,6 +39,9 @@ final class Connection: EventReceiver {
   /// The filter has said that the client sends nothing more, after what waits here.
   var isInputOver = false
 
+  /// The filter and the client have not agreed yet: one of few.
+  private var isInHandshake = false
+
   init(_ socket: consuming StreamSocket, peer: SocketAddress, worker: Worker, isCounted: Bool) {
     self.socket = socket
     self.peer = peer
@@ -58,6 +61,10 @@ final class Connection: EventReceiver {
       return
     }
     worker.add(self)
+    if filter != nil {
+      isInHandshake = true
+      worker.handshakeBegan(token)
+    }
     armDeadline()
   }
 
@@ -143,6 +150,7 @@ final class Connection: EventReceiver {
 
   func close() {
     guard token != .none else { return }
+    endHandshake()
     machine.close()
     worker.loop.unregister(token)
     token = .none
@@ -151,6 +159,13 @@ final class Connection: EventReceiver {
     unsent = []
     unsentStart = 0
     partial = Request()
+  }
+
+  /// The filter has agreed with the client, or never will.
+  func endHandshake() {
+    guard isInHandshake else { return }
+    isInHandshake = false
+    worker.handshakeEnded(token)
   }
 
   private func armDeadline() { worker.loop.setDeadline(token, machine.deadline) }
@@ -178,6 +193,7 @@ final class Connection: EventReceiver {
 
   /// The client speaks without the filter: so does the only answer it gets.
   func refuseUnfiltered() {
+    endHandshake()
     filter = nil
     worker.wire.removeAll(keepingCapacity: true)
     refuse(.unfiltered, nil)

@@ -11,6 +11,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
   private static let refusalsAtATime = 128
   /// How near to the kept descriptors each further one is asked for beforehand: more than all loops can take meanwhile.
   private static let nearby = 128
+  /// The same where handshakes are waited for: those of honest clients end within a moment.
+  private static let handshakePause = Duration.milliseconds(10)
   /// How long accepting rests when there is no room: long enough not to spin, short enough to recover within a second.
   private static let pause = Duration.milliseconds(200)
 
@@ -88,6 +90,10 @@ final class Listener: EventReceiver, @unchecked Sendable {
       count += 1
       let isFull = worker.state.connections.load(ordering: .relaxed) >= worker.limits.connections
       if isFull, worker.refusals >= refusalLimit { return rest() }
+      // What waits when accepting stops would be lost, and comes once.
+      if limit != .max, worker.makeFilter != nil, !worker.mayBeginHandshake {
+        return rest(for: Self.handshakePause)
+      }
       // Who finds no room waits in the kernel's queue.
       guard hasDescriptor() else { return rest() }
       switch socket.accept() {
@@ -126,10 +132,10 @@ final class Listener: EventReceiver, @unchecked Sendable {
   }
 
   /// The queue stays ready while it is not emptied, so it is not waited on for a while.
-  private func rest() {
+  private func rest(for pause: Duration = pause) {
     do throws(SystemError) {
       try worker.loop.suspend(token, socket.descriptor)
-      worker.loop.setDeadline(token, worker.loop.now + Self.pause)
+      worker.loop.setDeadline(token, worker.loop.now + pause)
     } catch {
       // It is not waited on already.
     }

@@ -42,8 +42,8 @@ public final class Server: Sendable {
     let state = state
     workers = loops.loops.map {
       Worker(
-        loop: $0, handler: handler, limits: limits, state: state, clock: clock, makeFilter: filter,
-        filteredFields: filteredFields, observer: observer)
+        loop: $0, handler: handler, limits: limits, state: state, clock: clock,
+        loopCount: loops.loops.count, makeFilter: filter, filteredFields: filteredFields, observer: observer)
     }
   }
 

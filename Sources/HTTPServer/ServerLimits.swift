@@ -5,6 +5,12 @@ internal import Platform
 public struct ServerLimits: Sendable {
   /// Open connections. One more is answered 503 and closed.
   public var connections: Int
+  /// Connections whose filter has not agreed with its client yet, on all loops together, each loop having its share. Beyond
+  /// that the oldest is closed for a new one; the new one waits in the kernel's queue until the oldest has had
+  /// `handshakeProtection`.
+  public var handshakes: Int
+  /// See `handshakes`.
+  public var handshakeProtection: Duration
   /// How much of a request is taken.
   public var message: MessageLimits
   /// From the first octet of a request, or from the connection's beginning for its first request, to the end of the head.
@@ -23,12 +29,15 @@ public struct ServerLimits: Sendable {
 
   /// Makes limits; the defaults are those of the configuration reference.
   public init(
-    connections: Int = 20_000, headerBytes: Int = 16_384, contentBytes: Int = 65_536,
+    connections: Int = 20_000, handshakes: Int = 512, handshakeProtection: Duration = .seconds(1),
+    headerBytes: Int = 16_384, contentBytes: Int = 65_536,
     headerTimeout: Duration = .seconds(10), requestTimeout: Duration = .seconds(30),
     idleTimeout: Duration = .seconds(95), writeTimeout: Duration = .seconds(30),
     lingerTimeout: Duration = .seconds(2), lingerBytes: Int = 1 << 20
   ) {
     self.connections = connections
+    self.handshakes = handshakes
+    self.handshakeProtection = handshakeProtection
     message = MessageLimits(headerBytes: headerBytes, contentBytes: contentBytes)
     self.headerTimeout = headerTimeout
     self.requestTimeout = requestTimeout

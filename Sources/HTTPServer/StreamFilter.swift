@@ -2,6 +2,9 @@
 ///
 /// It is called on the connection's loop only.
 public protocol StreamFilter: AnyObject {
+  /// Whether both sides have agreed, so that data may flow. Until then the connection counts as a handshake, of which there
+  /// may be few.
+  var isEstablished: Bool { get }
   /// Takes octets from the network; appends what they mean to `plain`, and what must go back (a handshake, an alert) to
   /// `wire`.
   func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState

@@ -31,6 +31,7 @@ final class Worker: @unchecked Sendable {
   private var connections: [Connection] = []
   /// How many of the connections are only told that there are too many.
   private(set) var refusals = 0
+  private var handshakes: Handshakes
   private var filteredLines: [UInt8] = []
   private var dateLine: [UInt8] = []
   private var dateSecond = Int64.min
@@ -38,7 +39,7 @@ final class Worker: @unchecked Sendable {
 
   init(
     loop: EventLoop, handler: any RequestHandler, limits: ServerLimits, state: ServerState,
-    clock: any TimeSource,
+    clock: any TimeSource, loopCount: Int,
     makeFilter: Server.Filter?, filteredFields: Fields, observer: (any ServerObserver)? = nil
   ) {
     self.loop = loop
@@ -49,6 +50,7 @@ final class Worker: @unchecked Sendable {
     self.clock = clock
     self.makeFilter = makeFilter
     self.observer = observer
+    handshakes = Handshakes(limit: limits.handshakes / loopCount, protection: limits.handshakeProtection)
     for line in filteredFields.lines { filteredLines += Array("\r\n\(line.name): \(line.value)".utf8) }
     output.reserveCapacity(32_768)
   }
@@ -79,6 +81,21 @@ final class Worker: @unchecked Sendable {
       last.place = connection.place
     }
   }
+
+  /// Whether a new connection may begin its handshake, at the cost of the oldest one's if there are too many.
+  var mayBeginHandshake: Bool { handshakes.hasRoom(now: loop.now) }
+
+  /// A connection has begun its handshake. Where there were too many the oldest, which has had its time, is closed: so
+  /// clients that never finish are in nobody's way for long, and honest ones do not end each other.
+  func handshakeBegan(_ token: EventToken) {
+    if let oldest = handshakes.oldestToEnd(now: loop.now) {
+      connection(oldest)?.close()
+      handshakes.end(oldest)
+    }
+    handshakes.begin(token, now: loop.now)
+  }
+
+  func handshakeEnded(_ token: EventToken) { handshakes.end(token) }
 
   /// The connection of a token, if it is still open.
   func connection(_ token: EventToken) -> Connection? { loop.receiver(token) as? Connection }

@@ -7,6 +7,7 @@ import Testing
 /// Turns every bit round, after a greeting; octet 0xFF on the wire is its end, 0xFE its failure, 0xFD a client without it.
 private final class Inverter: StreamFilter {
   private var isGreeted = false
+  var isEstablished: Bool { isGreeted }
 
   func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState {
     for i in octets.indices {
@@ -159,4 +160,48 @@ private func inverted(_ text: String) -> [UInt8] { text.utf8.map { ~$0 } }
   try next.send([0])
   next.finish()
   #expect(try next.octetsToEnd() == Array("hellobye".utf8))
+}
+
+@Test func `clients that never finish their handshakes give way, and finished ones stay`()
+  throws
+{
+  let server = try TestServer(
+    limits: ServerLimits(handshakes: 2, handshakeProtection: .zero, headerTimeout: .seconds(60))
+  ) { _ in Inverter() }
+  let finished = try (0..<3).map { _ in
+    let client = try server.client()
+    try client.send([0])
+    while !client.hears(within: 10) { server.settle() }
+    return client
+  }
+  let silent = try (0..<5).map { _ in try server.client() }
+  for client in silent.prefix(3) { #expect(try client.octetsToEnd() == []) }
+  for client in silent.suffix(2) {
+    try client.send([0])
+    client.finish()
+    #expect(try client.octetsToEnd() == Array("hellobye".utf8))
+  }
+  for client in finished {
+    try client.send(inverted("GET /close HTTP/1.1\r\nHost: a\r\n\r\n"))
+    client.finish()
+    let text = String(decoding: try client.octetsToEnd().dropFirst(5).map { ~$0 }, as: UTF8.self)
+    #expect(text.hasPrefix("HTTP/1.1 200 "))
+  }
+}
+
+@Test(arguments: [[0], [0, 0xFD], []] as [[UInt8]])
+func `honest clients wait for each other's handshakes, and none is ended`(first: [UInt8]) throws {
+  let server = try TestServer(
+    limits: ServerLimits(handshakes: 1, handshakeProtection: .seconds(600), headerTimeout: .seconds(60))
+  ) { _ in Inverter() }
+  let early = try server.client()
+  server.settle()
+  let late = try server.client()
+  try late.send([0])
+  #expect(!late.hears(within: 50), "there is room for one")
+  #expect(!early.hears(within: 1), "and it is not ended")
+  // Agrees, speaks in the clear, or goes: the next one's turn.
+  if first.isEmpty { early.finish() } else { try early.send(first) }
+  late.finish()
+  #expect(try late.octetsToEnd() == Array("hellobye".utf8))
 }

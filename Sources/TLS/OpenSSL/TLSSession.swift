@@ -16,7 +16,7 @@ public final class TLSSession: StreamFilter {
   private var state = State.open
   /// Whether the client has said anything.
   private var hasBegun = false
-  private var isEstablished = false
+  public private(set) var isEstablished = false
 
   /// The most a record holds (RFC 8446 §5.1).
   private static let recordSize = 16_384

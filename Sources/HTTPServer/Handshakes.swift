@@ -1,0 +1,42 @@
+internal import Platform
+
+/// The connections of one loop whose filter has not agreed with its client yet, oldest first, and how many there may be:
+/// such a connection costs more memory than any other, and whoever makes it has shown nothing.
+struct Handshakes {
+  private struct Entry {
+    let token: EventToken
+    /// Until when it is not ended for another's sake.
+    let protectedUntil: MonotonicTime
+  }
+
+  private let limit: Int
+  private let protection: Duration
+  private var entries: [Entry] = []
+
+  /// - Parameters:
+  ///   - limit: how many there may be.
+  ///   - protection: how long none is ended for another's sake: longer than an honest client's handshake takes, so that many
+  ///     of those at once wait for each other and do not end each other.
+  init(limit: Int, protection: Duration) {
+    self.limit = max(1, limit)
+    self.protection = protection
+  }
+
+  /// Whether one more may begin, perhaps in the place of the oldest.
+  func hasRoom(now: MonotonicTime) -> Bool { entries.count < limit || oldestToEnd(now: now) != nil }
+
+  /// Where there is no room for one more: the oldest, if it has had its time.
+  func oldestToEnd(now: MonotonicTime) -> EventToken? {
+    guard entries.count >= limit, let oldest = entries.first, oldest.protectedUntil <= now else { return nil }
+    return oldest.token
+  }
+
+  mutating func begin(_ token: EventToken, now: MonotonicTime) {
+    entries.append(Entry(token: token, protectedUntil: now + protection))
+  }
+
+  /// There are few: looking one up costs nothing beside its handshake.
+  mutating func end(_ token: EventToken) {
+    if let place = entries.firstIndex(where: { $0.token == token }) { entries.remove(at: place) }
+  }
+}

@@ -18,10 +18,17 @@ import Testing
     #expect(answer.status == 200)
   }
 
-  private func arrivals(_ count: Int64, _ fixture: CallingFixture) async throws {
-    for _ in 0..<1000 where try await fixture.journal().arrivals < count {
+  /// Waits until something holds, and fails where it never does.
+  private func soon(_ condition: () async throws -> Bool) async throws {
+    for _ in 0..<1000 {
+      if try await condition() { return }
       try await Task.sleep(for: .milliseconds(10))
     }
+    throw NeverHappened()
+  }
+
+  private func arrivals(_ count: Int64, _ fixture: CallingFixture) async throws {
+    try await soon { try await fixture.journal().arrivals >= count }
     #expect(try await fixture.journal().arrivals == count)
   }
 
@@ -30,16 +37,16 @@ import Testing
   {
     let fixture = try CallingFixture(
       yaml: """
-        callbacks: { concurrency: 1 }
+        callbacks: { concurrency: 1, timeout: 60s }
         rules: [{ name: few, kind: quota, key: caller, limit: 3, per: month }]
         """, environment: Self.operators)
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "delay_ms": 1500, "times": 3])
+    try await fixture.fault(["endpoint": "callback", "delay_ms": 6000, "times": 3])
     async let first = fixture.call("+14155550110")
     try await arrivals(1, fixture)
     async let second = fixture.call("+14155550111", key: "k")
     async let third = fixture.call("+14155550112")
-    while fixture.service.load.waiting < 2 { try await Task.sleep(for: .milliseconds(5)) }
+    try await soon { fixture.service.load == (1, 2) }
     try await stop(fixture)
     #expect(try await first.summary == "201")
     #expect(try await second.summary == "403 stopped")
@@ -54,7 +61,7 @@ import Testing
     let fixture = try CallingFixture(environment: Self.operators)
     #expect(try await fixture.look("/access?probe").status == 204)
     try await fixture.fault(["endpoint": "callback", "status": 401])
-    try await fixture.fault(["endpoint": "token", "delay_ms": 1500])
+    try await fixture.fault(["endpoint": "token", "delay_ms": 5000])
     async let answer = fixture.call()
     try await arrivals(1, fixture)
     try await stop(fixture)
@@ -83,9 +90,9 @@ import Testing
 
   @Test func `a trial with a key that is in use is told so`() async throws {
     let fixture = try CallingFixture()
-    try await fixture.fault(["endpoint": "token", "delay_ms": 1500])
+    try await fixture.fault(["endpoint": "token", "delay_ms": 5000])
     async let first = fixture.call(key: "k")
-    for _ in 0..<1000 where fixture.service.load.running == 0 { try await Task.sleep(for: .milliseconds(5)) }
+    try await soon { fixture.service.load.running == 1 }
     let validate = "/callbacks?validate"
     #expect(try await fixture.call(path: validate, key: "k").summary == "409 in_progress")
     #expect(
@@ -198,11 +205,11 @@ import Testing
   @Test func `an ending server finishes what a client has left behind`() async throws {
     let fixture = try CallingFixture(yaml: "limits: { drain_timeout: 20s }")
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "delay_ms": 3000])
+    try await fixture.fault(["endpoint": "callback", "delay_ms": 6000])
     await #expect(throws: TransportError.self) {
       try await fixture.service.ask(
         .post, "/callbacks", CallingFixture.credentials.adding("Content-Type", "application/json"),
-        content: Array(#"{"contact_phone_number":"\#(customerNumber)"}"#.utf8), timeout: .milliseconds(1500))
+        content: Array(#"{"contact_phone_number":"\#(customerNumber)"}"#.utf8), timeout: .seconds(3))
     }
     try await arrivals(1, fixture)
     await fixture.service.drain()

@@ -49,6 +49,8 @@ final class ServiceMetrics: Sendable {
   private let reloads = EventCounter(
     "callgate_configuration_reloads_total", "Attempts to reload the configuration, by their result.",
     labels: ["result"], series: [["ok"], ["failed"]])
+  /// Whether the configuration that was found last serves; the first does.
+  private let isLastReloadGood = Atomic<Bool>(true)
   private let loadedAt = Atomic<Int64>(0)
   private let parts = Mutex<[@Sendable (inout MetricsText) -> Void]>([])
 
@@ -117,7 +119,10 @@ final class ServiceMetrics: Sendable {
   func configurationLoaded(at time: UnixTime) { loadedAt.store(time.seconds, ordering: .relaxed) }
 
   /// A reload has ended.
-  func reloaded(_ isSuccess: Bool) { reloads.count(isSuccess ? "ok" : "failed") }
+  func reloaded(_ isSuccess: Bool) {
+    reloads.count(isSuccess ? "ok" : "failed")
+    isLastReloadGood.store(isSuccess, ordering: .relaxed)
+  }
 
   // MARK: The text
 
@@ -154,6 +159,10 @@ final class ServiceMetrics: Sendable {
     text.sample(opened)
     tlsHandshakes.append(to: &text)
     reloads.append(to: &text)
+    text.family(
+      "callgate_configuration_last_reload_successful", .gauge,
+      "Whether the last reload took the configuration; 1 before the first.")
+    text.sample(isLastReloadGood.load(ordering: .relaxed) ? 1 : 0)
     text.family(
       "callgate_configuration_last_load_timestamp_seconds", .gauge,
       "When the configuration that serves now was loaded.")

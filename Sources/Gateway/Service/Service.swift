@@ -142,6 +142,7 @@ public final class Service: Sendable {
     } catch {
       preconditionFailure("a loaded identity has served before: \(error)")
     }
+    if let tls { metrics.addPart { [tls] in tls.appendExpiry(to: &$0) } }
     generations = Generations(Generation(configuration, number: 1, parts))
     metrics.configurationLoaded(at: clock.unixTime)
     health = Health(tokens: tokens, stops: parts.stops)

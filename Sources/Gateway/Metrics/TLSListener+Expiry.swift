@@ -1,0 +1,15 @@
+// Until when clients take the certificate that the public listener shows.
+
+internal import Metrics
+internal import TLS
+
+extension TLSListener {
+  /// Writes when the first certificate of the chain that is shown now ends: clients refuse the chain from then on.
+  func appendExpiry(to text: inout MetricsText) {
+    text.family(
+      "callgate_tls_certificate_expiry_timestamp_seconds", .gauge,
+      "When the first certificate of the chain that is shown to clients ends.")
+    let identity = identity
+    text.sample(Int(identity.chain.map(\.notAfter).min() ?? identity.certificate.notAfter))
+  }
+}

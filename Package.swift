@@ -89,7 +89,7 @@ let package = Package(
       name: "GatewayTests",
       dependencies: [
         "Gateway", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "TLS",
-        "Talkdesk", "Upstream", "Certificates",
+        "Talkdesk", "Upstream", "Metrics", "Certificates",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",

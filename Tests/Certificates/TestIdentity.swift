@@ -49,6 +49,13 @@ public final class TestIdentity: @unchecked Sendable {
     EVP_PKEY_free(key)
   }
 
+  /// The last second of its validity, since 1970-01-01T00:00:00Z.
+  public var notAfter: Int {
+    var time = tm()
+    precondition(ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1, "ASN1_TIME_to_tm")
+    return timegm(&time)
+  }
+
   /// The certificate as PEM.
   public var certificatePEM: [UInt8] { Self.pem { PEM_write_bio_X509($0, certificate) } }
 

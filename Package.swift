@@ -66,34 +66,39 @@ let package = Package(
     // Tests.
     .target(
       name: "Certificates", dependencies: ["COpenSSL"], path: "Tests/Certificates", swiftSettings: strict),
-    .testTarget(name: "HTTPTests", dependencies: ["HTTP"], swiftSettings: strict),
+    .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support", swiftSettings: strict),
+    .testTarget(name: "HTTPTests", dependencies: ["HTTP", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strict),
-    .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
-    .testTarget(name: "GateTests", dependencies: ["Gate", "Platform"], swiftSettings: strict),
-    .testTarget(name: "StoreTests", dependencies: ["Store", "Gate", "Platform"], swiftSettings: strict),
+    .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "GateTests", dependencies: ["Gate", "Platform", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "StoreTests", dependencies: ["Store", "Gate", "Platform", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON"], swiftSettings: strict),
     .testTarget(name: "MetricsTests", dependencies: ["Metrics", "HTTP"], swiftSettings: strict),
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
     .testTarget(
-      name: "TLSTests", dependencies: ["TLS", "HTTPServer", "HTTP", "Platform", "COpenSSL", "Certificates"],
+      name: "TLSTests",
+      dependencies: ["TLS", "HTTPServer", "HTTP", "Platform", "COpenSSL", "Certificates", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "UpstreamTests",
-      dependencies: ["Upstream", "HTTP", "Platform", "CCurl", "COpenSSL", "Certificates"],
+      dependencies: ["Upstream", "HTTP", "Platform", "CCurl", "COpenSSL", "Certificates", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TalkdeskTests", dependencies: ["Talkdesk", "HTTP", "Platform", "JSON", "JOSE"],
+      name: "TalkdeskTests", dependencies: ["Talkdesk", "HTTP", "Platform", "JSON", "JOSE", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
         "Gateway", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "TLS",
-        "Talkdesk", "Upstream", "Metrics", "Certificates",
+        "Talkdesk", "Upstream", "Metrics", "Certificates", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",
-      dependencies: ["Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Upstream", "Talkdesk"],
+      dependencies: [
+        "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Upstream", "Talkdesk", "TestSupport",
+      ],
       swiftSettings: strict),
   ]
 )

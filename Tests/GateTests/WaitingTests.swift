@@ -1,4 +1,5 @@
 import Gate
+import TestSupport
 import Testing
 
 /// What a refusal tells of waiting, over random policies of rules that time can change.

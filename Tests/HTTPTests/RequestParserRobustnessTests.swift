@@ -1,4 +1,5 @@
 import HTTP
+import TestSupport
 import Testing
 
 #if canImport(FoundationEssentials)
@@ -6,18 +7,6 @@ import Testing
 #else
   import Foundation
 #endif
-
-/// A small generator with a seed, so that a failure can be repeated.
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
 
 private let seeds = [
   "GET /access?probe HTTP/1.1\r\nHost: a.example:80\r\nAuthorization: Basic YTpi\r\nConnection: keep-alive\r\n\r\n",
@@ -34,7 +23,7 @@ private let spice = [
 ].map(octets)
 
 @Test func `no mutation of good requests traps the parser or depends on segmentation`() {
-  var random = SplitMix(state: 20_26)
+  var random = SeededGenerator(20_26)
   let limits = MessageLimits(headerBytes: 256, fieldLines: 6, contentBytes: 32)
   for round in 0..<4000 {
     var stream = seeds.randomElement(using: &random) ?? []

@@ -1,27 +1,15 @@
 import JSON
+import TestSupport
 import Testing
 
-/// SplitMix64: the same numbers on every run, so that a failure can be repeated.
-struct SeededNumbers: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
-
 @Suite struct JSONPropertyTests {
-  private func text(_ numbers: inout SeededNumbers) -> String {
+  private func text(_ numbers: inout SeededGenerator) -> String {
     let alphabet = Array("a\"\\\n\u{0}\u{7F}é\u{2028}😀{\u{85} ")
     let count = Int.random(in: 0..<12, using: &numbers)
     return String((0..<count).map { _ in alphabet.randomElement(using: &numbers)! })
   }
 
-  private func value(_ numbers: inout SeededNumbers, depth: Int) -> JSONValue {
+  private func value(_ numbers: inout SeededGenerator, depth: Int) -> JSONValue {
     switch Int.random(in: 0..<(depth > 0 ? 8 : 6), using: &numbers) {
     case 0: return .null
     case 1: return .bool(Bool.random(using: &numbers))
@@ -41,7 +29,7 @@ struct SeededNumbers: RandomNumberGenerator {
   }
 
   @Test func `what is written reads back as the same value and the same bytes`() throws {
-    var numbers = SeededNumbers(state: 1)
+    var numbers = SeededGenerator(1)
     for _ in 0..<2000 {
       let original = value(&numbers, depth: 5)
       let bytes = original.serialized()
@@ -52,7 +40,7 @@ struct SeededNumbers: RandomNumberGenerator {
   }
 
   @Test func `mutated texts either fail or survive another round`() throws {
-    var numbers = SeededNumbers(state: 2)
+    var numbers = SeededGenerator(2)
     var refused = 0
     for _ in 0..<20_000 {
       var bytes = value(&numbers, depth: 4).serialized()

@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Platform
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -8,7 +9,7 @@ import Testing
 /// The controls of one emulator as a client sees them.
 private final class Console {
   var state = EmulatorState(keyIDs: ["old", "new"])
-  let clock = SandboxClock(ManualClock())
+  let clock = SandboxClock(ManualTime())
 
   func ask(
     _ method: HTTP.Method, _ name: String, _ content: String = "", site: String? = nil,

@@ -1,6 +1,7 @@
 import HTTP
 import JOSE
 import JSON
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -151,14 +152,14 @@ import Testing
       #expect(try await emulator.journal("exchanges")["count"] == 3)
       #expect(try await emulator.journal("callbacks")["count"] == 1)
 
-      emulator.clock.advance(milliseconds: 999)
+      emulator.clock.advance(by: .milliseconds(999))
       #expect(emulator.clock.sleeperCount == 3)
-      emulator.clock.advance(milliseconds: 1)
+      emulator.clock.advance(by: .milliseconds(1))
       #expect(try await dropped == nil)
-      emulator.clock.advance(milliseconds: 4000)
+      emulator.clock.advance(by: .milliseconds(4000))
       #expect(try await late?.status == 200)
       #expect(emulator.clock.sleeperCount == 1)
-      emulator.clock.advance(milliseconds: 4000)
+      emulator.clock.advance(by: .milliseconds(4000))
       #expect(try await later?.status == 429)
     }
   }

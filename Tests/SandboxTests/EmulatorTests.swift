@@ -1,6 +1,7 @@
 import HTTP
 import JOSE
 import JSON
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -112,9 +113,9 @@ import Testing
   @Test func `a token expires`() async throws {
     try await RunningEmulator.run { emulator in
       let token = try await emulator.token()
-      emulator.clock.advance(milliseconds: 599_000)
+      emulator.clock.advance(by: .milliseconds(599_000))
       #expect(try await emulator.askCallback(token)?.status == 201)
-      emulator.clock.advance(milliseconds: 1000)
+      emulator.clock.advance(by: .milliseconds(1000))
       #expect(try await emulator.askCallback(token)?.status == 401)
     }
   }

@@ -1,5 +1,6 @@
 import Gate
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Store
@@ -286,7 +287,7 @@ extension AllowanceLedger {
 @Suite struct LedgerPropertyTests {
   /// One random schedule: requests to a few instances, refills sometimes late, some given back, leases swept.
   private struct Schedule {
-    var generator: SplitMix
+    var generator: SeededGenerator
     let isAlone: Bool
     let rate: RateLimit
     let allowances: Allowances
@@ -298,7 +299,7 @@ extension AllowanceLedger {
     var kept: [(at: Instant, receipts: [AllowanceReceipt])] = []
 
     init(seed: Int) throws {
-      generator = SplitMix(state: UInt64(seed))
+      generator = SeededGenerator(UInt64(seed))
       isAlone = seed % 3 == 0
       givesBackLate = seed % 4 == 1
       let limit = Int64([1, 3, 7, 30, 100, 1000].randomElement(using: &generator) ?? 7)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Store
@@ -9,7 +10,7 @@ import Testing
   }
 
   @Test func `it agrees with a dictionary over long random use`() {
-    var generator = SplitMix(state: 42)
+    var generator = SeededGenerator(42)
     var table = CompactTable<Int>(empty: 0)
     var model: [LocalID: Int] = [:]
     for step in 0..<60_000 {
@@ -42,18 +43,5 @@ import Testing
       #expect(table.count == model.count)
     }
     for (id, value) in model { #expect(table.place(of: id).map { table[$0] } == value) }
-  }
-}
-
-/// A small generator that gives the same numbers each time.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

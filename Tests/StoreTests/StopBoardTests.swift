@@ -1,73 +1,33 @@
 import Gate
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Store
 
-/// A clock that stands until it is moved; whoever sleeps is woken when it has come that far.
-final class ManualClock: TimeSource {
-  private struct State {
-    var now: Int64 = 0
-    var sleepers: [(until: Int64, wake: CheckedContinuation<Void, Never>)] = []
-  }
-
-  private let state = Mutex(State())
-
-  var now: MonotonicTime { MonotonicTime(nanoseconds: state.withLock { $0.now }) }
-  var unixTime: UnixTime {
-    let time = state.withLock { $0.now }
-    return UnixTime(seconds: 1_795_176_000 + time / 1_000_000_000, nanoseconds: Int32(time % 1_000_000_000))
-  }
-
-  func sleep(until: MonotonicTime) async throws {
-    await withCheckedContinuation { wake in
-      let isOver = state.withLock { state in
-        guard state.now < until.nanoseconds else { return true }
-        state.sleepers.append((until.nanoseconds, wake))
-        return false
-      }
-      if isOver { wake.resume() }
-    }
-    try Task.checkCancellation()
-  }
-
-  /// How many sleep.
-  var sleepers: Int { state.withLock { $0.sleepers.count } }
-
-  func advance(by span: Duration) {
-    let due = state.withLock { state in
-      state.now += span.nanosecondsClamped
-      let due = state.sleepers.filter { $0.until <= state.now }
-      state.sleepers.removeAll { $0.until <= state.now }
-      return due
-    }
-    for sleeper in due { sleeper.wake.resume() }
-  }
-}
-
 @Suite struct StopBoardTests {
   @Test func `a stop made here holds at once, and elsewhere a second later`() async throws {
     let memory = MemoryStore()
-    let clock = ManualClock()
+    let clock = ManualTime()
     let here = StopBoard(store: ScriptedStore(memory, sharing: .instances), clock: clock)
     let store = ScriptedStore(memory, sharing: .instances)
     let elsewhere = StopBoard(store: store, clock: clock)
     let upkeep = Upkeep(store: store, ledger: AllowanceLedger(store: store), board: elsewhere, clock: clock)
     let task = Task { await upkeep.run() }
-    while clock.sleepers < 2 { await Task.yield() }
+    await clock.untilSleepers(2)
     try await here.stop(Stop(.caller("ios-app"), .access, since: 5))
     #expect(
       here.stop(for: .access, callerID: "ios-app", appID: nil) == Stop(.caller("ios-app"), .access, since: 5))
     #expect(elsewhere.stop(for: .access, callerID: "ios-app", appID: nil) == nil)
     clock.advance(by: .seconds(1))
-    while clock.sleepers < 2 { await Task.yield() }
+    await clock.untilSleepers(2)
     #expect(elsewhere.stop(for: .access, callerID: "ios-app", appID: nil) != nil)
     #expect(elsewhere.stop(for: .callback, callerID: "ios-app", appID: nil) == nil)
     try await here.resume(.caller("ios-app"), .access)
     #expect(here.stop(for: .access, callerID: "ios-app", appID: nil) == nil)
     clock.advance(by: .seconds(1))
-    while clock.sleepers < 2 { await Task.yield() }
+    await clock.untilSleepers(2)
     #expect(elsewhere.stop(for: .access, callerID: "ios-app", appID: nil) == nil)
     task.cancel()
     clock.advance(by: .seconds(1))
@@ -76,7 +36,7 @@ final class ManualClock: TimeSource {
 
   @Test func `a stop holds here while the store is down, and is kept as soon as it can be`() async throws {
     let store = ScriptedStore(sharing: .instances)
-    let board = StopBoard(store: store, clock: ManualClock())
+    let board = StopBoard(store: store, clock: ManualTime())
     store.setDown(true)
     await #expect(throws: StoreError.self) { try await board.stop(Stop(.all, .all, since: 5)) }
     #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
@@ -97,7 +57,7 @@ final class ManualClock: TimeSource {
 
   @Test func `what is resumed is not stopped again by what was not kept`() async throws {
     let store = ScriptedStore(sharing: .instances)
-    let board = StopBoard(store: store, clock: ManualClock())
+    let board = StopBoard(store: store, clock: ManualTime())
     store.setDown(true)
     await #expect(throws: StoreError.self) { try await board.stop(Stop(.app("shop"), .all, since: 5)) }
     store.setDown(false)
@@ -109,7 +69,7 @@ final class ManualClock: TimeSource {
 
   @Test func `what was left without an outcome is told of once`() async throws {
     let store = MemoryStore()
-    let clock = ManualClock()
+    let clock = ManualTime()
     let told = Mutex<[Int]>([])
     let begun = Instant(seconds: clock.unixTime.seconds)
     _ = store.begin(.made(at: begun), at: begun)
@@ -120,7 +80,7 @@ final class ManualClock: TimeSource {
     let task = Task { await upkeep.run() }
     // Its deadline and the grace: 20 s and 10 s.
     for second in 0..<33 {
-      while clock.sleepers < 2 { await Task.yield() }
+      await clock.untilSleepers(2)
       #expect(told.withLock { $0 } == (second >= 30 ? [1] : []), "after \(second) s")
       clock.advance(by: .seconds(1))
     }
@@ -131,7 +91,7 @@ final class ManualClock: TimeSource {
 
   @Test func `a stop does not wait until what is over is forgotten`() async throws {
     let memory = MemoryStore()
-    let clock = ManualClock()
+    let clock = ManualTime()
     let store = ScriptedStore(memory, sharing: .instances)
     store.setPurging(true)
     let board = StopBoard(store: store, clock: clock)
@@ -139,19 +99,19 @@ final class ManualClock: TimeSource {
     let task = Task { await upkeep.run() }
     var seconds = 0
     while !store.isPurging {
-      while clock.sleepers < 2, !store.isPurging { await Task.yield() }
+      while clock.sleeperCount < 2, !store.isPurging { await Task.yield() }
       clock.advance(by: .seconds(1))
       seconds += 1
       try #require(seconds < 100)
     }
     memory.stop(Stop(.all, .all, since: 5))
-    while clock.sleepers < 2 { await Task.yield() }
+    await clock.untilSleepers(2)
     clock.advance(by: .seconds(1))
-    while clock.sleepers < 2 { await Task.yield() }
+    await clock.untilSleepers(2)
     #expect(board.stop(for: .access, callerID: nil, appID: nil) != nil)
     #expect(store.isPurging)
     store.setPurging(false)
-    while clock.sleepers < 2 { await Task.yield() }
+    await clock.untilSleepers(2)
     task.cancel()
     clock.advance(by: .seconds(1))
     await task.value
@@ -159,7 +119,7 @@ final class ManualClock: TimeSource {
 
   @Test func `a store that fails leaves what was stopped stopped`() async throws {
     let store = ScriptedStore(sharing: .instances)
-    let clock = ManualClock()
+    let clock = ManualTime()
     let board = StopBoard(store: store, clock: clock)
     #expect(board.age == nil)
     try await board.stop(Stop(.all, .all, since: 1))

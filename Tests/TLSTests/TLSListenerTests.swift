@@ -1,6 +1,7 @@
 import COpenSSL
 import Certificates
 import TLS
+import TestSupport
 import Testing
 
 private typealias Options = MemoryClient.Options
@@ -47,18 +48,18 @@ private func resumes(_ listener: TLSListener, _ session: OpaquePointer, _ versio
 @Test(arguments: versions) func `the keys of tickets change, and the one before opens a while longer`(
   version: Int32
 ) throws {
-  let clock = ManualClock()
+  let clock = ManualTime()
   let listener = try TLSListener(TestIdentity("DNS:localhost").served(), time: clock)
   let first = try ticket(from: listener, version)
   defer { SSL_SESSION_free(first) }
-  clock.advance(2 * 3600)
+  clock.advance(by: .seconds(2 * 3600))
   let second = try ticket(from: listener, version)
   defer { SSL_SESSION_free(second) }
   #expect(try resumes(listener, first, version), "sealed with the key before")
-  clock.advance(2 * 3600)
+  clock.advance(by: .seconds(2 * 3600))
   #expect(try !resumes(listener, first, version), "its key is gone")
   #expect(try resumes(listener, second, version))
-  clock.advance(10 * 3600)
+  clock.advance(by: .seconds(10 * 3600))
   #expect(try !resumes(listener, second, version), "nobody came for so long that no key is kept")
 }
 

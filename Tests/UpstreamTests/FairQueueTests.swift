@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Upstream
@@ -77,7 +78,7 @@ import Testing
   }
 
   @Test func `whatever happens, the limits hold and nobody is forgotten`() {
-    var generator = SplitMix(state: 42)
+    var generator = SeededGenerator(42)
     for _ in 0..<200 {
       var queue = Queue(perHost: 3, perPath: 2, waitingPerHost: 5)
       let places = [a, b, c]
@@ -111,18 +112,5 @@ import Testing
         }
       }
     }
-  }
-}
-
-/// A small generator with a seed, so that a failure comes again.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

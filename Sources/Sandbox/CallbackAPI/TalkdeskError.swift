@@ -10,6 +10,14 @@ struct TalkdeskError: Error, Hashable, Sendable {
     var name: String
     /// What.
     var description: String
+
+    /// The object of it in an answer.
+    var value: JSONValue {
+      var members = JSONObject()
+      members.append("name", .string(name))
+      members.append("description", .string(description))
+      return .object(members)
+    }
   }
 
   /// The status: 400, 401, 403, 415, 422 or 429.
@@ -29,17 +37,7 @@ struct TalkdeskError: Error, Hashable, Sendable {
     members.append("code", .string(code))
     members.append("message", .string(message))
     if let description { members.append("description", .string(description)) }
-    if !fields.isEmpty {
-      members.append(
-        "fields",
-        .array(
-          fields.map { field in
-            var member = JSONObject()
-            member.append("name", .string(field.name))
-            member.append("description", .string(field.description))
-            return .object(member)
-          }))
-    }
+    if !fields.isEmpty { members.append("fields", .array(fields.map(\.value))) }
     return JSONValue.object(members).serialized()
   }
 }

@@ -39,17 +39,7 @@ struct ControlRefusal: Error, Hashable, Sendable {
     members.append("instance", .string(instance))
     members.append("code", .string(code))
     members.append("message", .string(status.reason))
-    if !fields.isEmpty {
-      members.append(
-        "fields",
-        .array(
-          fields.map { field in
-            var member = JSONObject()
-            member.append("name", .string(field.name))
-            member.append("description", .string(field.description))
-            return .object(member)
-          }))
-    }
+    if !fields.isEmpty { members.append("fields", .array(fields.map(\.value))) }
     return Reply(
       status, contentType: "application/problem+json", content: JSONValue.object(members).serialized(),
       fields: allow.isEmpty ? [:] : ["Allow": allow.map(\.rawValue).joined(separator: ", ")])

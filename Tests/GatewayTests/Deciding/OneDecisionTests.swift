@@ -4,6 +4,7 @@ import JSON
 import Platform
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -48,7 +49,7 @@ import Testing
 
   private let policies = Policies()
 
-  private func roll(_ policy: Policy, _ dice: inout Dice) -> Case {
+  private func roll(_ policy: Policy, _ dice: inout SeededGenerator) -> Case {
     var counts: [String: Int64] = [:]
     var remotes: [String: RemoteAnswer] = [:]
     for rule in policy.rules {
@@ -170,7 +171,7 @@ import Testing
   func `requests, probes, both explanations and tables of tests have the same verdicts`(_ seed: Int)
     async throws
   {
-    var dice = Dice(UInt64(seed) &* 7919)
+    var dice = SeededGenerator(UInt64(seed) &* 7919)
     var outcomes: [String: Int] = [:]
     for _ in 0..<14 {
       let yaml = Self.environment + RandomRules().yaml(dice.below(9), &dice)
@@ -206,7 +207,7 @@ import Testing
       }
       try expect(table: table, of: configuration)
     }
-    // Dice that always fall on one side prove nothing.
+    // SeededGenerator that always fall on one side prove nothing.
     #expect(outcomes["allow", default: 0] > 40 && outcomes["denied", default: 0] > 20, "\(outcomes)")
     #expect(outcomes.count >= 6, "\(outcomes)")
   }

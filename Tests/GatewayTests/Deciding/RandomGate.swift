@@ -1,29 +1,11 @@
 import Gate
 import JSON
 import Platform
+import TestSupport
 
 @testable import Gateway
 
-/// The same numbers on every run (SplitMix64), so that a failure can be repeated.
-struct Dice: RandomNumberGenerator {
-  private var state: UInt64
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
-  mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
-
-  /// True so many times in a hundred.
-  mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
-
-  mutating func one<Choice>(of choices: [Choice]) -> Choice { choices[below(choices.count)] }
-
+extension SeededGenerator {
   /// Some of a list, at least one, as a YAML list.
   mutating func some(of choices: [String]) -> String {
     let chosen = choices.filter { _ in chance(50) }
@@ -40,12 +22,12 @@ struct RandomRules {
   static let apps = ["shop", "help", "open"]
 
   /// The section `rules`; rule n is named rn.
-  func yaml(_ count: Int, _ dice: inout Dice) -> String {
+  func yaml(_ count: Int, _ dice: inout SeededGenerator) -> String {
     count == 0
       ? "rules: []\n" : "rules:\n" + (0..<count).map { "  - { name: r\($0), \(rule($0, &dice)) }\n" }.joined()
   }
 
-  private func rule(_ number: Int, _ dice: inout Dice) -> String {
+  private func rule(_ number: Int, _ dice: inout SeededGenerator) -> String {
     let kind = dice.one(of: [
       "hours", "rate", "rate", "quota", "quota", "numbers", "addresses", "claims", "field", "field", "remote",
     ])
@@ -97,14 +79,14 @@ struct RandomRules {
     return parts.joined(separator: ", ")
   }
 
-  private func zone(_ dice: inout Dice) -> String {
+  private func zone(_ dice: inout SeededGenerator) -> String {
     dice.one(of: [
       "UTC", "Europe/Lisbon", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu",
       "Africa/Casablanca",
     ])
   }
 
-  private func hours(_ dice: inout Dice) -> String {
+  private func hours(_ dice: inout SeededGenerator) -> String {
     guard !isLive else {
       return "timezone: UTC, "
         + dice.one(of: ["weekly: { mon-sun: \"00:00-24:00\" }", "open: { \"2199-01-01\": \"09:00-12:00\" }"])
@@ -133,7 +115,7 @@ struct RandomRequest {
   var fields: [(name: String, value: String)] = []
   var instant = Instant(seconds: 0)
 
-  init(_ dice: inout Dice) {
+  init(_ dice: inout SeededGenerator) {
     action = dice.one(of: [.access, .callback])
     let caller = dice.one(of: RandomRules.callers)
     self.caller = caller == "anonymous" ? nil : caller

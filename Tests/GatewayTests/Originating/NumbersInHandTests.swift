@@ -1,6 +1,7 @@
 import Gate
 import Platform
 import Store
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -2,6 +2,7 @@ import Gate
 import Platform
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

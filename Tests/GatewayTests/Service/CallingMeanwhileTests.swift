@@ -3,6 +3,7 @@ import HTTP
 import JOSE
 import JSON
 import Platform
+import TestSupport
 import Testing
 
 @testable import Gateway

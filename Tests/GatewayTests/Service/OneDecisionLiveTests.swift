@@ -4,6 +4,7 @@ import HTTP
 import JOSE
 import JSON
 import Platform
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -85,7 +86,7 @@ import Testing
     let environment = environment(secretFile: secretFile.path)
     let service = try RunningService(
       environment: ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"], yaml: environment)
-    var dice = Dice(20_261_121)
+    var dice = SeededGenerator(20_261_121)
     var expected: [Expectation] = []
     for round in 0..<10 {
       var rules = RandomRules()

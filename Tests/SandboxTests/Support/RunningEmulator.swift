@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import Platform
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -10,7 +11,7 @@ import Testing
 /// An emulator on a loopback port with a client that is registered there, for one test.
 struct RunningEmulator {
   let client: TestClient
-  let clock = ManualClock()
+  let clock = ManualTime()
   let sandbox: SandboxServer
   let http: LoopbackClient
 

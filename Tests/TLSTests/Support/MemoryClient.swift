@@ -230,12 +230,3 @@ extension TestIdentity {
     try TLSIdentity(chain: certificatePEM + issuers.flatMap(\.certificatePEM), key: keyPEM)
   }
 }
-
-/// A clock that goes when it is told to.
-final class ManualClock: TimeSource {
-  private let seconds = Mutex<Int64>(1000)
-  var now: MonotonicTime { MonotonicTime(nanoseconds: seconds.withLock { $0 } * 1_000_000_000) }
-  var unixTime: UnixTime { UnixTime(seconds: seconds.withLock { $0 }) }
-  func advance(_ span: Int64) { seconds.withLock { $0 += span } }
-  func sleep(until: MonotonicTime) async throws { preconditionFailure("nobody sleeps here") }
-}

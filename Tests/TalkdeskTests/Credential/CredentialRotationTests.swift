@@ -2,6 +2,7 @@ import HTTP
 import JOSE
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Talkdesk

@@ -1,6 +1,7 @@
 import HTTP
 import JOSE
 import Platform
+import TestSupport
 import Testing
 
 @testable import Talkdesk

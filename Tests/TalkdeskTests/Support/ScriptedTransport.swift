@@ -1,5 +1,6 @@
 import HTTP
 import Synchronization
+import TestSupport
 
 /// A network on which the test answers: at once by a script, or by hand where the script holds a request.
 final class ScriptedTransport: HTTPTransport {

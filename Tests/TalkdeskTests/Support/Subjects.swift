@@ -3,6 +3,7 @@ import JOSE
 import Platform
 import Synchronization
 import Talkdesk
+import TestSupport
 
 extension ClientCredential {
   /// A client whose key lives as long as the test.
@@ -47,22 +48,4 @@ final class Recorder: TokenSourceObserver {
   }
   func tokenRequest(_ report: TokenRequestReport) { note(report) }
   func note(_ report: TokenRequestReport) { state.withLock { $0.reports.append(report) } }
-}
-
-/// Random numbers that are the same on every run.
-struct Dice: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
-
-  /// SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-    return z ^ z >> 31
-  }
-
-  mutating func unit() -> Double { .random(in: 0..<1, using: &self) }
 }

@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import TestSupport
 import Testing
 
 @testable import Talkdesk
@@ -7,7 +8,7 @@ import Testing
 /// Walks the cache through random days and checks, with arithmetic of its own, what must hold on every one of them.
 @Suite struct TokenCachePropertyTests {
   private struct World {
-    var dice: Dice
+    var dice: SeededGenerator
     var now = MonotonicTime(nanoseconds: 1_000_000_000)
     var cache: TokenCache
     let policy: TokenPolicy
@@ -20,7 +21,7 @@ import Testing
     var renewed = 0
 
     init(seed: UInt64) {
-      dice = Dice(seed)
+      dice = SeededGenerator(seed)
       let minimum = Duration.seconds(Int.random(in: 0...300, using: &dice))
       policy = TokenPolicy(minRemaining: minimum)
       cache = TokenCache(policy: policy)

@@ -2,6 +2,7 @@ import HTTP
 import JOSE
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Talkdesk
@@ -236,7 +237,7 @@ import Testing
 
   @Test func `a hundred lifetimes pass without a request that waits`() async throws {
     let transport = ScriptedTransport { number, _ in .token("t-\(number)") }
-    var dice = Dice(7)
+    var dice = SeededGenerator(7)
     let units = Mutex<[Double]>((0..<200).map { _ in dice.unit() })
     let source = TokenSource(
       talkdeskID: try .scripted(transport, time), time: time, observer: recorder,

@@ -1,0 +1,95 @@
+public import Platform
+import Synchronization
+
+/// Clocks that move only when a test says so; whoever sleeps is woken when they have come that far.
+public final class ManualTime: TimeSource {
+  private struct Sleeper {
+    let due: MonotonicTime
+    let continuation: CheckedContinuation<Bool, Never>
+  }
+
+  private struct State {
+    var elapsed = Duration.zero
+    /// How far the wall clock was stepped alone, in seconds.
+    var steps: Int64 = 0
+    var sleepers: [UInt64: Sleeper] = [:]
+    /// Who waits for others to sleep.
+    var watchers: [CheckedContinuation<Void, Never>] = []
+    var last: UInt64 = 0
+  }
+
+  private static let origin = MonotonicTime(nanoseconds: 1_000_000_000_000)
+  private let start: UnixTime
+  private let state = Mutex(State())
+
+  /// - Parameter start: what the wall clock shows at first, a whole second.
+  public init(_ start: UnixTime = UnixTime(seconds: 1_800_000_000)) { self.start = start }
+
+  public var now: MonotonicTime { Self.origin + state.withLock { $0.elapsed } }
+
+  public var unixTime: UnixTime {
+    let (elapsed, steps) = state.withLock { ($0.elapsed.components, $0.steps) }
+    return UnixTime(
+      seconds: start.seconds + steps + elapsed.seconds,
+      nanoseconds: Int32(elapsed.attoseconds / 1_000_000_000))
+  }
+
+  /// When those who sleep want to wake, the earliest first.
+  public var due: [MonotonicTime] { state.withLock { state in state.sleepers.values.map(\.due).sorted() } }
+
+  /// Moves both clocks, and wakes whoever is due.
+  public func advance(by span: Duration) {
+    let woken = state.withLock { state in
+      state.elapsed += span
+      let now = Self.origin + state.elapsed
+      let due = state.sleepers.filter { $0.value.due <= now }
+      for id in due.keys { state.sleepers[id] = nil }
+      return due.values.map(\.continuation)
+    }
+    for continuation in woken { continuation.resume(returning: true) }
+  }
+
+  public func advance(to point: MonotonicTime) { advance(by: point - now) }
+
+  /// Steps the wall clock alone.
+  public func stepWallClock(by seconds: Int64) { state.withLock { $0.steps += seconds } }
+
+  public func sleep(until due: MonotonicTime) async throws {
+    let id = state.withLock { state in
+      state.last += 1
+      return state.last
+    }
+    let slept = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let (done, watchers): (Bool?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
+          if Task.isCancelled { return (false, []) }
+          if due <= Self.origin + state.elapsed { return (true, []) }
+          state.sleepers[id] = Sleeper(due: due, continuation: continuation)
+          defer { state.watchers = [] }
+          return (nil, state.watchers)
+        }
+        if let done { continuation.resume(returning: done) }
+        for watcher in watchers { watcher.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(returning: false)
+    }
+    if !slept { throw CancellationError() }
+  }
+
+  /// How many sleep.
+  public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+  /// Returns once so many sleep, or more.
+  public func untilSleepers(_ count: Int) async {
+    while sleeperCount < count {
+      await withCheckedContinuation { continuation in
+        let isEnough = state.withLock { state in
+          if state.sleepers.count < count { state.watchers.append(continuation) }
+          return state.sleepers.count >= count
+        }
+        if isEnough { continuation.resume() }
+      }
+    }
+  }
+}

@@ -56,3 +56,15 @@ public protocol TimeSource: Sendable {
   /// Returns at or after a point; throws `CancellationError` when the task is cancelled first.
   func sleep(until: MonotonicTime) async throws
 }
+
+extension TimeSource {
+  /// Sleeps until a point. Whether that came: false when the task was cancelled first.
+  public func hasSlept(until point: MonotonicTime) async -> Bool {
+    do {
+      try await sleep(until: point)
+      return true
+    } catch {
+      return false
+    }
+  }
+}

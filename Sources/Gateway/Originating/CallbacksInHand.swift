@@ -64,6 +64,6 @@ final class CallbacksInHand: Sendable {
   func finished(within span: Duration, _ time: any TimeSource) async {
     let end = time.now + span
     // Cancellation would only mean that ending goes faster.
-    while count > 0, time.now < end, (try? await time.sleep(until: time.now + .milliseconds(5))) != nil {}
+    while count > 0, time.now < end, await time.hasSlept(until: time.now + .milliseconds(5)) {}
   }
 }

@@ -100,7 +100,7 @@ final class NumbersInHand: Sendable {
   private func expiry(of id: CallbackID, at name: Name, _ deadline: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
       // Cancelled means answered.
-      guard (try? await time.sleep(until: deadline)) != nil else { return }
+      guard await time.hasSlept(until: deadline) else { return }
       self?.expire(id, at: name)
     }
   }

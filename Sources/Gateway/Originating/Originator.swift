@@ -180,7 +180,7 @@ final class Originator: Sendable {
     let task = Task.detached { [weak self, time] in
       var wakesAt = due
       // Cancelled means that another looks, or that nobody waits any more.
-      while (try? await time.sleep(until: wakesAt)) != nil {
+      while await time.hasSlept(until: wakesAt) {
         guard let next = self?.sweepOnce() else { return }
         wakesAt = next
       }

@@ -13,45 +13,6 @@ internal import Upstream
 
 /// The running server: made from a configuration, started, drained and ended.
 public final class Service: Sendable {
-  /// Why no server could be made or started.
-  public enum StartError: Error, Sendable, CustomStringConvertible {
-    /// The address cannot be listened on: taken, not this machine's, or not allowed.
-    case listen(host: String, port: UInt16, SystemError)
-    /// The upstream client cannot be made.
-    case upstream(String)
-    /// The store cannot be opened or brought up to date.
-    case store(kind: String, StoreFailure)
-    /// Issuers whose keys cannot be had, each with its place in the configuration.
-    case keys([String])
-
-    /// Whether another address or time could succeed.
-    public var isUnavailable: Bool {
-      switch self {
-      case .listen: true
-      case .store(_, let failure): failure.isTemporary
-      case .upstream, .keys: false
-      }
-    }
-
-    /// What is wrong with the configuration itself, one line each.
-    public var configurationProblems: [String] {
-      switch self {
-      case .keys(let problems): problems
-      case .store(let kind, let failure) where !failure.isTemporary: ["store: \(kind): \(failure)"]
-      case .listen, .store, .upstream: []
-      }
-    }
-
-    public var description: String {
-      switch self {
-      case .keys(let problems): problems.joined(separator: "\n")
-      case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
-      case .store(let kind, let failure): "the store (\(kind)) cannot be used: \(failure)"
-      case .upstream(let reason): "the upstream client cannot be made: \(reason)"
-      }
-    }
-  }
-
   private let configuration: Configuration
   /// Who speaks TLS on the public listener; nil where that is in the clear.
   private let tls: TLSListener?
@@ -312,92 +273,9 @@ extension Service {
   private func endCallbacks(at end: MonotonicTime) -> Task<Void, Never> {
     Task { [clock, parts, callbackTransport] in
       // Cancelled means that nothing runs any more.
-      guard (try? await clock.sleep(until: end)) != nil else { return }
+      guard await clock.hasSlept(until: end) else { return }
       parts.callbacks.originator.shutdown()
       await callbackTransport.shutdown()
     }
-  }
-}
-
-extension TransportSettings {
-  /// For callbacks: how many run is the originator's to say, each on a connection of its own and with small messages.
-  static func callbacks(caFile: String?, proxies: ProxySettings?) -> TransportSettings {
-    TransportSettings(
-      caFile: caFile, proxies: proxies, transfersPerHost: 100_000, transfersPerPath: 100_000,
-      pooledConnections: 1, maximumHeaderLength: 16 * 1024, bufferLength: 1024)
-  }
-}
-
-extension TalkdeskID {
-  /// The client of a configured upstream.
-  init(_ upstream: Configuration.Upstream, transport: any HTTPTransport, clock: any TimeSource) throws {
-    let credentials: [ClientCredential] =
-      switch upstream.authentication {
-      case .secret(let secret): [.secret(clientID: upstream.clientID, secret: secret)]
-      case .key(let key, let next):
-        try (next.map { [$0, key] } ?? [key]).map { key in
-          .signedJWT(
-            clientID: key.clientID ?? upstream.clientID, keyID: key.id,
-            signer: try Signer(key: key.key, algorithm: key.algorithm))
-        }
-      }
-    let endpoints = try TalkdeskEndpoints(
-      tokenURL: upstream.tokenURL, audience: upstream.audience, apiBase: upstream.apiURL)
-    self.init(endpoints: endpoints, credentials: credentials, transport: transport, time: clock)
-  }
-}
-
-extension TokenPolicy {
-  /// The policy the configuration states.
-  init(_ tokens: Configuration.Tokens) {
-    self.init(share: tokens.share, minRemaining: tokens.minimumRemaining, deadline: tokens.deadline)
-  }
-}
-
-extension Authenticator {
-  /// The authenticator of the configured callers.
-  init(_ configuration: Configuration, throttle: LoginThrottle, keys sources: KeySources) {
-    var basic: [BasicCaller] = []
-    var keys: [KeyCaller] = []
-    var issuers: [JWTAuthenticator.Issuer] = []
-    for caller in configuration.callers {
-      switch caller.proof {
-      case .basic(let username, let password):
-        basic.append(BasicCaller(id: caller.id, username: username, passwordDigest: password.bytes))
-      case .apiKey(let digest):
-        keys.append(KeyCaller(id: caller.id, keyDigest: digest.bytes))
-      case .jwt(let issuer):
-        issuers.append(
-          JWTAuthenticator.Issuer(
-            id: caller.id, issuer: issuer.issuer, audience: issuer.audience,
-            subjectClaim: issuer.subjectClaim,
-            keys: JWTAuthenticator.Keys(issuer.keys, sources)))
-      }
-    }
-    self.init(
-      basicCallers: basic, keyCallers: keys, jwt: JWTAuthenticator(issuers: issuers),
-      allowsAnonymous: configuration.allowAnonymous, throttle: throttle)
-  }
-}
-
-extension JWTAuthenticator.Keys {
-  /// The keys of a configured issuer.
-  init(_ keys: Configuration.JWTIssuer.Keys, _ sources: KeySources) {
-    switch keys {
-    case .url(let url, _): self = .source(sources.source(url))
-    case .set(let set, _): self = .set(set)
-    case .secret(let secret): self = .secret(secret)
-    case .unopened: preconditionFailure("a server's configuration has its callers' keys")
-    }
-  }
-}
-
-extension ServerLimits {
-  /// The limits the configuration states.
-  init(_ limits: Configuration.Limits) {
-    self.init(
-      connections: limits.connections, headerBytes: limits.headerBytes, contentBytes: limits.contentBytes,
-      headerTimeout: limits.headerTimeout, requestTimeout: limits.requestTimeout,
-      idleTimeout: limits.idleTimeout)
   }
 }

@@ -165,7 +165,7 @@ public final class TokenSource: Sendable {
   private func expiry(of waiter: Flights.WaiterID, at deadline: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
       // Cancelled means answered: nothing is left to end.
-      guard (try? await time.sleep(until: deadline)) != nil else { return }
+      guard await time.hasSlept(until: deadline) else { return }
       self?.leave(waiter, .deadlineExceeded)
     }
   }
@@ -208,7 +208,7 @@ public final class TokenSource: Sendable {
       }
       let watchdog = Task.detached { [weak self, time] in
         // Cancelled means over: nothing is left to give up.
-        guard (try? await time.sleep(until: deadline + Self.grace)) != nil else { return }
+        guard await time.hasSlept(until: deadline + Self.grace) else { return }
         task.cancel()
         self?.end(id, .failure(.timedOut(sent: true)))
       }
@@ -254,7 +254,7 @@ public final class TokenSource: Sendable {
     Task.detached { [weak self, time] in
       var due = due
       // Cancelled means that another timer has taken over.
-      while (try? await time.sleep(until: due)) != nil {
+      while await time.hasSlept(until: due) {
         guard let next = self?.renewalTimerFired(scope) else { return }
         due = next
       }

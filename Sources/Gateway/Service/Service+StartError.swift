@@ -1,0 +1,44 @@
+// Why a server does not come up, told apart by what helps: another time, or another configuration.
+
+public import Platform
+
+extension Service {
+  /// Why no server could be made or started.
+  public enum StartError: Error, Sendable, CustomStringConvertible {
+    /// The address cannot be listened on: taken, not this machine's, or not allowed.
+    case listen(host: String, port: UInt16, SystemError)
+    /// The upstream client cannot be made.
+    case upstream(String)
+    /// The store cannot be opened or brought up to date.
+    case store(kind: String, StoreFailure)
+    /// Issuers whose keys cannot be had, each with its place in the configuration.
+    case keys([String])
+
+    /// Whether another address or time could succeed.
+    public var isUnavailable: Bool {
+      switch self {
+      case .listen: true
+      case .store(_, let failure): failure.isTemporary
+      case .upstream, .keys: false
+      }
+    }
+
+    /// What is wrong with the configuration itself, one line each.
+    public var configurationProblems: [String] {
+      switch self {
+      case .keys(let problems): problems
+      case .store(let kind, let failure) where !failure.isTemporary: ["store: \(kind): \(failure)"]
+      case .listen, .store, .upstream: []
+      }
+    }
+
+    public var description: String {
+      switch self {
+      case .keys(let problems): problems.joined(separator: "\n")
+      case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
+      case .store(let kind, let failure): "the store (\(kind)) cannot be used: \(failure)"
+      case .upstream(let reason): "the upstream client cannot be made: \(reason)"
+      }
+    }
+  }
+}

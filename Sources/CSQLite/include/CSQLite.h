@@ -51,6 +51,8 @@ const char *sqlite3_errstr(int code);
 int sqlite3_busy_timeout(sqlite3 *connection, int milliseconds);
 int sqlite3_changes(sqlite3 *connection);
 int sqlite3_get_autocommit(sqlite3 *connection);
+void *sqlite3_wal_hook(
+    sqlite3 *connection, int (*hook)(void *context, sqlite3 *, const char *database, int pages), void *context);
 
 int sqlite3_prepare_v3(
     sqlite3 *connection, const char *sql, int bytes, unsigned int flags, sqlite3_stmt **statement, const char **rest);
@@ -77,4 +79,16 @@ static inline int callgate_sqlite_bind_blob(sqlite3_stmt *statement, int place, 
 
 static inline int callgate_sqlite_bind_text(sqlite3_stmt *statement, int place, const char *text, int count) {
   return sqlite3_bind_text(statement, place, text, count, (void (*)(void *))(intptr_t)-1);
+}
+
+// Has the number of pages in the write-ahead log written down after each commit. The number must live as long as the connection.
+static inline int callgate_sqlite_write_pages(void *context, sqlite3 *connection, const char *database, int pages) {
+  (void)connection;
+  (void)database;
+  *(int *)context = pages;
+  return SQLITE_OK;
+}
+
+static inline void callgate_sqlite_count_pages(sqlite3 *connection, int *pages) {
+  sqlite3_wal_hook(connection, callgate_sqlite_write_pages, pages);
 }

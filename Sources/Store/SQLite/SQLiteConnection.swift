@@ -7,7 +7,17 @@ internal import Platform
 /// A connection: opened by `sqlite3_open_v2`, ended by `sqlite3_close_v2` when the last of its statements is gone.
 /// It is opened without a lock of its own, so one queue uses it.
 final class SQLiteConnection {
+  /// How a checkpoint goes about it.
+  enum Checkpoint: String {
+    /// As far as it comes without waiting for anybody.
+    case passive = "PASSIVE"
+    /// To the end, and the log is empty afterwards.
+    case truncate = "TRUNCATE"
+  }
+
   let handle: OpaquePointer
+  /// Where SQLite writes how many pages the log has.
+  private let pages: UnsafeMutablePointer<Int32>
 
   /// Opens a file, and makes it if there is none: only for its owner to read and write, whatever the umask. The
   /// journal beside it gets the same mode from SQLite.
@@ -24,17 +34,37 @@ final class SQLiteConnection {
     // Also a connection that could not be opened has to be closed.
     guard let opened else { throw StoreError(.unavailable, "open \(path)", "no memory") }
     handle = opened
+    pages = .allocate(capacity: 1)
+    pages.initialize(to: 0)
     guard code == SQLITE_OK else { throw error("open \(path)", code) }
     sqlite3_busy_timeout(handle, 2000)
-    // FULL: a commit returns when the disk has it.
+    // NORMAL: checkpoints, and a log that is begun anew, flush what they need; commits are flushed by `SQLiteLog`.
     for pragma in [
-      "journal_mode = WAL", "synchronous = FULL", "trusted_schema = OFF", "journal_size_limit = 16777216",
+      "journal_mode = WAL", "synchronous = NORMAL", "trusted_schema = OFF", "journal_size_limit = 50331648",
     ] {
       try execute("PRAGMA \(pragma)")
     }
+    // Takes the place of SQLite's own, which would checkpoint within commits.
+    callgate_sqlite_count_pages(handle, pages)
   }
 
-  deinit { sqlite3_close_v2(handle) }
+  deinit {
+    sqlite3_close_v2(handle)
+    pages.deallocate()
+  }
+
+  /// How many pages the log had after the last transaction that changed something.
+  var logPages: Int { Int(pages.pointee) }
+
+  /// Moves pages from the log into the database.
+  func checkpoint(_ kind: Checkpoint) throws(StoreError) {
+    var isBusy = false
+    try SQLiteStatement(self, "PRAGMA wal_checkpoint(\(kind.rawValue))").run { isBusy = $0.integer(0) != 0 }
+    // A passive one may always stop early.
+    guard !isBusy || kind == .passive else {
+      throw StoreError(.unavailable, "checkpoint", "another process uses the file")
+    }
+  }
 
   /// Makes the file with mode 0600, or takes the others' permissions from one that is there. A file that is there is
   /// not opened: closing it would end the locks this process' other connections have on it (fcntl(2)).

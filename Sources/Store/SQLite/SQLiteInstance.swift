@@ -48,11 +48,6 @@ struct SQLiteInstance: ~Copyable {
 
   /// The file beside the database, where SQLite has its own files: links are followed, so all find the same one.
   private static func path(beside database: String) throws(StoreError) -> String {
-    guard let real = realpath(database, nil) else {
-      let failure = SystemError(operation: "realpath \(database)", code: errno)
-      throw StoreError(.unavailable, "instances", "\(failure)")
-    }
-    defer { free(real) }
-    return String(cString: real) + "-instances"
+    try SQLiteFile.real(database) + "-instances"
   }
 }

@@ -10,8 +10,11 @@ final class SQLiteSession: StoreSession {
   final class Open {
     let connection: SQLiteConnection
     let begin, commit, rollback: SQLiteStatement
+    private let path: String
     /// Only after the schema was found to be there.
     private(set) var statements: Statements?
+    /// Only after a transaction was begun.
+    private(set) var log: SQLiteLog?
 
     struct Statements {
       let ids: StoreIDMaker
@@ -20,11 +23,20 @@ final class SQLiteSession: StoreSession {
     }
 
     init(path: String) throws(StoreError) {
+      self.path = path
       connection = try SQLiteConnection(path: path)
       // Readers of what is about to be changed must not begin with a read: another process could write between.
       begin = try SQLiteStatement(connection, "BEGIN IMMEDIATE")
       commit = try SQLiteStatement(connection, "COMMIT")
       rollback = try SQLiteStatement(connection, "ROLLBACK")
+    }
+
+    /// The log, within or after a transaction.
+    func log(_ flush: @escaping SQLiteLog.Flush) throws(StoreError) -> SQLiteLog {
+      if let log { return log }
+      let made = try SQLiteLog(beside: path, flush: flush)
+      log = made
+      return made
     }
 
     func prepared() throws(StoreError) -> Statements {
@@ -58,21 +70,35 @@ final class SQLiteSession: StoreSession {
   /// This open store, until it is closed; a connection may come and go meanwhile.
   var instance = SQLiteInstance()
   let clock = SystemClock()
+  private let flush: SQLiteLog.Flush
+  private let flusher = SQLiteFlusher()
+  private let checkpointer: SQLiteCheckpointer
   private var open: Open?
   private var backOff = BackOff()
   var closedUntil: (time: MonotonicTime, error: StoreError)?
+  /// A flush has failed, and no checkpoint has made up for it.
+  private var needsCheckpoint = false
 
-  init(path: String) { self.path = path }
+  init(path: String, flush: @escaping SQLiteLog.Flush = SQLiteLog.dataSync) {
+    self.path = path
+    self.flush = flush
+    checkpointer = SQLiteCheckpointer(path: path)
+  }
 
   func close() {
+    flusher.drain()
+    // The last connection that closes checkpoints everything and removes the log.
+    checkpointer.drain()
     open = nil
     instance.end()
   }
 
   // MARK: Transactions
 
+  func finish(_ jobs: [UpdateJob]) { flusher.finish(jobs) }
+
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
-    try transaction { open throws(StoreError) in
+    try transaction(.later) { open throws(StoreError) in
       let statements = try open.prepared()
       var working = WorkingSet(jobs, ids: statements.ids)
       // Who begins something is known to be alive before that is there.
@@ -120,7 +146,7 @@ final class SQLiteSession: StoreSession {
   /// Forgets a bounded number of expired states, so that others need not wait long.
   func purge(at seconds: Int64, most: Int64) throws(StoreError) -> Int {
     var removed = 0
-    try transaction { open throws(StoreError) in
+    try transaction(.later) { open throws(StoreError) in
       _ = try open.prepared()
       try SQLiteStatement(
         open.connection,
@@ -142,13 +168,26 @@ final class SQLiteSession: StoreSession {
 
   // MARK: The file
 
+  /// When the disk has a transaction.
+  enum Durability {
+    /// When it returns.
+    case now
+    /// Soon: `finish` tells those who wait for that.
+    case later
+  }
+
   /// Runs something in a transaction: committed if it says that there is something to commit.
-  func transaction(_ body: (Open) throws(StoreError) -> Bool) throws(StoreError) {
+  func transaction(
+    _ durability: Durability = .now, _ body: (Open) throws(StoreError) -> Bool
+  ) throws(StoreError) {
     try use { open throws(StoreError) in
       try open.begin.run()
       do throws(StoreError) {
-        let isChanged = try body(open)
-        try (isChanged ? open.commit : open.rollback).run()
+        // Before anything is committed that could not be flushed.
+        let log = try open.log(flush)
+        guard try body(open) else { return try open.rollback.run() }
+        try open.commit.run()
+        try committed(open, log, durability)
       } catch {
         // SQLite may have rolled back by itself. Where this fails too, the connection goes.
         if open.connection.isInTransaction {
@@ -159,21 +198,45 @@ final class SQLiteSession: StoreSession {
     }
   }
 
+  private func committed(_ open: Open, _ log: SQLiteLog, _ durability: Durability) throws(StoreError) {
+    switch durability {
+    case .now: try log.flush()
+    case .later: flusher.wrote(log)
+    }
+    let pages = open.connection.logPages
+    checkpointer.logHas(pages)
+    guard pages >= SQLiteCheckpointer.most else { return }
+    do throws(StoreError) { try open.connection.checkpoint(.passive) } catch {
+      // As within SQLite's own commits: the transaction stands, and the next one that fails says what is wrong.
+    }
+  }
+
   /// Opens the file if need be, and lets go of it where a failure says that it may not be usable any more.
   func use(_ body: (Open) throws(StoreError) -> Void) throws(StoreError) {
     if let closedUntil, clock.now < closedUntil.time { throw closedUntil.error }
     do throws(StoreError) {
-      if open == nil { open = try Open(path: path) }
+      if open?.log?.isBroken == true { letGo() }
+      if open == nil {
+        let opened = try Open(path: path)
+        if needsCheckpoint { try opened.connection.checkpoint(.truncate) }
+        needsCheckpoint = false
+        open = opened
+      }
       guard let open else { preconditionFailure("opened just now") }
       try body(open)
       closedUntil = nil
       backOff.succeeded()
     } catch {
       if error.kind != .incompatible, error.kind != .rejected {
-        open = nil
+        letGo()
         closedUntil = (clock.now + backOff.failed(), error)
       }
       throw error
     }
+  }
+
+  private func letGo() {
+    if open?.log?.isBroken == true { needsCheckpoint = true }
+    open = nil
   }
 }

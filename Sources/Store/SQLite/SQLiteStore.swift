@@ -2,16 +2,20 @@
 
 public import Gate
 
-/// A store in an SQLite file, in its write-ahead mode; a commit returns when the disk has it.
+/// A store in an SQLite file, in its write-ahead mode. An update returns when the disk has it, and a settlement when the file
+/// has it: that survives the process, and the disk has it some 20 ms later.
 ///
-/// One queue owns the connection; updates that wait are committed together. Two processes may share the file and are
+/// One queue owns the connection; updates that wait are committed together, and flushed together on another. Two processes may share the file and are
 /// both right, since each transaction takes the file's lock before it reads.
 public final class SQLiteStore: Store {
   let sessions: SessionQueue<SQLiteSession>
 
   /// A store in a file, which is opened with the first use, and made, with mode 0600, if it is not there.
-  public init(path: String) {
-    sessions = SessionQueue(label: "callgate.sqlite", count: 1) { SQLiteSession(path: path) }
+  public convenience init(path: String) { self.init(path: path, flush: SQLiteLog.dataSync) }
+
+  /// A store that flushes with a function of the caller's.
+  init(path: String, flush: @escaping SQLiteLog.Flush) {
+    sessions = SessionQueue(label: "callgate.sqlite", count: 1) { SQLiteSession(path: path, flush: flush) }
   }
 
   public var sharing: StoreSharing { .machine }

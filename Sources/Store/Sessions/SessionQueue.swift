@@ -232,7 +232,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   private static func commit(_ jobs: [UpdateJob], _ session: Session) {
     do throws(StoreError) {
       try session.updateAll(jobs)
-      for job in jobs { job.finish(nil) }
+      session.finish(jobs)
     } catch {
       guard error.kind == .rejected, !error.isInDoubt, jobs.count > 1 else {
         for job in jobs { job.finish(error) }

@@ -2,10 +2,16 @@
 
 /// Something that blocks: a file or a server. It is used by one queue only.
 protocol StoreSession: AnyObject, SendableMetatype {
-  /// Runs all jobs in one transaction and commits; the caller finishes them.
+  /// Runs all jobs in one transaction and commits; the caller has them finished.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError)
+  /// Tells jobs that `updateAll` has committed them: at once or, where that has left something to do, when that is done.
+  func finish(_ jobs: [UpdateJob])
   /// Lets go of everything.
   func close()
+}
+
+extension StoreSession {
+  func finish(_ jobs: [UpdateJob]) { for job in jobs { job.finish(nil) } }
 }
 
 /// Waits longer each time something fails, up to a limit, and not at all once it works.

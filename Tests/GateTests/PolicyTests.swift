@@ -210,7 +210,7 @@ struct PolicyTests {
     facts.phone = try E164("+14155550123")
     let rules = try AllowanceScope.allCases.map { try Rule(name: $0.rawValue, kind: rate(5, $0)) }
     let policy = try Policy(rules: rules)
-    func parties() -> [String] { policy.allowances(for: facts).map(\.partyText) }
+    func parties() -> [String] { policy.charges(for: facts).map(\.key.partyText) }
     #expect(
       parties() == [
         "caller:ios-app", "subject:ios-app", "unknown", "address:203.0.113.9", "phone:+14155550123", "global",

@@ -57,6 +57,17 @@ struct QuotaTests {
     #expect(plan.take(from: state, at: try at("2026-11-21T23:59:59Z")) == .refused(retryAfter: 86_401))
   }
 
+  @Test func `a quota whose period was changed ends with the new one`() throws {
+    let (daily, weekly, monthly) = (
+      try quota(1, .day, "UTC"), try quota(1, .week, "UTC"), try quota(1, .month, "UTC")
+    )
+    let now = try at("2026-01-31T12:00:00Z")
+    guard case .taken(let state) = daily.take(from: nil, at: now) else { return }
+    #expect(monthly.take(from: state, at: now) == .refused(retryAfter: 43_200))
+    // Until Monday.
+    #expect(weekly.take(from: state, at: now) == .refused(retryAfter: 43_200 + 86_400))
+  }
+
   @Test func `giving back counts one less in the same period only`() throws {
     let plan = try quota(2, .day, "UTC")
     let now = try at("2026-11-22T12:00:00Z")

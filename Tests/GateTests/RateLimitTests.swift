@@ -168,20 +168,52 @@ struct RateLimitTests {
     }
   }
 
-  @Test func `a clock put back and a more generous rule lock nobody out`() throws {
-    let strict = try rate(1, per: 86_400 * second)
-    guard case .taken(let state) = strict.take(from: nil, at: start) else { return }
-    let generous = try rate(60)
-    guard case .refused(let wait) = generous.take(from: state, at: start) else {
-      Issue.record("what is used stays used")
-      return
+  @Test func `what is told to wait is true after a change of rules, and after the clock was put back`() throws
+  {
+    var random = SeededGenerator(4)
+    for _ in 0..<2000 {
+      func some() throws -> RateLimit {
+        let spans: [Int64] = [1, 60, 600, 86_400]
+        return try RateLimit(
+          limit: Int64.random(in: 1...60, using: &random),
+          per: (spans.randomElement(using: &random) ?? 1) * second,
+          burst: Int64.random(in: 1...60, using: &random))
+      }
+      let before = AllowancePlan.rate(try some())
+      var state: AllowanceState?
+      for _ in 0..<Int.random(in: 1...60, using: &random) {
+        if case .taken(let next) = before.take(from: state, at: start) { state = next }
+      }
+      let plan = AllowancePlan.rate(try some())
+      let now = after(start, Int64.random(in: -86_400...60, using: &random) * second)
+      guard case .refused(let wait) = plan.take(from: state, at: now) else { continue }
+      let count = plan.count(of: state, at: now)
+      #expect(count.remaining == 0 && count.reset == wait)
+      if wait > 1, case .taken = plan.take(from: state, at: after(now, (wait - 1) * second)) {
+        Issue.record("told to wait too long")
+      }
+      // A refusal keeps nothing: waiting alone has to be enough.
+      guard case .taken = plan.take(from: state, at: after(now, wait * second)) else {
+        Issue.record("\(wait) s were not enough")
+        return
+      }
     }
-    #expect(wait == 1)
-    guard case .refused(let long) = strict.take(from: state, at: after(start, -10 * 86_400 * second)) else {
-      Issue.record("what is used stays used")
-      return
+  }
+
+  @Test func `an instance whose clock is behind gives one that is ahead nothing back`() throws {
+    // They share what is kept, and ask in turn; one clock is three seconds ahead.
+    let plan = try rate(10, per: 10 * second)
+    var state: AllowanceState?
+    var granted = 0
+    for step in 0..<400 {
+      let now = after(start, Int64(step) * second / 4 + (step % 2 == 0 ? 3 * second : 0))
+      if case .taken(let next) = plan.take(from: state, at: now) {
+        state = next
+        granted += 1
+      }
     }
-    #expect(long <= 86_400)
+    // A burst, what 100 seconds earn, and what the three seconds do.
+    #expect(granted <= 10 + 100 + 3)
   }
 
   @Test func `counts given are counts used`() throws {

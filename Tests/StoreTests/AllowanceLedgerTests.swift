@@ -5,55 +5,6 @@ import Testing
 
 @testable import Store
 
-/// A request as the gateway makes it: decide, take at once where that can be, else by the store.
-private struct Request {
-  var outcome: ChargeOutcome
-  var decision: Decision
-  var grant: Grant?
-  /// Whether it needed no store.
-  var isImmediate: Bool
-
-  var retryAfter: Int64? { decision.denial?.retryAfter }
-  var remaining: Int64? { grant?.statuses.first?.count.remaining }
-}
-
-extension AllowanceLedger {
-  fileprivate func request(
-    _ allowances: Allowances, _ caller: String = "ios-app", at now: Instant
-  ) async throws -> Request {
-    let view = view(at: now)
-    var decision = allowances.policy.decide(allowances.facts(caller, at: now), states: view)
-    var isImmediate = true
-    if view.isIncomplete {
-      isImmediate = false
-      let facts = allowances.facts(caller, at: now)
-      do {
-        let states = try await states(of: allowances.policy.allowances(for: facts), at: now)
-        decision = allowances.policy.decide(facts, states: states)
-      } catch {
-        decision = allowances.policy.decide(facts, states: UnavailableStates())
-      }
-    }
-    guard case .allow(let clearance) = decision.outcome else {
-      return Request(outcome: .unavailable, decision: decision, grant: nil, isImmediate: isImmediate)
-    }
-    let outcome: ChargeOutcome
-    if let taken = view.take(clearance.charges) {
-      outcome = taken
-    } else {
-      isImmediate = false
-      outcome = await take(clearance.charges, at: now)
-    }
-    let (settled, grant) = decision.settled(outcome, at: now)
-    return Request(outcome: outcome, decision: settled, grant: grant, isImmediate: isImmediate)
-  }
-
-  /// Waits for the refills under way.
-  func settle() async {
-    while refilling.load(ordering: .acquiring) > 0 { await Task.yield() }
-  }
-}
-
 @Suite struct AllowanceLedgerTests {
   @Test func `a busy allowance is answered at once nearly always`() async throws {
     let store = ScriptedStore(sharing: .machine)

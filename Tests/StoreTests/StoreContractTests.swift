@@ -12,10 +12,10 @@ import Testing
     let allowances = try Allowances([.init(rate: 3, per: 60)])
     for _ in 0..<3 { #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken) }
     let refused = try await store.take(allowances.charges(at: .noon()), at: .noon(1))
-    guard case .refused(let index, let state) = refused else { return #expect(Bool(false), "\(refused)") }
+    guard case .refused(let index, let states) = refused else { return #expect(Bool(false), "\(refused)") }
     #expect(index == 0)
     let plan = allowances.charges(at: .noon())[0].plan
-    #expect(plan.take(from: state, at: .noon(1)) == .refused(retryAfter: 19))
+    #expect(plan.take(from: states[0], at: .noon(1)) == .refused(retryAfter: 19))
     #expect(try await store.take(allowances.charges(at: .noon()), at: .noon(20)).isTaken)
     #expect(try await store.take(allowances.charges(at: .noon()), at: .noon(20)).isRefused)
     await store.close()

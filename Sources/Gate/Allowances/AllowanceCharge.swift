@@ -47,8 +47,9 @@ public struct AllowanceReceipt: Sendable {
 public enum ChargeOutcome: Sendable {
   /// All were taken; the receipts hold what is to be kept.
   case taken([AllowanceReceipt])
-  /// Another request was faster: nothing may be kept. The charge at `index` finds its allowance used up.
-  case refused(index: Int, state: AllowanceState?)
+  /// Another request was faster: nothing may be kept. The charge at `index` finds its allowance used up; `states` is
+  /// what was found of all of them, in their order, nil for what is not waited for.
+  case refused(index: Int, states: [AllowanceState?])
   /// The store failed; nothing was taken.
   case unavailable
 }
@@ -70,7 +71,7 @@ extension [AllowanceCharge] {
       case .taken(let state):
         receipts.append(AllowanceReceipt(rule: rule, party: self[index].party, taken: state))
       case .refused:
-        if rule.isEnforced { return .refused(index: index, state: states[index]) }
+        if rule.isEnforced { return .refused(index: index, states: states) }
       }
     }
     return .taken(receipts)

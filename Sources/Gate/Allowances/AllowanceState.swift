@@ -27,17 +27,18 @@ public enum AllowanceLookup: Hashable, Sendable {
 
 /// What a policy is shown of the allowances: a view that answers at once.
 ///
-/// A store that has to wait for its answer fetches the states of `Policy.allowances(for:)` first.
+/// A store that has to wait for its answer fetches the states of `Policy.charges(for:)` first.
 public protocol AllowanceStates {
   /// What is known of an allowance.
   func lookup(_ key: AllowanceKey) -> AllowanceLookup
-  /// What is known of an allowance on which no verdict depends any more, only how long to wait: `unavailable` where
-  /// somebody would have to be asked.
-  func glimpse(_ key: AllowanceKey) -> AllowanceLookup
+
+  /// How long a refused request is told to wait follows from what `lookup` says of this allowance. A view that shows
+  /// less than the whole truth, enough to allow a request, has to see to it that nobody is told that.
+  func waits(for charge: AllowanceCharge)
 }
 
 extension AllowanceStates {
-  public func glimpse(_ key: AllowanceKey) -> AllowanceLookup { lookup(key) }
+  public func waits(for charge: AllowanceCharge) {}
 }
 
 /// States that were fetched before; what is not among them is unused.

@@ -91,7 +91,11 @@ public struct Quota: Sendable {
   /// The day number on which the period of an instant begins.
   private func periodStart(at now: Instant) -> Int64? {
     guard let local = zone.localSeconds(at: now.seconds) else { return nil }
-    let day = local.flooredDivision(by: 86_400).quotient
+    return periodStart(of: local.flooredDivision(by: 86_400).quotient)
+  }
+
+  /// The day number on which the period of a day begins.
+  private func periodStart(of day: Int64) -> Int64 {
     switch period {
     case .day: return day
     case .week: return day - (day + 3).flooredDivision(by: 7).remainder
@@ -99,8 +103,10 @@ public struct Quota: Sendable {
     }
   }
 
-  /// The day number on which the period after the one that begins on a day begins.
-  private func dayAfterPeriod(from start: Int64) -> Int64 {
+  /// The day number on which the period after that of a day begins. A kept day need not be a period's first: the rule
+  /// may have counted by other periods before.
+  private func dayAfterPeriod(from day: Int64) -> Int64 {
+    let start = periodStart(of: day)
     switch period {
     case .day: return start + 1
     case .week: return start + 7

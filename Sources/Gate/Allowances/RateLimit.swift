@@ -121,14 +121,19 @@ public struct RateLimit: Hashable, Sendable {
     let time = clamp(now)
     let arrival = arrival(of: state, at: time)
     // The most that fit between the arrival time and a full burst from now, in parts of a nanosecond.
-    let room = subtract(add(time, capacity), arrival)
-    let remaining = requests(in: room)
+    let full = add(time, capacity)
+    guard arrival < full else {
+      return AllowanceCount(
+        limit: limit, window: window, remaining: 0,
+        reset: wholeSeconds(from: add(time, tolerance), to: arrival))
+    }
+    let remaining = requests(in: subtract(full, arrival))
     let reset =
       remaining == 0
       ? wholeSeconds(from: add(time, tolerance), to: arrival)
       : (arrival == time ? 0 : wholeSeconds(from: time, to: arrival))
     return AllowanceCount(
-      limit: limit, window: max(1, (per + 999_999_999) / 1_000_000_000), remaining: remaining, reset: reset)
+      limit: limit, window: window, remaining: remaining, reset: reset)
   }
 
   /// How many requests a span earns.
@@ -140,17 +145,24 @@ public struct RateLimit: Hashable, Sendable {
     return Int64((Int128(span.nanoseconds) * Int128(limit) + Int128(span.part)) / Int128(per))
   }
 
+  /// The span in whole seconds, rounded up.
+  @inline(__always) private var window: Int64 { (per + 999_999_999) / 1_000_000_000 }
+
   /// The instant from which a state says no more than none, in seconds since the epoch.
   public func expiry(of state: AllowanceState) -> Int64 { state.mark / 1_000_000_000 + 1 }
 
   // MARK: Exact time
 
-  /// The theoretical arrival time, not before now, and not later than using everything now would make it:
-  /// a clock put back, or a rule made more generous, locks nobody out.
+  /// The theoretical arrival time, not before now.
+  ///
+  /// It may lie further off than a whole burst from now would bring it: the clock was put back, the rule was changed, or
+  /// another instance's clock is ahead. It counts as it stands. A time that moved along with now would never be reached
+  /// by waiting; one that were written nearer would give an instance whose clock is ahead the difference again and
+  /// again, and the limit would be exceeded.
   @inline(__always) private func arrival(of state: AllowanceState?, at now: ExactTime) -> ExactTime {
     guard let state else { return now }
     let kept = exact(state)
-    return kept <= now ? now : min(kept, add(now, capacity))
+    return kept <= now ? now : kept
   }
 
   /// A kept state as time. Its fraction may be of another limit, from before a reload.
@@ -181,8 +193,9 @@ public struct RateLimit: Hashable, Sendable {
 
   /// A span rounded up to whole seconds, at least one: waiting that long is never too short.
   private func wholeSeconds(from start: ExactTime, to end: ExactTime) -> Int64 {
-    let span = subtract(end, start)
-    let nanoseconds = span.nanoseconds + (span.part > 0 ? 1 : 0)
-    return max(1, (nanoseconds + 999_999_999) / 1_000_000_000)
+    // A kept time may be any that 64 bits hold.
+    let (nanoseconds, isFar) = end.nanoseconds.subtractingReportingOverflow(start.nanoseconds)
+    guard !isFar, nanoseconds < .max - 1_000_000_000 else { return .max / 1_000_000_000 }
+    return max(1, (nanoseconds + (end.part > start.part ? 1 : 0) + 999_999_999) / 1_000_000_000)
   }
 }

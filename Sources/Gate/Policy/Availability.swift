@@ -51,7 +51,8 @@ extension Policy {
     Self.nextOpen(schedules(concern) + [schedule], from: seconds)
   }
 
-  private func schedules(_ concern: Concern) -> [Schedule] {
+  /// The enforced opening hours that concern a request.
+  func schedules(_ concern: Concern) -> [Schedule] {
     var schedules: [Schedule] = []
     for entry in entries where entry.isEnforced && Self.concerns(entry, concern) {
       if case .hours(let schedule) = entry.question { schedules.append(schedule.value) }

@@ -152,9 +152,11 @@ public struct Decision: Sendable {
     case .taken(let receipts):
       precondition(receipts.count <= clearance.charges.count, "receipts of another request")
       return (self, clearance.grant(receipts, at: now))
-    case .refused(let index, let state):
+    case .refused(let index, let states):
       let charge = clearance.charges[index]
-      deny(at: charge.rule.index, Denial.exhausted(charge.rule.name, charge.plan, state, at: now))
+      var denial = Denial.exhausted(charge.rule.name, charge.plan, states[index], at: now)
+      denial.wait(for: waiting(clearance, states), from: now)
+      deny(at: charge.rule.index, denial)
       return (self, nil)
     case .unavailable:
       guard let strict = clearance.charges.first(where: { $0.isEnforced && $0.onStoreFailure == .deny })

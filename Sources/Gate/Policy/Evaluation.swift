@@ -59,7 +59,11 @@ public struct Evaluation: Sendable {
       }
       index += 1
     }
-    if policy.waitsForSeveral, denial?.retryAfter != nil { waitForAll(states) }
+    // Only a refusal pays for saying how long to wait.
+    if isDenied, var refusal = denial, refusal.passes {
+      refusal.wait(for: policy.waiting(facts, concern, states), from: facts.instant)
+      denial = refusal
+    }
     return .decided(decision())
   }
 
@@ -122,52 +126,6 @@ public struct Evaluation: Sendable {
     return Denial(
       code: .closed, rule: entry.name, nextOpen: opening.map { Instant(seconds: $0) },
       retryAfter: opening.map { max(1, $0 - facts.instant.seconds) })
-  }
-
-  // MARK: Waiting
-
-  /// Lets the wait end where no rule that time can change objects any more: whoever waits as told is not refused by the
-  /// next one. The rules after the denial stay skipped.
-  private mutating func waitForAll(_ states: some AllowanceStates) {
-    let now = held.value.instant
-    guard let wait = denial?.retryAfter else { return }
-    var at = Instant(seconds: now.seconds + wait, nanoseconds: now.nanoseconds)
-    // Schedules that exclude each other have no end; then it stays what the rule itself says.
-    for _ in 0..<Self.mostRounds {
-      guard let later = firstChance(from: at, states) else { return }
-      if later == at {
-        // The second that has begun counts whole.
-        denial?.retryAfter = at.seconds - now.seconds + (at.nanoseconds > now.nanoseconds ? 1 : 0)
-        return
-      }
-      at = later
-    }
-  }
-
-  private static let mostRounds = 64
-
-  /// The first instant at which each rule by itself, one after the other, has no objection; nil for never.
-  private func firstChance(from instant: Instant, _ states: some AllowanceStates) -> Instant? {
-    var at = instant
-    for entry in policy.entries where entry.isEnforced && Policy.concerns(entry, concern) {
-      switch entry.question {
-      case .hours(let schedule):
-        guard let opening = schedule.value.nextOpen(from: at.seconds) else { return nil }
-        if opening > at.seconds { at = Instant(seconds: opening) }
-      case .allowance(let rule):
-        let state: AllowanceState?
-        switch states.glimpse(AllowanceKey(rule: rule.name, party: rule.scope.party(of: held.value))) {
-        case .unused: state = nil
-        case .state(let kept): state = kept
-        case .unavailable: continue
-        }
-        if case .refused(let wait) = rule.plan.take(from: state, at: at) {
-          at = Instant(seconds: at.seconds + wait, nanoseconds: at.nanoseconds)
-        }
-      case .numbers, .addresses, .claims, .field, .remote: break
-      }
-    }
-    return at
   }
 
   // MARK: Allowances

@@ -6,7 +6,7 @@ public struct Clearance: Sendable {
   public let charges: [AllowanceCharge]
   let held: Policy.Held<Facts>
 
-  private var facts: Facts { held.value }
+  var facts: Facts { held.value }
 
   func grant(_ receipts: [AllowanceReceipt], at now: Instant) -> Grant {
     Grant(

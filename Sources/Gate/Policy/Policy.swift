@@ -105,8 +105,6 @@ public final class Policy: Sendable {
   private let hasOptOut: Bool
   /// The most allowances a decision can take.
   let mostCharges: Int
-  /// Whether several rules may have somebody wait, so that waiting for one may not be enough.
-  let waitsForSeveral: Bool
 
   /// Makes a policy. Throws when two rules have one name.
   public init(rules: [Rule]) throws(RuleError) {
@@ -142,7 +140,6 @@ public final class Policy: Sendable {
     }
     fieldNames = fields
     mostCharges = allowances
-    waitsForSeveral = rules.count(where: { $0.mode == .enforce && $0.kind.isTimed }) > 1
     asksRemotes = remotes
     hasOptOut = optOut
   }
@@ -159,7 +156,6 @@ public final class Policy: Sendable {
     appNames = [:]
     callerNames = [:]
     mostCharges = 0
-    waitsForSeveral = false
     hasOptOut = false
   }
 
@@ -238,15 +234,15 @@ public final class Policy: Sendable {
   }
 
   /// The allowances a decision about a request may look at, for a store that has to fetch them first.
-  public func allowances(for facts: Facts) -> [AllowanceKey] {
+  public func charges(for facts: Facts) -> [AllowanceCharge] {
     guard mostCharges > 0 else { return [] }
     let concern = concern(of: facts)
-    var keys: [AllowanceKey] = []
+    var charges: [AllowanceCharge] = []
     for entry in entries where Self.concerns(entry, concern) {
       guard case .allowance(let rule) = entry.question else { continue }
-      keys.append(AllowanceKey(rule: rule.name, party: rule.scope.party(of: facts)))
+      charges.append(AllowanceCharge(rule: rule, party: rule.scope.party(of: facts)))
     }
-    return keys
+    return charges
   }
 
   /// What is left of the enforced allowances that concern a request, in the rules' order; those a store cannot
@@ -285,14 +281,6 @@ extension Rule.Kind {
     switch self {
     case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _): Action.callback.bit
     default: Action.access.bit | Action.callback.bit
-    }
-  }
-
-  /// Whether time alone can change what a rule says.
-  var isTimed: Bool {
-    switch self {
-    case .hours, .rate, .quota: true
-    case .numbers, .addresses, .claims, .field, .remote: false
     }
   }
 

@@ -34,7 +34,7 @@ struct Decider: Sendable {
     let view = ledger.view(at: facts.instant)
     var evaluation = policy.evaluation(of: facts)
     guard case .decided(let decision) = evaluation.next(view), !view.isIncomplete else { return nil }
-    guard takes else { return Ruling(untaken: decision, facts, view) }
+    guard takes else { return view.isExact ? Ruling(untaken: decision, facts, view) : nil }
     var outcome = ChargeOutcome.taken([])
     let charges = decision.charges
     if !charges.isEmpty {
@@ -77,10 +77,10 @@ struct Decider: Sendable {
 
   /// What is kept of the allowances a decision about a request may look at.
   func states(for facts: Facts) async -> any AllowanceStates & Sendable {
-    let keys = policy.allowances(for: facts)
-    guard !keys.isEmpty else { return FetchedStates() }
+    let charges = policy.charges(for: facts)
+    guard !charges.isEmpty else { return FetchedStates() }
     do throws(StoreError) {
-      return try await ledger.states(of: keys, at: facts.instant)
+      return try await ledger.states(of: charges, at: facts.instant)
     } catch {
       // Each rule says what it does without its store.
       return UnavailableStates()

@@ -3,16 +3,18 @@
 public import Gate
 
 extension AllowanceLedger {
-  /// What is kept of allowances: as the store has it, or here where there is a lease. For deciding without taking, for
-  /// `/availability`, and for requests whose view is incomplete.
-  public func states(of keys: [AllowanceKey], at now: Instant) async throws(StoreError) -> FetchedStates {
+  /// What is kept of allowances: as the store has it, or here where a lease has something left. For deciding without
+  /// taking, for `/availability`, and for requests whose view is incomplete.
+  public func states(of charges: [AllowanceCharge], at now: Instant) async throws(StoreError) -> FetchedStates
+  {
     var states: [AllowanceKey: AllowanceLookup] = [:]
     var missing: [AllowanceKey] = []
-    for key in keys {
+    for charge in charges {
+      let key = charge.key
       switch backing {
       case .exact(let memory): states[key] = memory.state(memory.id(of: key)).map { .state($0) } ?? .unused
       case .leased(_, let book):
-        if let told = book.toldState(book.id(of: key), at: now) {
+        if let told = book.toldState(book.id(of: key), charge.plan, at: now) {
           states[key] = .state(told)
         } else {
           missing.append(key)
@@ -54,17 +56,21 @@ extension AllowanceLedger {
           }
           let receipt = receipts[next]
           all[index] = receipt
-          await keep(ids[index], receipt, through: said.kept[next], size: wished[place].extra, at: now)
+          all[index]?.told = await keep(
+            ids[index], receipt, through: said.kept[next], size: wished[place].extra, at: now)
           next += 1
         }
         return .taken(all.compactMap { $0 })
-      case .refused(let place, let state):
-        for (other, index) in rest.enumerated() where other != place && wished[other].extra > 0 {
-          book.settle(ids[index])
+      case .refused(let place, let states):
+        // All of them: how long to wait is said for all, and must not rest on what was known of some before.
+        for (place, index) in rest.enumerated() {
+          book.note(ids[index], states[place], at: now, ends: wished[place].extra > 0)
         }
-        book.note(ids[rest[place]], state, at: now, ends: wished[place].extra > 0)
         await giveBack(here.compactMap { $0 }, at: now)
-        return .refused(index: rest[place], state: state)
+        // What could be taken here goes back, and is not waited for.
+        var found = [AllowanceState?](repeating: nil, count: charges.count)
+        for (place, index) in rest.enumerated() { found[index] = states[place] }
+        return .refused(index: rest[place], states: found)
       case .unavailable: preconditionFailure("a store throws")
       }
     } catch {
@@ -121,17 +127,22 @@ extension AllowanceLedger {
     return plan.take(upTo: min(size, plan.count(of: state, at: now).remaining / share), from: state, at: now)
   }
 
-  /// Puts what was leased with a receipt into the book.
+  /// Puts what was leased with a receipt into the book. Returns what to tell, where that is not what follows from the
+  /// receipt.
   private func keep(
     _ id: LocalID, _ receipt: AllowanceReceipt, through: AllowanceState, size: Int64, at now: Instant
-  ) async {
-    guard case .leased(_, let book) = backing else { return }
-    guard size > 0 else { return book.renew(id, through) }
-    guard receipt.taken < through else { return book.settle(id, quietUntil: Self.later(now)) }
+  ) async -> AllowanceState? {
+    guard case .leased(_, let book) = backing else { return nil }
+    guard receipt.taken < through else {
+      if size > 0 { book.settle(id, quietUntil: Self.later(now)) }
+      book.renew(id, through)
+      return book.told(id, after: receipt, at: now)
+    }
     let owner = Lease.Owner(key: receipt.key, plan: receipt.plan)
     if let rest = book.add(id, owner, from: receipt.taken, through: through, size: size, at: now) {
       await giveUp([rest], at: now)
     }
+    return book.told(id, after: receipt, at: now)
   }
 
   /// Fetches more of what is half used, beside the requests that use it.

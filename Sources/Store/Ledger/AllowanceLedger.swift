@@ -14,7 +14,7 @@ internal import Synchronization
 ///
 /// 1. `let view = ledger.view(at: now)`, or `reset` of one that is there, and `policy.decide(facts, states: view)`.
 /// 2. If `view.isIncomplete`, the store has to be asked: in a task, decide again with
-///    `try await ledger.states(of: policy.allowances(for: facts), at: now)`, or with `UnavailableStates` if that
+///    `try await ledger.states(of: policy.charges(for: facts), at: now)`, or with `UnavailableStates` if that
 ///    throws, and take by `await ledger.take`.
 /// 3. Otherwise `view.take(clearance.charges)`; nil when another request was faster and the store has to be asked:
 ///    `await ledger.take` in a task.
@@ -62,6 +62,13 @@ public final class AllowanceLedger: Sendable {
   @inline(__always) func lookup(_ id: LocalID, at now: Instant) -> AllowanceLookup? {
     if let memory { return memory.state(id).map { .state($0) } ?? .unused }
     return book?.state(id, at: now).map { .state($0) }
+  }
+
+  /// Whether what is known here is known from a lease, of which a request of this plan cannot be taken.
+  func isSpent(_ charge: AllowanceCharge, at now: Instant) -> Bool {
+    guard let book else { return false }
+    let id = book.id(of: charge.key)
+    return book.isLeased(id) && book.toldState(id, charge.plan, at: now) == nil
   }
 
   /// Takes all charges or refuses them; nil when only the store can.

@@ -38,8 +38,11 @@ struct Lease: Sendable {
   var kind = Kind.none
   /// Whether more is being fetched.
   var isRefilling = false
-  /// Whether `through` is what the store had when it was asked last: nothing after it had been taken then.
+  /// Whether `through` is the furthest the store has been known to have: nothing after it had been taken then.
   var isTop = false
+  /// The furthest state the store has had after a request that took from it past this lease: one that came while more
+  /// was being fetched, which may have been counted after the lease and be known before it.
+  var passed = Lease.nowhere
   /// How many the last lease had.
   var size: Int64 = 0
   /// Where the range began: what lies below is not ours to give back to.
@@ -63,6 +66,16 @@ struct Lease: Sendable {
 
   /// An unused place.
   static let empty = Lease()
+  /// Before every state.
+  static let nowhere = AllowanceState(mark: .min, count: 0)
+  /// What a known allowance has of which the store keeps nothing: unused, for a rate and for a quota.
+  static let unused = AllowanceState(mark: 0, count: 0)
+
+  /// Whether what the store said a moment ago is to be shown.
+  @inline(__always) func isBelieved(at time: Int64) -> Bool {
+    // Not longer because the clock was put back.
+    kind == .known && used <= time && time < knownUntil
+  }
 
   /// Whether anything may be left; a rate's may have expired.
   @inline(__always) var isOpen: Bool { kind == .range && from < through }
@@ -129,6 +142,17 @@ extension AllowancePlan {
         case .month: 3
         }
       return mixed(UInt64(bitPattern: quota.limit), period)
+    }
+  }
+
+  /// Whether what is left of a lease of this plan, too little for another request of a plan, goes back to the store with
+  /// that request. Of a rate that is a piece of time. Of a quota there is none, unless the rule was changed and a whole
+  /// lease is left that counts on other terms.
+  func leavesScrap(to other: AllowancePlan) -> Bool {
+    switch (self, other) {
+    case (.rate, .rate): true
+    case (.quota, .quota): terms != other.terms
+    case (.rate, .quota), (.quota, .rate): false
     }
   }
 

@@ -57,7 +57,7 @@ extension LeaseBook {
   private func wish(_ lease: inout Lease, _ plan: AllowancePlan, _ mayLease: Bool, at now: Instant) -> Wish {
     var wish = Wish()
     if lease.kind == .range {
-      if lease.isOpen, lease.isTop, lease.terms == plan.terms, case .rate = plan {
+      if lease.isOpen, lease.isTop, let owner = lease.owner, owner.plan.leavesScrap(to: plan) {
         wish.scrap = Scrap(from: lease.from, through: lease.through)
       }
       lease.kind = .none
@@ -66,6 +66,7 @@ extension LeaseBook {
     if mayLease, !lease.isRefilling, time >= lease.quietUntil {
       lease.isRefilling = true
       lease.used = time
+      lease.passed = Lease.nowhere
       wish.extra = nextSize(lease, at: time)
     }
     return wish
@@ -87,13 +88,8 @@ extension LeaseBook {
   ///
   /// - Parameter ends: whether this also ends a fetch that brought nothing.
   func note(_ id: LocalID, _ state: AllowanceState?, at now: Instant, ends: Bool = false) {
+    let state = state ?? Lease.unused
     pages.with(id) { page in
-      guard let state else {
-        if ends, let place = page.leases.place(of: id) {
-          page.leases.update(place) { $0.isRefilling = false }
-        }
-        return
-      }
       // Leases have the other half of the places for themselves.
       guard page.leases.place(of: id) != nil || page.leases.count < mostPerPage / 2 else { return }
       let place = page.leases.insert(id)
@@ -111,14 +107,21 @@ extension LeaseBook {
     }
   }
 
-  /// After a use that the store counted: what is shown of it from now on, where something was.
+  /// After a use that the store counted: what is shown of it from now on, where something was, and what a lease is worth
+  /// that came meanwhile.
   func renew(_ id: LocalID, _ state: AllowanceState) {
     pages.with(id) { page in
       guard let place = page.leases.place(of: id) else { return }
       page.leases.update(place) { lease in
-        guard lease.kind == .known, lease.from < state else { return }
-        lease.from = state
-        lease.through = state
+        if lease.passed < state { lease.passed = state }
+        switch lease.kind {
+        case .none: break
+        case .known:
+          guard lease.from < state else { return }
+          lease.from = state
+          lease.through = state
+        case .range: if lease.through < state { lease.isTop = false }
+        }
       }
     }
   }
@@ -140,6 +143,7 @@ extension LeaseBook {
       }
       return page.leases.update(place ?? page.leases.insert(id)) { lease in
         let isFromStore = size > 0
+        let isTop = isFromStore && lease.passed <= through
         if isFromStore {
           lease.isRefilling = false
           lease.quietUntil = 0
@@ -151,7 +155,7 @@ extension LeaseBook {
           if kept.terms == owner.terms {
             if lease.through == from {
               lease.extend(through: through, owner.plan)
-              lease.isTop = isFromStore
+              lease.isTop = isTop
               return nil
             }
             if lease.floor == through, lease.from == lease.floor {
@@ -174,7 +178,7 @@ extension LeaseBook {
         lease.floor = from
         lease.from = from
         lease.extend(through: through, owner.plan)
-        lease.isTop = isFromStore
+        lease.isTop = isTop
         lease.used = now.nanosecondsSinceEpoch
         return old
       }

@@ -55,20 +55,28 @@ final class LeaseBook: Sendable {
         switch lease.kind {
         case .none: nil
         case .range: lease.isReady(at: now) ? lease.from : nil
-        case .known: now.nanosecondsSinceEpoch < lease.knownUntil ? lease.from : nil
+        case .known: lease.isBelieved(at: now.nanosecondsSinceEpoch) ? lease.from : nil
         }
       }
     }
   }
 
-  /// What may be told of a lease to someone who does not take; nil without one.
-  func toldState(_ id: LocalID, at now: Instant) -> AllowanceState? {
+  /// Whether there is a range.
+  func isLeased(_ id: LocalID) -> Bool {
+    pages.with(id) { page in
+      page.leases.place(of: id).map { page.leases.read($0) { $0.kind == .range } } ?? false
+    }
+  }
+
+  /// What may be told of a lease to someone who does not take; nil where a request does not fit into one. Then the store
+  /// has to be asked: what is left here is no measure of how long to wait.
+  func toldState(_ id: LocalID, _ plan: AllowancePlan, at now: Instant) -> AllowanceState? {
     pages.with(id) { page in
       guard let place = page.leases.place(of: id) else { return nil }
       return page.leases.read(place) { lease in
-        guard lease.kind == .range, let plan = lease.owner?.plan, lease.left(plan, at: now) > 0 else {
-          return nil
-        }
+        guard lease.kind == .range, lease.terms == plan.terms, lease.left(plan, at: now) > 0,
+          case .taken = plan.take(from: lease.from, at: now)
+        else { return nil }
         return told(plan, from: lease.from, Glimpse(lease), at: now) ?? lease.from
       }
     }
@@ -80,6 +88,7 @@ final class LeaseBook: Sendable {
     var through = AllowanceState(mark: 0, count: 0)
     var isTop = false
     var synced: Int64 = 0
+    var passed = Lease.nowhere
 
     init() {}
 
@@ -88,6 +97,7 @@ final class LeaseBook: Sendable {
       through = lease.through
       isTop = lease.isTop
       synced = lease.synced
+      passed = lease.passed
     }
   }
 
@@ -103,7 +113,7 @@ final class LeaseBook: Sendable {
       return page.leases.read(place) { lease in
         guard
           lease.kind == .known
-            ? time < lease.knownUntil : lease.isReady(at: now) && lease.terms == charges[index].plan.terms
+            ? lease.isBelieved(at: time) : lease.isReady(at: now) && lease.terms == charges[index].plan.terms
         else { return false }
         states[index] = lease.from
         glimpses[index] = Glimpse(lease)
@@ -112,8 +122,8 @@ final class LeaseBook: Sendable {
     } decide: {
       switch charges.take(from: states, at: now) {
       case .unavailable: return nil
-      case .refused(let index, let state):
-        return glimpses[index].kind == .known ? .refused(index: index, state: state) : nil
+      case .refused(let index, let states):
+        return glimpses[index].kind == .known ? .refused(index: index, states: states) : nil
       case .taken(var receipts):
         for index in charges.indices {
           guard let place = receipts.place(for: charges, index) else {
@@ -151,17 +161,38 @@ final class LeaseBook: Sendable {
   }
 
   /// What to tell of what is left. Nil, which is what follows from the state, where nobody else takes; where others do,
-  /// what the store had left when it was asked last, if that is fresh; otherwise no more than what is surely here.
+  /// what the store had left when it was asked last, if that is fresh; otherwise no more than what is surely here, and
+  /// what was left after a request that nobody but this process can have made.
   func told(
     _ plan: AllowancePlan, from: AllowanceState, _ lease: Glimpse, at now: Instant
   ) -> AllowanceState? {
     if lease.isTop, freshness == nil { return nil }
     var count = plan.requests(from: from, through: lease.through, at: now)
+    if freshness == nil, lease.through < lease.passed {
+      count += plan.count(of: lease.passed, at: now).remaining
+    }
     let age = now.nanosecondsSinceEpoch - lease.synced
+    // The clock was put back: not all of the lease can be used already.
+    if age < 0 { count = min(count, plan.count(of: from, at: now).remaining) }
     if lease.isTop, let freshness, age >= 0, age <= freshness {
       count = max(count, plan.count(of: lease.through, at: now).remaining)
     }
     return plan.state(used: max(0, plan.full - count), at: now)
+  }
+
+  /// What to tell with the receipt of a request that the store counted; nil where that follows from the receipt. Nobody
+  /// but this process takes, but it may have a lease that was fetched meanwhile, and have used some of it.
+  func told(_ id: LocalID, after receipt: AllowanceReceipt, at now: Instant) -> AllowanceState? {
+    guard freshness == nil else { return nil }
+    return pages.with(id) { page in
+      guard let place = page.leases.place(of: id) else { return nil }
+      return page.leases.read(place) { lease in
+        guard lease.kind == .range, lease.terms == receipt.plan.terms,
+          !lease.isTop || lease.from != receipt.taken
+        else { return nil }
+        return told(receipt.plan, from: lease.from, Glimpse(lease), at: now) ?? lease.from
+      }
+    }
   }
 
   /// Four times as many when the last lease was used up at once, half as many when it lasted.

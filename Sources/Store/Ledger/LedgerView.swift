@@ -45,9 +45,14 @@ public final class LedgerView: AllowanceStates {
 
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup { look.lookup(key, ledger) }
 
-  public func glimpse(_ key: AllowanceKey) -> AllowanceLookup {
-    ledger.lookup(ledger.id(of: key), at: look.now) ?? .unavailable
+  /// A lease that has something left on these terms is there after any wait; what another says of waiting, only the
+  /// store can.
+  public func waits(for charge: AllowanceCharge) {
+    if ledger.isSpent(charge, at: look.now) { look.isIncomplete = true }
   }
+
+  /// Whether what it shows is also all there is to tell: with a store beside, others may have more or less.
+  public var isExact: Bool { ledger.memory != nil || look.seen.isEmpty }
 
   /// Takes all charges of a request, or refuses them; nil when only the store can (`AllowanceLedger.take`), and then
   /// nothing has been taken.

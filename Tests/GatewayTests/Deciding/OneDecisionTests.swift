@@ -113,7 +113,7 @@ import Testing
     _ counts: [String: Int64], of policy: Policy, _ facts: Facts, _ store: any Store
   ) async throws {
     let counted = try CountedStates(policy: policy, counts: counts, at: facts.instant)
-    for key in policy.allowances(for: facts) {
+    for key in policy.charges(for: facts).map(\.key) {
       guard case .state(let state) = counted.lookup(key) else { continue }
       try await store.update([key]) { _ in
         AllowanceUpdate(writes: [.put(state, expiry: .max)], result: ())

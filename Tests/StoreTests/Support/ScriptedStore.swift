@@ -3,6 +3,7 @@
 import Gate
 import Store
 import Synchronization
+import TestSupport
 
 /// Counts what it is asked and fails when it is told to.
 final class ScriptedStore: Store {
@@ -13,6 +14,11 @@ final class ScriptedStore: Store {
     /// Whether purging takes as long as this says so.
     var holdsPurge = false
     var isPurging = false
+    /// Whether the next update's answer is kept back; and whether one is.
+    var holdsNext = false
+    var isHolding = false
+    /// How long updates take, and their answers to arrive, in turns of others.
+    var lag: SeededGenerator?
   }
 
   let memory: MemoryStore
@@ -30,6 +36,23 @@ final class ScriptedStore: Store {
   var isPurging: Bool { script.withLock { $0.isPurging } }
   func setPurging(_ isHeld: Bool) { script.withLock { $0.holdsPurge = isHeld } }
 
+  /// Keeps back the answer to the next update, which is done all the same, until `release`.
+  func holdNext(_ holds: Bool = true) { script.withLock { $0.holdsNext = holds } }
+  var isHolding: Bool { script.withLock { $0.isHolding } }
+  func release() { script.withLock { $0.isHolding = false } }
+
+  /// Lets updates and their answers take their time, now more and now less.
+  func lag(seed: UInt64) { script.withLock { $0.lag = SeededGenerator(seed) } }
+
+  private func takeTime() async {
+    let turns = script.withLock { script in
+      guard var lag = script.lag else { return 0 }
+      defer { script.lag = lag }
+      return Bool.random(using: &lag) ? 0 : Int.random(in: 0..<64, using: &lag)
+    }
+    for _ in 0..<turns { await Task.yield() }
+  }
+
   private func check(_ count: (inout Script) -> Void = { _ in }) throws(StoreError) {
     let isDown = script.withLock { script in
       count(&script)
@@ -46,7 +69,16 @@ final class ScriptedStore: Store {
     _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
   ) async throws(StoreError) -> Result {
     try check { $0.updates += 1 }
-    return memory.update(keys, body)
+    await takeTime()
+    let result = memory.update(keys, body)
+    await takeTime()
+    let isHeld = script.withLock { script in
+      defer { script.holdsNext = false }
+      if script.holdsNext { script.isHolding = true }
+      return script.holdsNext
+    }
+    while isHeld, isHolding { await Task.yield() }
+    return result
   }
 
   func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?] {

@@ -1,0 +1,79 @@
+// How long a refused request has to wait: for every rule that time alone can satisfy, not only for the one that refused.
+
+/// The rules a request waits for: opening hours, and allowances as they are kept now.
+struct Waiting {
+  /// How often a time is tried and moved on before the rules are taken to exclude each other for ever.
+  private static let mostAttempts = 4000
+
+  private let schedules: [Schedule]
+  private let allowances: [(plan: AllowancePlan, state: AllowanceState?)]
+
+  init(_ schedules: [Schedule], _ allowances: [(plan: AllowancePlan, state: AllowanceState?)]) {
+    self.schedules = schedules
+    self.allowances = allowances
+  }
+
+  /// After how many whole seconds none of them refuses; nil where that is never, or further off than can be said.
+  ///
+  /// Each rule moves the time to the first at which it does not refuse, until none moves it any more. Nobody moves it
+  /// further than they must, so it is the first at which all of them let the request pass.
+  func seconds(from now: Instant) -> Int64? {
+    var wait: Int64 = 0
+    for _ in 0..<Self.mostAttempts {
+      let before = wait
+      for schedule in schedules {
+        guard let opening = schedule.nextOpen(from: now.seconds + wait) else { return nil }
+        wait = opening - now.seconds
+      }
+      for (plan, state) in allowances {
+        let then = Instant(seconds: now.seconds + wait, nanoseconds: now.nanoseconds)
+        if case .refused(let more) = plan.take(from: state, at: then) { wait += more }
+      }
+      if wait == before { return wait }
+    }
+    return nil
+  }
+}
+
+extension Policy {
+  /// What a request waits for that the rules refuse at its instant.
+  func waiting(_ facts: Facts, _ concern: Concern, _ states: some AllowanceStates) -> Waiting {
+    var allowances: [(plan: AllowancePlan, state: AllowanceState?)] = []
+    for entry in entries where entry.isEnforced && Self.concerns(entry, concern) {
+      guard case .allowance(let rule) = entry.question else { continue }
+      let charge = AllowanceCharge(rule: rule, party: rule.scope.party(of: facts))
+      states.waits(for: charge)
+      // Of what a store cannot tell nothing can be said, and what is unused is not waited for.
+      guard case .state(let state) = states.lookup(charge.key) else { continue }
+      allowances.append((rule.plan, state))
+    }
+    return Waiting(schedules(concern), allowances)
+  }
+}
+
+extension Decision {
+  /// What a request waits for whose charges were refused.
+  func waiting(_ clearance: Clearance, _ states: [AllowanceState?]) -> Waiting {
+    var allowances: [(plan: AllowancePlan, state: AllowanceState?)] = []
+    for (charge, state) in zip(clearance.charges, states) where charge.isEnforced {
+      allowances.append((charge.plan, state))
+    }
+    return Waiting(policy.schedules(policy.concern(of: clearance.facts)), allowances)
+  }
+}
+
+extension Denial {
+  /// Whether waiting helps, as far as the rule that refused is concerned.
+  var passes: Bool {
+    switch code {
+    case .closed, .rateLimited, .quotaExhausted: true
+    case .denied, .numberNotAllowed, .storeUnavailable, .stopped: false
+    }
+  }
+
+  /// Lets the refusal speak for all rules. Where they never agree, the one that refused still says what it knows.
+  mutating func wait(for waiting: Waiting, from now: Instant) {
+    guard retryAfter != nil, let seconds = waiting.seconds(from: now) else { return }
+    retryAfter = max(1, seconds)
+  }
+}

@@ -1,8 +1,9 @@
 import COpenSSL
 import Certificates
 import HTTPServer
-import TLS
 import Testing
+
+@testable import TLS
 
 private let identity = TestIdentity("DNS:localhost,IP:127.0.0.1")
 private let versions = [TLS1_2_VERSION, TLS1_3_VERSION]
@@ -50,6 +51,21 @@ private func listener() throws -> TLSListener { try TLSListener(identity.served(
   #expect(throws: MemoryClient.Failure.self) { try talk.handshake() }
   #expect(talk.state == .failed)
   #expect(events.all == ["refused: SSL_read_ex: unsupported protocol"])
+}
+
+/// Neither this machine's OpenSSL nor any client still compresses, so only the context can tell.
+@Test func `compression, renegotiation and the client's order of suites are switched off in each context`()
+  throws
+{
+  let identity = try identity.served()
+  let options = SSL_CTX_get_options(try TLSContext(identity, tickets: nil).handle)
+  for (name, bit) in [
+    ("SSL_OP_NO_COMPRESSION", 17), ("SSL_OP_NO_RENEGOTIATION", 30), ("SSL_OP_CIPHER_SERVER_PREFERENCE", 22),
+    ("SSL_OP_PRIORITIZE_CHACHA", 21),
+  ] {
+    #expect(options >> bit & 1 == 1, "\(name)")
+  }
+  #expect(SSL_CTX_get_security_level(try TLSContext(identity, tickets: nil).handle) == 2)
 }
 
 @Test(arguments: [
@@ -249,6 +265,53 @@ func `what is no handshake fails once and stays failed`(octets: [UInt8]) throws 
     #expect(talk.client.read().octets == Array("pong".utf8))
   }
   #expect(talk.state == .open)
+}
+
+@Test(arguments: [SSL_KEY_UPDATE_REQUESTED, SSL_KEY_UPDATE_NOT_REQUESTED])
+func `a client that changes keys without end is left, one that asks for something meanwhile is not`(
+  kind: Int32
+) throws {
+  let events = Events()
+  let talk = Conversation(try listener(), Options(version: TLS1_3_VERSION), events: events)
+  try talk.handshake()
+  // Among requests it may go on for as long as it likes, also a few times in a row.
+  for number in 0..<300 {
+    for _ in 0..<(number % 100 == 0 ? 20 : 1) {
+      SSL_key_update(talk.client.ssl, kind)
+      #expect(try talk.client.handshake())
+    }
+    for _ in 0..<(number % 100 == 0 ? 20 : 1) { talk.client.write("ping") }
+    talk.carry()
+    _ = talk.client.read()
+  }
+  #expect(talk.state == .open && events.all == ["established"])
+  #expect(talk.takePlain().utf8.count == 4 * (297 + 3 * 20))
+  var count = 0
+  while talk.state == .open, count < 1000 {
+    count += 1
+    SSL_key_update(talk.client.ssl, kind)
+    #expect(try talk.client.handshake())
+    talk.carry()
+    _ = talk.client.read()
+  }
+  #expect((30...90).contains(count), "\(count)")
+  #expect(talk.state == .failed)
+  #expect(events.all.last == "broken: SSL_read_ex: too many messages without data")
+}
+
+@Test func `new keys that come all at once are not all made`() throws {
+  let talk = Conversation(try listener(), Options(version: TLS1_3_VERSION))
+  try talk.handshake()
+  for _ in 0..<2000 {
+    SSL_key_update(talk.client.ssl, SSL_KEY_UPDATE_REQUESTED)
+    #expect(try talk.client.handshake())
+  }
+  talk.client.write("ping")
+  var (plain, wire): ([UInt8], [UInt8]) = ([], [])
+  #expect(talk.client.takeOutput().span.received(by: talk.session, &plain, &wire) == .failed)
+  #expect(plain.isEmpty)
+  // Each was answered with a record of its own, of at least 22 octets.
+  #expect(wire.count < 300 * 64, "\(wire.count)")
 }
 
 @Test(arguments: versions) func `what becomes of a session is told once`(version: Int32) throws {

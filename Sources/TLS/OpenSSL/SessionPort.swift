@@ -10,6 +10,39 @@ struct SessionPort {
   var inputCount = 0
   /// Where octets for the network are appended.
   var output: UnsafeMutablePointer<[UInt8]>?
+  /// Steps that OpenSSL made for handshake messages and alerts, beyond those that records of data paid for. Counted by
+  /// `countSteps`.
+  private var idleSteps = 0
+
+  /// A client that asks for new keys without end, or for renegotiation, would keep its loop busy for nothing, and
+  /// OpenSSL (3.0) would let it: so many steps beyond those paid for end the session. New keys take up to five.
+  private static let maximumIdleSteps = 160
+  /// What a record of data pays for, so that a client which changes keys now and then is never at the end.
+  private static let stepsPerRecord = 8
+  /// OpenSSL reads ahead: at most so many octets have been taken when the maximum is noticed.
+  private static let pieceSize = 4096
+
+  /// Whether the session has talked of itself for too long.
+  var isIdle: Bool { idleSteps > Self.maximumIdleSteps }
+
+  /// A record of data has come.
+  mutating func paid() { idleSteps = max(0, idleSteps - Self.stepsPerRecord) }
+
+  /// The handshake is done, whose steps do not count.
+  mutating func beginsToCount() { idleSteps = 0 }
+
+  /// Forgets the memory that was lent.
+  mutating func close() {
+    (input, inputCount, output) = (nil, 0, nil)
+  }
+
+  /// Counts the steps of a context's sessions (`SSL_CTX_set_info_callback`).
+  static func countSteps(of context: OpaquePointer) {
+    SSL_CTX_set_info_callback(context) { session, event, _ in
+      guard event & (SSL_CB_LOOP | SSL_CB_ALERT) != 0 else { return }
+      SessionPort.port(of: SSL_get_rbio(session))?.pointee.idleSteps += 1
+    }
+  }
 
   /// A BIO over a port, which must outlive it (`BIO_new`).
   static func makeBIO(over port: UnsafeMutablePointer<SessionPort>) -> OpaquePointer? {
@@ -50,7 +83,9 @@ struct SessionPort {
       BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
       return 0
     }
-    let taken = min(room, port.pointee.inputCount)
+    // Neither data nor "later": the session fails.
+    guard !port.pointee.isIdle else { return 0 }
+    let taken = min(room, port.pointee.inputCount, pieceSize)
     UnsafeMutableRawPointer(buffer).copyMemory(from: input, byteCount: taken)
     port.pointee.input = input + taken
     port.pointee.inputCount -= taken

@@ -42,6 +42,7 @@ final class TLSContext: @unchecked Sendable {
     }
     try check("SSL_CTX_set1_groups_list", Int32(isSet))
     callgate_ssl_ctx_restrict(handle)
+    SessionPort.countSteps(of: handle)
     // An idle session keeps no record buffers: 34 kB each.
     SSL_CTX_ctrl(handle, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
     // Records are taken from what has been read already, so as many as there are.

@@ -17,6 +17,12 @@ public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
     self.reasons = reasons
   }
 
+  /// A failure that this program has found, in words of its own.
+  init(_ operation: String, because reason: String) {
+    self.operation = operation
+    reasons = [reason]
+  }
+
   public var description: String {
     reasons.isEmpty ? "\(operation) failed" : "\(operation): \(reasons.joined(separator: ", "))"
   }

@@ -50,8 +50,9 @@ public final class TLSSession: StreamFilter {
     hasBegun = hasBegun || !octets.isEmpty
     return octets.withUnsafeBufferPointer { input in
       withUnsafeMutablePointer(to: &wire) { output in
-        port.pointee = SessionPort(input: input.baseAddress, inputCount: input.count, output: output)
-        defer { port.pointee = SessionPort() }
+        (port.pointee.input, port.pointee.inputCount) = (input.baseAddress, input.count)
+        port.pointee.output = output
+        defer { port.pointee.close() }
         return read(into: &plain)
       }
     }
@@ -62,10 +63,10 @@ public final class TLSSession: StreamFilter {
     guard !plain.isEmpty, state != .failed, SSL_is_init_finished(handle) == 1 else { return }
     withUnsafeMutablePointer(to: &wire) { output in
       port.pointee.output = output
-      defer { port.pointee = SessionPort() }
+      defer { port.pointee.close() }
       TLSFailure.forget()
       var count = 0
-      if SSL_write_ex(handle, plain, plain.count, &count) != 1 { fail("SSL_write_ex") }
+      if SSL_write_ex(handle, plain, plain.count, &count) != 1 { fail(TLSFailure("SSL_write_ex")) }
     }
   }
 
@@ -73,7 +74,7 @@ public final class TLSSession: StreamFilter {
     guard state != .failed, SSL_is_init_finished(handle) == 1 else { return }
     withUnsafeMutablePointer(to: &wire) { output in
       port.pointee.output = output
-      defer { port.pointee = SessionPort() }
+      defer { port.pointee.close() }
       TLSFailure.forget()
       // 0: ours is said, the client's is not awaited. An error means that there is no session to end.
       if SSL_shutdown(handle) < 0 { ERR_clear_error() }
@@ -96,6 +97,7 @@ public final class TLSSession: StreamFilter {
       }
       noteHandshake()
       guard status == 1 else { return stop(status) }
+      port.pointee.paid()
       // Everything was one record, mostly: no call just to hear that there is nothing more.
       guard port.pointee.inputCount > 0 || SSL_has_pending(handle) == 1 else { return .open }
     }
@@ -104,10 +106,16 @@ public final class TLSSession: StreamFilter {
   private func noteHandshake() {
     guard !isEstablished, SSL_is_init_finished(handle) == 1 else { return }
     isEstablished = true
+    port.pointee.beginsToCount()
     observer?(.established)
   }
 
   private func stop(_ status: Int32) -> StreamFilterState {
+    if port.pointee.isIdle {
+      ERR_clear_error()
+      fail(TLSFailure("SSL_read_ex", because: "too many messages without data"))
+      return .failed
+    }
     switch SSL_get_error(handle, status) {
     case SSL_ERROR_WANT_READ: return .open
     case SSL_ERROR_ZERO_RETURN:
@@ -115,14 +123,13 @@ public final class TLSSession: StreamFilter {
       return .ended
     default:
       let isHTTP = Self.isHTTP(ERR_peek_last_error())
-      fail("SSL_read_ex")
+      fail(TLSFailure("SSL_read_ex"))
       return isHTTP ? .clear : .failed
     }
   }
 
-  private func fail(_ operation: String) {
+  private func fail(_ failure: TLSFailure) {
     state = .failed
-    let failure = TLSFailure(operation)
     observer?(isEstablished ? .broken(failure) : .refused(failure))
   }
 

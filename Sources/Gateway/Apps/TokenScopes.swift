@@ -27,7 +27,11 @@ struct TokenScopes: Sendable {
   /// The scope this server's own calls are made with: the account's where that allows callbacks, so that one token serves
   /// both, and otherwise exactly what they need. Not made before somebody needs it.
   func callbacks(_ tokens: TokenSource) -> TokenSource.ScopeID {
-    account.name.split(separator: " ").contains { $0 == Self.callbackWrite }
-      ? account : tokens.scopeID(Self.callbackWrite)
+    Self.allowsCallbacks(account.name) ? account : tokens.scopeID(Self.callbackWrite)
+  }
+
+  /// Whether tokens of a scope serve for callbacks, too.
+  static func allowsCallbacks(_ scope: String) -> Bool {
+    scope.split(separator: " ").contains { $0 == callbackWrite }
   }
 }

@@ -87,9 +87,13 @@ extension Doctor {
         + "what the client has", .refused)
   }
 
-  /// Asks for the scopes of apps, too, with a credential that works.
+  /// Asks for the scopes of this server's own callbacks and of apps, too, with a credential that works.
   mutating func reportFurtherScopes(with trial: Trial) async {
     var asked: Set<String> = [trial.scope]
+    if !TokenScopes.allowsCallbacks(trial.scope) {
+      asked.insert(TokenScopes.callbackWrite)
+      await reportCallbackScope(with: trial)
+    }
     for app in configuration.apps {
       guard let scope = app.scope, asked.insert(scope).inserted else { continue }
       let further = await attempt(trial.credential, trial.role, scope: scope)
@@ -106,6 +110,35 @@ extension Doctor {
           fix: "add it to the OAuth client in Talkdesk, or ask again",
           { if case .unusableReply(.scope) = error { .refused } else { .unreachable } }())
       }
+    }
+  }
+
+  /// Asks for what callbacks are made with where `TD_SCOPE` does not hold it. It is missed only where callbacks are meant
+  /// to be made, or an app asks for it.
+  private mutating func reportCallbackScope(with trial: Trial) async {
+    let scope = TokenScopes.callbackWrite
+    let isMeant =
+      !configuration.callbacks.talkdeskPhoneNumbers.isEmpty
+      || configuration.apps.contains { !$0.talkdeskPhoneNumbers.isEmpty || $0.scope == scope }
+    let further = await attempt(trial.credential, trial.role, scope: scope)
+    guard let error = further.error else { return report.ok("scope", "\(scope), for callbacks") }
+    let isRefusal =
+      switch error {
+      case .refused, .unusableReply(.scope): true
+      default: false
+      }
+    let found =
+      further.refusal.map { "is refused (\(Self.words($0.status, $0.code, further)))" }
+      ?? "was not had: \(error)"
+    let fix =
+      isRefusal
+      ? "add it to the OAuth client in Talkdesk (Builder, OAuth Clients) and wait some minutes; until then every callback "
+        + "is refused" : "ask again; until then nothing is known of it"
+    let what = "\(quoted(scope)), which callbacks are made with whatever TD_SCOPE says, \(found)"
+    if isMeant {
+      report.fail("scope", what, fix: fix, isRefusal ? .refused : .unreachable)
+    } else {
+      report.warn("scope", what, fix: "\(fix); nothing is to be done where nobody asks for callbacks")
     }
   }
 

@@ -267,6 +267,59 @@ import Upstream
     #expect(report.verdict == .refused)
   }
 
+  /// What is said where the account's scope is another than that of callbacks, which is answered with `reply`.
+  private func reportOnCallbacks(
+    _ yaml: String? = nil, reply: InboundResponse
+  ) async throws -> (report: DoctorReport, network: Network) {
+    try await report(yaml, ["TD_SCOPE": "visual-sessions:execute"]) { request throws(TransportError) in
+      String(decoding: request.content, as: UTF8.self).contains("visual")
+        ? Self.token(scope: "visual-sessions:execute") : reply
+    }
+  }
+
+  @Test func `the scope of callbacks is asked for where the account's does not hold it`() async throws {
+    let (granted, network) = try await reportOnCallbacks(reply: Self.token())
+    #expect(
+      granted.findings.filter { $0.check == "scope" }.map(\.found) == [
+        "visual-sessions:execute", "callback:write, for callbacks",
+      ])
+    #expect(granted.verdict == .well && granted.count(.warn) == 0)
+    #expect(network.requests.count == 2)
+    // One token serves both.
+    let both = try await report(nil, ["TD_SCOPE": "visual-sessions:execute callback:write"]) {
+      _ throws(TransportError) in Self.token(scope: "visual-sessions:execute callback:write")
+    }
+    #expect(both.report.verdict == .well && both.network.requests.count == 1)
+  }
+
+  @Test(arguments: [
+    (400, #"{"error":"invalid_scope"}"#, TestVerdict.refused, "status 400 invalid_scope"),
+    (200, #"{"access_token":"a","token_type":"Bearer","scope":"contacts:read"}"#, .refused, "lacks"),
+    (503, "", .unreachable, "503"),
+  ])
+  func `without it callbacks fail, and that is grave where some are to be made`(
+    status: Int, content: String, verdict: TestVerdict, words: String
+  ) async throws {
+    let reply = Self.reply(status, content)
+    for yaml in [
+      "callbacks: { talkdesk_phone_numbers: [\"+18500000000\"] }",
+      "apps: { shop: { talkdesk_phone_numbers: [\"+18500000000\"] } }",
+      "apps: { shop: { scope: \"callback:write\" } }",
+    ] {
+      let (report, network) = try await reportOnCallbacks(yaml, reply: reply)
+      let finding = try #require(report.findings.first { $0.check == "scope" && $0.status == .fail })
+      #expect(finding.found.contains("callbacks are made with"))
+      #expect(finding.found.contains(words), "\(finding)")
+      #expect(finding.fix?.contains("add it to the OAuth client") == (verdict == .refused))
+      #expect("\(report.verdict)" == verdict.rawValue)
+      #expect(network.requests.count == 2, "once, though an app has the same scope")
+    }
+    let (report, _) = try await reportOnCallbacks(reply: reply)
+    #expect(worst(report, "scope")?.status == .warn)
+    #expect(worst(report, "scope")?.fix?.contains("where nobody asks for callbacks") == true)
+    #expect(report.verdict == .well)
+  }
+
   @Test(arguments: [("next", "kid-2", true), ("current", "key-1", true), ("both", "", false)])
   func `each of two keys is tried, and it is said which works`(refused: String, kid: String, isWell: Bool)
     async throws

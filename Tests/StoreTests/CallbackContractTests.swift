@@ -92,6 +92,31 @@ import Testing
     await store.close()
   }
 
+  @Test(arguments: StoreKind.lasting)
+  func `nobody is a duplicate of the first request with the same key, however close they come`(
+    _ kind: StoreKind
+  ) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let other = fixture.open()
+    for turn in 1000..<1200 {
+      let first = CallbackIntent.made("+1415555\(turn)", key: "\(turn)")
+      let again = CallbackIntent.made("+1415555\(turn)", key: "\(turn)")
+      async let beginning = store.begin(first, at: .noon())
+      for _ in 0..<100_000 {
+        let standing = try await other.standing(of: again, at: .noon())
+        guard standing.key == .free else {
+          #expect(standing.key == .inProgress(first.id))
+          break
+        }
+        #expect(standing.duplicate == nil)
+      }
+      #expect(try await beginning == .begun)
+    }
+    await other.close()
+    await store.close()
+  }
+
   @Test(arguments: StoreKind.available)
   func `an answer without content is an answer`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)

@@ -87,6 +87,17 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == text)
   }
 
+  @Test func `a folder in its place is refused and stays as it is`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    #expect(mkdir(path, 0o755) == 0 && chmod(path, 0o755) == 0)
+    let store = SQLiteStore(path: path)
+    #expect(await kind { try await store.migrate() } == .unavailable)
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o755)
+    await store.close()
+  }
+
   @Test func `a file that was damaged says so`() async throws {
     let (place, path) = try place()
     defer { place.end() }

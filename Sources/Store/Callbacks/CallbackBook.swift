@@ -60,6 +60,9 @@ struct CallbackBook: Sendable {
   mutating func add(_ id: StoreID, _ place: Place) { places[id] = place }
   mutating func add(_ row: Row) { rows[row.record.id] = row }
 
+  /// Takes back what was read of a place.
+  mutating func forget(place: StoreID) { places[place] = nil }
+
   func standing(of names: CallbackNames, at now: Instant) -> CallbackStanding {
     CallbackStanding(
       key: keyStanding(of: names, at: now.nanosecondsSinceEpoch),

@@ -11,16 +11,22 @@ extension PostgresSession {
       let made = try self.maker(connection).names(of: intent)
       names = made
       book = CallbackBook()
-      var commands: [PostgresCommand] = []
-      if let key = made.key { commands.append(.prepared(PostgresStatements.keyStanding, [key.hex])) }
-      if let place = made.place { commands.append(.prepared(PostgresStatements.placeStanding, [place.hex])) }
+      let key = made.key.map { PostgresCommand.prepared(PostgresStatements.keyStanding, [$0.hex]) }
+      let place = made.place.map { PostgresCommand.prepared(PostgresStatements.placeStanding, [$0.hex]) }
+      // Each command sees what is committed when it runs. Whoever has the place before and after the key is looked at
+      // had it then, too: where the key is free, it is not his.
+      let commands = [place, key, key == nil ? nil : place].compactMap(\.self)
       guard !commands.isEmpty else { return }
       let found = try connection.run(commands, within: Self.span)
-      if made.key != nil, let row = found.first?.rows.first, let record = PostgresCallbacks.row(row) {
+      if key != nil, let row = found[place == nil ? 0 : 1].rows.first,
+        let record = PostgresCallbacks.row(row)
+      {
         book.add(record)
         PostgresCallbacks.add(key: row[16...], to: &book)
       }
-      if made.place != nil, let row = found.last?.rows.first { PostgresCallbacks.add(place: row, to: &book) }
+      if place != nil, let row = found.last?.rows.first, row == found.first?.rows.first {
+        PostgresCallbacks.add(place: row, to: &book)
+      }
     }
     guard let names else { preconditionFailure("it has run") }
     return book.standing(of: names, at: now)

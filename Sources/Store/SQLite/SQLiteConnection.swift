@@ -81,8 +81,11 @@ final class SQLiteConnection {
         failure == EROFS ? .readOnly : failure == ENOSPC ? .full : .unavailable, "open", "\(error)")
     }
     var status = stat()
-    // What is not ours to change is left as it is: whether it can be used shows when it is.
-    if stat(path, &status) == 0, status.st_mode & 0o077 != 0, status.st_uid == geteuid() {
+    // What is not ours to change is left as it is: whether it can be used shows when it is. So is a folder, which is there
+    // by a mistake in the path, and others' too: `/tmp`.
+    if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0,
+      status.st_uid == geteuid()
+    {
       _ = chmod(path, status.st_mode & 0o700)
     }
   }

@@ -11,7 +11,13 @@ extension SQLiteSession {
       let made = statements.ids.names(of: intent)
       names = made
       book = CallbackBook()
-      try statements.callbacks.read(made, into: &book)
+      // Another process may write in between. Whoever has the place before and after the key is looked at had it then,
+      // too: where the key is free, it is not his.
+      var before = CallbackBook()
+      if let place = made.place { try statements.callbacks.read(place: place, into: &before) }
+      if let key = made.key { try statements.callbacks.read(key: key, into: &book) }
+      if let place = made.place { try statements.callbacks.read(place: place, into: &book) }
+      if let place = made.place, before.places[place] != book.places[place] { book.forget(place: place) }
     }
     guard let names else { preconditionFailure("it has run") }
     return book.standing(of: names, at: now)

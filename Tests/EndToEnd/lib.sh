@@ -1,7 +1,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # what is set here is read by the tests
 # What every end-to-end test stands on: starts the release binary, asks it with curl, compares, counts.
-# A test is a bash file that sources this one, calls `check` and ends with `finish`.
+# A test is a bash file that sources this one, calls `check` and ends with `finish`: with 0 where all passed, 1 where something
+# failed, 77 where nothing could be run. What could not be run is told by `skip`, also in the closing lines of the script that
+# runs the tests, which names a file for them in SKIPPED.
 set -uo pipefail
 
 : "${CALLGATE:?the path of the callgate binary under test}"
@@ -9,6 +11,7 @@ set -uo pipefail
 scratch=$(mktemp -d)
 passed=0
 failed=0
+skipped=0
 pids=()
 
 # Nothing of the caller's environment may change what is tested.
@@ -105,8 +108,17 @@ audit_lines() {
   grep -c '^{"log":"audit"' "$log"
 }
 
+# skip NAME REASON: a check that cannot be run here.
+skip() {
+  skipped=$((skipped + 1))
+  printf 'SKIP %s: %s: %s\n' "$(basename "$0")" "$1" "$2" | tee -a "${SKIPPED:-/dev/null}"
+}
+
 finish() {
-  echo "$(basename "$0"): $passed passed, $failed failed"
-  [ "$failed" -eq 0 ]
-  exit
+  local without=
+  [ "$skipped" -eq 0 ] || without=", $skipped skipped"
+  echo "$(basename "$0"): $passed passed, $failed failed$without"
+  [ "$failed" -eq 0 ] || exit 1
+  if [ "$passed" -eq 0 ] && [ "$skipped" -gt 0 ]; then exit 77; fi
+  exit 0
 }

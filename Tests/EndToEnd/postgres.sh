@@ -5,7 +5,7 @@
 
 postgres_programs=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
 if [ ! -x "$postgres_programs/initdb" ]; then
-  echo "$(basename "$0"): NO POSTGRESQL SERVER under /usr/lib/postgresql: skipped. Install \`postgresql\`."
+  skip "instances on PostgreSQL" "no server under /usr/lib/postgresql: install postgresql"
   finish
 fi
 

@@ -167,7 +167,7 @@ private final class Labelled: RequestHandler {
   }
 
   @Test func `a refused request is known by its request line, however it came`() async throws {
-    try await run { address in
+    try await run(limits: ServerLimits(headerTimeout: .seconds(600))) { address in
       for cut in ["POST /cut HTTP/1.1\r\n", "POST /cut HTTP/1.1\r\nHost", "POST /cut HTTP/1.1\r\nHost: a\r"] {
         let client = try Client(address)
         try client.send(cut)

@@ -11,13 +11,15 @@ public enum DiskLife: Sendable, Hashable {
   case unnamedVolume
   /// A file system in memory: gone with the machine or the container.
   case memory
+  /// There is no such folder.
+  case missing
 
   /// Looks where a file lies, or would lie. What cannot be found out counts as lasting: this is for a notice, not for a
   /// decision.
   ///
   /// - Parameter path: the file's path, absolute or from the working directory; the file need not exist.
   public static func ofFile(_ path: String) -> DiskLife {
-    guard let folder = resolved(folder(of: path)) else { return .lasting }
+    guard let folder = resolved(folder(of: path)) else { return errno == ENOENT ? .missing : .lasting }
     return DiskLife(folder: folder, mountInfo: text(ofFile: "/proc/self/mountinfo"))
   }
 

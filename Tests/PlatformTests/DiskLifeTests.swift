@@ -49,6 +49,7 @@ struct DiskLifeTests {
     let link = folder.appendingPathComponent("link").path
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/shm")
     #expect(DiskLife.ofFile(link + "/none") == .memory)
-    #expect(DiskLife.ofFile("/proc/none/none") == .lasting)
+    #expect(DiskLife.ofFile("/proc/none/none") == .missing)
+    #expect(DiskLife.ofFile("/proc/self/status/none") == .lasting)
   }
 }

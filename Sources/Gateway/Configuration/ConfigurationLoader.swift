@@ -126,8 +126,9 @@ extension ConfigurationBuilder {
     return path
   }
 
-  /// A dyno's disk lasts no longer than the dyno, a container's own layer no longer than the container. The place is looked at
-  /// where the server runs alone: a configuration is often checked on another machine.
+  /// A dyno's disk lasts no longer than the dyno, a container's own layer no longer than the container. How long the place
+  /// lasts is looked at where the server runs alone, because a configuration is often checked on another machine; nor is a
+  /// folder that is missing there a mistake, but worth a word.
   private mutating func noteLostState(_ store: Configuration.Store) {
     if sources.environment["DYNO"] != nil {
       guard purpose == .serve || purpose == .check else { return }
@@ -136,17 +137,27 @@ extension ConfigurationBuilder {
         .variable("DATABASE_URL"),
         "not set, and this dyno's disk is wiped at every restart: allowances used, callbacks and idempotency keys are "
           + "forgotten then; heroku addons:create heroku-postgresql keeps them")
-    } else if purpose == .serve, case .sqlite(let path) = store {
+    } else if purpose == .serve || purpose == .check, case .sqlite(let path) = store {
+      let life = sources.diskLife(path)
+      let statedAt = place(of: Settings.state) ?? place(of: Settings.storeURL) ?? .variable("CALLGATE_STATE")
+      guard purpose == .serve else {
+        guard life == .missing else { return }
+        problems.note(
+          statedAt,
+          "the folder of \(quoted(path: path)) is not there: where serve runs it must be, and be writable")
+        return
+      }
       let (place, remedy): (String?, String) =
-        switch sources.diskLife(path) {
-        case .lasting: (nil, "")
+        switch life {
+        // The store itself says that it cannot be opened.
+        case .lasting, .missing: (nil, "")
         case .containerLayer: ("in this container's own layer", "mount a volume there")
         case .unnamedVolume: ("in a volume without a name, which the next container does not get", "name it")
         case .memory: ("in a file system in memory", "mount a volume there")
         }
       guard let place else { return }
       problems.note(
-        self.place(of: Settings.state) ?? self.place(of: Settings.storeURL) ?? .variable("CALLGATE_STATE"),
+        statedAt,
         "\(quoted(path: path)) lies \(place): allowances used, callbacks and idempotency keys may be forgotten with the "
           + "next start; \(remedy) (docker run --volume callgate:/data), or set DATABASE_URL")
     }

@@ -46,8 +46,11 @@ public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
   /// One line per problem.
   public var description: String { problems.map(\.description).joined(separator: "\n") }
 
-  /// Whether every problem stands on the command line (exit 64) and none elsewhere (78).
-  public var isMisuse: Bool { problems.allSatisfy(\.place.isFlag) }
+  /// Whether every problem stands on the command line (exit 64) and none elsewhere (78). A file that is named there and
+  /// cannot be read is part of the configuration, as it is where a variable names it.
+  public var isMisuse: Bool {
+    problems.allSatisfy { $0.place.isFlag && $0.place != .flag(Settings.config.setting.flag ?? "") }
+  }
 }
 
 /// Why a text is not what its setting needs: the reader's half of a problem.

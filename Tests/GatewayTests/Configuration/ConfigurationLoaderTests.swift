@@ -141,6 +141,15 @@ import Testing
     } catch {
       #expect(!error.isMisuse)
     }
+    do throws(ConfigurationErrors) {
+      let flags = ConfigurationFlags(config: "/nowhere.yaml", host: nil, port: nil)
+      _ = try ConfigurationLoader.load(
+        ConfigurationSources(flags: flags, environment: Fixture.environment, files: Fixture.reader([:])),
+        for: .check)
+    } catch {
+      // Its name was well formed; what is wrong is the configuration.
+      #expect(!error.isMisuse)
+    }
   }
 
   @Test func `every secret variable is read from a file too, without one final newline, and never from both`()
@@ -316,7 +325,7 @@ import Testing
     arguments: [
       (DiskLife.containerLayer, "lies in this container's own layer"),
       (.unnamedVolume, "lies in a volume without a name"), (.memory, "lies in a file system in memory"),
-      (.lasting, nil),
+      (.lasting, nil), (.missing, nil),
     ] as [(DiskLife, String?)])
   func `where a file of state will not last is noted`(life: DiskLife, words: String?) throws {
     func notices(
@@ -336,7 +345,12 @@ import Testing
     #expect(try notices(["CALLGATE_STATE": "/elsewhere/x"]).isEmpty)
     #expect(try notices(["CALLGATE_STATE": "memory"]).isEmpty)
     #expect(try notices(["DATABASE_URL": "postgres://h/d"]).isEmpty)
-    #expect(try notices([:], for: .check).isEmpty)
+    let checked = try notices([:], for: .check).map(\.message)
+    #expect(
+      checked
+        == (life == .missing
+          ? ["the folder of \"callgate.sqlite3\" is not there: where serve runs it must be, and be writable"]
+          : []))
     // What Heroku's disk does is said once.
     #expect(try notices(["DYNO": "web.1"]).map(\.place) == [.variable("DATABASE_URL")])
   }

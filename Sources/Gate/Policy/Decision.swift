@@ -32,13 +32,15 @@ public enum DenialCode: String, CaseIterable, Sendable {
   case storeUnavailable = "store_unavailable"
   /// The kill switch; no rule says it, the gateway does.
   case stopped
+  /// Nobody says who asks where that is needed; no rule says it, the gateway does.
+  case unauthenticated
 }
 
 /// A refusal and what its answer tells.
 public struct Denial: Hashable, Sendable {
   /// Why.
   public var code: DenialCode
-  /// The rule that decided; nil for the kill switch.
+  /// The rule that decided; nil where the gateway did.
   public var rule: String?
   /// When it opens next; only with `closed`, and only where it ever does.
   public var nextOpen: Instant?

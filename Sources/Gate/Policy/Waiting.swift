@@ -67,7 +67,7 @@ extension Denial {
   var passes: Bool {
     switch code {
     case .closed, .rateLimited, .quotaExhausted: true
-    case .denied, .numberNotAllowed, .storeUnavailable, .stopped: false
+    case .denied, .numberNotAllowed, .storeUnavailable, .stopped, .unauthenticated: false
     }
   }
 

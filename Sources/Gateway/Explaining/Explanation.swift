@@ -46,6 +46,11 @@ extension Decider {
   ///
   /// Where the question gives no count, what is used now counts.
   func explain(_ inquiry: Question.Inquiry) async -> Explanation {
+    // As on its way: nobody is asked, neither the switch nor the rules.
+    guard !inquiry.isUnauthenticated else {
+      return Explanation(
+        isAllowed: false, code: Problem.Code.unauthenticated.rawValue, rule: nil, verdicts: .none)
+    }
     var facts = inquiry.facts
     do throws(Problem) {
       facts.appID = try admit(inquiry.caller, to: facts.action, app: inquiry.app)?.id

@@ -23,7 +23,8 @@ public struct Question: Sendable {
 
   /// `access` or `callback`.
   public var action: String?
-  /// A configured caller's id; nil or `anonymous` for a request without credentials.
+  /// A configured caller's id; nil or `anonymous` for a request without credentials, which is refused where those are
+  /// needed.
   public var caller: String?
   /// The subject of the caller's token.
   public var subject: String?
@@ -74,6 +75,8 @@ extension Question {
     /// What is used already, of the rules that counts are given for.
     var states: CountedStates
     var countedRules: Set<String>
+    /// Whether the request would bring no credential where one is needed.
+    var isUnauthenticated: Bool
   }
 
   /// Judges every member.
@@ -138,6 +141,13 @@ extension Question {
     facts.subject = caller.subject
     return Inquiry(
       facts: facts, caller: caller, app: app.map { .value($0) } ?? .absent, states: states,
-      countedRules: Set(counts.keys))
+      countedRules: Set(counts.keys),
+      isUnauthenticated: callerID == Configuration.anonymousCaller && configuration.refusesAnonymous)
   }
+}
+
+extension Configuration {
+  /// Whether a request without credentials is refused before any rule is asked. Where nobody is configured at all, no
+  /// server would start; what is asked about then is the rules alone.
+  var refusesAnonymous: Bool { !allowAnonymous && !callers.isEmpty }
 }

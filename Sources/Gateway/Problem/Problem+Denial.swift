@@ -25,6 +25,7 @@ extension Problem {
     case .quotaExhausted: "All requests of this period are used up; wait as Retry-After says."
     case .storeUnavailable: "It cannot be counted at the moment what is used; wait as Retry-After says."
     case .stopped: stopped.detail
+    case .unauthenticated: "Credentials are needed."
     }
   }
 }
@@ -41,6 +42,7 @@ extension Problem.Code {
       case .quotaExhausted: .quotaExhausted
       case .storeUnavailable: .storeUnavailable
       case .stopped: .stopped
+      case .unauthenticated: .unauthenticated
       }
   }
 }

@@ -121,8 +121,25 @@ import Testing
     }
   }
 
-  @Test func `without a caller it is somebody anonymous`() async throws {
-    #expect(try await explain { $0.caller = nil }.isAllowed)
-    #expect(try await explain { $0.caller = "anonymous" }.isAllowed)
+  @Test(arguments: [nil, "anonymous"])
+  func `without a caller it is refused where credentials are needed, before any rule is asked`(
+    caller: String?
+  ) async throws {
+    let explanation = try await explain { $0.caller = caller }
+    #expect(explanation.decisionLine == "decision: deny unauthenticated -")
+    #expect(explanation.json == #"{"decision":"deny","code":"unauthenticated","verdicts":[]}"#)
   }
+
+  @Test(arguments: ["allow_anonymous: true\n" + Self.yaml, Self.rulesAlone])
+  func `without a caller it is somebody anonymous where those are let in, or nobody is configured`(
+    yaml: String
+  ) async throws {
+    let configuration = try Fixture.load(yaml, environment: [:], for: .explain).configuration
+    var question = Question()
+    question.action = "access"
+    question.at = "2026-11-23T10:00:00-05:00"
+    #expect(try await OfflineRules(configuration, transport: nil).explain(question).isAllowed)
+  }
+
+  private static let rulesAlone = "rules: [{ name: daily, kind: quota, key: caller, limit: 5, per: day }]"
 }

@@ -2,7 +2,7 @@
 
 internal import Platform
 
-/// Writes audit records, and counts them as decisions: as many lines, as many decisions. It cannot be switched off.
+/// Writes audit records, and counts the decisions in them. It cannot be switched off.
 struct AuditLog: Sendable {
   let sink: LogSink
   let clock: any TimeSource

@@ -17,7 +17,8 @@ struct AuditRecord: Sendable {
   var caller: String?
   var subject: String?
   var app: String?
-  var outcome: Outcome = .allow
+  /// Nil where nothing was asked for that is allowed or denied, and nothing was vended.
+  var outcome: Outcome? = .allow
   var code: Problem.Code?
   var rule: String?
   /// What a remote policy gave as its reason.
@@ -66,9 +67,12 @@ struct AuditRecord: Sendable {
     Self.member(#","app":"#, app, to: &output)
     output.append(contentsOf: #","address":""#.utf8)
     output.append(contentsOf: address.description.utf8)
-    output.append(contentsOf: #"","decision":""#.utf8)
-    output.append(contentsOf: outcome.rawValue.utf8)
     output.append(UInt8(ascii: "\""))
+    if let outcome {
+      output.append(contentsOf: #","decision":""#.utf8)
+      output.append(contentsOf: outcome.rawValue.utf8)
+      output.append(UInt8(ascii: "\""))
+    }
     Self.member(#","code":"#, code?.rawValue, to: &output)
     Self.member(#","rule":"#, rule, to: &output)
     Self.member(#","reason":"#, reason, to: &output)

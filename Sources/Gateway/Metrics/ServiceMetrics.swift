@@ -91,6 +91,7 @@ final class ServiceMetrics: Sendable {
 
   /// A request was decided: its audit line is written.
   @inline(__always) func decided(_ record: borrowing AuditRecord, lane: Int) {
+    guard record.outcome != nil else { return }
     let action = record.action == .access ? 0 : 1
     let code = record.code.map { $0.number + 1 } ?? 0
     decisions.count(action: action, code: code, rule: record.rule, lane: lane)

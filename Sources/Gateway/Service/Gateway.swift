@@ -94,7 +94,8 @@ public final class Gateway: RequestHandler {
     guard let action = route.audited else { return }
     let address = generations.current.clientAddress.resolve(request, peer: exchange.peer.address)
     var record = AuditRecord(action: action, requestID: exchange.requestID, address: address)
-    record.outcome = code == nil ? .allow : .deny
+    // What may be asked for here is no decision about asking for it.
+    record.outcome = code == nil ? nil : .deny
     record.code = code
     record.trace = TraceContext(request)
     audit.append(record, since: exchange.now, lane: exchange.loopIndex)

@@ -25,6 +25,15 @@ import Testing
       address: try #require(IPAddress("203.0.113.9")))
   }
 
+  @Test func `where nothing was decided, no decision is told`() throws {
+    var record = try record()
+    #expect(try line(record).1["decision"]?.string == "allow")
+    record.outcome = nil
+    let (text, value) = try line(record)
+    #expect(value["decision"] == nil && value["action"]?.string == "access", "\(text)")
+    #expect(text.contains(#""address":"203.0.113.9","verdicts":[]"#))
+  }
+
   @Test func `a record is one JSON line with every member that has a value`() throws {
     var record = try record()
     record.caller = "ios-app"

@@ -52,9 +52,12 @@ enum AccessForm: Sendable {
       if let expiresIn { document["expires_in"] = .number(JSONNumber(expiresIn)) }
       return Self.document(document, status: .created)
     case .probe:
-      return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
+      return Self.probed
     }
   }
+
+  /// The answer to a probe where a token would have been vended.
+  static let probed = Response(status: .noContent, fields: ["Cache-Control": "no-store"])
 
   private static func document(_ document: JSONObject, status: Status) -> Response {
     Response(

@@ -143,6 +143,14 @@ extension Gateway {
     var vending = vending
     vending.record.cache = .miss
     do throws(TokenError) {
+      if vending.form == .probe {
+        if try await tokens.probe(scope, trace: vending.record.trace) {
+          vending.record.upstreamStatus = 200
+        } else {
+          vending.record.cache = .hit
+        }
+        return answerProbe(vending, statuses)
+      }
       let token = try await tokens.token(scope, trace: vending.record.trace)
       vending.record.upstreamStatus = 200
       return answer(&vending, token, statuses, at: clock.now, clock.unixTime)
@@ -159,8 +167,8 @@ extension Gateway {
     _ vending: inout Vending, _ token: AccessToken, _ statuses: [AllowanceStatus], at now: MonotonicTime,
     _ time: UnixTime
   ) -> PreparedResponse {
-    // A probe returns no token, so none is put down as vended.
-    if vending.form != .probe { vending.record.tokenSHA256 = token.sha256 }
+    if vending.form == .probe { return answerProbe(vending, statuses) }
+    vending.record.tokenSHA256 = token.sha256
     audit.append(vending.record, since: vending.start, at: time, lane: vending.lane)
     if vending.form == .text {
       let ready = prepared.response(for: token, loop: vending.lane)
@@ -170,6 +178,14 @@ extension Gateway {
       return ready.adding(fields)
     }
     var response = vending.form.response(token, expiresIn: token.wholeSecondsLeft(at: now))
+    response.fields.append(allowances: statuses)
+    return PreparedResponse(response)
+  }
+
+  /// Writes the record of a probe that is allowed and makes its answer. It returns no token, so none is put down as vended.
+  private func answerProbe(_ vending: Vending, _ statuses: [AllowanceStatus]) -> PreparedResponse {
+    audit.append(vending.record, since: vending.start, lane: vending.lane)
+    var response = AccessForm.probed
     response.fields.append(allowances: statuses)
     return PreparedResponse(response)
   }

@@ -28,6 +28,10 @@ extension TokenCache {
     var isUsed = false
     /// The exchange whose result everybody waits for.
     var flight: ExchangeID?
+    /// Where tokens are not shared: the exchange that probes wait for, and until when the last one that succeeded answers
+    /// them.
+    var probing: ExchangeID?
+    var provenUntil = MonotonicTime(nanoseconds: .min)
     var credential = Cooldown()
     /// Bounds forced refreshes: the theoretical arrival time of GCRA.
     var forcedRefreshes = MonotonicTime(nanoseconds: .min)

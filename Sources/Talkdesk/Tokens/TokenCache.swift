@@ -22,6 +22,10 @@ struct TokenCache {
 
   init(policy: TokenPolicy) { self.policy = policy }
 
+  /// For how long a token that was had answers probes where tokens are not shared: so often at most probes cost an
+  /// exchange, whoever asks how often.
+  static let proofLifetime = Duration.seconds(60)
+
   // MARK: Vending
 
   /// Makes a place for a scope.
@@ -49,6 +53,23 @@ struct TokenCache {
     }
     let id = begin(scope, now: now)
     return .wait(id, deadline: now + policy.deadline, begin: true, isShared: true)
+  }
+
+  /// Whether a token could just be had, where tokens are not shared and `hit` has none.
+  func isProven(_ scope: Int, now: MonotonicTime) -> Bool {
+    now < entries[scope].provenUntil && coolingDown(scope, now: now) == nil
+  }
+
+  /// Asks for a token that nobody will use. Where tokens are shared that is a request like others: what it brings is
+  /// kept. Where they are not, those who probe at the same time make one exchange between them.
+  mutating func requestProbe(_ scope: Int, now: MonotonicTime) -> Answer {
+    guard !policy.share else { return request(scope, now: now) }
+    if let probing = entries[scope].probing, let exchange = exchanges[probing] {
+      return .wait(probing, deadline: exchange.deadline, begin: false, isShared: false)
+    }
+    let answer = requestSeparately(scope, now: now)
+    if case .wait(let id, _, _, _) = answer { entries[scope].probing = id }
+    return answer
   }
 
   /// Takes back a token that the API refused, so that the next request gets another.
@@ -80,6 +101,7 @@ struct TokenCache {
   ) -> Completion? {
     guard let exchange = exchanges.removeValue(forKey: id) else { return nil }
     if entries[exchange.scope].flight == id { entries[exchange.scope].flight = nil }
+    if entries[exchange.scope].probing == id { entries[exchange.scope].probing = nil }
     var completion: Completion
     switch result {
     case .success(let token):
@@ -99,6 +121,8 @@ struct TokenCache {
   /// - Returns: whether it runs and is to be cancelled; its end is still to be told.
   mutating func abandoned(_ id: ExchangeID) -> Bool {
     guard let exchange = exchanges[id], !exchange.isShared else { return false }
+    // Whoever probes next does not wait for what is being given up.
+    if entries[exchange.scope].probing == id { entries[exchange.scope].probing = nil }
     guard turns.withdraw(id) else { return true }
     exchanges[id] = nil
     return false
@@ -125,6 +149,8 @@ struct TokenCache {
     for scope in entries.indices {
       entries[scope].credential = Cooldown()
       entries[scope].flight = nil
+      entries[scope].probing = nil
+      entries[scope].provenUntil = MonotonicTime(nanoseconds: .min)
       guard let token = entries[scope].token else { continue }
       if policy.share, keeping(token), let until = lastVend(of: token) {
         entries[scope].vendableUntil = until
@@ -190,7 +216,10 @@ struct TokenCache {
     outage.succeed(startedAt: exchange.startedAt)
     entries[exchange.scope].credential.succeed(startedAt: exchange.startedAt)
     var completion = Completion(result: .success(token))
-    guard exchange.isShared, policy.share else { return completion }
+    guard exchange.isShared, policy.share else {
+      entries[exchange.scope].provenUntil = exchange.startedAt + Self.proofLifetime
+      return completion
+    }
     guard let lifetime = token.lifetime, let until else {
       // Nobody knows how long it lives, so it goes to those who wait and is not kept. A token it was to renew stays, and
       // is not renewed again at once.
@@ -216,6 +245,7 @@ struct TokenCache {
       return Completion(result: .failure(.exchangeFailed(error, retryAfter: .seconds(1))))
     }
     let scope = exchange.scope
+    entries[scope].provenUntil = MonotonicTime(nanoseconds: .min)
     switch Cooldown.kind(of: error) {
     case .credential:
       entries[scope].credential.record(error, startedAt: exchange.startedAt, now: now, unit: unit)

@@ -95,15 +95,21 @@ public final class TokenSource: Sendable {
     _ scope: ScopeID, deadline: MonotonicTime? = nil, trace: TraceContext? = nil
   ) async throws(TokenError) -> AccessToken {
     if let token = cached(scope, now: time.now) { return token }
-    let waiter = state.withLock { state in state.flights.nextWaiter() }
-    let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        enter(waiter, scope, deadline: deadline, trace, continuation)
-      }
-    } onCancel: {
-      leave(waiter, .cancelled)
+    return try await wait(scope, deadline: deadline, trace, isProbe: false)
+  }
+
+  /// Finds out whether `token` would bring one. Where tokens are not shared, that does not cost an exchange each time: one
+  /// that succeeded less than a minute ago answers, and those who ask at the same time share one.
+  ///
+  /// - Returns: whether Talkdesk ID was asked for it.
+  public func probe(_ scope: ScopeID, trace: TraceContext? = nil) async throws(TokenError) -> Bool {
+    let now = time.now
+    if cached(scope, now: now) != nil { return false }
+    if state.withLock({ state in state.cache.isProven(scope.index, now: now) && !state.isShutDown }) {
+      return false
     }
-    return try result.get()
+    _ = try await wait(scope, deadline: nil, trace, isProbe: true)
+    return true
   }
 
   /// Gives up a token that the API answered with 401, so that the next `token` brings another. Only the current one is
@@ -124,9 +130,23 @@ public final class TokenSource: Sendable {
 
   // MARK: Waiting
 
+  private func wait(
+    _ scope: ScopeID, deadline: MonotonicTime?, _ trace: TraceContext?, isProbe: Bool
+  ) async throws(TokenError) -> AccessToken {
+    let waiter = state.withLock { state in state.flights.nextWaiter() }
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        enter(waiter, scope, deadline: deadline, trace, isProbe: isProbe, continuation)
+      }
+    } onCancel: {
+      leave(waiter, .cancelled)
+    }
+    return try result.get()
+  }
+
   private func enter(
     _ waiter: Flights.WaiterID, _ scope: ScopeID, deadline: MonotonicTime?, _ trace: TraceContext?,
-    _ continuation: Flights.Continuation
+    isProbe: Bool, _ continuation: Flights.Continuation
   ) {
     let now = time.now
     var outcome: TokenCacheOutcome?
@@ -141,7 +161,9 @@ public final class TokenSource: Sendable {
       }
       if state.isShutDown { return .failure(.shutDown) }
       if let deadline, deadline <= now { return .failure(.deadlineExceeded) }
-      switch state.cache.request(scope.index, now: now) {
+      switch isProbe
+        ? state.cache.requestProbe(scope.index, now: now) : state.cache.request(scope.index, now: now)
+      {
       case .fail(let error):
         outcome = .coolingDown
         return .failure(error)

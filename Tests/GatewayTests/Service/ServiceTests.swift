@@ -61,6 +61,17 @@ import Testing
     #expect(audits[4]["token_sha256"] == nil)
   }
 
+  @Test func `probes cost no exchange each where tokens are not shared, and requests do`() async throws {
+    let service = try RunningService(environment: caller, yaml: "tokens: { share: false }")
+    for _ in 0..<5 { #expect(try await service.ask(.get, "/access?probe", credentials).status == 204) }
+    #expect(try await service.ask(.get, "/access", credentials).status == 200)
+    #expect(try await service.ask(.get, "/access?probe", credentials).status == 204)
+    let audits = audits(try await service.end())
+    #expect(audits.map { $0["cache"]?.string } == ["miss", "hit", "hit", "hit", "hit", "miss", "hit"])
+    #expect(audits.map { $0["upstream_status"]?.int } == [200, nil, nil, nil, nil, 200, nil])
+    #expect(audits.map { $0["token_sha256"] != nil } == (0..<7).map { $0 == 5 })
+  }
+
   @Test func `a refused exchange is 502, then cools down, and is audited as an error`() async throws {
     let service = try RunningService(environment: caller)
     try await service.tellTalkdesk(

@@ -19,6 +19,10 @@ private final class HeldCache {
     cache.hit(scope, now: now)
   }
   func request(_ scope: Int, now: MonotonicTime) -> TokenCache.Answer { cache.request(scope, now: now) }
+  func isProven(_ scope: Int, now: MonotonicTime) -> Bool { cache.isProven(scope, now: now) }
+  func requestProbe(_ scope: Int, now: MonotonicTime) -> TokenCache.Answer {
+    cache.requestProbe(scope, now: now)
+  }
   func invalidate(_ token: AccessToken, scope: Int, now: MonotonicTime) -> Bool {
     cache.invalidate(token, scope: scope, now: now)
   }
@@ -347,6 +351,37 @@ extension TokenCache.Completion {
       waiting[1], .failure(.rateLimited(retryAfter: .seconds(3))), waiters: 1, now: Self.start, unit: 0)
     #expect(failed?.begin == [])
     #expect(failed?.refuse.map(\.0) == [waiting[2]])
+  }
+
+  @Test func `a token that was had answers probes for a minute, and no longer than none is refused`() throws {
+    let cache = cache(TokenPolicy(share: false))
+    let first = try begun(cache.requestProbe(0, now: Self.start))
+    // Those who probe meanwhile wait for it, and those who want a token do not.
+    guard case .wait(let joined, _, false, false) = cache.requestProbe(0, now: Self.start), joined == first
+    else { throw NeverHappened() }
+    #expect(try begun(cache.request(0, now: Self.start)) != first)
+    #expect(!cache.isProven(0, now: Self.start))
+    let token = token(Self.start, lifetime: .seconds(600))
+    _ = cache.finished(first, .success(token), waiters: 2, now: Self.start + .seconds(1), unit: 0)
+    #expect(cache.hit(0, now: Self.start + .seconds(1)) == nil)
+    #expect(cache.isProven(0, now: Self.start + .seconds(59)))
+    #expect(!cache.isProven(0, now: Self.start + .seconds(60)))
+    // One whom nobody waits for any longer is nobody's answer.
+    let second = try begun(cache.requestProbe(0, now: Self.start + .seconds(60)))
+    #expect(cache.abandoned(second))
+    #expect(try begun(cache.requestProbe(0, now: Self.start + .seconds(60))) != second)
+  }
+
+  @Test func `what fails after it takes the proof away, whoever asked`() throws {
+    let cache = cache(TokenPolicy(share: false))
+    let first = try begun(cache.request(0, now: Self.start))
+    let token = token(Self.start, lifetime: .seconds(600))
+    _ = cache.finished(first, .success(token), waiters: 1, now: Self.start, unit: 0)
+    #expect(cache.isProven(0, now: Self.start))
+    let second = try begun(cache.request(0, now: Self.start))
+    _ = cache.finished(second, .failure(.timedOut(sent: true)), waiters: 1, now: Self.start, unit: 0)
+    #expect(!cache.isProven(0, now: Self.start + .seconds(30)))
+    guard case .fail(.coolingDown) = cache.requestProbe(0, now: Self.start) else { throw NeverHappened() }
   }
 
   @Test func `the end of an exchange counts once`() throws {

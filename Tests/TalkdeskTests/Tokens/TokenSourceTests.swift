@@ -433,6 +433,46 @@ import Testing
     #expect(source.cached(scope, now: time.now) == nil)
   }
 
+  @Test func `probes of tokens that are not shared cost one exchange a minute, and vend none`() async throws {
+    let transport = ScriptedTransport { number, _ in .token("t-\(number)") }
+    let (source, scope) = try source(transport, policy: TokenPolicy(share: false))
+    #expect(try await source.probe(scope))
+    for _ in 0..<20 { #expect(try await !source.probe(scope)) }
+    #expect(transport.count == 1)
+    #expect(text(await ask(source, scope)) == "t-1")
+    // The request's own exchange says it as well.
+    time.advance(by: .seconds(59))
+    #expect(try await !source.probe(scope))
+    time.advance(by: .seconds(1))
+    #expect(try await source.probe(scope))
+    #expect(transport.count == 3)
+  }
+
+  @Test func `probes at the same time share one exchange, and its failure`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport, policy: TokenPolicy(share: false))
+    let probes = Task {
+      await withTaskGroup(of: Bool.self) { group in
+        for _ in 0..<8 {
+          group.addTask {
+            do throws(TokenError) {
+              return try await source.probe(scope)
+            } catch {
+              return false
+            }
+          }
+        }
+        return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+      }
+    }
+    try await asked(8)
+    try await until { transport.held == [0] }
+    try await transport.answer(0, .status(429))
+    #expect(await probes.value == 0)
+    await #expect(throws: TokenError.self) { try await source.probe(scope) }
+    #expect(transport.count == 1)
+  }
+
   @Test func `only so many separate exchanges run at once`() async throws {
     let transport = ScriptedTransport()
     let (source, scope) = try source(transport, policy: TokenPolicy(share: false, separateExchanges: 3))

@@ -129,14 +129,27 @@ extension JWS.Compact {
   ///
   /// - Parameter now: seconds since 1970.
   public func claims(_ expected: JWTExpectations, now: Double) throws(JWTError) -> JWTClaims {
-    if let type = header["typ"] {
-      guard var name = type.string?.lowercased() else { throw .wrongType }
-      if name.hasPrefix("application/") { name.removeFirst("application/".count) }
-      guard expected.types.contains(name) else { throw .wrongType }
-    }
+    try checkType(expected)
     let claims = try JWTClaims(payload: payload)
     try claims.validate(expected, now: now)
     return claims
+  }
+
+  /// Whether header type and claims are what is expected. Verify the signature first.
+  ///
+  /// - Parameters:
+  ///   - claims: of this token's payload, where that was read before.
+  ///   - now: seconds since 1970.
+  public func validate(_ claims: JWTClaims, _ expected: JWTExpectations, now: Double) throws(JWTError) {
+    try checkType(expected)
+    try claims.validate(expected, now: now)
+  }
+
+  private func checkType(_ expected: JWTExpectations) throws(JWTError) {
+    guard let type = header["typ"] else { return }
+    guard var name = type.string?.lowercased() else { throw .wrongType }
+    if name.hasPrefix("application/") { name.removeFirst("application/".count) }
+    guard expected.types.contains(name) else { throw .wrongType }
   }
 }
 

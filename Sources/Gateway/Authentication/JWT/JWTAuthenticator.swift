@@ -67,11 +67,13 @@ struct JWTAuthenticator: Sendable {
     if let caller = verified.caller(digest, generation: isCurrent, now: seconds) { return .caller(caller) }
 
     let jws: JWS.Compact
+    let claims: JWTClaims
     let claimed: String
     do {
       jws = try JWS.Compact(parsing: token)
       // Not verified yet: it only chooses whose keys verify it.
-      guard let issuer = try JWTClaims(payload: jws.payload).issuer else { return .notOurs }
+      claims = try JWTClaims(payload: jws.payload)
+      guard let issuer = claims.issuer else { return .notOurs }
       claimed = issuer
     } catch {
       return .notOurs
@@ -105,9 +107,9 @@ struct JWTAuthenticator: Sendable {
       }
       isForged = false
       do throws(JWTError) {
-        let claims = try jws.claims(
-          JWTExpectations(issuer: issuer.issuer, audience: issuer.audience, leeway: Self.leeway), now: seconds
-        )
+        try jws.validate(
+          claims, JWTExpectations(issuer: issuer.issuer, audience: issuer.audience, leeway: Self.leeway),
+          now: seconds)
         guard let caller = Self.caller(issuer, claims) else {
           refusal = "The token does not name a subject."
           continue

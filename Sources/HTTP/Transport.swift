@@ -112,4 +112,25 @@ public protocol HTTPTransport: Sendable {
   /// Sends a request once and returns the whole response, whatever its status. Redirects are not followed.
   /// Cancelling the task gives the transfer up.
   func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse
+
+  /// Sends a request as the other one does, and says once what came of it: for thousands of requests that wait, none of which
+  /// has a task meanwhile. It cannot be given up before its time is over.
+  ///
+  /// - Parameter then: is called on any thread, perhaps before this returns, and must not block.
+  func send(
+    _ request: OutboundRequest, then: @escaping @Sendable (Result<InboundResponse, TransportError>) -> Void)
+}
+
+extension HTTPTransport {
+  public func send(
+    _ request: OutboundRequest, then: @escaping @Sendable (Result<InboundResponse, TransportError>) -> Void
+  ) {
+    Task {
+      do throws(TransportError) {
+        then(.success(try await send(request)))
+      } catch {
+        then(.failure(error))
+      }
+    }
+  }
 }

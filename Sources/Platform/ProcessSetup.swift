@@ -51,6 +51,12 @@ public enum ProcessSetup {
   /// a process whose log was not read for a moment stayed 8 MiB larger for good.
   public static func returnLargeBlocks() { _ = callgate_set_mmap_threshold(256 * 1024) }
 
+  /// Makes the allocator join small free blocks when they are freed, and not all of them whenever a large one is wanted.
+  ///
+  /// A request to Talkdesk takes several blocks of a kilobyte and more from libcurl, each of which had glibc walk through its
+  /// fast bins: that was 7 % of a callback's processor time. Threads' own caches, which come first, stay as they are.
+  public static func joinFreeBlocks() { _ = callgate_forgo_fast_bins() }
+
   /// How many processors the process may use.
   public static var processorCount: Int { Int(callgate_processor_count()) }
 }

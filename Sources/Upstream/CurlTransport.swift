@@ -32,7 +32,7 @@ public final class CurlTransport: HTTPTransport {
     }
   }
 
-  private let settings: TransportSettings
+  private let routes: TransferRoutes
   private let inbox: Inbox
 
   /// Starts a transport and its thread.
@@ -68,7 +68,7 @@ public final class CurlTransport: HTTPTransport {
       thread.run()
       inbox.finish()
     }
-    self.settings = settings
+    routes = TransferRoutes(settings)
     self.inbox = inbox
   }
 
@@ -76,19 +76,33 @@ public final class CurlTransport: HTTPTransport {
 
   public func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
     let ticket = Ticket(deadline: SystemClock().now + request.timeout)
-    let plan = try TransferPlan(request, settings: settings)
+    let plan = try TransferPlan(request, routes)
     let result: Result<InboundResponse, TransportError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        if !inbox.submit(Inbox.Submission(ticket: ticket, plan: plan, continuation: continuation)) {
-          let error = TransportError(.cancelled, sent: false, detail: "the transport is shut down")
-          continuation.resume(returning: .failure(error))
-        }
+        submit(Inbox.Submission(ticket: ticket, plan: plan) { continuation.resume(returning: $0) })
       }
     } onCancel: {
       ticket.cancel()
       inbox.cancel(ticket)
     }
     return try result.get()
+  }
+
+  public func send(
+    _ request: OutboundRequest, then: @escaping @Sendable (Result<InboundResponse, TransportError>) -> Void
+  ) {
+    let ticket = Ticket(deadline: SystemClock().now + request.timeout)
+    do throws(TransportError) {
+      submit(Inbox.Submission(ticket: ticket, plan: try TransferPlan(request, routes), answer: then))
+    } catch {
+      then(.failure(error))
+    }
+  }
+
+  private func submit(_ submission: Inbox.Submission) {
+    guard !inbox.submit(submission) else { return }
+    submission.answer(
+      .failure(TransportError(.cancelled, sent: false, detail: "the transport is shut down")))
   }
 
   /// Cancels what runs, refuses what comes, and returns when the thread has ended and every connection is

@@ -8,7 +8,7 @@ final class Inbox: Sendable {
   struct Submission: Sendable {
     let ticket: Ticket
     let plan: TransferPlan
-    let continuation: CheckedContinuation<Result<InboundResponse, TransportError>, Never>
+    let answer: @Sendable (Result<InboundResponse, TransportError>) -> Void
   }
 
   /// A letter.

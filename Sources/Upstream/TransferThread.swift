@@ -16,10 +16,16 @@ final class TransferThread {
     case running(CurlEasy)
   }
 
-  fileprivate struct Transfer {
+  fileprivate final class Transfer {
     let submission: Inbox.Submission
-    var phase: Phase
+    var phase = Phase.queued
+
+    init(_ submission: Inbox.Submission) { self.submission = submission }
   }
+
+  /// So many transfers at once have a place for libcurl's own words about a failure; those beyond are told the code's, since
+  /// what thousands of them wait for would be a megabyte of empty places.
+  private static let mostWithWords = 512
 
   private let settings: TransportSettings
   private let multi: CurlMulti
@@ -83,14 +89,14 @@ final class TransferThread {
 
   private func enter(_ submission: Inbox.Submission) {
     let id = submission.ticket.id
-    transfers[id] = Transfer(submission: submission, phase: .queued)
+    transfers[id] = Transfer(submission)
     if submission.ticket.isCancelled {
       endUnsent(id, .cancelled, "the task was cancelled")
     } else if submission.ticket.deadline <= clock.now {
       endUnsent(id, .timedOut, "no time was left to begin")
     } else {
       setAlarm(submission.ticket.deadline)
-      switch queue.enter(id, at: submission.plan.place) {
+      switch queue.enter(id, at: submission.plan.route.place) {
       case .runs: start(id)
       case .waits: break
       case .refused: endUnsent(id, .connect, "too many requests wait for this host")
@@ -122,13 +128,13 @@ final class TransferThread {
       return
     }
     var resolutions: [CurlEasy.Resolution] = []
-    for (host, port) in transfer.submission.plan.hostsToResolve {
+    for (host, port) in transfer.submission.plan.route.hostsToResolve {
       switch host == "localhost" ? .addresses(TransferPlan.loopback) : names.ask(host, now: now) {
       case .addresses(let addresses):
         resolutions.append(.init(host: host, port: port, addresses: addresses))
       case .failed(let failure):
         let party: TransportDiagnosis.Party =
-          host == transfer.submission.plan.proxy?.host ? .proxy : .server
+          host == transfer.submission.plan.route.proxy?.host ? .proxy : .server
         let diagnosis = TransportDiagnosis(party, failure.isTemporary ? .resolver : .unknownName)
         return end(
           id, self.failure(.nameResolution, transfer, "\(host): \(failure.detail)", diagnosis))
@@ -150,7 +156,7 @@ final class TransferThread {
     do throws(TransportError) {
       let easy = try CurlEasy(
         id: id, plan: transfer.submission.plan, settings: settings, resolutions: resolutions,
-        connectMilliseconds: max(1, Int(milliseconds)))
+        connectMilliseconds: max(1, Int(milliseconds)), keepsWords: multi.count < Self.mostWithWords)
       guard multi.add(easy) else {
         throw TransportError(.connect, sent: false, detail: "curl_multi_add_handle failed")
       }
@@ -163,7 +169,7 @@ final class TransferThread {
   /// Answers, and lets the next one in.
   private func end(_ id: ObjectIdentifier, _ result: Result<InboundResponse, TransportError>) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
-    let place = transfer.submission.plan.place
+    let place = transfer.submission.plan.route.place
     var next: ObjectIdentifier?
     switch transfer.phase {
     case .queued:
@@ -175,7 +181,7 @@ final class TransferThread {
       multi.remove(easy)
       next = queue.leave(place)
     }
-    transfer.submission.continuation.resume(returning: result)
+    transfer.submission.answer(result)
     if let next, !isStopping { start(next) }
   }
 
@@ -219,7 +225,7 @@ final class TransferThread {
       case _ where now >= deadline:
         end(id, failure(.timedOut, transfer, "the deadline passed \(transfer.phaseText)"))
       case .resolving(let connectBy, _) where now >= connectBy:
-        let party: TransportDiagnosis.Party = transfer.submission.plan.proxy == nil ? .server : .proxy
+        let party: TransportDiagnosis.Party = transfer.submission.plan.route.proxy == nil ? .server : .proxy
         end(
           id,
           failure(

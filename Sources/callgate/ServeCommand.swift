@@ -47,6 +47,7 @@ struct ServeCommand: ParsableCommand {
     let signals = SignalWatch(takingHangUp: true)
     ProcessSetup.ignoreBrokenPipes()
     ProcessSetup.returnLargeBlocks()
+    ProcessSetup.joinFreeBlocks()
     var configuration = try options.load(for: sandbox ? .sandbox : .serve, host: host, port: port)
     do {
       try ProcessSetup.protectMemory()

@@ -35,6 +35,9 @@ int callgate_ignore_sigpipe(void);
 /// Fixes the size from which blocks of memory are mapped, and unmapped when freed (mallopt(3)). 0, or -1 when refused.
 int callgate_set_mmap_threshold(int bytes);
 
+/// Makes every freed block join its free neighbours at once (mallopt(3), M_MXFAST 0). 0, or -1 when refused.
+int callgate_forgo_fast_bins(void);
+
 /// fcntl(2), F_OFD_SETLK: takes a write lock on one byte, which belongs to the open file description and not to the
 /// process: closing another descriptor of the same file does not end it. 0, or -1: EAGAIN when another one has it.
 int callgate_lock_byte(int fd, long long offset);

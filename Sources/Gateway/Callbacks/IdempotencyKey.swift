@@ -9,12 +9,12 @@ struct IdempotencyKey: Hashable, Sendable {
   /// The key without quotation marks: 1–255 characters of printable ASCII.
   let text: String
 
-  /// Reads the values of all `Idempotency-Key` lines; nil where there is none.
+  /// Reads the value of `Idempotency-Key`; nil where there is none. More than one line is refused with the message, as
+  /// malformed.
   ///
   /// - Throws: `invalid_request`: a key that cannot be understood must not be taken for none.
-  static func read(_ values: [String]) throws(Problem) -> IdempotencyKey? {
-    guard let value = values.first else { return nil }
-    guard values.count == 1 else { throw problem("Send it once.") }
+  static func read(_ value: String?) throws(Problem) -> IdempotencyKey? {
+    guard let value else { return nil }
     let text: String
     if value.hasPrefix("\"") {
       guard let unquoted = unquoted(value) else {

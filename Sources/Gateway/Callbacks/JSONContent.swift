@@ -1,19 +1,21 @@
 /// Whether a request's content is declared as what callbacks are written in: JSON in UTF-8, in no coding.
 enum JSONContent {
-  /// Checks the values of all `Content-Type` and `Content-Encoding` lines. A missing type is refused as well: a form
-  /// posted by a foreign page needs none (CORS), and guessing is how gates are passed.
+  /// Checks the value of `Content-Type`, of which there is one at most as the message is well-formed, and those of all
+  /// `Content-Encoding` lines. A missing type is refused as well: a form posted by a foreign page needs none (CORS), and
+  /// guessing is how gates are passed.
   ///
   /// - Throws: `unsupported_media_type`.
-  static func check(types: [String], encodings: [String] = []) throws(Problem) {
+  static func check(type: String?, encodings: [String] = []) throws(Problem) {
     guard encodings.allSatisfy({ lower($0) == "identity" }) else {
       throw Problem(.unsupportedMediaType, "Send the content without Content-Encoding.")
     }
-    guard let type = types.first else {
+    guard let type else {
       throw Problem(.unsupportedMediaType, "Send Content-Type: application/json.")
     }
-    guard types.count == 1, type.utf8.count <= 256, isJSON(type) else {
-      throw Problem(
-        .unsupportedMediaType, "Send Content-Type: application/json once, with no charset but utf-8.")
+    // What nearly everybody sends.
+    if type == "application/json" { return }
+    guard type.utf8.count <= 256, isJSON(type) else {
+      throw Problem(.unsupportedMediaType, "Send Content-Type: application/json, with no charset but utf-8.")
     }
   }
 

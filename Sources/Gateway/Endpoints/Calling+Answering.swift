@@ -6,8 +6,7 @@ internal import HTTPServer
 internal import Store
 
 extension Gateway {
-  /// The answer to a callback that was carried out. Not inlined: what it needs would take place while Talkdesk is waited for.
-  @inline(never)
+  /// The answer to a callback that was carried out.
   func response(to undertaking: Undertaking, _ result: OriginationResult) -> PreparedResponse {
     var calling = undertaking.calling
     calling.record.cache = result.cache

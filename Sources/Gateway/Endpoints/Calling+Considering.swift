@@ -51,8 +51,9 @@ extension Gateway {
     case .make(let order, let statuses):
       let undertaking = Undertaking(
         calling: calling, order: order, statuses: statuses, name: claimed, responder: responder)
-      // Another task, so that the memory of this one is free while thousands wait for Talkdesk; it inherits the context.
-      Task { await carryOut(undertaking) }
+      await calling.generation.origination(callbacks, tokens: tokens).carryOut(order) { [self] result in
+        conclude(undertaking, result)
+      }
     }
   }
 
@@ -154,10 +155,8 @@ extension Gateway {
     return .make(order, ruling.statuses)
   }
 
-  /// Has a callback made, and answers.
-  private func carryOut(_ undertaking: Undertaking) async {
-    let origination = undertaking.calling.generation.origination(callbacks, tokens: tokens)
-    let result = await origination.carryOut(undertaking.order)
+  /// Answers for a callback that was carried out.
+  private func conclude(_ undertaking: Undertaking, _ result: OriginationResult) {
     let response = response(to: undertaking, result)
     end(undertaking.order.intent, undertaking.name)
     undertaking.responder.respond(response)

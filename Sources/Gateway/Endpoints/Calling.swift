@@ -122,12 +122,12 @@ extension Gateway {
     of request: borrowing Request, _ terms: CallbackTerms
   ) throws(Problem) -> (CallbackRequest, IdempotencyKey?) {
     try JSONContent.check(
-      types: request.values(of: .contentType).map(request.string),
+      type: request.value(of: .contentType).map(request.string),
       encodings: request.values(of: .contentEncoding).map(request.string))
     var key: IdempotencyKey?
     var keyProblem: Problem?
     do throws(Problem) {
-      key = try IdempotencyKey.read(request.values(of: .idempotencyKey).map(request.string))
+      key = try IdempotencyKey.read(request.value(of: .idempotencyKey).map(request.string))
     } catch {
       keyProblem = error
     }

@@ -18,3 +18,10 @@ struct RequestContext: Sendable {
     Task { await Self.$current.withValue(self) { await body() } }
   }
 }
+
+extension RequestContext? {
+  /// Begins a task for the request, or for none.
+  func task(_ body: @escaping @Sendable () async -> Void) {
+    if let self { self.task(body) } else { Task { await body() } }
+  }
+}

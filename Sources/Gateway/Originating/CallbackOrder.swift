@@ -29,7 +29,11 @@ final class CallbackOrder: Sendable {
     precondition(grant.action == .callback && grant.phone == intent.contact)
     self.grant = grant
     self.intent = intent
-    self.content = content
+    // Written piece by piece, it has more room than it needs.
+    var exact: [UInt8] = []
+    exact.reserveCapacity(content.count)
+    exact.append(contentsOf: content)
+    self.content = exact
     self.traceparent = traceparent
     self.party = party
     self.deadline = deadline

@@ -4,6 +4,7 @@ internal import HTTP
 internal import Metrics
 internal import Platform
 internal import Store
+internal import Synchronization
 internal import Talkdesk
 
 /// The callbacks' part of what outlives a configuration.
@@ -30,9 +31,14 @@ struct CallbackParts: Sendable {
 extension Generation {
   /// What carries out callbacks under this configuration.
   func origination(_ parts: CallbackParts, tokens: TokenSource) -> Origination {
-    Origination(
-      parts, tokens: tokens, ledger: decider.ledger, stops: decider.stops, api: callbackAPI,
-      scope: scopes.callbacks(tokens))
+    origination.withLock { origination in
+      if let origination { return origination }
+      let made = Origination(
+        parts, tokens: tokens, ledger: decider.ledger, stops: decider.stops, api: callbackAPI,
+        scope: scopes.callbacks(tokens))
+      origination = made
+      return made
+    }
   }
 }
 

@@ -38,23 +38,54 @@ final class Origination: Sendable {
     self.scope = scope
   }
 
-  /// Carries an order out. What was taken for it is given back wherever Talkdesk certainly did not accept.
-  func carryOut(_ order: CallbackOrder) async -> OriginationResult {
-    let turn: Originator.Turn
-    do throws(Originator.Refusal) {
-      turn = try await originator.turn(order.party, deadline: order.deadline, bytes: order.content.count)
-    } catch {
-      await giveBack(order)
-      return Self.refusal(error)
+  /// Carries an order out, and says what came of it once. What was taken for it is given back wherever Talkdesk certainly did
+  /// not accept.
+  ///
+  /// No task waits for Talkdesk, whose memory would be a third of all that a waiting callback takes. Whoever waits for a place
+  /// does so in a task of its own, without what the request needed before.
+  func carryOut(_ order: CallbackOrder, then: @escaping @Sendable (OriginationResult) -> Void) async {
+    switch originator.turnAtOnce(order.party, deadline: order.deadline, bytes: order.content.count) {
+    case .success(let turn)?: await goOn(order, turn, then)
+    case .failure(let refusal)?: await end(order, refusal, then)
+    case nil:
+      Task {
+        do throws(Originator.Refusal) {
+          let turn = try await originator.turn(
+            order.party, deadline: order.deadline, bytes: order.content.count)
+          await goOn(order, turn, then)
+        } catch {
+          await end(order, error, then)
+        }
+      }
     }
+  }
+
+  private func end(
+    _ order: CallbackOrder, _ refusal: Originator.Refusal, _ then: (OriginationResult) -> Void
+  ) async {
+    await giveBack(order)
+    then(Self.refusal(refusal))
+  }
+
+  /// Sends, unless something stands against it by now.
+  private func goOn(
+    _ order: CallbackOrder, _ turn: Originator.Turn, _ then: @escaping @Sendable (OriginationResult) -> Void
+  ) async {
     switch await prepare(order, turn) {
     case .stop(let result):
       originator.end(turn, wasSent: false)
       await giveBack(order)
-      return result
+      then(result)
     case .send(let token, let createdAt, let cache):
-      let last = await send(order, token, turn)
-      return await conclude(order, turn, last, createdAt: createdAt, cache)
+      let context = RequestContext.current
+      api.request(
+        order.content, token: token, traceparent: order.traceparent, timeout: order.deadline - clock.now
+      ) { [self] report in
+        context.task { [self] in
+          let last = await sending(order, token, turn, report)
+          then(await conclude(order, turn, last, createdAt: createdAt, cache))
+        }
+      }
     }
   }
 
@@ -91,10 +122,7 @@ final class Origination: Sendable {
     return .send(token, createdAt: createdAt, cache)
   }
 
-  // What follows makes problems, and problems are large: in functions of their own they take no place in a waiting one.
-
   /// No token is to be had.
-  @inline(never)
   private static func refusal(_ error: TokenError) -> OriginationResult {
     var status: Int?
     if case .exchangeFailed(let cause, _) = error { status = cause.status }
@@ -102,13 +130,11 @@ final class Origination: Sendable {
   }
 
   /// No place is to be had.
-  @inline(never)
   private static func refusal(_ refusal: Originator.Refusal) -> OriginationResult {
     OriginationResult(.refused(Problem(refusal)))
   }
 
   /// What speaks against going on now.
-  @inline(never)
   private func stopped(
     _ order: CallbackOrder, _ turn: Originator.Turn, _ cache: AuditRecord.CacheUse
   ) -> OriginationResult? {
@@ -141,12 +167,10 @@ final class Origination: Sendable {
     }
   }
 
-  @inline(never)
   private static func noStore(_ cache: AuditRecord.CacheUse) -> OriginationResult {
     OriginationResult(.refused(.noStore), cache: cache)
   }
 
-  @inline(never)
   private static func result(
     _ beginning: CallbackBeginning, _ cache: AuditRecord.CacheUse
   ) -> OriginationResult? {
@@ -195,9 +219,12 @@ final class Origination: Sendable {
     }
   }
 
-  /// Sends the request once, and once more with a new token after a 401, which certainly accepted nothing.
-  private func send(_ order: CallbackOrder, _ token: AccessToken, _ turn: Originator.Turn) async -> Sending {
-    let first = await ask(order, token)
+  /// What came of the request, which is sent once more with a new token after a 401, as that certainly accepted nothing.
+  private func sending(
+    _ order: CallbackOrder, _ token: AccessToken, _ turn: Originator.Turn, _ report: CallbackReport
+  ) async -> Sending {
+    note(report, order)
+    let first = Sending.outcome(report)
     guard first.isUnauthorized, tokens.invalidate(token, scope: scope) else { return first }
     return await sendAgain(order, turn)
   }
@@ -210,21 +237,21 @@ final class Origination: Sendable {
       return .noSecondTry(Problem(error))
     }
     if let obstacle = obstacle(order, turn) { return .noSecondTry(obstacle) }
-    let second = await ask(order, next)
+    let report = await api.request(
+      order.content, token: next, traceparent: order.traceparent, timeout: order.deadline - clock.now)
+    note(report, order)
+    let second = Sending.outcome(report)
     if second.showsAcceptedToken { tokens.accepted(scope: scope) }
     return second
   }
 
-  private func ask(_ order: CallbackOrder, _ token: AccessToken) async -> Sending {
-    let report = await api.request(
-      order.content, token: token, traceparent: order.traceparent, timeout: order.deadline - clock.now)
+  private func note(_ report: CallbackReport, _ order: CallbackOrder) {
     metrics.asked(
       .callbackAPI, outcome: report.outcome.label, took: report.duration,
       success: report.outcome.certainty == .accepted ? clock.unixTime : nil)
     log.asked(
       report, id: order.intent.id.description, requestID: order.requestID,
       contact: order.intent.contact.masked)
-    return .outcome(report)
   }
 
   // MARK: Afterwards

@@ -82,6 +82,12 @@ final class Originator: Sendable {
     return state.withLock { $0.refusal(party, deadline: deadline, bytes: bytes, now: now) }
   }
 
+  /// A place at once, or why there is none; nil where there may be one later.
+  func turnAtOnce(_ party: Party, deadline: MonotonicTime, bytes: Int) -> Result<Turn, Refusal>? {
+    let now = time.now
+    return state.withLock { $0.turnAtOnce(party, deadline: deadline, bytes: bytes, now: now) }
+  }
+
   /// A place, at once or when it is this party's turn.
   ///
   /// - Parameters:
@@ -91,12 +97,7 @@ final class Originator: Sendable {
     let result = await withCheckedContinuation { continuation in
       let now = time.now
       let atOnce: Result<Turn, Refusal>? = state.withLock { state in
-        if let refusal = state.refusal(party, deadline: deadline, bytes: bytes, now: now) {
-          return .failure(refusal)
-        }
-        if state.running < state.concurrency, state.queue.count == 0 {
-          return .success(state.begin(deadline: deadline, now: now))
-        }
+        if let atOnce = state.turnAtOnce(party, deadline: deadline, bytes: bytes, now: now) { return atOnce }
         state.lastID += 1
         let due = deadline + (.zero - state.leastTime(deadline: deadline, now: now))
         state.queue.append(
@@ -240,6 +241,14 @@ extension Originator.State {
     // By then as many will have had their turn as there are too many now.
     let excess = max(start + service - left, .seconds(1))
     return .overloaded(retryAfter: min(excess, .seconds(60)))
+  }
+
+  fileprivate mutating func turnAtOnce(
+    _ party: Originator.Party, deadline: MonotonicTime, bytes: Int, now: MonotonicTime
+  ) -> Result<Originator.Turn, Originator.Refusal>? {
+    if let refusal = refusal(party, deadline: deadline, bytes: bytes, now: now) { return .failure(refusal) }
+    guard running < concurrency, queue.count == 0 else { return nil }
+    return .success(begin(deadline: deadline, now: now))
   }
 
   fileprivate mutating func begin(deadline: MonotonicTime, now: MonotonicTime) -> Originator.Turn {

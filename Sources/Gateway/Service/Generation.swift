@@ -30,6 +30,8 @@ final class Generation: Sendable {
   let ruleFields: [RuleField]
   /// SHA-256 of the operators' token.
   let adminTokenDigest: [UInt8]?
+  /// What carries out callbacks, once one was asked for.
+  let origination = Mutex<Origination?>(nil)
 
   /// Makes a configuration ready.
   /// - Parameter parts: What outlives a configuration.

@@ -12,6 +12,7 @@ public struct CallbackAPI: Sendable {
   private let url: String
   private let transport: any HTTPTransport
   private let time: any TimeSource
+  private let bearer = BearerFields()
 
   /// Makes a client.
   ///
@@ -40,35 +41,47 @@ public struct CallbackAPI: Sendable {
   ///   - token: an access token with the scope `callback:write`.
   ///   - traceparent: the caller's trace context (W3C), checked by the caller of this; others are not passed on.
   ///   - timeout: the whole time allowed.
+  ///   - then: is told what came of it, on any thread, and must not block; no task waits meanwhile.
   public func request(
-    _ content: [UInt8], token: AccessToken, traceparent: String? = nil, timeout: Duration
-  ) async -> CallbackReport {
+    _ content: [UInt8], token: AccessToken, traceparent: String? = nil, timeout: Duration,
+    then: @escaping @Sendable (CallbackReport) -> Void
+  ) {
     let start = time.now
-    var fields: Fields = [
-      "Authorization": "Bearer " + token.secret.exposedString(), "Content-Type": "application/json",
-      "Accept": "application/json",
-    ]
+    var fields = bearer.fields(for: token)
     if let traceparent, Self.isTraceparent(traceparent) { fields.append("traceparent", traceparent) }
     let message = OutboundRequest(
       method: .post, url: url, fields: fields, content: content, timeout: timeout,
       maximumContentLength: Self.longestReply, reuse: .never)
-    do {
-      let reply = try await transport.send(message)
-      return report(CallbackOutcome(reply, now: time.unixTime), reply, since: start)
-    } catch {
-      return report(CallbackOutcome(error, now: time.unixTime), error.head, since: start)
+    transport.send(message) { [time] result in
+      switch result {
+      case .success(let reply):
+        then(Self.report(CallbackOutcome(reply, now: time.unixTime), reply, took: time.now - start))
+      case .failure(let error):
+        then(Self.report(CallbackOutcome(error, now: time.unixTime), error.head, took: time.now - start))
+      }
     }
   }
 
-  private func report(
-    _ outcome: CallbackOutcome, _ reply: InboundResponse?, since start: MonotonicTime
+  /// The same for a task that waits.
+  public func request(
+    _ content: [UInt8], token: AccessToken, traceparent: String? = nil, timeout: Duration
+  ) async -> CallbackReport {
+    await withCheckedContinuation { continuation in
+      request(content, token: token, traceparent: traceparent, timeout: timeout) {
+        continuation.resume(returning: $0)
+      }
+    }
+  }
+
+  private static func report(
+    _ outcome: CallbackOutcome, _ reply: InboundResponse?, took duration: Duration
   ) -> CallbackReport {
     let words =
       reply.map { $0.status >= 400 ? CallbackRejection.error(in: $0.content) : (nil, nil) } ?? (nil, nil)
     return CallbackReport(
       outcome: outcome, status: reply?.status,
       platformTID: UpstreamText.traceID(reply?.fields["platform-tid"]), code: words.0, message: words.1,
-      duration: time.now - start)
+      duration: duration)
   }
 
   /// Four groups of lower-case hexadecimal digits (W3C Trace Context §3.2), later versions with more after them left

@@ -25,15 +25,15 @@ final class CurlEasy {
   /// How often libcurl was about to send the request.
   private var beginnings = 0
   private let mayRepeat: Bool
-  private let proxy: Proxy?
+  /// Whose field lines libcurl reads.
+  private let route: TransferRoute
   private let content: UnsafeMutableRawBufferPointer
   private let words: UnsafeMutableBufferPointer<CChar>
-  private var fieldList: UnsafeMutablePointer<curl_slist>?
   private var addressList: UnsafeMutablePointer<curl_slist>?
 
   init(
     id: ObjectIdentifier, plan: TransferPlan, settings: TransportSettings, resolutions: [Resolution],
-    connectMilliseconds: Int
+    connectMilliseconds: Int, keepsWords: Bool
   ) throws(TransportError) {
     guard let handle = curl_easy_init() else {
       throw TransportError(.connect, sent: false, detail: "curl_easy_init failed")
@@ -45,22 +45,21 @@ final class CurlEasy {
       // For HEAD the declared length is that of what does not come.
       maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength)
     mayRepeat = plan.method != .post
-    proxy = plan.proxy
+    route = plan.route
     content = .allocate(byteCount: max(1, plan.content.count), alignment: 1)
     content.copyBytes(from: plan.content)
-    words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    words = .allocate(capacity: keepsWords ? Int(CURL_ERROR_SIZE) : 0)
     words.initialize(repeating: 0)
 
     let options = CurlOptions(handle)
-    options.setPolicy(settings, plan.target)
-    options.setProxy(plan.proxy)
+    options.setPolicy(settings, plan.route.target)
+    options.setProxy(plan.route.proxy)
     options.setRequest(plan, content: content)
     options.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
-    for line in plan.fieldLines { fieldList = curl_slist_append(fieldList, line) }
-    options.set(CURLOPT_HTTPHEADER, fieldList)
+    options.set(CURLOPT_HTTPHEADER, plan.route.fields.head)
     for resolution in resolutions { addressList = curl_slist_append(addressList, resolution.line) }
     options.set(CURLOPT_RESOLVE, addressList)
-    options.set(CURLOPT_ERRORBUFFER, words.baseAddress)
+    if keepsWords { options.set(CURLOPT_ERRORBUFFER, words.baseAddress) }
     setCallbacks(options)
     guard options.failure == nil else {
       throw TransportError(
@@ -70,7 +69,6 @@ final class CurlEasy {
 
   deinit {
     curl_easy_cleanup(handle)
-    curl_slist_free_all(fieldList)
     curl_slist_free_all(addressList)
     content.deallocate()
     words.deallocate()
@@ -118,8 +116,8 @@ final class CurlEasy {
   /// What libcurl keeps of a transfer that failed.
   private func evidence(_ code: CURLcode) -> CurlDiagnosis.Evidence {
     CurlDiagnosis.Evidence(
-      code: code, sent: mayHaveSent, connected: number(CURLINFO_LOCAL_PORT) > 0, proxied: proxy != nil,
-      proxySpeaksTLS: proxy?.kind == .https,
+      code: code, sent: mayHaveSent, connected: number(CURLINFO_LOCAL_PORT) > 0, proxied: route.proxy != nil,
+      proxySpeaksTLS: route.proxy?.kind == .https,
       systemError: Int32(truncatingIfNeeded: number(CURLINFO_OS_ERRNO)),
       verification: number(CURLINFO_SSL_VERIFYRESULT),
       proxyVerification: number(CURLINFO_PROXY_SSL_VERIFYRESULT),
@@ -138,7 +136,7 @@ final class CurlEasy {
   /// Whether a connection to the target itself stands, so that what is missing is TLS. The times libcurl
   /// keeps say so only when TLS stands too; the local port is known with the connection. With a proxy it
   /// would be the proxy's.
-  private var isConnected: Bool { proxy == nil && number(CURLINFO_LOCAL_PORT) > 0 }
+  private var isConnected: Bool { route.proxy == nil && number(CURLINFO_LOCAL_PORT) > 0 }
 
   /// libcurl's words, printable and short.
   private func errorText(_ code: CURLcode) -> String {

@@ -19,6 +19,9 @@ final class CurlMulti {
   private let handle: UnsafeMutableRawPointer
   private var running: [UnsafeMutableRawPointer: CurlEasy] = [:]
 
+  /// How many transfers run.
+  var count: Int { running.count }
+
   init(pooledConnections: Int) throws(CurlTransport.SetupError) {
     guard let handle = curl_multi_init() else { throw .library("curl_multi_init failed") }
     self.handle = handle

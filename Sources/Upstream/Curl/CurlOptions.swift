@@ -66,7 +66,7 @@ final class CurlOptions {
 
   /// The request itself. The content must live as long as the handle.
   func setRequest(_ plan: TransferPlan, content: UnsafeMutableRawBufferPointer) {
-    set(CURLOPT_URL, plan.target.url)
+    set(CURLOPT_URL, plan.route.url)
     switch plan.method {
     case .head: set(CURLOPT_NOBODY, 1)
     case .post:

@@ -1,0 +1,55 @@
+import HTTP
+import Platform
+import Synchronization
+
+/// Where requests go and what they carry besides their content, checked and put into libcurl's form: one for all that are
+/// equal in both, since thousands may wait.
+final class TransferRoute: Sendable {
+  let target: Target
+  let url: String
+  let proxy: Proxy?
+  let fields: CurlFieldList
+  /// Where transfers queue.
+  let place: FairQueue<ObjectIdentifier>.Place
+
+  init(_ request: OutboundRequest, _ settings: TransportSettings) throws(Target.Refusal) {
+    let target = try Target(request.url)
+    fields = CurlFieldList(try FieldLines.make(request.fields, userAgent: settings.userAgent))
+    self.target = target
+    url = target.url
+    proxy = settings.proxies?.proxy(for: target)
+    place = .init(origin: target.origin, path: target.path)
+  }
+
+  /// The host and port that libcurl will want to resolve, one or, with some proxies, two.
+  var hostsToResolve: [(host: String, port: UInt16)] {
+    var hosts: [(String, UInt16)] = []
+    if let proxy { hosts.append((proxy.host, proxy.port)) }
+    if proxy?.kind.resolvesLocally ?? true { hosts.append((target.host, target.port)) }
+    return hosts.filter { IPAddress($0.0) == nil }
+  }
+}
+
+/// Makes routes, and remembers the last one: requests to one place with one credential follow each other.
+final class TransferRoutes: Sendable {
+  private struct Last {
+    let url: String
+    let lines: [Fields.Line]
+    let route: TransferRoute
+  }
+
+  private let settings: TransportSettings
+  private let last = Mutex<Last?>(nil)
+
+  init(_ settings: TransportSettings) { self.settings = settings }
+
+  /// The route of a request.
+  func route(of request: OutboundRequest) throws(Target.Refusal) -> TransferRoute {
+    let lines = request.fields.lines
+    let known = last.withLock { $0 }
+    if let known, known.url == request.url, known.lines == lines { return known.route }
+    let route = try TransferRoute(request, settings)
+    last.withLock { $0 = Last(url: request.url, lines: lines, route: route) }
+    return route
+  }
+}

@@ -24,8 +24,13 @@ extension Problem {
       self.init(
         .upstreamUnavailable, "Talkdesk cannot be reached, and was not asked for the call; try again later.",
         retryAfter: Self.usualWait.wholeSecondsRoundedUp)
-    case .refused, .failed:
-      self.init(.upstreamFailed, "Talkdesk answered with a failure.")
+    case .refused:
+      self.init(
+        .upstreamFailed, "Talkdesk did not take the callback; this server's operator must look at it.")
+    case .failed:
+      self.init(
+        .upstreamFailed,
+        "Talkdesk answered with a failure; the call may come. A new request could ring twice.")
     case .unanswered:
       self.init(
         .outcomeUnknown,

@@ -16,10 +16,12 @@ public struct SandboxCredential: Sendable {
   /// Makes a key.
   public init(generating algorithm: SignatureAlgorithm = .ES256) throws(KeyError) {
     let key = try PrivateKey.generate(for: algorithm)
-    self.init(key.publicKey, algorithm, privateKey: Secret(Base64.encode(try key.pkcs8DER().exposedBytes())))
+    self.init(
+      key.publicKey, [algorithm], privateKey: Secret(Base64.encode(try key.pkcs8DER().exposedBytes())))
   }
 
-  /// Trusts a key that somebody brought, public or private, in any form the gateway takes.
+  /// Trusts a key that somebody brought, public or private, in any form the gateway takes, for each of Talkdesk's algorithms
+  /// that fits it.
   ///
   /// - Throws: `KeyError.unsupported` for an Ed25519 key, for which Talkdesk has no algorithm, and what reading a key
   ///   can throw.
@@ -30,16 +32,15 @@ public struct SandboxCredential: Sendable {
     } catch .publicKey {
       publicKey = try PublicKey(text)
     }
-    guard let algorithm = publicKey.kind.algorithms.first, algorithm != .EdDSA else {
-      throw .unsupported(type: publicKey.kind.description)
-    }
-    self.init(publicKey, algorithm, privateKey: nil)
+    let algorithms = publicKey.kind.algorithms.filter { $0 != .EdDSA }
+    guard !algorithms.isEmpty else { throw .unsupported(type: publicKey.kind.description) }
+    self.init(publicKey, algorithms, privateKey: nil)
   }
 
-  private init(_ publicKey: PublicKey, _ algorithm: SignatureAlgorithm, privateKey: Secret?) {
+  private init(_ publicKey: PublicKey, _ algorithms: [SignatureAlgorithm], privateKey: Secret?) {
     clientID = Identifier.derived(from: "callgate sandbox client " + publicKey.fingerprint)
     registration = RegisteredKey(
-      keyID: String(publicKey.fingerprint.prefix(32)), algorithm: algorithm, publicKey: publicKey)
+      keyID: String(publicKey.fingerprint.prefix(32)), algorithms: algorithms, publicKey: publicKey)
     self.privateKey = privateKey
   }
 }

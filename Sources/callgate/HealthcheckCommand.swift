@@ -21,30 +21,48 @@ struct HealthcheckCommand: ParsableCommand {
   var port: UInt16?
 
   func run() throws {
-    let address = "127.0.0.1:\(try portToAsk())"
+    let port = try portToAsk()
     let failure: String? = Blocker.run {
       do {
         // Loopback: a proxy has no part in it, so a malformed proxy variable does not matter here.
         let transport = try CurlTransport(TransportSettings(verifiesLoopback: false, proxies: .direct))
         var failure: String?
-        // A server that speaks TLS answers 400 to a sound request in the clear.
-        for scheme in ["http", "https"] {
-          let url = "\(scheme)://\(address)/livez"
-          let status = try await transport.send(
-            OutboundRequest(method: .get, url: url, timeout: .seconds(1))
-          ).status
-          failure = status == 200 ? nil : "\(url): status \(status)"
-          guard status == 400 else { break }
+        // A server may listen on one of them only.
+        for host in ["127.0.0.1", "[::1]"] {
+          let heard = await Self.ask(transport, "\(host):\(port)")
+          if heard.isFinal || failure == nil { failure = heard.failure }
+          if heard.isFinal { break }
         }
         await transport.shutdown()
         return failure
       } catch {
-        return "\(address): \(error)"
+        return "\(error)"
       }
     }
     if let failure {
       Output.message("callgate: \(failure)")
       throw ExitStatus.unavailable.exit
+    }
+  }
+
+  /// Asks one address; whether it was a server that spoke, and what was wrong with that.
+  private static func ask(
+    _ transport: CurlTransport, _ address: String
+  ) async -> (failure: String?, isFinal: Bool) {
+    var failure: String?
+    do {
+      // A server that speaks TLS answers 400 to a sound request in the clear.
+      for scheme in ["http", "https"] {
+        let url = "\(scheme)://\(address)/livez"
+        let status = try await transport.send(
+          OutboundRequest(method: .get, url: url, timeout: .seconds(1))
+        ).status
+        failure = status == 200 ? nil : "\(url): status \(status)"
+        guard status == 400 else { break }
+      }
+      return (failure, true)
+    } catch {
+      return ("\(address): \(error)", false)
     }
   }
 

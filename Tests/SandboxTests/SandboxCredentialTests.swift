@@ -30,6 +30,7 @@ import Testing
     let byPublic = try SandboxCredential(trusting: Array(key.publicKey.pem().utf8))
     for credential in [byPrivate, byPublic] {
       #expect(credential.registration.algorithm == algorithm)
+      #expect(credential.registration.algorithms == key.publicKey.kind.algorithms)
       #expect(credential.registration.publicKey == key.publicKey)
       #expect(credential.privateKey == nil)
       #expect(credential.clientID == byPrivate.clientID)

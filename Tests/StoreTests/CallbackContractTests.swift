@@ -92,6 +92,26 @@ import Testing
     await store.close()
   }
 
+  @Test(arguments: StoreKind.available)
+  func `a key that is kept for less than a callback may take is free again at its time`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let first = CallbackIntent.made(key: "k", window: .zero, keyRetention: .seconds(5))
+    let again = CallbackIntent.made(key: "k", window: .zero, keyRetention: .seconds(5))
+    #expect(try await store.begin(first, at: .noon()) == .begun)
+    // It is pending, whatever its retention says.
+    #expect(try await store.standing(of: again, at: .noon(8)).key == .inProgress(first.id))
+    let answer = StoredAnswer(status: 201, content: [])
+    let settlement = CallbackSettlement(.accepted, answer: answer, keyRetention: .seconds(5), at: .noon(2))
+    let record = try #require(try await store.settle(first.id, settlement))
+    #expect(try await store.standing(of: again, at: .noon(4)).key == .replay(record, answer))
+    #expect(try await store.standing(of: again, at: .noon(6)).key == .free)
+    #expect(try await store.begin(again, at: .noon(6)) == .begun)
+    await store.close()
+  }
+
   @Test(arguments: StoreKind.lasting)
   func `nobody is a duplicate of the first request with the same key, however close they come`(
     _ kind: StoreKind

@@ -4,16 +4,24 @@ internal import Dispatch
 internal import Platform
 internal import Synchronization
 
-/// Takes lines from any thread and writes them to a descriptor, in order per lane, a moment later.
+/// Takes lines from any thread and writes them to a descriptor in the order in which they came, a moment later: the line of a
+/// request whose answer a client has seen stands before that of the client's next one, on whichever loops they ran.
 ///
 /// A reader that stops reading must not stop token vending (a full pipe blocks `write`), so appending never blocks and
 /// never waits: lines beyond `laneCapacity` are dropped and counted, and the count is itself written once the
-/// reader is back. Lines of one lane keep their order.
+/// reader is back.
 public final class LogSink: Sendable {
   /// Lines waiting in one lane.
   private struct Lane: Sendable {
     var bytes: [UInt8] = []
-    var lines = 0
+    /// Each line's number among all lanes', and where it ends.
+    var marks: [(number: UInt64, end: Int)] = []
+
+    /// Keeps the memory of an ordinary batch for the next one, and gives back that of a flood.
+    mutating func empty() {
+      bytes.removeAll(keepingCapacity: bytes.count <= LogSink.eager * 4)
+      marks.removeAll(keepingCapacity: marks.count <= LogSink.eager / 64)
+    }
   }
 
   /// How many bytes may wait in one lane before further lines are dropped: 8 MiB, so that a collector that stalls for two
@@ -28,6 +36,7 @@ public final class LogSink: Sendable {
 
   private let lanes: [LaneBox]
   private let dropped = Atomic<Int>(0)
+  private let lastNumber = Atomic<UInt64>(0)
   private let waiting = Atomic<Bool>(false)
   private let stopping = Atomic<Bool>(false)
   private let work = DispatchSemaphore(value: 0)
@@ -73,7 +82,8 @@ public final class LogSink: Sendable {
       guard lane.bytes.count < laneCapacity else { return false }
       let before = lane.bytes.count
       body(&lane.bytes)
-      lane.lines += 1
+      let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+      lane.marks.append((number, lane.bytes.count))
       isFull = before < Self.eager && lane.bytes.count >= Self.eager
       return true
     }
@@ -98,36 +108,72 @@ public final class LogSink: Sendable {
 
   private func run(_ lossLine: (Int) -> [UInt8]) {
     var reported = 0
-    var spares = lanes.map { _ in [UInt8]() }
+    var batches = lanes.map { _ in Lane() }
     while true {
       work.wait()
       if !stopping.load(ordering: .sequentiallyConsistent) {
         _ = full.wait(timeout: .now() + Self.delay)
       }
       waiting.store(false, ordering: .sequentiallyConsistent)
-      drain(&spares)
+      drain(&batches)
       let lost = dropped.load(ordering: .relaxed)
       if lost > reported, write(lossLine(lost - reported)) { reported = lost }
       if stopping.load(ordering: .sequentiallyConsistent) {
-        drain(&spares)
+        drain(&batches)
         break
       }
     }
     finished.signal()
   }
 
-  /// Writes what waits in every lane, giving each lane the emptied storage of its last batch.
-  private func drain(_ spares: inout [[UInt8]]) {
-    for index in lanes.indices {
-      var batch = Lane(bytes: spares[index])
-      spares[index] = []
-      lanes[index].lane.withLock { swap(&$0, &batch) }
-      if !batch.bytes.isEmpty, !write(batch.bytes) {
-        dropped.wrappingAdd(batch.lines, ordering: .relaxed)
-      }
-      // The memory of an ordinary batch is kept for the next one; that of a flood is given back.
-      batch.bytes.removeAll(keepingCapacity: batch.bytes.count <= Self.eager * 4)
-      spares[index] = batch.bytes
+  /// Writes what waits in all lanes, in the order of the lines' numbers, and leaves the emptied batches.
+  private func drain(_ batches: inout [Lane]) {
+    take(&batches, from: 0)
+    var rest = batches.indices.filter { !batches[$0].marks.isEmpty }
+    // Nearly always nothing has to be put in order.
+    if rest.count == 1 {
+      output(batches[rest[0]].bytes, lines: batches[rest[0]].marks.count)
+      batches[rest[0]].empty()
+      return
     }
+    var next = batches.map { _ in 0 }
+    var merged: [UInt8] = []
+    var lines = 0
+    while let first = rest.min(by: { batches[$0].marks[next[$0]].number < batches[$1].marks[next[$1]].number }
+    ) {
+      // As far as this lane comes before all others.
+      var bound = UInt64.max
+      for other in rest where other != first { bound = min(bound, batches[other].marks[next[other]].number) }
+      let begin = next[first]
+      while next[first] < batches[first].marks.count, batches[first].marks[next[first]].number < bound {
+        next[first] += 1
+      }
+      let start = begin == 0 ? 0 : batches[first].marks[begin - 1].end
+      merged.append(contentsOf: batches[first].bytes[start..<batches[first].marks[next[first] - 1].end])
+      lines += next[first] - begin
+      if next[first] == batches[first].marks.count {
+        rest.removeAll { $0 == first }
+        batches[first].empty()
+      }
+      if merged.count >= Self.eager {
+        output(merged, lines: lines)
+        merged.removeAll(keepingCapacity: merged.count <= Self.eager * 4)
+        lines = 0
+      }
+    }
+    if lines > 0 { output(merged, lines: lines) }
+  }
+
+  /// Takes what waits in the lanes from one on, all at one moment: what is taken comes before everything that is left.
+  private func take(_ batches: inout [Lane], from index: Int) {
+    guard index < lanes.count else { return }
+    lanes[index].lane.withLock { lane in
+      swap(&lane, &batches[index])
+      take(&batches, from: index + 1)
+    }
+  }
+
+  private func output(_ bytes: [UInt8], lines: Int) {
+    if !write(bytes) { dropped.wrappingAdd(lines, ordering: .relaxed) }
   }
 }

@@ -66,7 +66,7 @@ extension Gateway {
       let request = copy request
       callbacks.inHand.enter()
       context.task { [self, calling] in
-        await keys.fetch()
+        await keys.fetchForUnknownKey()
         var calling = calling
         var later = circumstances
         later.hasFetched = true

@@ -45,7 +45,7 @@ extension Gateway {
       let responder = exchange.deferred()
       let request = copy request
       context.task { [self, vending] in
-        await keys.fetch()
+        await keys.fetchForUnknownKey()
         var vending = vending
         var later = circumstances
         later.hasFetched = true

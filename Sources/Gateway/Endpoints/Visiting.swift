@@ -92,7 +92,7 @@ extension Gateway {
       case .refused(let problem): throw problem
       case .fetchFirst(let keys):
         precondition(!circumstances.hasFetched, "keys are fetched once for a request")
-        await keys.fetch()
+        await keys.fetchForUnknownKey()
         circumstances.hasFetched = true
       }
     }

@@ -286,7 +286,7 @@ final class Origination: Sendable {
     let answer = storedAnswer(order, sending, problem, createdAt: createdAt)
     let settlement = CallbackSettlement(
       state, code: problem?.code.rawValue, upstreamStatus: status, platformTID: platformTID, answer: answer,
-      at: now)
+      keyRetention: order.intent.terms.keyRetention, at: now)
     do throws(StoreError) {
       try await store.settle(id, settlement)
     } catch {

@@ -9,7 +9,7 @@ extension Gateway {
   /// Writes the audit line of a refused request. Where its request line was read it is a request to that path like any
   /// other, whatever came after.
   func auditRefusal(_ code: Problem.Code, _ refused: RefusedRequest) {
-    guard let request = refused.request, let action = Route(request).audited else { return }
+    guard let request = refused.request, let action = Route(request).audited(request.method) else { return }
     var record = AuditRecord(action: action, requestID: refused.requestID, address: refused.peer.address)
     // What a proxy says of its client may stand in a field that was not read.
     if refused.hasFields {

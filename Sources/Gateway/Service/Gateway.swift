@@ -87,11 +87,11 @@ public final class Gateway: RequestHandler {
     return problem.response(requestID: request.requestID)
   }
 
-  /// Requests with another method to the paths that vend or originate are audited, too: each has its line.
+  /// Requests with another method to the paths that vend are audited, too: each has its line.
   private func auditOtherMethod(
     _ route: Route, _ code: Problem.Code?, _ request: borrowing Request, _ exchange: borrowing Exchange
   ) {
-    guard let action = route.audited else { return }
+    guard let action = route.audited(request.method) else { return }
     let address = generations.current.clientAddress.resolve(request, peer: exchange.peer.address)
     var record = AuditRecord(action: action, requestID: exchange.requestID, address: address)
     // What may be asked for here is no decision about asking for it.

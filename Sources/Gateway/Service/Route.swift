@@ -56,11 +56,12 @@ enum Route {
     }
   }
 
-  /// What is asked for here, where every request is audited.
-  var audited: Action? {
+  /// What is asked for here by a request that is audited: every one to the paths that vend, and each POST where callbacks are
+  /// asked for.
+  func audited(_ method: Method) -> Action? {
     switch self {
     case .access, .token: .access
-    case .callbacks: .callback
+    case .callbacks: method == .post ? .callback : nil
     default: nil
     }
   }

@@ -70,8 +70,9 @@ struct AssertionVerifier: Sendable {
     guard let keyID = token.header["kid"]?.string else { throw .missing("kid") }
     guard let key = keys.first(where: { $0.keyID.hasSameBytes(as: keyID) }) else { throw .unknownKeyID }
     // The key decides the algorithm, never the token: `none`, or HS256 with the public key as its secret, ends here.
-    guard token.header["alg"] == .string(key.algorithm.rawValue) else { throw .wrongAlgorithm }
-    guard token.verify(with: key.publicKey, algorithm: key.algorithm) else { throw .badSignature }
+    guard let algorithm = key.algorithms.first(where: { token.header["alg"] == .string($0.rawValue) })
+    else { throw .wrongAlgorithm }
+    guard token.verify(with: key.publicKey, algorithm: algorithm) else { throw .badSignature }
   }
 
   private func verify(

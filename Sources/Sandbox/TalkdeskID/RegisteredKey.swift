@@ -1,18 +1,23 @@
 public import JOSE
 
-/// A client's public key as Talkdesk keeps it: the key, and the id and algorithm that were handed out with it.
+/// A client's public key as Talkdesk keeps it: the key, and the id and algorithm that were handed out with it. A key that
+/// somebody else made comes without an algorithm: it is then good for all that fit its type.
 public struct RegisteredKey: Sendable {
   /// The key id; an assertion's `kid` has to equal it.
   public var keyID: String
-  /// The one algorithm the key is good for; an assertion's `alg` has to name it.
-  public var algorithm: SignatureAlgorithm
+  /// What the key is good for; an assertion's `alg` has to name one of them. The first is the one to configure.
+  public var algorithms: [SignatureAlgorithm]
   /// The public half.
   public var publicKey: PublicKey
 
-  /// Makes a registration.
-  public init(keyID: String, algorithm: SignatureAlgorithm, publicKey: PublicKey) {
+  /// The algorithm to configure.
+  public var algorithm: SignatureAlgorithm { algorithms[0] }
+
+  /// Makes a registration. There must be one algorithm at least.
+  public init(keyID: String, algorithms: [SignatureAlgorithm], publicKey: PublicKey) {
+    precondition(!algorithms.isEmpty)
     self.keyID = keyID
-    self.algorithm = algorithm
+    self.algorithms = algorithms
     self.publicKey = publicKey
   }
 }

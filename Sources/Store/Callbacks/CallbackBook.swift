@@ -14,7 +14,7 @@ struct CallbackBook: Sendable {
     let fingerprint: StoreID
     var answer: StoredAnswer?
     /// In nanoseconds since the epoch, as all times in a book.
-    let expires: Int64
+    var expires: Int64
   }
 
   /// Where a caller's last callback to a number stands.
@@ -135,7 +135,14 @@ struct CallbackBook: Sendable {
     rows[id] = settled
     changes.rows.insert(id)
     if let name = row.key, keys[name]?.callback == id {
-      if let answer = settlement.answer { keys[name]?.answer = answer } else { keys[name] = nil }
+      if let answer = settlement.answer {
+        keys[name]?.answer = answer
+        if let retention = settlement.keyRetention {
+          keys[name]?.expires = row.record.createdAt.nanosecondsSinceEpoch.adding(retention)
+        }
+      } else {
+        keys[name] = nil
+      }
       changes.keys.insert(name)
     }
     if settlement.outcome == .failed { freePlace(of: row) }

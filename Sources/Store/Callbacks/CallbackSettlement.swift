@@ -24,19 +24,23 @@ public struct CallbackSettlement: Hashable, Sendable {
   public let platformTID: String?
   /// What repetitions with the same key get; nil leaves the key free to be tried again.
   public let answer: StoredAnswer?
+  /// How long the key is kept, from when the callback was asked for; nil leaves it as it was begun, when it was kept at least
+  /// as long as the callback could be pending.
+  public let keyRetention: Duration?
   /// When.
   public let time: Instant
 
   /// A settlement.
   public init(
     _ outcome: Outcome, code: String? = nil, upstreamStatus: Int? = nil, platformTID: String? = nil,
-    answer: StoredAnswer?, at time: Instant
+    answer: StoredAnswer?, keyRetention: Duration? = nil, at time: Instant
   ) {
     self.outcome = outcome
     self.code = code
     self.upstreamStatus = upstreamStatus
     self.platformTID = platformTID
     self.answer = answer
+    self.keyRetention = keyRetention
     self.time = time
   }
 }

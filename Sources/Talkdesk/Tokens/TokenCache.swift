@@ -130,7 +130,9 @@ struct TokenCache {
 
   /// A scope's renewal timer went off.
   mutating func renewalDue(_ scope: Int, now: MonotonicTime) -> Renewal {
-    guard entries[scope].token != nil, entries[scope].flight == nil, now <= entries[scope].vendableUntil
+    // Not by `vendableUntil`: half of a short life is the end of vending and the time to renew at once.
+    guard let token = entries[scope].token, entries[scope].flight == nil,
+      token.expiresAt.map({ now < $0 }) ?? false
     else { return .rest }
     guard now >= entries[scope].renewAt else { return .sleep(until: entries[scope].renewAt) }
     // Unused, it is left to grow old; the next vend finds the renewal overdue.

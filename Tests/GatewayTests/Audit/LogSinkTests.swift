@@ -33,6 +33,30 @@ import Testing
     #expect(sink.droppedLines == 0)
   }
 
+  @Test func `lines of all lanes are written in the order in which they came`() {
+    let output = Output()
+    let sink = LogSink(lanes: 4, write: output.write)
+    sink.start { Array("lost \($0)\n".utf8) }
+    // Written in many batches, since a lane is soon full.
+    let filling = String(repeating: "-", count: 100)
+    for number in 0..<40_000 {
+      sink.append(Array("\(number) \(filling)\n".utf8), lane: number * 7 % 5 % 4)
+    }
+    #expect(sink.close(within: .seconds(10)))
+    #expect(output.lines.map { String($0.prefix { $0 != " " }) } == (0..<40_000).map { "\($0)" })
+  }
+
+  @Test func `what one thread appends after another is written after it, whatever their lanes`() async {
+    let output = Output()
+    let sink = LogSink(lanes: 3, write: output.write)
+    sink.start { Array("lost \($0)\n".utf8) }
+    for number in 0..<2000 {
+      await Task.detached { sink.append(Array("\(number)\n".utf8), lane: number % 3) }.value
+    }
+    #expect(sink.close(within: .seconds(10)))
+    #expect(output.lines == (0..<2000).map { "\($0)" })
+  }
+
   @Test func `a reader that stops reading holds nobody up, and what it cost is counted and written down`() {
     let output = Output()
     let sink = LogSink(lanes: 1) { bytes in

@@ -190,6 +190,23 @@ import Testing
     .success(InboundResponse(status: 200, fields: fields, content: set(keys).serialized()))
   }
 
+  @Test func `a key that is published right after the start is found at once`() async throws {
+    let old = jwk(try PrivateKey.generate(for: .ES256).publicKey, id: "k0")
+    let provider = Provider([reply([old]), reply([old, jwk(key.publicKey, id: "k1")])])
+    let clock = HandClock()
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: clock) { _ in }
+    await source.fetch()
+    let authenticator = authenticator(.source(source))
+    let token = try token()
+    guard case .fetchFirst = authenticator.authenticate(token, fetched: false, now: Self.now, at: clock.now)
+    else {
+      Issue.record("nothing was fetched")
+      return
+    }
+    await source.fetchForUnknownKey()
+    #expect(outcome(authenticator, token) == "caller app-users ann")
+  }
+
   @Test func `an unknown key causes one fetch, and not another for a while`() async throws {
     let provider = Provider([reply([jwk(key.publicKey, id: "k1")])])
     let clock = HandClock()
@@ -201,7 +218,7 @@ import Testing
       Issue.record("nothing was fetched")
       return
     }
-    await source.fetch()
+    await source.fetchForUnknownKey()
     for _ in 0..<100 {
       guard case .refused = authenticator.authenticate(unknown, fetched: false, now: Self.now, at: clock.now)
       else {
@@ -255,6 +272,8 @@ import Testing
     let token = try token()
     #expect(outcome(authenticator, token) == "caller app-users ann")
     await source.fetch()
+    #expect(outcome(authenticator, token) == "fetch first")
+    await source.fetchForUnknownKey()
     #expect(outcome(authenticator, token) == "The token's key is not among the issuer's.")
   }
 

@@ -63,12 +63,12 @@ import Testing
     #expect(
       audits.map { $0["code"]?.string } == [
         "unauthenticated", "unauthenticated", "unknown_app", "unsupported_media_type", "invalid_json",
-        "invalid_request", nil, nil, nil, "duplicate", "method_not_allowed",
+        "invalid_request", nil, nil, nil, "duplicate",
       ])
     #expect(audits.allSatisfy { $0["action"]?.string == "callback" })
     #expect(
       audits.map { $0["decision"]?.string } == [
-        "deny", "deny", "deny", "deny", "deny", "deny", "allow", "allow", "allow", "deny", "deny",
+        "deny", "deny", "deny", "deny", "deny", "deny", "allow", "allow", "allow", "deny",
       ])
     // A replay asks no rule and no Talkdesk.
     #expect(audits[7]["verdicts"]?.array?.count == 1 && audits[8]["verdicts"]?.array?.count == 0)

@@ -20,7 +20,7 @@ struct TestClient {
   }
 
   var registration: RegisteredKey {
-    RegisteredKey(keyID: keyID, algorithm: algorithm, publicKey: key.publicKey)
+    RegisteredKey(keyID: keyID, algorithms: [algorithm], publicKey: key.publicKey)
   }
 
   var verifier: AssertionVerifier { AssertionVerifier(clientID: Self.id, keys: [registration]) }

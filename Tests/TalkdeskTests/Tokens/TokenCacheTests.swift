@@ -170,6 +170,21 @@ extension TokenCache.Completion {
     }
   }
 
+  @Test func `a token whose half life ends vending is renewed then, ahead of the next request`() throws {
+    let cache = cache()
+    let id = try begun(cache.request(0, now: Self.start))
+    _ = cache.finished(
+      id, .success(token(Self.start, lifetime: .seconds(8))), waiters: 1, now: Self.start, unit: 0.9)
+    let due = Self.start + .seconds(4)
+    #expect(cache.hit(0, now: due - .nanoseconds(1)) != nil)
+    // A timer is never early and always a little late.
+    guard case .begin = cache.renewalDue(0, now: due + .milliseconds(1)) else { throw NeverHappened() }
+    // Whoever comes meanwhile waits for that one.
+    guard case .wait(_, _, begin: false, _) = cache.request(0, now: due + .milliseconds(2)) else {
+      throw NeverHappened()
+    }
+  }
+
   @Test func `an unused token is not renewed before somebody wants it`() throws {
     let cache = try filled(unit: 0, waiters: 0)
     let due = Self.start + .seconds(300)

@@ -8,7 +8,7 @@ internal import Synchronization
 /// The JWK set at a URL (RFC 7517 §5).
 ///
 /// Fetched once at the start, again when its `Cache-Control` says so, and at most once each `shortestPause` when a token
-/// names a key that is not in it. A failed fetch changes nothing: the old keys keep verifying.
+/// names a key that is not in it: at once for the first of those, so that keys may change right after the start. A failed fetch changes nothing: the old keys keep verifying.
 final class KeySource: Sendable {
   /// Between two fetches that unknown keys or failures cause, so that invented names do not become requests.
   static let shortestPause = Duration.seconds(30)
@@ -73,7 +73,7 @@ final class KeySource: Sendable {
     state.withLock { state in
       let due = now >= state.mayFetchAt
       if let set = state.set, let key = set.key(named: keyID) {
-        if now >= state.freshUntil, due { begin(&state, now: now) }
+        if now >= state.freshUntil, due { begin(&state) }
         return .key(key, generation: state.generation)
       }
       // A token without `kid` gains nothing from another fetch of a set of several keys.
@@ -87,15 +87,19 @@ final class KeySource: Sendable {
 
   /// Fetches the set, or waits for the fetch under way.
   @discardableResult
-  func fetch() async -> Result<Void, Failure> {
-    let task = state.withLock { state in state.fetch ?? begin(&state, now: time.now) }
-    return await task.value
+  func fetch() async -> Result<Void, Failure> { await state.withLock { begin(&$0) }.value }
+
+  /// As `fetch`, because a token names a key that is not there: the next such fetch has to wait.
+  func fetchForUnknownKey() async {
+    _ = await state.withLock { state in
+      state.mayFetchAt = max(state.mayFetchAt, time.now + Self.shortestPause)
+      return begin(&state)
+    }.value
   }
 
   @discardableResult
-  private func begin(_ state: inout State, now: MonotonicTime) -> Task<Result<Void, Failure>, Never> {
+  private func begin(_ state: inout State) -> Task<Result<Void, Failure>, Never> {
     if let running = state.fetch { return running }
-    state.mayFetchAt = now + Self.shortestPause
     let task = Task.detached { [self] in
       let result = await load()
       switch result {
@@ -108,7 +112,10 @@ final class KeySource: Sendable {
         }
         return Result<Void, Failure>.success(())
       case .failure(let failure):
-        self.state.withLock { $0.fetch = nil }
+        self.state.withLock { state in
+          state.fetch = nil
+          state.mayFetchAt = max(state.mayFetchAt, time.now + Self.shortestPause)
+        }
         report(failure)
         return .failure(failure)
       }

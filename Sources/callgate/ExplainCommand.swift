@@ -26,7 +26,7 @@ struct ExplainCommand: ParsableCommand {
   @Option(help: ArgumentHelp("What is wanted: access or callback.", valueName: "action"))
   var action: String
 
-  @Option(help: ArgumentHelp("Who asks. Without it: a request without credentials.", valueName: "id"))
+  @Option(help: ArgumentHelp("Who asks, or anonymous. Without it: the rules alone.", valueName: "id"))
   var caller: String?
 
   @Option(help: ArgumentHelp("The subject of the caller's token.", valueName: "subject"))

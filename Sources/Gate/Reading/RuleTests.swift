@@ -16,7 +16,7 @@ public struct RuleTestContext: Sendable {
   public var known: KnownNames
   /// The time of tests that give none.
   public var now: Instant
-  /// Finds the app of a caller (nil for an anonymous one) that names one, or none.
+  /// Finds the app of a caller (nil where the test names nobody) that names one, or none.
   public var admission: @Sendable (_ callerID: String?, _ appID: String?) -> Admission
 
   /// Collects what has to be known. Without `admission` a request is for the app it names.
@@ -171,9 +171,7 @@ struct RuleTestReader {
     }
     facts.callerID = mapping.text("caller")
     if let caller = facts.callerID, let known = context.known.callers, !known.contains(caller) {
-      if caller == Facts.anonymous {
-        facts.callerID = nil
-      } else {
+      if caller != Facts.anonymous {
         mapping.report(mapping.unknown(caller, key: "caller", known: known.sorted()))
       }
     }

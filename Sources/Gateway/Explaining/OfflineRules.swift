@@ -81,7 +81,9 @@ public struct OfflineRules: Sendable {
         callers: Set(configuration.callers.map(\.id)), apps: Set(configuration.apps.map(\.id))),
       now: Instant(clock.unixTime)
     ) { callerID, name in
-      if callerID == nil, refusesAnonymous { return .refused(Denial(code: .unauthenticated, rule: nil)) }
+      if callerID == Configuration.anonymousCaller, refusesAnonymous {
+        return .refused(Denial(code: .unauthenticated, rule: nil))
+      }
       let caller = Caller(authenticated: callerID ?? Configuration.anonymousCaller)
       switch apps.claim(named: name.map { .value($0) } ?? .absent, by: caller) {
       case .admitted(let app): return .admitted(app: app?.id)

@@ -23,8 +23,8 @@ public struct Question: Sendable {
 
   /// `access` or `callback`.
   public var action: String?
-  /// A configured caller's id; nil or `anonymous` for a request without credentials, which is refused where those are
-  /// needed.
+  /// A configured caller's id; `anonymous` for a request without credentials, which is refused where those are needed; nil to
+  /// ask the rules alone, which take it for somebody anonymous.
   public var caller: String?
   /// The subject of the caller's token.
   public var subject: String?
@@ -142,7 +142,7 @@ extension Question {
     return Inquiry(
       facts: facts, caller: caller, app: app.map { .value($0) } ?? .absent, states: states,
       countedRules: Set(counts.keys),
-      isUnauthenticated: callerID == Configuration.anonymousCaller && configuration.refusesAnonymous)
+      isUnauthenticated: self.caller == Configuration.anonymousCaller && configuration.refusesAnonymous)
   }
 }
 

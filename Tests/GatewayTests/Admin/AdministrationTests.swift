@@ -172,6 +172,7 @@ import Testing
       try await explain(["caller": "anonymous"]) == [
         "decision": "deny", "code": "unauthenticated", "verdicts": [],
       ])
+    #expect(try await explain(["caller": .null]) == allowed)
     _ = try await post(service, "/admin/stop", ["scope": "all", "action": "all"])
     #expect(
       try await explain() == [

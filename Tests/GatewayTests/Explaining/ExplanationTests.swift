@@ -121,22 +121,26 @@ import Testing
     }
   }
 
-  @Test(arguments: [nil, "anonymous"])
-  func `without a caller it is refused where credentials are needed, before any rule is asked`(
-    caller: String?
-  ) async throws {
-    let explanation = try await explain { $0.caller = caller }
+  @Test func `somebody anonymous is refused where credentials are needed, before any rule is asked`()
+    async throws
+  {
+    let explanation = try await explain { $0.caller = "anonymous" }
     #expect(explanation.decisionLine == "decision: deny unauthenticated -")
     #expect(explanation.json == #"{"decision":"deny","code":"unauthenticated","verdicts":[]}"#)
   }
 
+  @Test func `where nobody is named the rules alone are asked`() async throws {
+    #expect(try await explain { $0.caller = nil }.isAllowed)
+  }
+
   @Test(arguments: ["allow_anonymous: true\n" + Self.yaml, Self.rulesAlone])
-  func `without a caller it is somebody anonymous where those are let in, or nobody is configured`(
+  func `somebody anonymous is asked about where those are let in, or nobody is configured`(
     yaml: String
   ) async throws {
     let configuration = try Fixture.load(yaml, environment: [:], for: .explain).configuration
     var question = Question()
     question.action = "access"
+    question.caller = "anonymous"
     question.at = "2026-11-23T10:00:00-05:00"
     #expect(try await OfflineRules(configuration, transport: nil).explain(question).isAllowed)
   }

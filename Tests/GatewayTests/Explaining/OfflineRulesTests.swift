@@ -44,14 +44,15 @@ import Testing
     #expect(result.passed == 6)
   }
 
-  @Test func `a test without a caller is refused as a request without credentials is`() throws {
+  @Test func `a test of somebody anonymous is refused as a request without credentials is`() throws {
     let result = try run(
       """
       tests:
-        - { name: nobody, fields: { X-App-Version: "2.3.0" }, expect: deny, code: unauthenticated, rule: "-" }
+        - { name: the rules alone, fields: { X-App-Version: "2.3.0" }, expect: allow }
+        - { name: nobody, caller: anonymous, expect: deny, code: unauthenticated, rule: "-" }
         - { name: nobody either, caller: anonymous, fields: { X-App-Version: "2.3.0" }, expect: allow }
       """)
-    #expect(result.failures == ["tests.yaml:3:5: nobody either: expected allow, got deny unauthenticated -"])
+    #expect(result.failures == ["tests.yaml:4:5: nobody either: expected allow, got deny unauthenticated -"])
   }
 
   @Test func `a failure names its place, its test, and both verdicts`() throws {

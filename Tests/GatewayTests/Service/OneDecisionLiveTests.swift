@@ -58,7 +58,7 @@ import Testing
       "action": .string(request.action.rawValue), "address": .string(request.address),
     ]
     question["claims"] = try JSONValue(parsing: Array(request.claims.utf8))
-    if let caller = request.caller { question["caller"] = .string(caller) }
+    question["caller"] = .string(request.caller ?? Configuration.anonymousCaller)
     if let subject = request.subject { question["subject"] = .string(subject) }
     if let app = request.app { question["app"] = .string(app) }
     if let phone = request.phone { question["phone"] = .string(phone) }

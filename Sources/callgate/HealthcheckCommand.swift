@@ -27,7 +27,7 @@ struct HealthcheckCommand: ParsableCommand {
         // Loopback: a proxy has no part in it, so a malformed proxy variable does not matter here.
         let transport = try CurlTransport(TransportSettings(verifiesLoopback: false, proxies: .direct))
         var failure: String?
-        // A server may listen on one of them only.
+        // A server may listen on one of them only; one that is there and does not answer is not looked for elsewhere.
         for host in ["127.0.0.1", "[::1]"] {
           let heard = await Self.ask(transport, "\(host):\(port)")
           if heard.isFinal || failure == nil { failure = heard.failure }
@@ -45,12 +45,12 @@ struct HealthcheckCommand: ParsableCommand {
     }
   }
 
-  /// Asks one address; whether it was a server that spoke, and what was wrong with that.
+  /// Asks one address: what was wrong with the server there, and whether there is one.
   private static func ask(
     _ transport: CurlTransport, _ address: String
   ) async -> (failure: String?, isFinal: Bool) {
     var failure: String?
-    do {
+    do throws(TransportError) {
       // A server that speaks TLS answers 400 to a sound request in the clear.
       for scheme in ["http", "https"] {
         let url = "\(scheme)://\(address)/livez"
@@ -62,7 +62,7 @@ struct HealthcheckCommand: ParsableCommand {
       }
       return (failure, true)
     } catch {
-      return ("\(address): \(error)", false)
+      return ("\(address): \(error)", error.reason != .connect)
     }
   }
 

@@ -36,6 +36,10 @@ static inline CURLcode callgate_easy_set_receiver(CURL *easy, CURLoption option,
   return curl_easy_setopt(easy, option, value);
 }
 
+static inline CURLcode callgate_easy_set_share(CURL *easy, CURLSH *share) {
+  return curl_easy_setopt(easy, CURLOPT_SHARE, share);
+}
+
 static inline CURLcode callgate_easy_set_prerequest(CURL *easy, curl_prereq_callback value) {
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
 }
@@ -70,6 +74,10 @@ static inline CURLcode callgate_easy_get_offset(CURL *easy, CURLINFO info, curl_
 
 static inline CURLMcode callgate_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
+}
+
+static inline CURLSHcode callgate_share_set_data(CURLSH *share, curl_lock_data data) {
+  return curl_share_setopt(share, CURLSHOPT_SHARE, data);
 }
 
 // The result of a finished transfer: a member of a union, which Swift would have to reinterpret.

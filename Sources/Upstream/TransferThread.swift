@@ -155,8 +155,9 @@ final class TransferThread {
   ) {
     do throws(TransportError) {
       let easy = try CurlEasy(
-        id: id, plan: transfer.submission.plan, settings: settings, resolutions: resolutions,
-        connectMilliseconds: max(1, Int(milliseconds)), keepsWords: multi.count < Self.mostWithWords)
+        id: id, plan: transfer.submission.plan, settings: settings, share: multi.share,
+        resolutions: resolutions, connectMilliseconds: max(1, Int(milliseconds)),
+        keepsWords: multi.count < Self.mostWithWords)
       guard multi.add(easy) else {
         throw TransportError(.connect, sent: false, detail: "curl_multi_add_handle failed")
       }

@@ -1,6 +1,8 @@
+import COpenSSL
 import Certificates
 import Glibc
 import HTTP
+import Synchronization
 import Testing
 import Upstream
 
@@ -63,6 +65,53 @@ import Upstream
           _ = try await transport.send(.post("https://\(host):\(upstream.port)/", reuse: .never))
         }
         #expect(upstream.connections == 4)
+      }
+    }
+  }
+
+  /// Whoever may not share a connection shares the cost of the first handshake all the same.
+  @Test(arguments: [Int(TLS1_2_VERSION), Int(TLS1_3_VERSION)])
+  func `connections of their own resume the session of an earlier one, with the same host only`(
+    version: Int
+  ) async throws {
+    let context = TLSContext(TestIdentity(Self.names, issuer: authority), only: version)
+    let resumptions = Mutex<[Bool]>([])
+    let script = Script { connection in
+      try connection.startTLS(context)
+      resumptions.withLock { $0.append(connection.resumesSession) }
+      try connection.answerAll(Self.ok)
+    }
+    try await withUpstream(script) { upstream in
+      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+        for host in ["localhost", "localhost", "localhost", "127.0.0.1", "127.0.0.1"] {
+          _ = try await transport.send(.post("https://\(host):\(upstream.port)/"))
+        }
+        #expect(resumptions.withLock { $0 } == [false, true, true, false, true])
+        #expect(upstream.connections == 5)
+      }
+      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+        _ = try await transport.send(.post("https://localhost:\(upstream.port)/"))
+        #expect(resumptions.withLock { $0.last } == false, "transports share nothing")
+      }
+    }
+  }
+
+  @Test func `who has forgotten a session must show a certificate again`() async throws {
+    let contexts = [
+      TLSContext(TestIdentity(Self.names, issuer: authority)),
+      TLSContext(TestIdentity(Self.names, issuer: authority)), TLSContext(TestIdentity(Self.names)),
+    ]
+    let script = Script { connection in
+      try connection.startTLS(contexts[connection.index - 1])
+      try connection.answerAll(Self.ok)
+    }
+    try await withUpstream(script) { upstream in
+      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+        for _ in 1...2 {
+          let response = try await transport.send(.post("https://localhost:\(upstream.port)/"))
+          #expect(response.text == "ok")
+        }
+        expect(await transport.failure(.post("https://localhost:\(upstream.port)/")), .tls, sent: false)
       }
     }
   }

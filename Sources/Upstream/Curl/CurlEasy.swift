@@ -27,13 +27,15 @@ final class CurlEasy {
   private let mayRepeat: Bool
   /// Whose field lines libcurl reads.
   private let route: TransferRoute
+  /// What libcurl reads and writes beside this handle, which it outlives.
+  private let share: CurlShare
   private let content: UnsafeMutableRawBufferPointer
   private let words: UnsafeMutableBufferPointer<CChar>
   private var addressList: UnsafeMutablePointer<curl_slist>?
 
   init(
-    id: ObjectIdentifier, plan: TransferPlan, settings: TransportSettings, resolutions: [Resolution],
-    connectMilliseconds: Int, keepsWords: Bool
+    id: ObjectIdentifier, plan: TransferPlan, settings: TransportSettings, share: CurlShare,
+    resolutions: [Resolution], connectMilliseconds: Int, keepsWords: Bool
   ) throws(TransportError) {
     guard let handle = curl_easy_init() else {
       throw TransportError(.connect, sent: false, detail: "curl_easy_init failed")
@@ -46,14 +48,15 @@ final class CurlEasy {
       maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength)
     mayRepeat = plan.method != .post
     route = plan.route
+    self.share = share
     content = .allocate(byteCount: max(1, plan.content.count), alignment: 1)
     content.copyBytes(from: plan.content)
     words = .allocate(capacity: keepsWords ? Int(CURL_ERROR_SIZE) : 0)
     words.initialize(repeating: 0)
 
     let options = CurlOptions(handle)
-    options.setPolicy(settings, plan.route.target)
-    options.setProxy(plan.route.proxy)
+    options.set(share)
+    options.setPolicy(settings, plan.route.target, plan.route.proxy)
     options.setRequest(plan, content: content)
     options.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
     options.set(CURLOPT_HTTPHEADER, plan.route.fields.head)

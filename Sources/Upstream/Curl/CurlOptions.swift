@@ -5,6 +5,9 @@ import HTTP
 ///
 /// Rules: used while a handle is being made, by the one who makes it; owns nothing.
 final class CurlOptions {
+  /// Level 2 refuses RSA under 2048 bits and SHA-1 signatures whatever openssl.cnf says.
+  private static let ciphers = "DEFAULT:@SECLEVEL=2"
+
   private let handle: UnsafeMutableRawPointer
   /// The option that libcurl refused and why.
   private(set) var failure: String?
@@ -12,7 +15,7 @@ final class CurlOptions {
   init(_ handle: UnsafeMutableRawPointer) { self.handle = handle }
 
   /// What holds for every request: full verification, nothing automatic.
-  func setPolicy(_ settings: TransportSettings, _ target: Target) {
+  func setPolicy(_ settings: TransportSettings, _ target: Target, _ proxy: Proxy?) {
     check("the protocol", callgate_easy_set_protocol(handle, target.secure ? 1 : 0))
     check("quick exit", callgate_easy_set_quick_exit(handle))
     set(CURLOPT_NOSIGNAL, 1)
@@ -28,37 +31,32 @@ final class CurlOptions {
     }
     set(CURLOPT_MAXAGE_CONN, Int(settings.idleTimeout.components.seconds))
 
-    // Level 2 refuses RSA under 2048 bits and SHA-1 signatures whatever openssl.cnf says.
-    for (verifyPeer, verifyHost, version, ciphers) in [
-      (CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST, CURLOPT_SSLVERSION, CURLOPT_SSL_CIPHER_LIST),
-      (
-        CURLOPT_PROXY_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYHOST, CURLOPT_PROXY_SSLVERSION,
-        CURLOPT_PROXY_SSL_CIPHER_LIST
-      ),
-    ] {
-      set(verifyPeer, 1)
-      set(verifyHost, 2)
-      set(version, Int(CURL_SSLVERSION_TLSv1_2))
-      set(ciphers, "DEFAULT:@SECLEVEL=2")
-    }
+    set(CURLOPT_SSL_VERIFYPEER, 1)
+    set(CURLOPT_SSL_VERIFYHOST, 2)
+    set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    set(CURLOPT_SSL_CIPHER_LIST, Self.ciphers)
     if target.isLoopback, !settings.verifiesLoopback {
       set(CURLOPT_SSL_VERIFYPEER, 0)
       set(CURLOPT_SSL_VERIFYHOST, 0)
     }
     // A directory of certificates would keep libcurl from reading the bundle once and sharing it.
     set(CURLOPT_CAPATH, nil as String?)
-    set(CURLOPT_PROXY_CAPATH, nil as String?)
-    if let caFile = settings.caFile {
-      set(CURLOPT_CAINFO, caFile)
-      set(CURLOPT_PROXY_CAINFO, caFile)
-    }
+    if let caFile = settings.caFile { set(CURLOPT_CAINFO, caFile) }
+    setProxy(proxy, settings)
   }
 
   /// The proxy, or none: the empty string also keeps libcurl from reading the environment.
-  func setProxy(_ proxy: Proxy?) {
+  private func setProxy(_ proxy: Proxy?, _ settings: TransportSettings) {
     set(CURLOPT_PROXY, proxy?.url ?? "")
     set(CURLOPT_NOPROXY, "")
-    guard let proxy else { return }
+    set(CURLOPT_PROXY_CAPATH, nil as String?)
+    // Each connection copies these names, too, so where there is no proxy not even libcurl's own stay.
+    guard let proxy else { return set(CURLOPT_PROXY_CAINFO, nil as String?) }
+    set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
+    set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
+    set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    set(CURLOPT_PROXY_SSL_CIPHER_LIST, Self.ciphers)
+    if let caFile = settings.caFile { set(CURLOPT_PROXY_CAINFO, caFile) }
     set(CURLOPT_HTTPPROXYTUNNEL, 1)
     if let user = proxy.user { set(CURLOPT_PROXYUSERNAME, user) }
     if let password = proxy.password { set(CURLOPT_PROXYPASSWORD, password) }
@@ -107,6 +105,10 @@ final class CurlOptions {
 
   func set(_ option: CURLoption, _ value: UnsafeMutablePointer<curl_slist>?) {
     check("option \(option.rawValue)", callgate_easy_set_list(handle, option, value))
+  }
+
+  func set(_ share: CurlShare) {
+    check("what is shared", callgate_easy_set_share(handle, share.handle))
   }
 
   func setReceiver(_ option: CURLoption, _ value: curl_write_callback) {

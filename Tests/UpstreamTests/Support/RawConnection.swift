@@ -30,6 +30,9 @@ final class RawConnection {
     guard SSL_accept(ssl) == 1 else { throw Closed() }
   }
 
+  /// Whether the handshake resumed a session.
+  var resumesSession: Bool { ssl.map { SSL_session_reused($0) == 1 } ?? false }
+
   /// Reads one request, content included, and counts it. Nil when the other side closed before one began.
   func readRequest() throws -> RawRequest? {
     var end = headEnd()

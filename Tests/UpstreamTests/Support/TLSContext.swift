@@ -8,8 +8,8 @@ import Certificates
 final class TLSContext: @unchecked Sendable {
   let pointer: OpaquePointer
 
-  /// A server that shows a certificate. `onlyTLS11` makes it speak nothing newer.
-  init(_ identity: TestIdentity, onlyTLS11: Bool = false) {
+  /// A server that shows a certificate. `onlyTLS11` makes it speak nothing newer, `only` that version of TLS alone.
+  init(_ identity: TestIdentity, onlyTLS11: Bool = false, only version: Int? = nil) {
     guard let context = SSL_CTX_new(TLS_server_method()) else { preconditionFailure("SSL_CTX_new") }
     pointer = context
     // Keys and protocols that a client must refuse have to be shown first.
@@ -18,6 +18,10 @@ final class TLSContext: @unchecked Sendable {
       SSL_CTX_set_cipher_list(context, "ALL:@SECLEVEL=0")
       SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_VERSION), nil)
       SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(TLS1_1_VERSION), nil)
+    }
+    if let version {
+      SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, version, nil)
+      SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, version, nil)
     }
     precondition(SSL_CTX_use_certificate(context, identity.certificate) == 1, "SSL_CTX_use_certificate")
     precondition(SSL_CTX_use_PrivateKey(context, identity.key) == 1, "SSL_CTX_use_PrivateKey")

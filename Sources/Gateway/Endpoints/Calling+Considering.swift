@@ -13,18 +13,12 @@ final class Undertaking: Sendable {
   let order: CallbackOrder
   /// What is left of the caller's allowances.
   let statuses: [AllowanceStatus]
-  /// The key that is claimed for it.
-  let name: CallbacksInHand.Name?
   let responder: Responder
 
-  init(
-    calling: Calling, order: CallbackOrder, statuses: [AllowanceStatus], name: CallbacksInHand.Name?,
-    responder: Responder
-  ) {
+  init(calling: Calling, order: CallbackOrder, statuses: [AllowanceStatus], responder: Responder) {
     self.calling = calling
     self.order = order
     self.statuses = statuses
-    self.name = name
     self.responder = responder
   }
 }
@@ -42,33 +36,33 @@ extension Gateway {
     _ calling: Calling, _ wish: CallbackWish, _ responder: Responder
   ) async {
     var calling = calling
-    var claimed: CallbacksInHand.Name?
-    switch await consider(&calling, wish, &claimed) {
+    var hasClaimed = false
+    switch await consider(&calling, wish, &hasClaimed) {
     case .answer(let response):
-      end(wish.intent, claimed)
+      end(wish.intent, hasClaimed: hasClaimed)
       responder.respond(response)
       callbacks.inHand.leave()
     case .make(let order, let statuses):
       let undertaking = Undertaking(
-        calling: calling, order: order, statuses: statuses, name: claimed, responder: responder)
+        calling: calling, order: order, statuses: statuses, responder: responder)
       await calling.generation.origination(callbacks, tokens: tokens).carryOut(order) { [self] result in
         conclude(undertaking, result)
       }
     }
   }
 
-  /// Gives back what a request may have claimed.
-  private func end(_ intent: CallbackIntent, _ name: CallbacksInHand.Name?) {
+  /// Gives back the turn at a number, which a request may have, and its key, if it has claimed it.
+  private func end(_ intent: CallbackIntent, hasClaimed: Bool) {
     callbacks.inHand.numbers.leave(intent.id, at: NumbersInHand.Name(intent))
-    if let name { callbacks.inHand.release(name) }
+    if hasClaimed, let name = CallbacksInHand.Name(intent) { callbacks.inHand.release(name) }
   }
 
   /// Claims the key, asks for what is kept under it and the number, and waits for whoever is about to ask for that number.
   private func consider(
-    _ calling: inout Calling, _ wish: CallbackWish, _ claimed: inout CallbacksInHand.Name?
+    _ calling: inout Calling, _ wish: CallbackWish, _ hasClaimed: inout Bool
   ) async -> Verdict {
     // Before the store is asked: whatever had the key until now has its answer there.
-    let claim = claim(calling, wish, &claimed)
+    let claim = claim(calling, wish, &hasClaimed)
     var duplicate: CallbackID?
     if wish.key != nil || wish.intent.terms.dedupeWindow > .zero {
       do throws(StoreError) {
@@ -83,7 +77,7 @@ extension Gateway {
         case .replay(let record, let answer): return .answer(replay(&calling, record, answer))
         }
       } catch {
-        callbacks.log.storeFailed(error, doing: "standing", requestID: calling.record.requestID.description)
+        callbacks.log.storeFailed(error, doing: "standing", requestID: calling.record.requestID)
         return .answer(refuse(&calling, .noStore))
       }
     }
@@ -106,14 +100,13 @@ extension Gateway {
 
   /// What this process knows of the key, which is the request's from now on if it is free; a validation only looks.
   private func claim(
-    _ calling: Calling, _ wish: CallbackWish, _ claimed: inout CallbacksInHand.Name?
+    _ calling: Calling, _ wish: CallbackWish, _ hasClaimed: inout Bool
   ) -> CallbacksInHand.Claim {
-    guard let key = wish.key else { return .free }
-    let name = CallbacksInHand.Name(party: wish.party, key: key.text)
+    guard let name = CallbacksInHand.Name(wish.intent) else { return .free }
     let fingerprint = wish.request.fingerprint
     guard !calling.isValidation else { return callbacks.inHand.look(name, fingerprint: fingerprint) }
     let claim = callbacks.inHand.claim(name, fingerprint: fingerprint)
-    if claim == .free { claimed = name }
+    hasClaimed = claim == .free
     return claim
   }
 
@@ -125,7 +118,9 @@ extension Gateway {
     let content = calling.isValidation ? [] : wish.request.content
     let noPlace =
       calling.isValidation || duplicate != nil
-      ? nil : callbacks.originator.refusal(wish.party, deadline: wish.deadline, bytes: content.count)
+      ? nil
+      : callbacks.originator.refusal(
+        Originator.Party(wish.intent), deadline: wish.deadline, bytes: content.count)
     let takes = !calling.isValidation && noPlace == nil
     let decider = calling.generation.decider
     let ruling: Ruling
@@ -150,15 +145,15 @@ extension Gateway {
     if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, ruling.statuses)) }
     if let noPlace { return .answer(refuse(&calling, Problem(noPlace))) }
     let order = CallbackOrder(
-      grant: grant, intent: wish.intent, content: content, traceparent: wish.traceparent,
-      party: wish.party, deadline: wish.deadline, requestID: calling.record.requestID.description)
+      grant, intent: wish.intent, content: content, traceparent: wish.traceparent, deadline: wish.deadline,
+      requestID: calling.record.requestID)
     return .make(order, ruling.statuses)
   }
 
-  /// Answers for a callback that was carried out.
+  /// Answers for a callback that was carried out: whatever key it has was claimed.
   private func conclude(_ undertaking: Undertaking, _ result: OriginationResult) {
     let response = response(to: undertaking, result)
-    end(undertaking.order.intent, undertaking.name)
+    end(undertaking.order.intent, hasClaimed: true)
     undertaking.responder.respond(response)
     callbacks.inHand.leave()
   }

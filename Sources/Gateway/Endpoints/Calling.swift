@@ -25,7 +25,6 @@ struct CallbackWish: Sendable {
   let request: CallbackRequest
   let key: IdempotencyKey?
   let facts: Facts
-  let party: Originator.Party
   let intent: CallbackIntent
   let deadline: MonotonicTime
   let traceparent: String?
@@ -158,8 +157,7 @@ extension Gateway {
         dedupeWindow: terms.dedupeWindow, keyRetention: terms.keyRetention, retention: terms.retention),
       deadline: facts.instant.later(by: terms.timeout))
     return CallbackWish(
-      request: asked, key: key, facts: facts,
-      party: Originator.Party(caller: caller.id, subject: caller.subject), intent: intent,
-      deadline: calling.start + terms.timeout, traceparent: calling.record.trace?.child().traceparent)
+      request: asked, key: key, facts: facts, intent: intent, deadline: calling.start + terms.timeout,
+      traceparent: calling.record.trace?.child().traceparent)
   }
 }

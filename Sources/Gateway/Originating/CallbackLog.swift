@@ -1,5 +1,6 @@
 // What the log says about callbacks.
 
+internal import HTTPServer
 internal import Platform
 internal import Talkdesk
 
@@ -9,13 +10,13 @@ struct CallbackLog: Sendable {
   let log: Log
 
   /// A request to Talkdesk is over.
-  func asked(_ report: CallbackReport, id: String, requestID: String, contact: String) {
+  func asked(_ report: CallbackReport, id: String, requestID: RequestID, contact: String) {
     let milliseconds = String(report.duration.nanosecondsClamped / 1_000_000)
     let level: Configuration.Log.Level = report.outcome.certainty == .accepted ? .info : .warning
     log.write(
       level, "callback requested from Talkdesk",
       [
-        "id": id, "request_id": requestID, "contact": contact, "outcome": report.outcome.label,
+        "id": id, "request_id": requestID.description, "contact": contact, "outcome": report.outcome.label,
         "status": report.status.map { String($0) } ?? "", "code": report.code ?? "",
         "detail": report.outcome.failure ?? "", "platform_tid": report.platformTID ?? "",
         "duration_ms": milliseconds,
@@ -47,10 +48,10 @@ struct CallbackLog: Sendable {
   }
 
   /// The store failed before anything was sent.
-  func storeFailed(_ error: any Error, doing step: String, requestID: String) {
+  func storeFailed(_ error: any Error, doing step: String, requestID: RequestID) {
     log.write(
       .error, "callbacks need the store, which failed",
-      ["step": step, "request_id": requestID, "detail": "\(error)"])
+      ["step": step, "request_id": requestID.description, "detail": "\(error)"])
   }
 
   /// Talkdesk asks for a pause.

@@ -1,6 +1,7 @@
 // What is to be done about one callback, and what came of it.
 
 internal import Gate
+internal import HTTPServer
 internal import Platform
 internal import Store
 
@@ -9,25 +10,28 @@ internal import Store
 /// A class, like everything else a waiting callback holds: thousands may wait for Talkdesk, and each function between would
 /// keep a copy of a struct.
 final class CallbackOrder: Sendable {
-  /// Leave to make it, its allowances taken.
-  let grant: Grant
+  /// What was taken for it, to give back should nothing come of it.
+  let receipts: [AllowanceReceipt]
   /// Its record to be, and its key.
   let intent: CallbackIntent
   /// What Talkdesk is sent.
   let content: [UInt8]
   /// The caller's trace context.
   let traceparent: String?
-  let party: Originator.Party
   /// When the answer has to be there.
   let deadline: MonotonicTime
-  let requestID: String
+  let requestID: RequestID
 
+  /// Whose it is.
+  var party: Originator.Party { Originator.Party(intent) }
+
+  /// An order, which nobody can give without leave for it.
   init(
-    grant: Grant, intent: CallbackIntent, content: [UInt8], traceparent: String?, party: Originator.Party,
-    deadline: MonotonicTime, requestID: String
+    _ grant: Grant, intent: CallbackIntent, content: [UInt8], traceparent: String?,
+    deadline: MonotonicTime, requestID: RequestID
   ) {
     precondition(grant.action == .callback && grant.phone == intent.contact)
-    self.grant = grant
+    receipts = grant.receipts
     self.intent = intent
     // Written piece by piece, it has more room than it needs.
     var exact: [UInt8] = []
@@ -35,7 +39,6 @@ final class CallbackOrder: Sendable {
     exact.append(contentsOf: content)
     self.content = exact
     self.traceparent = traceparent
-    self.party = party
     self.deadline = deadline
     self.requestID = requestID
   }

@@ -1,6 +1,7 @@
 // The callbacks this process is busy with, from their request to their last word to the store.
 
 internal import Platform
+internal import Store
 internal import Synchronization
 
 /// Counts what is under way, so that an ending server can wait for it, and knows the `Idempotency-Key`s of what has no
@@ -10,8 +11,19 @@ internal import Synchronization
 final class CallbacksInHand: Sendable {
   /// A key with whose it is.
   struct Name: Hashable, Sendable {
-    let party: Originator.Party
+    let callerID: String
     let key: String
+
+    init(callerID: String, key: String) {
+      self.callerID = callerID
+      self.key = key
+    }
+
+    /// The name of an intent's key, if it has one.
+    init?(_ intent: CallbackIntent) {
+      guard let key = intent.key else { return nil }
+      self.init(callerID: intent.callerID, key: key.text)
+    }
   }
 
   /// What a key is to a request.

@@ -2,6 +2,7 @@
 // for a pause.
 
 internal import Platform
+internal import Store
 internal import Synchronization
 internal import Talkdesk
 
@@ -24,6 +25,15 @@ final class Originator: Sendable {
   struct Party: Hashable, Sendable {
     let caller: String
     let subject: String
+
+    init(caller: String, subject: String) {
+      self.caller = caller
+      self.subject = subject
+    }
+
+    init(_ intent: CallbackIntent) {
+      self.init(caller: intent.callerID, subject: intent.subject ?? intent.callerID)
+    }
   }
 
   /// A place at Talkdesk, to be given back by `end`.

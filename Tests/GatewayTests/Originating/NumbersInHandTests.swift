@@ -86,7 +86,7 @@ import Testing
 @Suite struct CallbacksInHandTests {
   @Test func `to look at a key claims nothing`() {
     let inHand = CallbacksInHand(time: ManualTime())
-    let name = CallbacksInHand.Name(party: .init(caller: "app", subject: "ann"), key: "k")
+    let name = CallbacksInHand.Name(callerID: "app", key: "k")
     #expect(inHand.look(name, fingerprint: "a") == .free)
     #expect(inHand.claim(name, fingerprint: "a") == .free)
     #expect(inHand.look(name, fingerprint: "a") == .inProgress)

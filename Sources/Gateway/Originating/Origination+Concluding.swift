@@ -1,0 +1,176 @@
+// What comes of a callback's request to Talkdesk: a second try where the token was to blame, its record, its answer.
+
+internal import Gate
+internal import HTTP
+internal import HTTPServer
+internal import Metrics
+internal import Platform
+internal import Store
+internal import Talkdesk
+
+extension Origination {
+  /// What comes of an order once Talkdesk's answer to its request is there, or none.
+  /// - Parameter token: what the request was sent with.
+  func conclude(
+    _ order: CallbackOrder, _ turn: Originator.Turn, _ token: AccessToken, _ report: CallbackReport,
+    createdAt: Instant, _ cache: AuditRecord.CacheUse
+  ) async -> OriginationResult {
+    let last = await sending(order, token, turn, report)
+    return await conclude(order, turn, last, createdAt: createdAt, cache)
+  }
+
+  // MARK: A second try
+
+  private indirect enum Sending {
+    case outcome(CallbackReport)
+    /// Talkdesk answered 401, and there was no other token or no time for another try.
+    case noSecondTry(Problem)
+
+    /// Whether the token is to blame.
+    var isUnauthorized: Bool {
+      if case .outcome(let report) = self, case .unauthorized = report.outcome { true } else { false }
+    }
+
+    /// Whether Talkdesk has looked at more than the token.
+    var showsAcceptedToken: Bool {
+      guard case .outcome(let report) = self else { return false }
+      switch report.outcome {
+      case .accepted, .rejected: return true
+      default: return false
+      }
+    }
+  }
+
+  /// What came of the request, which is sent once more with a new token after a 401, as that certainly accepted nothing.
+  private func sending(
+    _ order: CallbackOrder, _ token: AccessToken, _ turn: Originator.Turn, _ report: CallbackReport
+  ) async -> Sending {
+    note(report, order)
+    let first = Sending.outcome(report)
+    guard first.isUnauthorized, tokens.invalidate(token, scope: scope) else { return first }
+    return await sendAgain(order, turn)
+  }
+
+  private func sendAgain(_ order: CallbackOrder, _ turn: Originator.Turn) async -> Sending {
+    let next: AccessToken
+    do throws(TokenError) {
+      next = try await tokens.token(scope, deadline: order.deadline)
+    } catch {
+      return .noSecondTry(Problem(error))
+    }
+    if let obstacle = obstacle(order, turn) { return .noSecondTry(obstacle) }
+    let report = await api.request(
+      order.content, token: next, traceparent: order.traceparent, timeout: order.deadline - clock.now)
+    note(report, order)
+    let second = Sending.outcome(report)
+    if second.showsAcceptedToken { tokens.accepted(scope: scope) }
+    return second
+  }
+
+  private func note(_ report: CallbackReport, _ order: CallbackOrder) {
+    metrics.asked(
+      .callbackAPI, outcome: report.outcome.label, took: report.duration,
+      success: report.outcome.certainty == .accepted ? clock.unixTime : nil)
+    log.asked(
+      report, id: order.intent.id.description, requestID: order.requestID,
+      contact: order.intent.contact.masked)
+  }
+
+  // MARK: Afterwards
+
+  /// Gives the place back, commits what is known, gives back what is certain to be owed, and says what to answer: the truth,
+  /// whether or not it could be committed.
+  private func conclude(
+    _ order: CallbackOrder, _ turn: Originator.Turn, _ sending: Sending, createdAt: Instant,
+    _ cache: AuditRecord.CacheUse
+  ) async -> OriginationResult {
+    if case .outcome(let report) = sending, case .rateLimited(let wait) = report.outcome {
+      let span = wait ?? Problem.usualPause
+      originator.pause(for: span)
+      log.paused(span)
+    }
+    originator.end(turn, wasSent: true)
+    let id = order.intent.id
+    let now = Instant(clock.unixTime)
+    var state = CallbackSettlement.Outcome.failed
+    var status: Int? = 401
+    var platformTID: String?
+    var problem: Problem?
+    switch sending {
+    case .noSecondTry(let reason):
+      problem = reason
+    case .outcome(let report):
+      problem = Problem(report.outcome)
+      status = report.status
+      platformTID = report.platformTID
+      state = CallbackSettlement.Outcome(report.outcome.certainty)
+    }
+    problem?.id = id.description
+    metrics.callbacks.count(state.rawValue)
+    let answer = storedAnswer(order, sending, problem, createdAt: createdAt)
+    let settlement = CallbackSettlement(
+      state, code: problem?.code.rawValue, upstreamStatus: status, platformTID: platformTID, answer: answer,
+      keyRetention: order.intent.terms.keyRetention, at: now)
+    do throws(StoreError) {
+      try await store.settle(id, settlement)
+    } catch {
+      log.notSettled(error, id: id.description, state: state.rawValue, isLast: false)
+      settleLater(id, settlement)
+    }
+    if state == .failed { await giveBack(order) }
+    if let problem { return OriginationResult(.refused(problem), cache: cache, upstreamStatus: status) }
+    guard let answer else { preconditionFailure("what was accepted has an answer to repeat") }
+    return OriginationResult(.accepted(id, content: answer.content), cache: cache, upstreamStatus: status)
+  }
+
+  /// What repetitions get: what says something about the callback itself. Everything else leaves the key free.
+  private func storedAnswer(
+    _ order: CallbackOrder, _ sending: Sending, _ problem: Problem?, createdAt: Instant
+  ) -> StoredAnswer? {
+    guard case .outcome = sending else { return nil }
+    guard let problem else {
+      return StoredAnswer(
+        status: Status.created.code,
+        content: CallbackDocument.accepted(
+          order.intent.id, createdAt: createdAt, contact: order.intent.contact.masked))
+    }
+    switch problem.code {
+    case .invalidRequest, .upstreamFailed, .outcomeUnknown:
+      return StoredAnswer(
+        status: problem.code.status.code,
+        content: problem.content(instance: order.requestID.description))
+    default:
+      return nil
+    }
+  }
+
+  /// Tries again to commit an outcome, beside the answer. Should the process end before, the record becomes unknown.
+  private func settleLater(_ id: CallbackID, _ settlement: CallbackSettlement) {
+    // An ending server waits for this, too.
+    inHand.enter()
+    Task {
+      defer { inHand.leave() }
+      for wait in [1, 3, 6] {
+        // Nobody cancels this task.
+        try? await clock.sleep(until: clock.now + .seconds(wait))
+        do throws(StoreError) {
+          try await store.settle(id, settlement)
+          return
+        } catch {
+          log.notSettled(error, id: id.description, state: settlement.outcome.rawValue, isLast: wait == 6)
+        }
+      }
+    }
+  }
+}
+
+extension CallbackSettlement.Outcome {
+  fileprivate init(_ certainty: CallbackOutcome.Certainty) {
+    self =
+      switch certainty {
+      case .accepted: .accepted
+      case .notAccepted: .failed
+      case .unknown: .unknown
+      }
+  }
+}

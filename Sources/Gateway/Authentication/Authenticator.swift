@@ -118,14 +118,20 @@ struct Authenticator: Sendable {
     guard !jwt.issuers.isEmpty, token.count(where: { $0 == UInt8(ascii: ".") }) == 2 else {
       return key(token, circumstances)
     }
-    // What was verified before is no guess: whoever else fails at this address does not lock its owner out.
-    if let caller = jwt.known(token, now: circumstances.time) { return .caller(caller) }
-    // What is not known yet has not been right here before either.
-    if let refusal = tooOften(nil, [], circumstances) { return .refused(refusal) }
+    let digest = SHA256.digest(token)
+    // What was verified before is no guess: whoever else fails at this address does not lock its owner out. It is noted
+    // for the time when it has to be verified anew, after a change of the issuer's keys or a reload.
+    if let caller = jwt.known(digest, now: circumstances.time) {
+      throttle.succeeded(address: circumstances.address, credential: digest, now: circumstances.now)
+      return .caller(caller)
+    }
+    if let refusal = tooOften(nil, digest, circumstances) { return .refused(refusal) }
     switch jwt.authenticate(
       token, fetched: circumstances.hasFetched, now: circumstances.time, at: circumstances.now)
     {
-    case .caller(let caller): return .caller(caller)
+    case .caller(let caller):
+      throttle.succeeded(address: circumstances.address, credential: digest, now: circumstances.now)
+      return .caller(caller)
     case .fetchFirst(let source): return .fetchFirst(source)
     case .notOurs: return key(token, circumstances)
     case .refused(let detail, let isForged):

@@ -7,7 +7,7 @@ internal import Synchronization
 /// Counts failed logins per address, and per address and identity, and says when to stop listening.
 ///
 /// Credentials that were right at an address before are always heard there: the phones behind one carrier's address, or
-/// behind a proxy nobody declared, do not lock each other out.
+/// behind a proxy nobody declared, do not lock each other out. To be heard is not to be believed: they are checked as any.
 ///
 /// Nothing is counted per identity alone: whoever knows a user name could then lock its owner out from elsewhere. A right
 /// password from another address is always heard. An address shared by many (a carrier's, an office's) has more

@@ -2,6 +2,7 @@ import HTTP
 import JOSE
 import JSON
 import Platform
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -10,26 +11,28 @@ import Testing
 @Suite struct AuthenticatorTests {
   private static let now = UnixTime(seconds: 1_795_000_000)
   private static let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+  private let key: PrivateKey
   private let signer: Signer
   private let authenticator: Authenticator
 
   init() throws {
-    let key = try PrivateKey.generate(for: .ES256)
+    key = try PrivateKey.generate(for: .ES256)
     signer = try Signer(key: key, algorithm: .ES256)
-    var jwk = key.publicKey.jwk()
-    jwk["kid"] = "k1"
-    let set: JSONValue = ["keys": [.object(jwk)]]
     authenticator = Authenticator(
       basicCallers: [
         .init(id: "ios", username: "app", passwordDigest: SHA256.digest(Array("right".utf8))),
         .init(id: "android", username: "other", passwordDigest: SHA256.digest(Array("right".utf8))),
       ],
       keyCallers: [.init(id: "partner", keyDigest: SHA256.digest(Array("the.partner's.key".utf8)))],
-      jwt: JWTAuthenticator(issuers: [
-        .init(
-          id: "users", issuer: "https://id.example", audience: "callgate", subjectClaim: "sub",
-          keys: .set(try JWKSet(parsing: set.serialized())))
-      ]))
+      jwt: Self.users(.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey])))))
+  }
+
+  /// The issuer of the users' tokens, whose keys are there.
+  private static func users(_ keys: JWTAuthenticator.Keys) -> JWTAuthenticator {
+    JWTAuthenticator(issuers: [
+      .init(
+        id: "users", issuer: "https://id.example", audience: "callgate", subjectClaim: "sub", keys: keys)
+    ])
   }
 
   private func token(_ subject: String) throws -> String {
@@ -48,7 +51,8 @@ import Testing
 
   /// The caller's id and subject, or the refusal's code.
   private func outcome(
-    _ fields: String..., from address: String = "203.0.113.9", at now: MonotonicTime = start
+    _ fields: String..., from address: String = "203.0.113.9", at now: MonotonicTime = start,
+    by other: Authenticator? = nil
   ) throws -> String {
     let octets = Array("GET /access HTTP/1.1\r\nHost: x\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n".utf8)
     var parser = RequestParser()
@@ -57,7 +61,7 @@ import Testing
     guard case .complete = parser.parse(octets.span, from: &offset, into: &request) else { throw NoRequest() }
     let circumstances = Authenticator.Circumstances(
       address: try #require(IPAddress(address)), time: Self.now, now: now)
-    return switch authenticator.authenticate(request, circumstances) {
+    return switch (other ?? authenticator).authenticate(request, circumstances) {
     case .caller(let caller): caller.id == caller.subject ? caller.id : "\(caller.id) \(caller.subject)"
     case .refused(let problem): problem.code.rawValue
     case .fetchFirst: "fetch first"
@@ -115,6 +119,46 @@ import Testing
     #expect(try outcome(known) == "users ann")
     #expect(try outcome(basic("other:right")) == "android")
     #expect(try outcome("X-API-Key: the.partner's.key", at: Self.start + .milliseconds(600)) == "partner")
+  }
+
+  @Test func `a key that looks like a token is heard where it was right before`() throws {
+    let partner = "Authorization: Bearer the.partner's.key"
+    #expect(try outcome(partner) == "partner")
+    for guess in 0..<100 { _ = try outcome("X-API-Key: guess-\(guess)") }
+    #expect(try outcome(partner) == "partner")
+    #expect(try outcome("Authorization: Bearer the.guessed.key") == "rate_limited")
+  }
+
+  @Test func `a token is heard where it was right before whatever becomes of its issuer's keys`() async throws
+  {
+    let second = try PrivateKey.generate(for: .ES256).publicKey
+    let provider = KeyProvider([
+      .publishing(["k1": key.publicKey]), .publishing(["k1": key.publicKey, "k2": second]),
+      .publishing(["k2": second]),
+    ])
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: ManualTime()) { _ in }
+    await source.fetch()
+    let authenticator = Authenticator(jwt: Self.users(.source(source)))
+    let ann = "Authorization: Bearer \(try token("ann"))"
+    let bob = "Authorization: Bearer \(try token("bob"))"
+    // Verified at home, and only seen again at the address that is shared with whoever guesses.
+    #expect(try outcome(ann, from: "198.51.100.7", by: authenticator) == "users ann")
+    #expect(try outcome(ann, by: authenticator) == "users ann")
+    for guess in 0..<100 { _ = try outcome("X-API-Key: guess-\(guess)", by: authenticator) }
+
+    await source.fetch()
+    #expect(try outcome(bob, by: authenticator) == "rate_limited")
+    #expect(try outcome(ann, by: authenticator) == "users ann")
+    // A reload of the configuration forgets verified tokens and keeps the failures.
+    let reloaded = Authenticator(jwt: Self.users(.source(source)), throttle: authenticator.throttle)
+    #expect(try outcome(bob, by: reloaded) == "rate_limited")
+    #expect(try outcome(ann, by: reloaded) == "users ann")
+
+    // Being heard is not being believed: its key is gone.
+    await source.fetch()
+    #expect(try outcome(ann, by: reloaded) == "fetch first")
+    await source.fetchForUnknownKey()
+    #expect(try outcome(ann, by: reloaded) == "invalid_token")
   }
 
   @Test func `a genuine token that has expired is no guess`() throws {

@@ -49,8 +49,9 @@ struct JWTAuthenticator: Sendable {
   init(issuers: [Issuer]) { self.issuers = issuers }
 
   /// Who sent a token that was verified before, with the keys that are still in force; nil for any other.
-  func known(_ token: [UInt8], now: UnixTime) -> Caller? {
-    verified.caller(SHA256.digest(token), generation: isCurrent, now: Self.seconds(now))
+  /// - Parameter digest: The token's SHA-256.
+  func known(_ digest: [UInt8], now: UnixTime) -> Caller? {
+    verified.caller(digest, generation: isCurrent, now: Self.seconds(now))
   }
 
   private static func seconds(_ time: UnixTime) -> Double {

@@ -7,8 +7,9 @@ internal import Synchronization
 
 /// The JWK set at a URL (RFC 7517 §5).
 ///
-/// Fetched once at the start, again when its `Cache-Control` says so, and at most once each `shortestPause` when a token
-/// names a key that is not in it: at once for the first of those, so that keys may change right after the start. A failed fetch changes nothing: the old keys keep verifying.
+/// Fetched once at the start, again when its `Cache-Control` says so, and at most once each `shortestPause` when tokens
+/// name keys that are not in it: at once for the first of those, so that keys may change right after the start. A failed
+/// fetch changes nothing: the old keys keep verifying.
 final class KeySource: Sendable {
   /// Between two fetches that unknown keys or failures cause, so that invented names do not become requests.
   static let shortestPause = Duration.seconds(30)
@@ -36,7 +37,9 @@ final class KeySource: Sendable {
 
   private struct State {
     var set: JWKSet?
-    /// Grows with every set, so that what was verified with an older one is verified anew.
+    /// The SHA-256 of the set as it was published: the same octets are the same keys.
+    var digest: [UInt8] = []
+    /// Grows with every set that is not the one before, so that what was verified with an older one is verified anew.
     var generation = 0
     var freshUntil = MonotonicTime(nanoseconds: .min)
     var mayFetchAt = MonotonicTime(nanoseconds: .min)
@@ -82,19 +85,26 @@ final class KeySource: Sendable {
     }
   }
 
-  /// The set's generation.
+  /// The set's generation; 0 as long as none was had.
   var generation: Int { state.withLock { $0.generation } }
 
   /// Fetches the set, or waits for the fetch under way.
   @discardableResult
   func fetch() async -> Result<Void, Failure> { await state.withLock { begin(&$0) }.value }
 
-  /// As `fetch`, because a token names a key that is not there: the next such fetch has to wait.
+  /// Fetches the set because a token names a key that is not there; the next such fetch has to wait.
+  ///
+  /// Waits for the fetch under way, and does nothing where one has just ended: whoever was told to fetch first while it
+  /// ran finds there what it brought, and invented names cannot follow each other from fetch to fetch.
   func fetchForUnknownKey() async {
-    _ = await state.withLock { state in
-      state.mayFetchAt = max(state.mayFetchAt, time.now + Self.shortestPause)
+    let fetch = state.withLock { state -> Task<Result<Void, Failure>, Never>? in
+      if let running = state.fetch { return running }
+      let now = time.now
+      guard now >= state.mayFetchAt else { return nil }
+      state.mayFetchAt = now + Self.shortestPause
       return begin(&state)
-    }.value
+    }
+    _ = await fetch?.value
   }
 
   @discardableResult
@@ -103,11 +113,14 @@ final class KeySource: Sendable {
     let task = Task.detached { [self] in
       let result = await load()
       switch result {
-      case .success(let (set, life)):
+      case .success(let fetched):
         self.state.withLock { state in
-          state.set = set
-          state.generation += 1
-          state.freshUntil = time.now + life
+          if state.digest != fetched.digest {
+            state.set = fetched.set
+            state.digest = fetched.digest
+            state.generation += 1
+          }
+          state.freshUntil = time.now + fetched.life
           state.fetch = nil
         }
         return Result<Void, Failure>.success(())
@@ -124,7 +137,7 @@ final class KeySource: Sendable {
     return task
   }
 
-  private func load() async -> Result<(JWKSet, Duration), Failure> {
+  private func load() async -> Result<(set: JWKSet, digest: [UInt8], life: Duration), Failure> {
     let request = OutboundRequest(
       method: .get, url: url, fields: ["Accept": "application/jwk-set+json, application/json"],
       timeout: Self.timeout,
@@ -139,7 +152,7 @@ final class KeySource: Sendable {
     do throws(JWKSetError) {
       let set = try JWKSet(parsing: response.content)
       guard !set.keys.isEmpty else { return .failure(.noUsableKey) }
-      return .success((set, Self.life(response.fields)))
+      return .success((set, SHA256.digest(response.content), Self.life(response.fields)))
     } catch {
       return .failure(.set(error))
     }

@@ -30,7 +30,8 @@ final class TransferRoute: Sendable {
   }
 }
 
-/// Makes routes, and remembers the last one: requests to one place with one credential follow each other.
+/// Makes routes, and remembers the last one of a request that takes a connection of its own: such requests follow each other,
+/// to one place and with one credential.
 final class TransferRoutes: Sendable {
   private struct Last {
     let url: String
@@ -45,6 +46,8 @@ final class TransferRoutes: Sendable {
 
   /// The route of a request.
   func route(of request: OutboundRequest) throws(Target.Refusal) -> TransferRoute {
+    // Only those of which thousands may wait: fields may hold a credential that nobody would drop for an hour.
+    guard request.reuse == .never else { return try TransferRoute(request, settings) }
     let lines = request.fields.lines
     let known = last.withLock { $0 }
     if let known, known.url == request.url, known.lines == lines { return known.route }

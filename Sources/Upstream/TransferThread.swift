@@ -35,6 +35,7 @@ final class TransferThread {
   private var transfers: [ObjectIdentifier: Transfer] = [:]
   private var queue: FairQueue<ObjectIdentifier>
   private var names: NameCache
+  private var sessions: SharedSessions
   private var waitingForNames: Set<ObjectIdentifier> = []
   /// No transfer needs attention before this.
   private var nextAlarm = MonotonicTime(nanoseconds: .max)
@@ -48,6 +49,7 @@ final class TransferThread {
     self.multi = multi
     self.inbox = inbox
     self.names = names
+    sessions = SharedSessions(lifetime: settings.sessionLifetime)
     self.lookUp = lookUp
     queue = FairQueue(
       perHost: settings.transfersPerHost, perPath: settings.transfersPerPath,
@@ -155,7 +157,7 @@ final class TransferThread {
   ) {
     do throws(TransportError) {
       let easy = try CurlEasy(
-        id: id, plan: transfer.submission.plan, settings: settings, share: multi.share,
+        id: id, plan: transfer.submission.plan, settings: settings, share: sessions.current(clock.now),
         resolutions: resolutions, connectMilliseconds: max(1, Int(milliseconds)),
         keepsWords: multi.count < Self.mostWithWords)
       guard multi.add(easy) else {
@@ -170,6 +172,7 @@ final class TransferThread {
   /// Answers, and lets the next one in.
   private func end(_ id: ObjectIdentifier, _ result: Result<InboundResponse, TransportError>) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
+    if case .failure(let error) = result, error.reason == .tls { sessions.forget() }
     let place = transfer.submission.plan.route.place
     var next: ObjectIdentifier?
     switch transfer.phase {

@@ -25,6 +25,9 @@ public struct TransportSettings: Sendable {
   /// How long a connection may lie idle and still be used. Shorter than the 60 s after which common load
   /// balancers close theirs, so that a request seldom meets a connection that is just being closed.
   public var idleTimeout: Duration
+  /// How long TLS sessions are resumed before they are begun anew, with a chain that is verified anew. Resumed ones are for
+  /// the same host, port and checks, and never carry early data.
+  public var sessionLifetime: Duration
   /// How many octets of status line, fields and trailers are taken in all, interim responses included.
   public var maximumHeaderLength: Int
   /// How many octets libcurl's buffer for receiving holds, of each transfer; nil leaves it the usual 16 KiB. What is sent
@@ -37,6 +40,7 @@ public struct TransportSettings: Sendable {
     userAgent: String = "callgate",
     connectTimeout: Duration = .seconds(3), transfersPerHost: Int = 96, transfersPerPath: Int = 64,
     waitingPerHost: Int = 4096, pooledConnections: Int = 256, idleTimeout: Duration = .seconds(45),
+    sessionLifetime: Duration = .seconds(3600),
     maximumHeaderLength: Int = 32 * 1024, bufferLength: Int? = nil
   ) {
     precondition(transfersPerHost > 0 && transfersPerPath > 0 && waitingPerHost >= 0 && pooledConnections > 0)
@@ -50,6 +54,7 @@ public struct TransportSettings: Sendable {
     self.waitingPerHost = waitingPerHost
     self.pooledConnections = pooledConnections
     self.idleTimeout = idleTimeout
+    self.sessionLifetime = sessionLifetime
     self.maximumHeaderLength = maximumHeaderLength
     self.bufferLength = bufferLength
   }

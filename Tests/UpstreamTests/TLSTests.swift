@@ -96,6 +96,44 @@ import Upstream
     }
   }
 
+  @Test func `sessions are resumed for a time only`() async throws {
+    let context = TLSContext(TestIdentity(Self.names, issuer: authority))
+    let resumptions = Mutex<[Bool]>([])
+    let script = Script { connection in
+      try connection.startTLS(context)
+      resumptions.withLock { $0.append(connection.resumesSession) }
+      try connection.answerAll(Self.ok)
+    }
+    try await withUpstream(script) { upstream in
+      let settings = TransportSettings(caFile: caFile, sessionLifetime: .zero)
+      try await withTransport(settings) { transport in
+        for _ in 1...2 { _ = try await transport.send(.post("https://localhost:\(upstream.port)/")) }
+      }
+    }
+    #expect(resumptions.withLock { $0 } == [false, false])
+  }
+
+  /// The name is compared when the session can be resumed already, and it would be compared with the same certificate again.
+  @Test(arguments: [Int(TLS1_2_VERSION), Int(TLS1_3_VERSION)])
+  func `a server that shows a wrong certificate for a moment is reached again after it`(version: Int)
+    async throws
+  {
+    let right = TestIdentity(Self.names, issuer: authority)
+    let context = TLSContext(TestIdentity("DNS:elsewhere.test", issuer: authority), only: version)
+    let script = Script { connection in
+      if connection.index == 2 { context.show(right) }
+      try connection.startTLS(context)
+      try connection.answerAll(Self.ok)
+    }
+    try await withUpstream(script) { upstream in
+      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+        expect(await transport.failure(.post("https://localhost:\(upstream.port)/")), .tls, sent: false)
+        let response = try await transport.send(.post("https://localhost:\(upstream.port)/"))
+        #expect(response.text == "ok")
+      }
+    }
+  }
+
   @Test func `who has forgotten a session must show a certificate again`() async throws {
     let contexts = [
       TLSContext(TestIdentity(Self.names, issuer: authority)),

@@ -6,11 +6,12 @@ import Testing
 
 @Suite struct TransferRouteTests {
   private func request(
-    _ url: String = "https://api.example/calls", token: String = "Bearer one", content: String = "{}"
+    _ url: String = "https://api.example/calls", token: String = "Bearer one", content: String = "{}",
+    reuse: OutboundRequest.ConnectionReuse = .never
   ) -> OutboundRequest {
     OutboundRequest(
       method: .post, url: url, fields: ["Authorization": token, "Accept": "application/json"],
-      content: Array(content.utf8), timeout: .seconds(1))
+      content: Array(content.utf8), timeout: .seconds(1), reuse: reuse)
   }
 
   @Test func `requests that differ in their content alone share a route`() throws {
@@ -30,6 +31,12 @@ import Testing
     let again = try routes.route(of: request())
     #expect(again !== elsewhere && again.url == first.url)
     #expect(lines(again) == lines(first) && lines(renewed) != lines(first))
+  }
+
+  @Test func `a request that may share a connection is not remembered, nor its credential`() throws {
+    let routes = TransferRoutes(TransportSettings())
+    weak let first = try routes.route(of: request(reuse: .allowed))
+    #expect(first == nil)
   }
 
   @Test func `what is refused is not remembered`() throws {

@@ -16,8 +16,6 @@ final class CurlMulti {
 
   /// Wakes `poll` from any thread.
   let waker: CurlWaker
-  /// What its transfers have in common.
-  let share: CurlShare
   private let handle: UnsafeMutableRawPointer
   private var running: [UnsafeMutableRawPointer: CurlEasy] = [:]
 
@@ -28,7 +26,6 @@ final class CurlMulti {
     guard let handle = curl_multi_init() else { throw .library("curl_multi_init failed") }
     self.handle = handle
     waker = CurlWaker(handle)
-    share = try CurlShare()
     let code = callgate_multi_set_long(handle, CURLMOPT_MAXCONNECTS, pooledConnections)
     guard code == CURLM_OK else { throw .library("CURLMOPT_MAXCONNECTS failed") }
     // Without a descriptor for waking up, libcurl carries on in silence and a submission would wait for

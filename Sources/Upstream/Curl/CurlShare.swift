@@ -1,6 +1,8 @@
 import CCurl
+import HTTP
+import Platform
 
-/// What the transfers of a multi handle have in common: the TLS sessions that servers let be resumed.
+/// What transfers have in common: the TLS sessions that servers let be resumed.
 ///
 /// Without it each transfer has a table of its own, which is empty when a connection begins and gone when it ends: a request
 /// on a connection of its own would never resume anything, and 5,000 waiting ones hold 5 MB of empty tables. What libcurl
@@ -11,13 +13,41 @@ import CCurl
 final class CurlShare {
   let handle: UnsafeMutableRawPointer
 
-  init() throws(CurlTransport.SetupError) {
-    guard let handle = curl_share_init() else { throw .library("curl_share_init failed") }
+  init() throws(TransportError) {
+    guard let handle = curl_share_init() else {
+      throw TransportError(.connect, sent: false, detail: "curl_share_init failed")
+    }
     self.handle = handle
     guard callgate_share_set_data(handle, CURL_LOCK_DATA_SSL_SESSION) == CURLSHE_OK else {
-      throw .library("TLS sessions cannot be shared")
+      throw TransportError(.connect, sent: false, detail: "libcurl cannot share TLS sessions")
     }
   }
 
   deinit { curl_share_cleanup(handle) }
+}
+
+/// The share that new transfers get.
+///
+/// A session's chain was verified when it began, and a resumed one is not shown again: after a while all begin anew. So they do
+/// when a handshake fails, since libcurl keeps a session whose certificate has turned out to be for another name, and would
+/// resume it, to fail again, for as long as the server lets it.
+struct SharedSessions {
+  private let lifetime: Duration
+  private var share: CurlShare?
+  private var end = MonotonicTime(nanoseconds: 0)
+
+  /// - Parameter lifetime: how long sessions are resumed.
+  init(lifetime: Duration) { self.lifetime = lifetime }
+
+  /// The share for a transfer that begins now.
+  mutating func current(_ now: MonotonicTime) throws(TransportError) -> CurlShare {
+    if let share, now < end { return share }
+    let new = try CurlShare()
+    share = new
+    end = now + lifetime
+    return new
+  }
+
+  /// No session is resumed any more; transfers that run keep theirs.
+  mutating func forget() { share = nil }
 }

@@ -23,8 +23,13 @@ final class TLSContext: @unchecked Sendable {
       SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, version, nil)
       SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, version, nil)
     }
-    precondition(SSL_CTX_use_certificate(context, identity.certificate) == 1, "SSL_CTX_use_certificate")
-    precondition(SSL_CTX_use_PrivateKey(context, identity.key) == 1, "SSL_CTX_use_PrivateKey")
+    show(identity)
+  }
+
+  /// Shows another certificate from now on, and knows its sessions still. While nobody makes a session from it.
+  func show(_ identity: TestIdentity) {
+    precondition(SSL_CTX_use_certificate(pointer, identity.certificate) == 1, "SSL_CTX_use_certificate")
+    precondition(SSL_CTX_use_PrivateKey(pointer, identity.key) == 1, "SSL_CTX_use_PrivateKey")
   }
 
   deinit { SSL_CTX_free(pointer) }

@@ -8,10 +8,16 @@ struct NumberTests {
 
   @Test(arguments: [
     ("", E164Error.empty), ("12125550188", .missingPlus), ("0012125550188", .doubleZero),
-    ("+1 4155550123", .separator),
+    ("00 49 170-1234567", .doubleZeroAndSeparators), ("(00)12125550188", .doubleZeroAndSeparators),
+    ("(415) 555-0123", .missingPlusAndSeparators), ("0170-1234567", .missingPlusAndSeparators),
+    ("001234567890123456", .doubleZero), ("1234567890123456", .missingPlus), (" ", .missingPlusAndSeparators),
+    ("+1 4155550123", .separator), ("+1 415 555 0123 456 789", .separator),
     ("+1-415-5550123", .separator), ("+(1)4155550123", .separator), ("+04155550123", .leadingZero),
     ("+1415555O123", .notDigit), ("+١٢٣٤٥٦٧", .notDigit), ("+12345", .tooShort), ("+", .tooShort),
     ("+1234567890123456", .tooLong), ("++14155550123", .notDigit), ("+14155550123x5", .notDigit),
+    ("0049 170x", .notDigit), (" +12125550188", .separator), ("(+1)4155550123", .separator),
+    ("+1\u{A0}415\u{2011}555\u{202F}0123", .separator), ("+1415\u{200B}5550123", .notDigit),
+    ("+0123456789012345", .leadingZero),
   ])
   func `a malformed number is refused with what is wrong`(_ text: String, _ problem: E164Error) {
     let error = #expect(throws: E164Error.self) { try E164(text) }

@@ -14,23 +14,34 @@ public struct E164: Hashable, Sendable, CustomStringConvertible {
   public init(_ text: String) throws(E164Error) {
     var digits: UInt64 = 0
     var count = 0
-    var plus = false
-    for (place, byte) in text.utf8.enumerated() {
-      if place == 0, byte == UInt8(ascii: "+") {
-        plus = true
-        continue
+    var zeros = 0
+    var hasPlus = false
+    var hasSeparators = false
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "+" where count == 0 && !hasPlus: hasPlus = true
+      case "0"..."9":
+        if scalar == "0", zeros == count { zeros += 1 }
+        count += 1
+        if count <= 15 { digits = digits * 10 + UInt64(scalar.value - 0x30) }
+      // With the blanks and dashes that address books and web pages put between digits.
+      case " ", "\t", "\u{A0}", "\u{2009}", "\u{202F}", "-", "\u{2010}"..."\u{2015}", "\u{2212}", ".", "/",
+        "(",
+        ")":
+        hasSeparators = true
+      default: throw .notDigit
       }
-      guard byte.isASCIIDigit else { throw E164Error.describing(byte) }
-      count += 1
-      guard count <= 15 else { throw plus ? .tooLong : .missingPlus }
-      digits = digits * 10 + UInt64(byte - 0x30)
     }
-    guard plus else {
-      if text.isEmpty { throw .empty }
-      throw text.utf8.starts(with: "00".utf8) ? .doubleZero : .missingPlus
+    guard !text.isEmpty else { throw .empty }
+    guard hasPlus else {
+      // The prefix of an international call in most countries (ITU-T E.123 asks for the plus sign instead).
+      guard zeros >= 2 else { throw hasSeparators ? .missingPlusAndSeparators : .missingPlus }
+      throw hasSeparators ? .doubleZeroAndSeparators : .doubleZero
     }
+    guard !hasSeparators else { throw .separator }
     guard count >= 1 else { throw .tooShort }
-    guard text.utf8.dropFirst().first != UInt8(ascii: "0") else { throw .leadingZero }
+    guard zeros == 0 else { throw .leadingZero }
+    guard count <= 15 else { throw .tooLong }
     guard count >= 6 else { throw .tooShort }
     self.digits = digits
     self.count = UInt8(count)
@@ -58,10 +69,7 @@ let powersOfTen: [UInt64] = (0..<15).map { exponent in (0..<exponent).reduce(1) 
 /// Why a text is no E.164 number. It never holds the text.
 public enum E164Error: Error, Hashable, Sendable, CaseIterable {
   case empty, missingPlus, doubleZero, separator, leadingZero, notDigit, tooShort, tooLong
-
-  static func describing(_ byte: UInt8) -> Self {
-    " -./()\t".utf8.contains(byte) ? .separator : .notDigit
-  }
+  case missingPlusAndSeparators, doubleZeroAndSeparators
 
   /// What to do about it, as a sentence for the one who sent the number.
   public var correction: String {
@@ -70,6 +78,10 @@ public enum E164Error: Error, Hashable, Sendable, CaseIterable {
     case .missingPlus: "Begin with + and the country calling code, as in +14155550123."
     case .doubleZero: "Write + in place of the leading 00, as in +14155550123."
     case .separator: "Leave out spaces, dashes, dots and brackets, as in +14155550123."
+    case .missingPlusAndSeparators:
+      "Begin with + and the country calling code, and leave out spaces, dashes, dots and brackets, as in +14155550123."
+    case .doubleZeroAndSeparators:
+      "Write + in place of the leading 00, and leave out spaces, dashes, dots and brackets, as in +14155550123."
     case .leadingZero: "The country calling code after the + does not begin with 0."
     case .notDigit: "Use only + and the digits 0 to 9, as in +14155550123."
     case .tooShort: "Give the whole number with its country calling code: at least 6 digits after the +."

@@ -14,7 +14,10 @@ extension CallbackRequest {
     do throws(JSONError) {
       value = try JSONValue(
         parsing: content,
-        limits: JSONLimits(bytes: CallbackLimits.contentBytes, depth: CallbackLimits.depth))
+        // So many members do not fit: an object that has too many is JSON, and told which it may not have.
+        limits: JSONLimits(
+          bytes: CallbackLimits.contentBytes, depth: CallbackLimits.depth,
+          members: CallbackLimits.contentBytes))
     } catch {
       throw Problem(.invalidJSON, "The content is not JSON as RFC 8259 has it: \(error).")
     }

@@ -25,7 +25,7 @@ struct ContextReader {
     guard let elements = listed.array else {
       return problems.add("context.fields", "This is \(listed.kindName); give an array of fields.")
     }
-    guard hasRoom(elements.count, "context.fields") else { return }
+    checkRoom(elements.count, "context.fields")
     for (index, element) in elements.enumerated() { readField(element, "context.fields[\(index)]") }
   }
 
@@ -37,7 +37,7 @@ struct ContextReader {
   }
 
   private mutating func readShort(_ context: JSONObject) {
-    guard hasRoom(context.count, "context") else { return }
+    checkRoom(context.count, "context")
     for member in context.members {
       // Made where there is something to say: that is seldom.
       var path: String { "context.\(CallbackProblems.shown(member.name))" }
@@ -140,9 +140,9 @@ struct ContextReader {
     schema?.fields.first { $0.name.hasSameBytes(as: name) }
   }
 
-  private mutating func hasRoom(_ count: Int, _ path: String) -> Bool {
-    guard count > CallbackLimits.fields else { return true }
+  /// Those beyond are looked at like the others: what else is wrong is to be known at once.
+  private mutating func checkRoom(_ count: Int, _ path: String) {
+    guard count > CallbackLimits.fields else { return }
     problems.add(path, "Give at most \(CallbackLimits.fields) fields.")
-    return false
   }
 }

@@ -232,7 +232,10 @@ struct BadBody: Sendable, CustomTestStringConvertible {
     BadBody(
       "300 members",
       "{\(ok),\"context\":{" + (0..<300).map { "\"f\($0)\":\"\"" }.joined(separator: ",") + "}}",
-      "invalid_json"),
+      "invalid_request", "context"),
+    BadBody(
+      "300 unknown members", "{\(ok)," + (0..<300).map { "\"f\($0)\":1" }.joined(separator: ",") + "}",
+      "invalid_request", "f98"),
     BadBody(
       "21 fields", "{\(ok),\"context\":{" + (0..<21).map { "\"f\($0)\":\"\"" }.joined(separator: ",") + "}}",
       "invalid_request", "context"),

@@ -35,6 +35,12 @@ import Testing
     #expect(problem.fields.map(\.name) == ["context.issue"])
   }
 
+  @Test func `with too many fields each is looked at all the same`() throws {
+    let others = (0..<20).map { #""f\#($0)":"""# }.joined(separator: ",")
+    let problem = refusal(of: body(context: #"{"issue":"late",\#(others)}"#), terms: try .strict())
+    #expect(problem?.fields.map(\.name) == ["context"] + (0..<20).map { "context.f\($0)" })
+  }
+
   @Test func `other fields pass where allowed, but not over the server's own`() throws {
     let terms = try CallbackTerms.strict(others: true)
     #expect(refusal(of: body(context: #"{"issue":"late","colour":"red"}"#), terms: terms) == nil)

@@ -329,7 +329,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       nil, ["TD_PHONE_NUMBER": "0800 123"],
       "TD_PHONE_NUMBER: is not a telephone number in E.164 — "
-        + "Leave out spaces, dashes, dots and brackets, as in +14155550123."),
+        + "Begin with + and the country calling code, and leave out spaces, dashes, dots and brackets, "
+        + "as in +14155550123."),
     Mistake(
       "callbacks: { talkdesk_phone_numbers: [+18500000000, 18500000000] }",
       "config.yaml:1:53: callbacks.talkdesk_phone_numbers: is not a telephone number in E.164 — "

@@ -93,6 +93,7 @@ extension Gateway {
       case .free: break
       case .taken(let first): duplicate = first
       case .late: return .answer(refuse(&calling, .tooLate))
+      case .full: return .answer(refuse(&calling, .busy(after: .seconds(1))))
       }
     }
     return await judge(&calling, wish, duplicate)

@@ -10,7 +10,7 @@ internal import Talkdesk
 /// The callbacks' part of what outlives a configuration.
 struct CallbackParts: Sendable {
   /// Where they are kept.
-  let store: WithdrawingStore
+  let store: RetryingStore
   /// Who may ask Talkdesk now.
   let originator: Originator
   /// What this process is busy with.

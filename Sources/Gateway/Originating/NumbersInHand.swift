@@ -32,6 +32,8 @@ final class NumbersInHand: Sendable {
     case taken(CallbackID)
     /// The deadline came first.
     case late
+    /// Too many wait already, at this number and others.
+    case full
   }
 
   private struct Waiter {
@@ -50,48 +52,65 @@ final class NumbersInHand: Sendable {
     var waiters: [Waiter] = []
   }
 
-  private let lines = Mutex<[Name: Line]>([:])
+  private struct State {
+    var lines: [Name: Line] = [:]
+    var waiting = 0
+  }
+
+  /// How many may wait in all. Taps on a button come in twos and threes: more is somebody's loop.
+  static let mostWaiting = 1024
+
+  private let state = Mutex(State())
   private let time: any TimeSource
 
   init(time: any TimeSource) { self.time = time }
 
   /// How many are at a number or wait for it.
-  func count(at name: Name) -> Int { lines.withLock { $0[name].map { 1 + $0.waiters.count } ?? 0 } }
+  func count(at name: Name) -> Int {
+    state.withLock { $0.lines[name].map { 1 + $0.waiters.count } ?? 0 }
+  }
 
   /// Waits for a callback's turn at its number.
   func turn(of id: CallbackID, at name: Name, deadline: MonotonicTime) async -> Turn {
     await withCheckedContinuation { continuation in
-      let isFree = lines.withLock { lines in
-        guard lines[name] != nil else {
-          lines[name] = Line(first: id)
-          return true
+      let atOnce: Turn? = state.withLock { state in
+        guard state.lines[name] != nil else {
+          state.lines[name] = Line(first: id)
+          return .free
         }
-        lines[name]?.waiters.append(
+        guard state.waiting < Self.mostWaiting else { return .full }
+        state.waiting += 1
+        state.lines[name]?.waiters.append(
           Waiter(id: id, timer: expiry(of: id, at: name, deadline), continuation: continuation))
-        return false
+        return nil
       }
-      if isFree { continuation.resume(returning: .free) }
+      if let atOnce { continuation.resume(returning: atOnce) }
     }
   }
 
   /// A callback stands at the number of the one that has its turn: that one itself, or an earlier one.
   func stands(_ standing: CallbackID, at name: Name, for id: CallbackID) {
-    let waiters = lines.withLock { lines in
-      lines[name]?.first == id ? lines.removeValue(forKey: name)?.waiters ?? [] : []
+    let waiters: [Waiter] = state.withLock { state in
+      guard state.lines[name]?.first == id, let line = state.lines.removeValue(forKey: name) else {
+        return []
+      }
+      state.waiting -= line.waiters.count
+      return line.waiters
     }
     for waiter in waiters { waiter.answer(.taken(standing)) }
   }
 
   /// The one that had its turn is over. Does nothing where a callback stands, since its turn has ended with that.
   func leave(_ id: CallbackID, at name: Name) {
-    let next: Waiter? = lines.withLock { lines in
-      guard let line = lines[name], line.first == id else { return nil }
-      guard let next = line.waiters.first else {
-        lines[name] = nil
-        return nil
-      }
-      lines[name]?.first = next.id
-      lines[name]?.waiters.removeFirst()
+    let next: Waiter? = state.withLock { state in
+      // Taken out, so that it is changed in its place.
+      guard state.lines[name]?.first == id, var line = state.lines.removeValue(forKey: name),
+        !line.waiters.isEmpty
+      else { return nil }
+      let next = line.waiters.removeFirst()
+      line.first = next.id
+      state.lines[name] = line
+      state.waiting -= 1
       return next
     }
     next?.answer(.free)
@@ -106,8 +125,10 @@ final class NumbersInHand: Sendable {
   }
 
   private func expire(_ id: CallbackID, at name: Name) {
-    let late: Waiter? = lines.withLock { lines in
-      lines[name]?.waiters.firstIndex { $0.id == id }.flatMap { lines[name]?.waiters.remove(at: $0) }
+    let late: Waiter? = state.withLock { state in
+      guard let place = state.lines[name]?.waiters.firstIndex(where: { $0.id == id }) else { return nil }
+      state.waiting -= 1
+      return state.lines[name]?.waiters.remove(at: place)
     }
     late?.continuation.resume(returning: .late)
   }

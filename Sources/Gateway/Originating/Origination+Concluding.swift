@@ -24,7 +24,14 @@ extension Origination {
   private indirect enum Sending {
     case outcome(CallbackReport)
     /// Talkdesk answered 401, and there was no other token or no time for another try.
-    case noSecondTry(Problem)
+    case noSecondTry(Problem, CallbackReport)
+
+    /// The last answer, or that there was none.
+    var report: CallbackReport {
+      switch self {
+      case .outcome(let report), .noSecondTry(_, let report): report
+      }
+    }
 
     /// Whether the token is to blame.
     var isUnauthorized: Bool {
@@ -48,17 +55,19 @@ extension Origination {
     note(report, order)
     let first = Sending.outcome(report)
     guard first.isUnauthorized, tokens.invalidate(token, scope: scope) else { return first }
-    return await sendAgain(order, turn)
+    return await sendAgain(order, turn, after: report)
   }
 
-  private func sendAgain(_ order: CallbackOrder, _ turn: Originator.Turn) async -> Sending {
+  private func sendAgain(
+    _ order: CallbackOrder, _ turn: Originator.Turn, after first: CallbackReport
+  ) async -> Sending {
     let next: AccessToken
     do throws(TokenError) {
       next = try await tokens.token(scope, deadline: order.deadline)
     } catch {
-      return .noSecondTry(Problem(error))
+      return .noSecondTry(Problem(error), first)
     }
-    if let obstacle = obstacle(order, turn) { return .noSecondTry(obstacle) }
+    if let obstacle = obstacle(order, turn) { return .noSecondTry(obstacle, first) }
     let report = await api.request(
       order.content, token: next, traceparent: order.traceparent, timeout: order.deadline - clock.now)
     note(report, order)
@@ -84,43 +93,36 @@ extension Origination {
     _ order: CallbackOrder, _ turn: Originator.Turn, _ sending: Sending, createdAt: Instant,
     _ cache: AuditRecord.CacheUse
   ) async -> OriginationResult {
-    if case .outcome(let report) = sending, case .rateLimited(let wait) = report.outcome {
+    let id = order.intent.id
+    let report = sending.report
+    let state = CallbackSettlement.Outcome(report.outcome.certainty)
+    var problem: Problem?
+    switch sending {
+    case .noSecondTry(let reason, _): problem = reason
+    case .outcome: problem = Problem(report.outcome)
+    }
+    if case .rateLimited(let wait) = report.outcome {
       let span = wait ?? Problem.usualPause
       originator.pause(for: span)
       log.paused(span)
+      // An earlier answer may have asked for a longer one.
+      problem = .paused(originator.pause ?? span)
     }
     originator.end(turn, wasSent: true)
-    let id = order.intent.id
-    let now = Instant(clock.unixTime)
-    var state = CallbackSettlement.Outcome.failed
-    var status: Int? = 401
-    var platformTID: String?
-    var problem: Problem?
-    switch sending {
-    case .noSecondTry(let reason):
-      problem = reason
-    case .outcome(let report):
-      problem = Problem(report.outcome)
-      status = report.status
-      platformTID = report.platformTID
-      state = CallbackSettlement.Outcome(report.outcome.certainty)
-    }
     problem?.id = id.description
     metrics.callbacks.count(state.rawValue)
     let answer = storedAnswer(order, sending, problem, createdAt: createdAt)
     let settlement = CallbackSettlement(
-      state, code: problem?.code.rawValue, upstreamStatus: status, platformTID: platformTID, answer: answer,
-      keyRetention: order.intent.terms.keyRetention, at: now)
-    do throws(StoreError) {
-      try await store.settle(id, settlement)
-    } catch {
-      log.notSettled(error, id: id.description, state: state.rawValue, isLast: false)
-      settleLater(id, settlement)
-    }
+      state, code: problem?.code.rawValue, upstreamStatus: report.status, platformTID: report.platformTID,
+      answer: answer, keyRetention: order.intent.terms.keyRetention, at: Instant(clock.unixTime))
+    await store.settle(order.intent, settlement)
     if state == .failed { await giveBack(order) }
-    if let problem { return OriginationResult(.refused(problem), cache: cache, upstreamStatus: status) }
+    if let problem {
+      return OriginationResult(.refused(problem), cache: cache, upstreamStatus: report.status)
+    }
     guard let answer else { preconditionFailure("what was accepted has an answer to repeat") }
-    return OriginationResult(.accepted(id, content: answer.content), cache: cache, upstreamStatus: status)
+    return OriginationResult(
+      .accepted(id, content: answer.content), cache: cache, upstreamStatus: report.status)
   }
 
   /// What repetitions get: what says something about the callback itself. Everything else leaves the key free.
@@ -141,25 +143,6 @@ extension Origination {
         content: problem.content(instance: order.requestID.description))
     default:
       return nil
-    }
-  }
-
-  /// Tries again to commit an outcome, beside the answer. Should the process end before, the record becomes unknown.
-  private func settleLater(_ id: CallbackID, _ settlement: CallbackSettlement) {
-    // An ending server waits for this, too.
-    inHand.enter()
-    Task {
-      defer { inHand.leave() }
-      for wait in [1, 3, 6] {
-        // Nobody cancels this task.
-        try? await clock.sleep(until: clock.now + .seconds(wait))
-        do throws(StoreError) {
-          try await store.settle(id, settlement)
-          return
-        } catch {
-          log.notSettled(error, id: id.description, state: settlement.outcome.rawValue, isLast: wait == 6)
-        }
-      }
     }
   }
 }

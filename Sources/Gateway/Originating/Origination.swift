@@ -10,7 +10,7 @@ internal import Talkdesk
 final class Origination: Sendable {
   let originator: Originator
   let tokens: TokenSource
-  let store: WithdrawingStore
+  let store: RetryingStore
   let ledger: AllowanceLedger
   let api: CallbackAPI
   let scope: TokenSource.ScopeID

@@ -135,12 +135,13 @@ final class Originator: Sendable {
     for (waiter, result) in admitted { waiter.continuation.resume(returning: result) }
   }
 
-  /// Takes another bound into use.
-  func resize(to concurrency: Int) {
+  /// Takes another configuration's bound into use, and ends a pause: what it was asked for may be elsewhere or mended.
+  func reconfigure(concurrency: Int) {
     precondition(concurrency > 0)
     let now = time.now
     let admitted = state.withLock { state in
       state.concurrency = concurrency
+      state.pausedUntil = nil
       return state.admit(now: now)
     }
     for (waiter, result) in admitted { waiter.continuation.resume(returning: result) }

@@ -1,17 +1,18 @@
-// The store of callbacks as requests use it: what was begun and not sent is taken back, however long that takes.
+// The store of callbacks as requests use it: what became of them is written down, and what was begun and not sent is taken
+// back, however long that takes.
 
 internal import Gate
 internal import Platform
 internal import Store
 internal import Synchronization
 
-/// A store whose beginnings that came to nothing are withdrawn beside the answers: tried again until it is certain that no
-/// record is left, or until it becomes `unknown` by itself.
+/// A store to which outcomes, and the withdrawals of beginnings that came to nothing, are written beside the answers where
+/// the first try fails: again and again, until the record would have become `unknown` by itself.
 ///
-/// Meanwhile such a record stands in the way of whoever repeats the request, though its own request was told that nothing
+/// Meanwhile a record that is being withdrawn stands in the way of whoever repeats the request, though its own request was told that nothing
 /// was done. They are told so too, as the store's failure it is, and begin afresh when it is gone. Other instances cannot
 /// know; for them the first request is still running.
-final class WithdrawingStore: CallbackStore {
+final class RetryingStore: CallbackStore {
   /// How many may be under way. What is in doubt is at most what a few connections were committing when they broke.
   static let most = 8192
   /// The pauses between tries, in seconds; the last one stays.
@@ -83,37 +84,64 @@ final class WithdrawingStore: CallbackStore {
     }
     inHand.enter()
     Task {
-      await tryToWithdraw(intent)
+      do throws(StoreError) {
+        try await store.withdraw(intent.id)
+      } catch {
+        await retry(intent, "withdrawn", after: error) { () throws(StoreError) in
+          try await self.store.withdraw(intent.id)
+        }
+      }
       underWay.withLock { _ = $0.remove(intent.id) }
       inHand.leave()
     }
   }
 
-  private func tryToWithdraw(_ intent: CallbackIntent) async {
-    // From then on the record becomes unknown by itself: less than is known, and nothing false.
+  func withdraw(_ id: CallbackID) async throws(StoreError) { try await store.withdraw(id) }
+
+  // MARK: Settling
+
+  /// Commits an outcome: at once, or beside whatever comes next. Should the process end before, the record becomes unknown.
+  func settle(_ intent: CallbackIntent, _ settlement: CallbackSettlement) async {
+    do throws(StoreError) {
+      try await store.settle(intent.id, settlement)
+    } catch {
+      // An ending server waits for this, too.
+      inHand.enter()
+      Task {
+        await retry(intent, settlement.outcome.rawValue, after: error) { () throws(StoreError) in
+          try await self.store.settle(intent.id, settlement)
+        }
+        inHand.leave()
+      }
+    }
+  }
+
+  // MARK: Trying again
+
+  /// Repeats what has failed until it is done, or until the record becomes unknown by itself: less than is known, and nothing
+  /// false.
+  private func retry(
+    _ intent: CallbackIntent, _ state: String, after failure: StoreError,
+    _ step: () async throws(StoreError) -> Void
+  ) async {
     let left = Duration.seconds(intent.deadline.seconds - clock.unixTime.seconds) + CallbackRecovery.grace
     let end = clock.now + left
+    var last = failure
     var pauses = Self.pauses[...]
-    var isFirst = true
-    while true {
-      do throws(StoreError) {
-        return try await store.withdraw(intent.id)
-      } catch {
-        let isLast = clock.now >= end
-        if isFirst || isLast {
-          log.notSettled(error, id: intent.id.description, state: "withdrawn", isLast: isLast)
-        }
-        if isLast { return }
-        isFirst = false
-      }
+    log.notSettled(last, id: intent.id.description, state: state, isLast: false)
+    repeat {
       let pause = Duration.seconds(pauses.first ?? 5)
       if pauses.count > 1 { pauses.removeFirst() }
       // Nobody cancels this task.
       try? await clock.sleep(until: min(clock.now + pause, end))
-    }
+      do throws(StoreError) {
+        return try await step()
+      } catch {
+        last = error
+      }
+    } while clock.now < end
+    log.notSettled(last, id: intent.id.description, state: state, isLast: true)
   }
-
-  func withdraw(_ id: CallbackID) async throws(StoreError) { try await store.withdraw(id) }
 
   // MARK: What is not changed
 

@@ -103,7 +103,7 @@ final class Reloader: Sendable {
       if outcome.isSuccess { outcome.problems = take(configuration) }
       if outcome.isSuccess {
         let next = Generation(configuration, number: running.number + 1, parts)
-        parts.callbacks.originator.resize(to: configuration.callbacks.concurrency)
+        parts.callbacks.originator.reconfigure(concurrency: configuration.callbacks.concurrency)
         generations.replace(with: next)
         outcome.generation = next.number
         parts.metrics.configurationLoaded(at: outcome.time)

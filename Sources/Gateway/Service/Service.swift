@@ -91,7 +91,7 @@ public final class Service: Sendable {
       remotes: RemotePolicies(transport: policies, log: log), throttle: LoginThrottle(), keys: keys,
       metrics: metrics,
       callbacks: CallbackParts(
-        store: WithdrawingStore(store, inHand: inHand, clock: clock, log: callbackLog),
+        store: RetryingStore(store, inHand: inHand, clock: clock, log: callbackLog),
         originator: Originator(concurrency: configuration.callbacks.concurrency, time: clock),
         inHand: inHand, transport: callbackTransport, clock: clock, log: callbackLog, metrics: metrics))
     do throws(TLSFailure) {

@@ -72,6 +72,27 @@ import Testing
     #expect(await patient.value == .free)
   }
 
+  @Test func `no more than a bound wait, wherever, and whoever leaves makes room`() async throws {
+    let first = id()
+    #expect(await turn(first) == .free)
+    var waiting: [Task<NumbersInHand.Turn, Never>] = []
+    for _ in 0..<NumbersInHand.mostWaiting { waiting.append(try await wait(id())) }
+    #expect(await turn(id()) == .full)
+    // Whoever has not to wait is not concerned.
+    let elsewhere = NumbersInHand.Name(callerID: "app", number: try E164("+14155550101"))
+    let other = id()
+    #expect(await numbers.turn(of: other, at: elsewhere, deadline: time.now + .seconds(9)) == .free)
+    #expect(await numbers.turn(of: id(), at: elsewhere, deadline: time.now + .seconds(9)) == .full)
+    numbers.leave(first, at: name)
+    #expect(await waiting[0].value == .free)
+    waiting.append(try await wait(id()))
+    #expect(await turn(id()) == .full)
+    numbers.leave(other, at: elsewhere)
+    time.advance(by: .seconds(3600))
+    for waiter in waiting.dropFirst() { #expect(await waiter.value == .late) }
+    #expect(numbers.count(at: name) == 1)
+  }
+
   @Test func `another number, and another caller's wish for it, wait for nobody`() async throws {
     #expect(await turn(id()) == .free)
     for other in [

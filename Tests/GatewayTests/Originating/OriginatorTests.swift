@@ -151,6 +151,14 @@ import Testing
     _ = try await take(originator, ann).get()
   }
 
+  @Test func `another configuration ends a pause, which somebody else may have asked for`() async throws {
+    let originator = Originator(concurrency: 1, time: time)
+    originator.pause(for: .seconds(3600))
+    originator.reconfigure(concurrency: 1)
+    #expect(originator.pause == nil)
+    _ = try await take(originator, ann).get()
+  }
+
   @Test func `no pause is longer than an hour or shorter than a second`() {
     let originator = Originator(concurrency: 1, time: time)
     originator.pause(for: .zero)
@@ -164,10 +172,10 @@ import Testing
     let first = try await take(originator, ann).get()
     let second = try await wait(originator, ann)
     let third = try await wait(originator, ann)
-    originator.resize(to: 3)
+    originator.reconfigure(concurrency: 3)
     let (b, c) = (try await second.value.get(), try await third.value.get())
     #expect(originator.load == (3, 0))
-    originator.resize(to: 1)
+    originator.reconfigure(concurrency: 1)
     let fourth = try await wait(originator, ann)
     originator.end(first, wasSent: true)
     originator.end(b, wasSent: true)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite struct WithdrawingStoreTests {
+@Suite struct RetryingStoreTests {
   /// A store whose connection breaks: what it is asked to begin may be there all the same, at once or later.
   private final class DoubtfulStore: CallbackStore {
     enum Fate { case fine, refused, committedInDoubt, lostInDoubt }
@@ -15,6 +15,7 @@ import Testing
     private struct State {
       var fate = Fate.fine
       var withdraws = true
+      var settles = true
       var tries = 0
     }
 
@@ -22,6 +23,7 @@ import Testing
     private let state = Mutex(State())
 
     func set(_ fate: Fate, withdraws: Bool) { state.withLock { ($0.fate, $0.withdraws) = (fate, withdraws) } }
+    func set(settles: Bool) { state.withLock { $0.settles = settles } }
     var tries: Int { state.withLock { $0.tries } }
 
     func standing(of intent: CallbackIntent, at now: Instant) -> CallbackStanding {
@@ -46,8 +48,15 @@ import Testing
       memory.withdraw(id)
     }
 
-    func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
-      memory.settle(id, settlement)
+    func settle(
+      _ id: CallbackID, _ settlement: CallbackSettlement
+    ) throws(StoreError) -> StoredCallback? {
+      let works = state.withLock { state in
+        state.tries += 1
+        return state.settles
+      }
+      guard works else { throw StoreError(.unavailable, "connect", "refused") }
+      return memory.settle(id, settlement)
     }
     func callback(_ id: CallbackID, of callerID: String) -> StoredCallback? {
       memory.callback(id, of: callerID)
@@ -59,13 +68,13 @@ import Testing
     let doubtful = DoubtfulStore()
     let time = ManualTime()
     let inHand: CallbacksInHand
-    let store: WithdrawingStore
+    let store: RetryingStore
     var now: Instant { Instant(time.unixTime) }
 
     init() {
       inHand = CallbacksInHand(time: time)
       let log = Log(sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .info, format: .json, clock: time)
-      store = WithdrawingStore(doubtful, inHand: inHand, clock: time, log: CallbackLog(log: log))
+      store = RetryingStore(doubtful, inHand: inHand, clock: time, log: CallbackLog(log: log))
     }
 
     func intent(_ number: String = "+14155550165", key: String? = nil) throws -> CallbackIntent {
@@ -74,6 +83,12 @@ import Testing
         key: key.map { .init(text: $0, fingerprint: [1]) },
         terms: .init(dedupeWindow: .seconds(60), keyRetention: .seconds(3600), retention: .seconds(3600)),
         deadline: Instant(seconds: now.seconds + 30, nanoseconds: 0))
+    }
+
+    var accepted: CallbackSettlement {
+      CallbackSettlement(
+        .accepted, code: nil, upstreamStatus: 201, platformTID: nil,
+        answer: StoredAnswer(status: 201, content: Array("{}".utf8)), at: now)
     }
 
     /// What beginning throws.
@@ -153,13 +168,49 @@ import Testing
     #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .unknown)
   }
 
+  @Test func `an outcome is written down as soon as that is possible, beside its answer`() async throws {
+    let fixture = Fixture()
+    let intent = try fixture.intent(key: "k")
+    #expect(try await fixture.store.begin(intent, at: fixture.now) == .begun)
+    fixture.doubtful.set(settles: false)
+    await fixture.store.settle(intent, fixture.accepted)
+    #expect(fixture.inHand.count == 1)
+    for _ in 1...6 {
+      let before = fixture.doubtful.tries
+      try await until { fixture.time.due.count == 1 }
+      fixture.time.advance(by: .seconds(5))
+      try await until { fixture.doubtful.tries > before }
+    }
+    #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .pending)
+    fixture.doubtful.set(settles: true)
+    try await until { fixture.time.due.count == 1 }
+    fixture.time.advance(by: .seconds(5))
+    try await until { fixture.inHand.count == 0 }
+    #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .accepted)
+  }
+
+  @Test func `an outcome that cannot be written down is given up when its record is unknown`() async throws {
+    let fixture = Fixture()
+    let intent = try fixture.intent()
+    #expect(try await fixture.store.begin(intent, at: fixture.now) == .begun)
+    fixture.doubtful.set(settles: false)
+    let start = fixture.time.now
+    await fixture.store.settle(intent, fixture.accepted)
+    while fixture.inHand.count > 0 {
+      try await until { fixture.time.due.count == 1 || fixture.inHand.count == 0 }
+      if let due = fixture.time.due.first { fixture.time.advance(to: due) }
+    }
+    #expect(fixture.time.now - start == .seconds(40))
+    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now) == 1)
+  }
+
   @Test func `no more are under way than a bound`() async throws {
     let fixture = Fixture()
     fixture.doubtful.set(.lostInDoubt, withdraws: false)
-    for number in 0..<(WithdrawingStore.most + 10) {
+    for number in 0..<(RetryingStore.most + 10) {
       _ = try? await fixture.store.begin(try fixture.intent("+1415\(5_550_000 + number)"), at: fixture.now)
     }
-    #expect(fixture.store.count == WithdrawingStore.most)
-    #expect(fixture.inHand.count == WithdrawingStore.most)
+    #expect(fixture.store.count == RetryingStore.most)
+    #expect(fixture.inHand.count == RetryingStore.most)
   }
 }

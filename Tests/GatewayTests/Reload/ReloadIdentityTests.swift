@@ -52,7 +52,7 @@ import Testing
       remotes: RemotePolicies(transport: Nobody(), log: log), throttle: LoginThrottle(),
       keys: KeySources(transport: Nobody(), time: clock, log: log), metrics: metrics,
       callbacks: CallbackParts(
-        store: WithdrawingStore(store, inHand: inHand, clock: clock, log: callbackLog),
+        store: RetryingStore(store, inHand: inHand, clock: clock, log: callbackLog),
         originator: Originator(concurrency: first.callbacks.concurrency, time: clock), inHand: inHand,
         transport: Nobody(), clock: clock, log: callbackLog, metrics: metrics))
     let listener = try TLSListener(old, time: clock)

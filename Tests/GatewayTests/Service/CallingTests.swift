@@ -340,6 +340,20 @@ import Testing
     _ = try await fixture.end()
   }
 
+  @Test func `whoever is told of a shorter pause than the one that holds is told of that one`() async throws {
+    let fixture = try CallingFixture()
+    try await fixture.fault(["endpoint": "callback", "status": 429, "retry_after": 60, "delay_ms": 1000])
+    try await fixture.fault(["endpoint": "callback", "status": 429, "retry_after": 1, "delay_ms": 1500])
+    async let first = fixture.call("+14155550110")
+    async let second = fixture.call("+14155550111")
+    let waits = try await [first, second].map { answer in
+      #expect(answer.summary == "429 upstream_rate_limited")
+      return Int(answer.fields["Retry-After"] ?? "") ?? 0
+    }
+    #expect(waits.allSatisfy { (55...60).contains($0) }, "\(waits)")
+    _ = try await fixture.end()
+  }
+
   @Test func `of many at once with one key one is made, and the others are told so or get its answer`()
     async throws
   {

@@ -6,9 +6,9 @@ import Testing
 @testable import Talkdesk
 
 @Suite struct CallbackAPITests {
-  private static func token() -> AccessToken {
+  private static func token(_ secret: String = "secret-token") -> AccessToken {
     AccessToken(
-      token: Array("secret-token".utf8), scope: "callback:write", clientID: "client-1",
+      token: Array(secret.utf8), scope: "callback:write", clientID: "client-1",
       obtainedAt: MonotonicTime(nanoseconds: 0), lifetime: .seconds(600))
   }
 
@@ -35,6 +35,21 @@ import Testing
     #expect(request.fields["traceparent"] == trace)
     #expect(request.fields["Host"] == nil)
     #expect(request.content == Array("{}".utf8))
+  }
+
+  @Test func `each request carries its own token and trace, whatever the one before it carried`() async throws
+  {
+    let transport = ScriptedTransport { _, _ in .status(201) }
+    let api = CallbackAPI(
+      endpoints: try TalkdeskEndpoints(account: "acme"), transport: transport, time: ManualTime())
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    let (old, new) = (Self.token("old"), Self.token("new"))
+    for (token, traceparent) in [(old, trace), (old, nil), (new, nil), (new, trace), (old, nil)] {
+      _ = await api.request([], token: token, traceparent: traceparent, timeout: .seconds(1))
+    }
+    let fields = transport.requests.map(\.fields)
+    #expect(fields.map { $0["Authorization"] } == ["old", "old", "new", "new", "old"].map { "Bearer \($0)" })
+    #expect(fields.map { $0["traceparent"] } == [trace, nil, nil, trace, nil])
   }
 
   @Test(arguments: [

@@ -10,7 +10,7 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "string", "maxLength": 255, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
-            "description": "At most 255 characters, no control characters." }
+            "description": "At most 255 characters, no control characters. A field's value may have as many as the app's `context_schema` says." }
           """#)
     ),
     (
@@ -18,7 +18,7 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
-            "description": "Unique within the context." }
+            "description": "Unique within the context. At most 64 characters, unless the app's `context_schema` has a longer name." }
           """#)
     ),
     (
@@ -31,8 +31,10 @@ extension APISchemas {
               "name": { "$ref": "#/components/schemas/ContextName" },
               "display_name": { "$ref": "#/components/schemas/ContextText", "description": "The label; the name by default." },
               "tooltip_text": { "$ref": "#/components/schemas/ContextText", "description": "What pointing at it shows; the name by default." },
-              "data_type": { "type": "string", "enum": ["phone", "text", "url"], "default": "text", "description": "What the value is." },
-              "value": { "$ref": "#/components/schemas/ContextText" } },
+              "data_type": { "type": "string", "enum": ["phone", "text", "url"],
+                "description": "What the value is; by default what the app's `context_schema` says, otherwise text." },
+              "value": { "$ref": "#/components/schemas/ContextText",
+                "description": "At most 255 characters, or as many as the app's `context_schema` says; no control characters." } },
             "allOf": [
               { "if": { "required": ["data_type"], "properties": { "data_type": { "const": "phone" } } },
                 "then": { "properties": { "value": { "$ref": "#/components/schemas/PhoneNumber" } } } },

@@ -15,8 +15,9 @@ extension Endpoint {
       repaired.
 
       The request to Talkdesk is never sent again once a byte of it may have been accepted. Where its outcome cannot be known \
-      the answer is 504 `outcome_unknown`. To repeat a request safely, send the same `Idempotency-Key`: the first answer is \
-      given again.
+      the answer is 504 `outcome_unknown`. It is not known either where a 502 `upstream_failed` has an `id` and that callback's \
+      record says `unknown`: Talkdesk answered with a failure, and the call may come. A new request could ring twice, so leave \
+      that to the customer. To repeat a request safely, send the same `Idempotency-Key`: the first answer is given again.
 
       Callbacks to number ranges that are premium, shared-cost, personal, short, emergency or satellite are refused unless the \
       operator allows them.

@@ -52,9 +52,11 @@ check() {
 # start NAME ARGUMENT…: runs `callgate ARGUMENT…` in the background with stdout and stderr kept as $log, and waits for
 # its listening line. Sets pid, base and port.
 start() {
-  local name=$1 line=
+  local name=$1 line='' again=1
   shift
   log="$LOGS/$(basename "$0").$name.$$.out"
+  # A file of its own also under a name that was used before: nothing is lost, and no earlier server's line is taken for its.
+  while [ -e "$log" ]; do log="$LOGS/$(basename "$0").$name.$$.$((++again)).out"; done
   "$CALLGATE" "$@" >"$log" 2>"$log.err" &
   pid=$!
   pids+=("$pid")

@@ -13,7 +13,7 @@ public struct OutboundRequest: Sendable {
   /// Fields to send; `Host` and `Content-Length` follow from the rest.
   public var fields: Fields
   /// Content to send.
-  public var content: [UInt8]
+  public var content: OutboundContent
   /// The whole time allowed: waiting for a slot, name resolution, connecting, TLS, sending and reading.
   public var timeout: Duration
   /// How many bytes of response content are taken before the transfer is given up.
@@ -23,7 +23,18 @@ public struct OutboundRequest: Sendable {
 
   /// Makes a request.
   public init(
-    method: Method, url: String, fields: Fields = [:], content: [UInt8] = [], timeout: Duration,
+    method: Method, url: String, fields: Fields = [:], content: some Collection<UInt8> = [],
+    timeout: Duration,
+    maximumContentLength: Int = 256 * 1024, reuse: ConnectionReuse = .allowed
+  ) {
+    self.init(
+      method: method, url: url, fields: fields, content: OutboundContent(content), timeout: timeout,
+      maximumContentLength: maximumContentLength, reuse: reuse)
+  }
+
+  /// Makes a request with content that others hold, too.
+  public init(
+    method: Method, url: String, fields: Fields = [:], content: OutboundContent, timeout: Duration,
     maximumContentLength: Int = 256 * 1024, reuse: ConnectionReuse = .allowed
   ) {
     self.method = method

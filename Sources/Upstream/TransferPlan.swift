@@ -5,7 +5,7 @@ import Platform
 struct TransferPlan: Sendable {
   let method: Method
   let route: TransferRoute
-  let content: [UInt8]
+  let content: OutboundContent
   let maximumContentLength: Int
   /// Whether a pooled connection may carry it and may be left in the pool.
   let reuse: Bool

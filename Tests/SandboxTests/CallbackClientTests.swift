@@ -54,7 +54,7 @@ import Upstream
     {
       await CallbackAPI(endpoints: try Self.endpoints(server), transport: transport, time: SystemClock())
         .request(
-          Array(content.utf8), token: token,
+          OutboundContent(content.utf8), token: token,
           traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", timeout: timeout)
     }
 
@@ -149,7 +149,8 @@ import Upstream
       // Port 1 of loopback: nothing listens on it, and only root could make it.
       let endpoints = try TalkdeskEndpoints(account: "sandbox", apiBase: "http://127.0.0.1:1")
       let api = CallbackAPI(endpoints: endpoints, transport: link.transport, time: SystemClock())
-      let report = await api.request(Array(validCallback.utf8), token: link.token, timeout: .seconds(20))
+      let report = await api.request(
+        OutboundContent(validCallback.utf8), token: link.token, timeout: .seconds(20))
       #expect(report.outcome.label == "unreachable" && report.outcome.certainty == .notAccepted)
     }
   }

@@ -1,6 +1,7 @@
 // What is to be done about one callback, and what came of it.
 
 internal import Gate
+internal import HTTP
 internal import HTTPServer
 internal import Platform
 internal import Store
@@ -15,7 +16,7 @@ final class CallbackOrder: Sendable {
   /// Its record to be, and its key.
   let intent: CallbackIntent
   /// What Talkdesk is sent.
-  let content: [UInt8]
+  let content: OutboundContent
   /// The caller's trace context.
   let traceparent: String?
   /// When the answer has to be there.
@@ -33,11 +34,7 @@ final class CallbackOrder: Sendable {
     precondition(grant.action == .callback && grant.phone == intent.contact)
     receipts = grant.receipts
     self.intent = intent
-    // Written piece by piece, it has more room than it needs.
-    var exact: [UInt8] = []
-    exact.reserveCapacity(content.count)
-    exact.append(contentsOf: content)
-    self.content = exact
+    self.content = OutboundContent(content)
     self.traceparent = traceparent
     self.deadline = deadline
     self.requestID = requestID

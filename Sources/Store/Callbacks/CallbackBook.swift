@@ -23,9 +23,9 @@ struct CallbackBook: Sendable {
     let expires: Int64
   }
 
-  /// A record and what belongs to it.
-  struct Row: Hashable, Sendable {
-    var record: StoredCallback
+  /// A record and what belongs to it. A class, so that a table of them has no room for those it does not hold.
+  final class Row: Sendable {
+    let record: StoredCallback
     let key: StoreID?
     let place: StoreID?
     /// Who settles it.
@@ -33,6 +33,26 @@ struct CallbackBook: Sendable {
     /// When it counts as abandoned: its deadline and the grace.
     let abandoned: Int64
     let expires: Int64
+
+    init(
+      record: StoredCallback, key: StoreID?, place: StoreID?, instance: Int64, abandoned: Int64,
+      expires: Int64
+    ) {
+      self.record = record
+      self.key = key
+      self.place = place
+      self.instance = instance
+      self.abandoned = abandoned
+      self.expires = expires
+    }
+
+    /// The same, with what has become of it.
+    func settled(_ change: (inout StoredCallback) -> Void) -> Row {
+      var record = record
+      change(&record)
+      return Row(
+        record: record, key: key, place: place, instance: instance, abandoned: abandoned, expires: expires)
+    }
   }
 
   /// What differs from what was there before.
@@ -126,12 +146,13 @@ struct CallbackBook: Sendable {
   mutating func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
     guard let row = rows[id] else { return nil }
     guard row.record.status == .pending else { return row.record }
-    var settled = row
-    settled.record.status = StoredCallback.Status(settlement.outcome)
-    settled.record.settledAt = settlement.time
-    settled.record.code = settlement.code
-    settled.record.upstreamStatus = settlement.upstreamStatus
-    settled.record.platformTID = settlement.platformTID
+    let settled = row.settled { record in
+      record.status = StoredCallback.Status(settlement.outcome)
+      record.settledAt = settlement.time
+      record.code = settlement.code
+      record.upstreamStatus = settlement.upstreamStatus
+      record.platformTID = settlement.platformTID
+    }
     rows[id] = settled
     changes.rows.insert(id)
     if let name = row.key, keys[name]?.callback == id {
@@ -169,10 +190,12 @@ struct CallbackBook: Sendable {
 
   /// Makes a record `unknown` that is still pending.
   mutating func abandon(_ id: CallbackID, at now: Instant) -> Bool {
-    guard rows[id]?.record.status == .pending else { return false }
-    rows[id]?.record.status = .unknown
-    rows[id]?.record.settledAt = now
-    rows[id]?.record.code = CallbackRecovery.code
+    guard let row = rows[id], row.record.status == .pending else { return false }
+    rows[id] = row.settled { record in
+      record.status = .unknown
+      record.settledAt = now
+      record.code = CallbackRecovery.code
+    }
     changes.rows.insert(id)
     return true
   }

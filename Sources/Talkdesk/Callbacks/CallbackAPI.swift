@@ -43,7 +43,7 @@ public struct CallbackAPI: Sendable {
   ///   - timeout: the whole time allowed.
   ///   - then: is told what came of it, on any thread, and must not block; no task waits meanwhile.
   public func request(
-    _ content: [UInt8], token: AccessToken, traceparent: String? = nil, timeout: Duration,
+    _ content: OutboundContent, token: AccessToken, traceparent: String? = nil, timeout: Duration,
     then: @escaping @Sendable (CallbackReport) -> Void
   ) {
     let start = time.now
@@ -64,7 +64,7 @@ public struct CallbackAPI: Sendable {
 
   /// The same for a task that waits.
   public func request(
-    _ content: [UInt8], token: AccessToken, traceparent: String? = nil, timeout: Duration
+    _ content: OutboundContent, token: AccessToken, traceparent: String? = nil, timeout: Duration
   ) async -> CallbackReport {
     await withCheckedContinuation { continuation in
       request(content, token: token, traceparent: traceparent, timeout: timeout) {

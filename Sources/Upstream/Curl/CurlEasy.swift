@@ -29,7 +29,8 @@ final class CurlEasy {
   private let route: TransferRoute
   /// What libcurl reads and writes beside this handle, which it outlives.
   private let share: CurlShare
-  private let content: UnsafeMutableRawBufferPointer
+  /// Which libcurl sends from where it is.
+  private let content: OutboundContent
   private let words: UnsafeMutableBufferPointer<CChar>
   private var addressList: UnsafeMutablePointer<curl_slist>?
 
@@ -49,15 +50,14 @@ final class CurlEasy {
     mayRepeat = plan.method != .post
     route = plan.route
     self.share = share
-    content = .allocate(byteCount: max(1, plan.content.count), alignment: 1)
-    content.copyBytes(from: plan.content)
+    content = plan.content
     words = .allocate(capacity: keepsWords ? Int(CURL_ERROR_SIZE) : 0)
     words.initialize(repeating: 0)
 
     let options = CurlOptions(handle)
     options.set(share)
     options.setPolicy(settings, plan.route.target, plan.route.proxy)
-    options.setRequest(plan, content: content)
+    options.setRequest(plan)
     options.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
     options.set(CURLOPT_HTTPHEADER, plan.route.fields.head)
     for resolution in resolutions { addressList = curl_slist_append(addressList, resolution.line) }
@@ -73,7 +73,6 @@ final class CurlEasy {
   deinit {
     curl_easy_cleanup(handle)
     curl_slist_free_all(addressList)
-    content.deallocate()
     words.deallocate()
   }
 

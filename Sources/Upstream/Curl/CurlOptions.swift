@@ -62,15 +62,15 @@ final class CurlOptions {
     if let password = proxy.password { set(CURLOPT_PROXYPASSWORD, password) }
   }
 
-  /// The request itself. The content must live as long as the handle.
-  func setRequest(_ plan: TransferPlan, content: UnsafeMutableRawBufferPointer) {
+  /// The request itself. The plan's content must live as long as the handle.
+  func setRequest(_ plan: TransferPlan) {
     set(CURLOPT_URL, plan.route.url)
     switch plan.method {
     case .head: set(CURLOPT_NOBODY, 1)
     case .post:
       set(CURLOPT_POST, 1)
       set(CURLOPT_POSTFIELDSIZE_LARGE, offset: plan.content.count)
-      set(CURLOPT_POSTFIELDS, content.baseAddress)
+      set(CURLOPT_POSTFIELDS, plan.content.address)
     default: set(CURLOPT_HTTPGET, 1)
     }
     // No CURLOPT_MAXFILESIZE: it ends a transfer within the fields, before it is known what was answered. The collector

@@ -25,8 +25,7 @@ SCRIPT = load.SCRIPT.with_name("callbacks.lua")
 CPU_TARGET = 150.0
 RATE_TARGET = 1500.0
 ADDED_TARGET = 10.0
-WAITING_TARGET_MIB = 64.0
-MIB = 2**20
+WAITING_TARGET_MB = 64.0
 # Few connections that pause: a tenth of what the server can do, so that nobody waits behind others.
 PACED_CONNECTIONS, PAUSE_MILLISECONDS = 16, 60
 REPLY = b"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
@@ -357,15 +356,15 @@ def _waiting(stand: Stand, variables: dict[str, str], numbers: Numbers, count: i
             crowd.ask(server.port, number)
             crowd.until(lambda: asked - len(crowd.held) < 128, 30)
         crowd.until(lambda: len(crowd.held) == count, 30)
-        grown = (process.settled_resident_bytes(server.pid) - before) / MIB
+        grown = (process.settled_resident_bytes(server.pid) - before) / 1e6
         crowd.release()
         crowd.until(lambda: crowd.answered == warm + count, 60)
-    say(f"callbacks: {count:,} waiting took {grown:.1f} MiB")
+    say(f"callbacks: {count:,} waiting took {grown:.1f} MB")
     return [
         Row(
             f"memory of {count:,} callbacks that wait for the upstream",
-            f"{grown:.1f} MiB",
-            target=f"≤ {WAITING_TARGET_MIB:.0f} MiB",
-            met=grown <= WAITING_TARGET_MIB,
+            f"{grown:.1f} MB",
+            target=f"≤ {WAITING_TARGET_MB:.0f} MB",
+            met=grown <= WAITING_TARGET_MB,
         )
     ]

@@ -146,8 +146,7 @@ extension Gateway {
     if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, ruling.statuses)) }
     if let noPlace { return .answer(refuse(&calling, Problem(noPlace))) }
     let order = CallbackOrder(
-      grant, intent: wish.intent, content: content, traceparent: wish.traceparent, deadline: wish.deadline,
-      requestID: calling.record.requestID)
+      grant, intent: wish.intent, content: content, deadline: wish.deadline, context: calling.context)
     return .make(order, ruling.statuses)
   }
 

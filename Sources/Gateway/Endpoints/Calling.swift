@@ -18,6 +18,9 @@ struct Calling: Sendable {
   /// Whether it only wants to know what would become of it.
   let isValidation: Bool
   var record: AuditRecord
+
+  /// What goes with everything that is done for it.
+  var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
 }
 
 /// What a request for a callback says, all of it checked.
@@ -27,7 +30,6 @@ struct CallbackWish: Sendable {
   let facts: Facts
   let intent: CallbackIntent
   let deadline: MonotonicTime
-  let traceparent: String?
 }
 
 extension Instant {
@@ -51,7 +53,7 @@ extension Gateway {
       isValidation: request.query != nil && request.hasQueryItem("validate"),
       record: AuditRecord(action: .callback, requestID: exchange.requestID, address: address))
     calling.record.trace = TraceContext(request)
-    let context = RequestContext(requestID: exchange.requestID, trace: calling.record.trace)
+    let context = calling.context
     let circumstances = Authenticator.Circumstances(address: address, time: clock.unixTime, now: exchange.now)
     switch read(request, &calling, circumstances) {
     case .refused(let problem):
@@ -157,7 +159,6 @@ extension Gateway {
         dedupeWindow: terms.dedupeWindow, keyRetention: terms.keyRetention, retention: terms.retention),
       deadline: facts.instant.later(by: terms.timeout))
     return CallbackWish(
-      request: asked, key: key, facts: facts, intent: intent, deadline: calling.start + terms.timeout,
-      traceparent: calling.record.trace?.child().traceparent)
+      request: asked, key: key, facts: facts, intent: intent, deadline: calling.start + terms.timeout)
   }
 }

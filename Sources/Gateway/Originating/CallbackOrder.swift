@@ -17,27 +17,28 @@ final class CallbackOrder: Sendable {
   let intent: CallbackIntent
   /// What Talkdesk is sent.
   let content: OutboundContent
-  /// The caller's trace context.
-  let traceparent: String?
   /// When the answer has to be there.
   let deadline: MonotonicTime
-  let requestID: RequestID
+  /// The request it came with.
+  let context: RequestContext
 
+  var requestID: RequestID { context.requestID }
+  /// The caller's trace, continued by another span each time it is asked for.
+  var traceparent: String? { context.trace?.child().traceparent }
   /// Whose it is.
   var party: Originator.Party { Originator.Party(intent) }
 
   /// An order, which nobody can give without leave for it.
   init(
-    _ grant: Grant, intent: CallbackIntent, content: [UInt8], traceparent: String?,
-    deadline: MonotonicTime, requestID: RequestID
+    _ grant: Grant, intent: CallbackIntent, content: [UInt8], deadline: MonotonicTime,
+    context: RequestContext
   ) {
     precondition(grant.action == .callback && grant.phone == intent.contact)
     receipts = grant.receipts
     self.intent = intent
     self.content = OutboundContent(content)
-    self.traceparent = traceparent
     self.deadline = deadline
-    self.requestID = requestID
+    self.context = context
   }
 
   /// This callback, or an earlier one, stands at the number: whoever waits for it is told.

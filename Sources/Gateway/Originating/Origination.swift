@@ -76,11 +76,10 @@ final class Origination: Sendable {
       await giveBack(order)
       then(result)
     case .send(let token, let createdAt, let cache):
-      let context = RequestContext.current
       api.request(
         order.content, token: token, traceparent: order.traceparent, timeout: order.deadline - clock.now
       ) { [self] report in
-        context.task { [self] in
+        order.context.task { [self] in
           then(await conclude(order, turn, token, report, createdAt: createdAt, cache))
         }
       }

@@ -3,7 +3,9 @@ internal import JOSE
 public import Platform
 
 /// Talkdesk's Callback API: asks for one call, once.
-public struct CallbackAPI: Sendable {
+///
+/// A class: each of thousands of requests that wait holds it.
+public final class CallbackAPI: Sendable {
   /// The path under the API's base URL.
   public static let path = "/calls/callback"
   /// How much of a reply is read. An error body takes less than 1 kB.
@@ -20,7 +22,7 @@ public struct CallbackAPI: Sendable {
   ///   - endpoints: the account's endpoints.
   ///   - transport: carries the requests.
   ///   - time: the clocks.
-  public init(endpoints: TalkdeskEndpoints, transport: any HTTPTransport, time: any TimeSource) {
+  public convenience init(endpoints: TalkdeskEndpoints, transport: any HTTPTransport, time: any TimeSource) {
     self.init(baseURL: endpoints.apiBase, transport: transport, time: time)
   }
 
@@ -52,7 +54,7 @@ public struct CallbackAPI: Sendable {
     let message = OutboundRequest(
       method: .post, url: url, fields: fields, content: content, timeout: timeout,
       maximumContentLength: Self.longestReply, reuse: .never)
-    transport.send(message) { [time] result in
+    transport.send(message) { [self] result in
       switch result {
       case .success(let reply):
         then(Self.report(CallbackOutcome(reply, now: time.unixTime), reply, took: time.now - start))

@@ -31,7 +31,8 @@ final class CurlEasy {
   private let share: CurlShare
   /// Which libcurl sends from where it is.
   private let content: OutboundContent
-  private let words: UnsafeMutableBufferPointer<CChar>
+  /// The place for libcurl's own words about a failure, where there is one.
+  private let words: UnsafeMutablePointer<CChar>?
   private var addressList: UnsafeMutablePointer<curl_slist>?
 
   init(
@@ -51,8 +52,8 @@ final class CurlEasy {
     route = plan.route
     self.share = share
     content = plan.content
-    words = .allocate(capacity: keepsWords ? Int(CURL_ERROR_SIZE) : 0)
-    words.initialize(repeating: 0)
+    words = keepsWords ? .allocate(capacity: Int(CURL_ERROR_SIZE)) : nil
+    words?.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
 
     let options = CurlOptions(handle)
     options.set(share)
@@ -62,7 +63,7 @@ final class CurlEasy {
     options.set(CURLOPT_HTTPHEADER, plan.route.fields.head)
     for resolution in resolutions { addressList = curl_slist_append(addressList, resolution.line) }
     options.set(CURLOPT_RESOLVE, addressList)
-    if keepsWords { options.set(CURLOPT_ERRORBUFFER, words.baseAddress) }
+    if let words { options.set(CURLOPT_ERRORBUFFER, words) }
     setCallbacks(options)
     guard options.failure == nil else {
       throw TransportError(
@@ -73,7 +74,7 @@ final class CurlEasy {
   deinit {
     curl_easy_cleanup(handle)
     curl_slist_free_all(addressList)
-    words.deallocate()
+    words?.deallocate()
   }
 
   /// Whether an octet of the request may have left this machine. False until libcurl has a connection, TLS
@@ -142,9 +143,9 @@ final class CurlEasy {
 
   /// libcurl's words, printable and short.
   private func errorText(_ code: CURLcode) -> String {
-    var octets = words.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    if octets.isEmpty { octets = Array(String(cString: curl_easy_strerror(code)).utf8) }
-    let printable = octets.prefix(200).map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }
+    let said = words.map { String(cString: $0) } ?? ""
+    let text = said.isEmpty ? String(cString: curl_easy_strerror(code)) : said
+    let printable = text.utf8.prefix(200).map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }
     return String(decoding: printable, as: UTF8.self)
   }
 

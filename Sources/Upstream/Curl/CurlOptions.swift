@@ -31,18 +31,21 @@ final class CurlOptions {
     }
     set(CURLOPT_MAXAGE_CONN, Int(settings.idleTimeout.components.seconds))
 
-    set(CURLOPT_SSL_VERIFYPEER, 1)
-    set(CURLOPT_SSL_VERIFYHOST, 2)
+    setTLS(settings, target)
+    setProxy(proxy, settings)
+  }
+
+  private func setTLS(_ settings: TransportSettings, _ target: Target) {
+    let isUnverified = target.isLoopback && !settings.verifiesLoopback
+    set(CURLOPT_SSL_VERIFYPEER, isUnverified ? 0 : 1)
+    set(CURLOPT_SSL_VERIFYHOST, isUnverified ? 0 : 2)
     set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-    set(CURLOPT_SSL_CIPHER_LIST, Self.ciphers)
-    if target.isLoopback, !settings.verifiesLoopback {
-      set(CURLOPT_SSL_VERIFYPEER, 0)
-      set(CURLOPT_SSL_VERIFYHOST, 0)
-    }
     // A directory of certificates would keep libcurl from reading the bundle once and sharing it.
     set(CURLOPT_CAPATH, nil as String?)
+    // Each connection copies these texts, too: where no TLS can be spoken, not even libcurl's own stay.
+    guard target.secure else { return set(CURLOPT_CAINFO, nil as String?) }
+    set(CURLOPT_SSL_CIPHER_LIST, Self.ciphers)
     if let caFile = settings.caFile { set(CURLOPT_CAINFO, caFile) }
-    setProxy(proxy, settings)
   }
 
   /// The proxy, or none: the empty string also keeps libcurl from reading the environment.
@@ -50,7 +53,6 @@ final class CurlOptions {
     set(CURLOPT_PROXY, proxy?.url ?? "")
     set(CURLOPT_NOPROXY, "")
     set(CURLOPT_PROXY_CAPATH, nil as String?)
-    // Each connection copies these names, too, so where there is no proxy not even libcurl's own stay.
     guard let proxy else { return set(CURLOPT_PROXY_CAINFO, nil as String?) }
     set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
     set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)

@@ -28,7 +28,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   public let operation: String
   /// The library's words. They are for operators and never for callers; an address' password is not among them.
   public let message: String
-  /// Whether the change may have been made, or be made yet: a connection broke while it was being committed.
+  /// Whether the change may have been made, or be made yet: a connection broke while it was being committed, or the disk failed,
+  /// or did not answer, when it was to keep it.
   public private(set) var isInDoubt: Bool
 
   /// Describes a failure.

@@ -110,6 +110,7 @@ private final class PickySession: StoreSession {
       if intent.appID == "bad" { throw StoreError(.rejected, "test", "bad") }
       said(.begun)
     }
+    for job in jobs { job.finish(nil) }
   }
 
   func close() {}

@@ -1,7 +1,5 @@
-import Dispatch
 import Foundation
 import Gate
-import Glibc
 import Synchronization
 import Testing
 
@@ -9,56 +7,18 @@ import Testing
 
 /// What waits for the disk and what does not.
 @Suite struct SQLiteFlushTests {
-  /// A disk that can be held, and that can fail.
-  private final class Disk: Sendable {
-    private struct State {
-      var isHeld = false
-      var failures = 0
-      var begun = 0
-      var ended = 0
-    }
-
-    private let state = Mutex(State())
-    private let release = DispatchSemaphore(value: 0)
-
-    var flush: SQLiteLog.Flush {
-      { [self] _ in
-        let (isHeld, fails) = state.withLock { state in
-          let fails = state.failures > 0
-          if fails { state.failures -= 1 }
-          state.begun += 1
-          return (state.isHeld, fails)
-        }
-        if isHeld { release.wait() }
-        state.withLock { $0.ended += 1 }
-        return fails ? EIO : 0
-      }
-    }
-
-    /// How many flushes have begun.
-    var begun: Int { state.withLock { $0.begun } }
-    /// How many are over.
-    var ended: Int { state.withLock { $0.ended } }
-    func hold() { state.withLock { $0.isHeld = true } }
-    func failNext() { state.withLock { $0.failures = 1 } }
-
-    /// Lets the flush that waits, and all that come, go on.
-    func letGo() {
-      state.withLock { $0.isHeld = false }
-      release.signal()
-    }
-  }
-
   /// Waits for something that is about to be so.
   private func until(_ isSo: () async throws -> Bool) async throws {
     try await eventually { if try await !isSo() { throw CancellationError() } }
   }
 
-  private func made() async throws -> (place: TemporaryPlace, path: String, disk: Disk, store: SQLiteStore) {
+  private func made() async throws -> (
+    place: TemporaryPlace, path: String, disk: TestDisk, store: SQLiteStore
+  ) {
     let place = try TemporaryPlace()
-    let disk = Disk()
+    let disk = TestDisk()
     let path = place.path + "/state.sqlite3"
-    let store = SQLiteStore(path: path, flush: disk.flush)
+    let store = SQLiteStore(path: path, flush: disk.flush, patience: .seconds(60))
     try await store.migrate()
     return (place, path, disk, store)
   }
@@ -171,8 +131,11 @@ import Testing
   }
 
   @Test func `the log is moved into the database again and again`() async throws {
-    let (place, path, _, store) = try await made()
+    let place = try TemporaryPlace()
     defer { place.end() }
+    let path = place.path + "/state.sqlite3"
+    let store = SQLiteStore(path: path, flush: { _ in 0 })
+    try await store.migrate()
     let page = 4096 + 24
     var longest = 0
     for round in 0..<60 {

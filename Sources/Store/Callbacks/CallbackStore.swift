@@ -4,8 +4,10 @@ public import Gate
 
 /// Where callbacks are kept, so that none is sent twice: see docs/callbacks.md.
 ///
-/// What changes something is durable when it returns. Where it throws, nothing was changed, unless the error is in doubt
-/// (`StoreError.isInDoubt`): then it may have been, or may yet be. `withdraw` after such a `begin` makes sure.
+/// What changes something survives the process when it returns. `begin` and `withdraw` survive a power cut as well; in an SQLite file
+/// `settle` and `recoverCallbacks` do so moments later, and before anything that begins after them. Where it throws, nothing was
+/// changed, unless the error is in doubt (`StoreError.isInDoubt`): then it may have been, or may yet be. `withdraw` after such a
+/// `begin` makes sure.
 public protocol CallbackStore: Sendable {
   /// How an intent stands: one read that waits for no other caller.
   func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackStanding

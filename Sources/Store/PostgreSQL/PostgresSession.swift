@@ -49,6 +49,7 @@ final class PostgresSession: StoreSession {
       if hasBegun { instance.doubt(doubtful) }
       throw error.inDoubt
     }
+    for job in jobs { job.finish(nil) }
   }
 
   private func update(

@@ -21,14 +21,54 @@ final class SQLiteCheckpointer: Sendable {
     var last = 0
   }
 
+  /// What the disk may have lost of the database. Nothing is checkpointed until that is made up for: the next log would be
+  /// written over what the database has to be written from.
+  let loss = SQLiteLoss()
   private let path: String
   private let queue = DispatchQueue(label: "callgate.sqlite.checkpoint")
   private let state = Mutex(State())
 
   init(path: String) { self.path = path }
 
-  /// The log has so many pages after a transaction.
-  func logHas(_ pages: Int) {
+  /// Checkpoints on a connection.
+  ///
+  /// A checkpoint that does not come to the end leaves to the next one to flush what it has written. So a flush that fails
+  /// may tell of pages that SQLite has long counted as moved, and never moves again by itself.
+  ///
+  /// - Returns: whether it came to the end.
+  @discardableResult
+  func checkpoint(_ kind: SQLiteConnection.Checkpoint, on connection: SQLiteConnection) throws(StoreError)
+    -> Bool
+  {
+    do throws(StoreError) {
+      return try connection.checkpoint(kind)
+    } catch {
+      if connection.hasIOError { loss.happened() }
+      throw error
+    }
+  }
+
+  /// Makes up for what the disk may have lost of the database: who is alone with the file reads all of the log anew, and moves
+  /// all of it.
+  func mend() throws(StoreError) {
+    try loss.mend { () throws(StoreError) in
+      guard try SQLiteConnection(path: path, isAlone: true).checkpoint(.truncate) else {
+        throw StoreError(.unavailable, "checkpoint", "another process uses the file")
+      }
+    }
+  }
+
+  /// The log has so many pages after a transaction on a connection.
+  func logHas(_ pages: Int, on connection: SQLiteConnection) {
+    guard !loss.isOpen else { return }
+    checkpointBeside(pages)
+    guard pages >= Self.most else { return }
+    do throws(StoreError) { try checkpoint(.passive, on: connection) } catch {
+      // As within SQLite's own commits: the transaction stands, and the next one finds what is wrong.
+    }
+  }
+
+  private func checkpointBeside(_ pages: Int) {
     let isDue = state.withLock { state in
       // Begun anew.
       if pages < state.last { state.last = 0 }
@@ -40,9 +80,9 @@ final class SQLiteCheckpointer: Sendable {
     guard isDue else { return }
     queue.async {
       do throws(StoreError) {
-        try SQLiteConnection(path: self.path).checkpoint(.passive)
+        try self.checkpoint(.passive, on: SQLiteConnection(path: self.path))
       } catch {
-        // The log only grows meanwhile. Transactions say what is wrong with the file or the disk, and nothing is lost.
+        // The log only grows meanwhile. The next transaction finds what is wrong with the file or the disk.
       }
       self.state.withLock { $0.isRunning = false }
     }

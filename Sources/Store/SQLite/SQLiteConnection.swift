@@ -21,7 +21,10 @@ final class SQLiteConnection {
 
   /// Opens a file, and makes it if there is none: only for its owner to read and write, whatever the umask. The
   /// journal beside it gets the same mode from SQLite.
-  init(path: String) throws(StoreError) {
+  ///
+  /// - Parameter isAlone: fails where anybody else has the file open. SQLite then takes nothing from the memory that
+  ///   connections share, and reads all of the log anew.
+  init(path: String, isAlone: Bool = false) throws(StoreError) {
     guard sqlite3_libversion_number() >= CALLGATE_SQLITE_LEAST_VERSION else {
       throw StoreError(
         .incompatible, "sqlite", "version \(sqlite3_libversion_number()) is older than 3.37")
@@ -37,7 +40,9 @@ final class SQLiteConnection {
     pages = .allocate(capacity: 1)
     pages.initialize(to: 0)
     guard code == SQLITE_OK else { throw error("open \(path)", code) }
-    sqlite3_busy_timeout(handle, 2000)
+    sqlite3_busy_timeout(handle, isAlone ? 0 : 2000)
+    callgate_sqlite_checkpoint_at_end(handle, 0)
+    if isAlone { try execute("PRAGMA locking_mode = EXCLUSIVE") }
     // NORMAL: checkpoints, and a log that is begun anew, flush what they need; commits are flushed by `SQLiteLog`.
     for pragma in [
       "journal_mode = WAL", "synchronous = NORMAL", "trusted_schema = OFF", "journal_size_limit = 50331648",
@@ -57,14 +62,20 @@ final class SQLiteConnection {
   var logPages: Int { Int(pages.pointee) }
 
   /// Moves pages from the log into the database.
-  func checkpoint(_ kind: Checkpoint) throws(StoreError) {
+  ///
+  /// - Returns: whether it came to the end: others that use the file may keep it from that.
+  @discardableResult func checkpoint(_ kind: Checkpoint) throws(StoreError) -> Bool {
     var isBusy = false
     try SQLiteStatement(self, "PRAGMA wal_checkpoint(\(kind.rawValue))").run { isBusy = $0.integer(0) != 0 }
-    // A passive one may always stop early.
-    guard !isBusy || kind == .passive else {
-      throw StoreError(.unavailable, "checkpoint", "another process uses the file")
-    }
+    return !isBusy
   }
+
+  /// Has all of the log moved into the database, and the log removed, when this closes as the file's last connection. Without
+  /// that none is: what fails then, nobody is told.
+  func checkpointAtEnd() { callgate_sqlite_checkpoint_at_end(handle, 1) }
+
+  /// Whether the last call failed because the disk did.
+  var hasIOError: Bool { sqlite3_extended_errcode(handle) & 0xFF == SQLITE_IOERR }
 
   /// Makes the file with mode 0600, or takes the others' permissions from one that is there. A file that is there is
   /// not opened: closing it would end the locks this process' other connections have on it (fcntl(2)).

@@ -2,10 +2,10 @@
 
 internal import Glibc
 internal import Platform
-internal import Synchronization
 
 /// The log beside a database that one of our connections has open, under a descriptor of its own: flushing it needs neither
-/// the connection nor its queue, so transactions go on meanwhile.
+/// the connection nor its queue, so transactions go on meanwhile. Only `SQLiteFlusher` flushes it, once at a time: of two
+/// that flush one descriptor, the kernel tells only one that it failed.
 ///
 /// Not the database's own file: a descriptor of that, once closed, would end SQLite's locks on it (fcntl(2)). The log has none.
 final class SQLiteLog: Sendable {
@@ -14,7 +14,6 @@ final class SQLiteLog: Sendable {
 
   private let descriptor: Descriptor
   private let call: Flush
-  private let hasFailed = Atomic(false)
 
   /// fdatasync(2).
   static let dataSync: Flush = { descriptor in
@@ -37,16 +36,11 @@ final class SQLiteLog: Sendable {
     call = flush
   }
 
-  /// Whether a flush has failed. What it should have brought to the disk may be lost though later ones succeed (fsync(2)):
-  /// only a whole checkpoint brings it there.
-  var isBroken: Bool { hasFailed.load(ordering: .acquiring) }
-
-  /// Waits until the disk has everything that was committed before.
+  /// Waits until the disk has everything that was committed before. What a failed flush should have brought there may be lost
+  /// though later ones succeed (fsync(2)).
   func flush() throws(StoreError) {
-    var code = EIO
-    if !isBroken { code = call(descriptor.number) }
+    let code = call(descriptor.number)
     guard code != 0 else { return }
-    hasFailed.store(true, ordering: .releasing)
     let kind: StoreError.Kind = code == ENOSPC || code == EDQUOT ? .full : .unavailable
     throw StoreError(kind, "flush", "\(SystemError(operation: "fdatasync", code: code))", isInDoubt: true)
   }

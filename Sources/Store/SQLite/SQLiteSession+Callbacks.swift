@@ -48,7 +48,7 @@ extension SQLiteSession {
     // Nearly always: nothing is written, so nobody waits for the disk.
     guard !abandoned.isEmpty else { return 0 }
     var count = 0
-    try transaction(.later) { open throws(StoreError) in
+    try transaction(.later([])) { open throws(StoreError) in
       let callbacks = try open.prepared().callbacks
       count = 0
       for (instance, limit) in abandoned {
@@ -85,7 +85,7 @@ extension SQLiteSession {
   /// Forgets a bounded number of what is over in one of the tables.
   func purge(_ table: CallbackTable, at now: Instant, most: Int64) throws(StoreError) -> Int {
     var removed = 0
-    try transaction(.later) { open throws(StoreError) in
+    try transaction(.later([])) { open throws(StoreError) in
       _ = try open.prepared()
       try SQLiteStatement(open.connection, Self.purge(table)).run([
         .integer(now.nanosecondsSinceEpoch), .integer(most),

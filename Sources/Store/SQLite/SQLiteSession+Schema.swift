@@ -6,6 +6,8 @@ extension SQLiteSession {
   // MARK: Stops
 
   func stops() throws(StoreError) -> StopSet {
+    // Readiness hangs on this.
+    try checkDisk()
     var rows: [(scope: String, id: String, action: String, since: Int64)] = []
     try use { open throws(StoreError) in
       _ = try open.prepared()

@@ -71,34 +71,42 @@ final class SQLiteSession: StoreSession {
   var instance = SQLiteInstance()
   let clock = SystemClock()
   private let flush: SQLiteLog.Flush
-  private let flusher = SQLiteFlusher()
-  private let checkpointer: SQLiteCheckpointer
+  private let flusher: SQLiteFlusher
+  let checkpointer: SQLiteCheckpointer
   private var open: Open?
   private var backOff = BackOff()
   var closedUntil: (time: MonotonicTime, error: StoreError)?
-  /// A flush has failed, and no checkpoint has made up for it.
-  private var needsCheckpoint = false
+  /// Whether a checkpoint has made up for what the disk may have lost before this process.
+  private var hasStarted = false
 
-  init(path: String, flush: @escaping SQLiteLog.Flush = SQLiteLog.dataSync) {
+  init(path: String, flush: @escaping SQLiteLog.Flush, patience: Duration) {
     self.path = path
     self.flush = flush
+    flusher = SQLiteFlusher(patience: patience)
     checkpointer = SQLiteCheckpointer(path: path)
   }
 
   func close() {
     flusher.drain()
-    // The last connection that closes checkpoints everything and removes the log.
     checkpointer.drain()
+    // Not where the database has to be written anew: the next one who is alone with the file does that.
+    if !checkpointer.loss.isOpen { open?.connection.checkpointAtEnd() }
     open = nil
     instance.end()
   }
 
   // MARK: Transactions
 
-  func finish(_ jobs: [UpdateJob]) { flusher.finish(jobs) }
+  func admit(_ jobs: [UpdateJob]) -> [UpdateJob] {
+    guard let refusal = flusher.refusal else { return jobs }
+    return jobs.filter { job in
+      if job.needsDisk { job.finish(refusal) }
+      return !job.needsDisk
+    }
+  }
 
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
-    try transaction(.later) { open throws(StoreError) in
+    try transaction(.later(jobs)) { open throws(StoreError) in
       let statements = try open.prepared()
       var working = WorkingSet(jobs, ids: statements.ids)
       // Who begins something is known to be alive before that is there.
@@ -146,7 +154,7 @@ final class SQLiteSession: StoreSession {
   /// Forgets a bounded number of expired states, so that others need not wait long.
   func purge(at seconds: Int64, most: Int64) throws(StoreError) -> Int {
     var removed = 0
-    try transaction(.later) { open throws(StoreError) in
+    try transaction(.later([])) { open throws(StoreError) in
       _ = try open.prepared()
       try SQLiteStatement(
         open.connection,
@@ -158,7 +166,7 @@ final class SQLiteSession: StoreSession {
     return removed
   }
 
-  /// Whether the file can be written: the lock for that is taken and let go.
+  /// Whether the file can be written, and the disk answers: the lock for writing is taken and let go.
   func ping() throws(StoreError) {
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
@@ -168,75 +176,93 @@ final class SQLiteSession: StoreSession {
 
   // MARK: The file
 
-  /// When the disk has a transaction.
+  /// Who waits until the disk has a transaction.
   enum Durability {
-    /// When it returns.
+    /// Whoever runs it: it returns then.
     case now
-    /// Soon: `finish` tells those who wait for that.
-    case later
+    /// These jobs, each told when it may know; they may be none.
+    case later([UpdateJob])
   }
 
-  /// Runs something in a transaction: committed if it says that there is something to commit.
+  /// Runs something in a transaction: committed if it says that there is something to commit. Where it throws, no job has
+  /// been told anything.
   func transaction(
     _ durability: Durability = .now, _ body: (Open) throws(StoreError) -> Bool
   ) throws(StoreError) {
+    if case .now = durability { try checkDisk() }
     try use { open throws(StoreError) in
-      try open.begin.run()
-      do throws(StoreError) {
-        // Before anything is committed that could not be flushed.
-        let log = try open.log(flush)
-        guard try body(open) else { return try open.rollback.run() }
-        try open.commit.run()
-        try committed(open, log, durability)
-      } catch {
-        // SQLite may have rolled back by itself. Where this fails too, the connection goes.
-        if open.connection.isInTransaction {
-          do throws(StoreError) { try open.rollback.run() } catch { self.open = nil }
-        }
-        throw error
+      let log = try run(body, in: open)
+      switch durability {
+      case .now: if let log { try flusher.flush(log) }
+      case .later(let jobs): flusher.finish(jobs, wrote: log)
       }
+      // Nothing may fail from here on.
+      if log != nil { checkpointer.logHas(open.connection.logPages, on: open.connection) }
     }
   }
 
-  private func committed(_ open: Open, _ log: SQLiteLog, _ durability: Durability) throws(StoreError) {
-    switch durability {
-    case .now: try log.flush()
-    case .later: flusher.wrote(log)
+  /// Runs a transaction.
+  ///
+  /// - Returns: the log it was written to; nil where nothing was changed.
+  private func run(
+    _ body: (Open) throws(StoreError) -> Bool, in open: Open
+  ) throws(StoreError) -> SQLiteLog? {
+    try open.begin.run()
+    do throws(StoreError) {
+      // Before anything is committed that could not be flushed.
+      let log = try open.log(flush)
+      let isChanged = try body(open)
+      try (isChanged ? open.commit : open.rollback).run()
+      return isChanged ? log : nil
+    } catch {
+      // SQLite may have rolled back by itself. Where this fails too, the connection goes.
+      if open.connection.isInTransaction {
+        do throws(StoreError) { try open.rollback.run() } catch { self.open = nil }
+      }
+      throw error
     }
-    let pages = open.connection.logPages
-    checkpointer.logHas(pages)
-    guard pages >= SQLiteCheckpointer.most else { return }
-    do throws(StoreError) { try open.connection.checkpoint(.passive) } catch {
-      // As within SQLite's own commits: the transaction stands, and the next one that fails says what is wrong.
-    }
+  }
+
+  /// Fails where the disk hangs.
+  func checkDisk() throws(StoreError) {
+    if let refusal = flusher.refusal { throw refusal }
   }
 
   /// Opens the file if need be, and lets go of it where a failure says that it may not be usable any more.
   func use(_ body: (Open) throws(StoreError) -> Void) throws(StoreError) {
     if let closedUntil, clock.now < closedUntil.time { throw closedUntil.error }
     do throws(StoreError) {
-      if open?.log?.isBroken == true { letGo() }
-      if open == nil {
-        let opened = try Open(path: path)
-        if needsCheckpoint { try opened.connection.checkpoint(.truncate) }
-        needsCheckpoint = false
-        open = opened
-      }
+      if flusher.loss.isOpen || checkpointer.loss.isOpen { open = nil }
+      if open == nil { open = try opened() }
       guard let open else { preconditionFailure("opened just now") }
       try body(open)
       closedUntil = nil
       backOff.succeeded()
     } catch {
       if error.kind != .incompatible, error.kind != .rejected {
-        letGo()
+        open = nil
         closedUntil = (clock.now + backOff.failed(), error)
       }
       throw error
     }
   }
 
-  private func letGo() {
-    if open?.log?.isBroken == true { needsCheckpoint = true }
-    open = nil
+  /// Opens the file, and makes up for what the disk may have lost of it: nothing is built upon that.
+  private func opened() throws(StoreError) -> Open {
+    if checkpointer.loss.isOpen { try checkpointer.mend() }
+    let opened = try Open(path: path)
+    if flusher.loss.isOpen {
+      try flusher.loss.mend { () throws(StoreError) in
+        guard try checkpointer.checkpoint(.truncate, on: opened.connection) else {
+          throw StoreError(.unavailable, "checkpoint", "another process uses the file")
+        }
+      }
+    } else if !hasStarted {
+      // The process before this one may have been told of a loss and have ended. Where it has not ended it still knows,
+      // and may be busy with the file.
+      try checkpointer.checkpoint(.truncate, on: opened.connection)
+    }
+    hasStarted = true
+    return opened
   }
 }

@@ -3,7 +3,7 @@
 public import Gate
 
 /// A store in an SQLite file, in its write-ahead mode. An update returns when the disk has it, and a settlement when the file
-/// has it: that survives the process, and the disk has it some 20 ms later.
+/// has it: that survives the process, and the disk has it a flush and some 20 ms later.
 ///
 /// One queue owns the connection; updates that wait are committed together, and flushed together on another. Two processes may share the file and are
 /// both right, since each transaction takes the file's lock before it reads.
@@ -14,8 +14,12 @@ public final class SQLiteStore: Store {
   public convenience init(path: String) { self.init(path: path, flush: SQLiteLog.dataSync) }
 
   /// A store that flushes with a function of the caller's.
-  init(path: String, flush: @escaping SQLiteLog.Flush) {
-    sessions = SessionQueue(label: "callgate.sqlite", count: 1) { SQLiteSession(path: path, flush: flush) }
+  ///
+  /// - Parameter patience: how long the disk may take for a flush.
+  init(path: String, flush: @escaping SQLiteLog.Flush, patience: Duration = .seconds(5)) {
+    sessions = SessionQueue(label: "callgate.sqlite", count: 1, closing: patience * 3) {
+      SQLiteSession(path: path, flush: flush, patience: patience)
+    }
   }
 
   public var sharing: StoreSharing { .machine }

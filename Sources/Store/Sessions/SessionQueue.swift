@@ -79,9 +79,16 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   private let workers: [Worker]
   private let state: Mutex<State>
   private let clock = SystemClock()
+  private let closing: Duration
 
-  init(label: String, count: Int, make: @escaping @Sendable () -> Session) {
+  /// A queue of its own for each of some sessions.
+  ///
+  /// - Parameter closing: how long `close` waits for what is under way.
+  init(
+    label: String, count: Int, closing: Duration = .seconds(15), make: @escaping @Sendable () -> Session
+  ) {
     precondition(count > 0)
+    self.closing = closing
     workers = (0..<count).map { Worker(label: "\(label).\($0)", make: make) }
     state = Mutex(State(idle: Array((0..<count).reversed())))
   }
@@ -145,7 +152,8 @@ final class SessionQueue<Session: StoreSession>: Sendable {
     return try result.get()
   }
 
-  /// Finishes what is under way and closes every session; what waits or comes later fails.
+  /// Finishes what is under way and closes every session; what waits or comes later fails. A session that hangs is left to the
+  /// end of the process.
   func close() async {
     let dropped = state.withLock { state in
       state.isClosed = true
@@ -153,13 +161,21 @@ final class SessionQueue<Session: StoreSession>: Sendable {
       return state.waiting
     }
     Self.fail(dropped, Self.closed)
-    for worker in workers {
-      await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-        worker.queue.async {
-          worker.close()
-          continuation.resume()
+    let group = DispatchGroup()
+    for worker in workers { worker.queue.async(group: group) { worker.close() } }
+    await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+      let hasReturned = Slot<Void>()
+      let goOn: @Sendable () -> Void = {
+        let isFirst = hasReturned.value.withLock { value in
+          defer { value = () }
+          return value == nil
         }
+        if isFirst { continuation.resume() }
       }
+      let others = DispatchQueue.global(qos: .utility)
+      group.notify(queue: others, execute: goOn)
+      others.asyncAfter(
+        deadline: .now() + Double(closing.nanosecondsClamped) / 1e9, execute: goOn)
     }
   }
 
@@ -223,7 +239,8 @@ final class SessionQueue<Session: StoreSession>: Sendable {
         let jobs = entries.compactMap { entry -> UpdateJob? in
           if case .update(let job) = entry.work { job } else { nil }
         }
-        Self.commit(jobs, session)
+        let admitted = session.admit(jobs)
+        if !admitted.isEmpty { Self.commit(admitted, session) }
       }
     }
   }
@@ -232,7 +249,6 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   private static func commit(_ jobs: [UpdateJob], _ session: Session) {
     do throws(StoreError) {
       try session.updateAll(jobs)
-      session.finish(jobs)
     } catch {
       guard error.kind == .rejected, !error.isInDoubt, jobs.count > 1 else {
         for job in jobs { job.finish(error) }

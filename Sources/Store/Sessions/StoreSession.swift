@@ -2,16 +2,17 @@
 
 /// Something that blocks: a file or a server. It is used by one queue only.
 protocol StoreSession: AnyObject, SendableMetatype {
-  /// Runs all jobs in one transaction and commits; the caller has them finished.
+  /// The jobs that may be tried now. The others have been told why not.
+  func admit(_ jobs: [UpdateJob]) -> [UpdateJob]
+  /// Runs all jobs in one transaction, commits it, and has each told so: at once, or when that has reached where it has to be.
+  /// Where it throws, none has been told anything.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError)
-  /// Tells jobs that `updateAll` has committed them: at once or, where that has left something to do, when that is done.
-  func finish(_ jobs: [UpdateJob])
   /// Lets go of everything.
   func close()
 }
 
 extension StoreSession {
-  func finish(_ jobs: [UpdateJob]) { for job in jobs { job.finish(nil) } }
+  func admit(_ jobs: [UpdateJob]) -> [UpdateJob] { jobs }
 }
 
 /// Waits longer each time something fails, up to a limit, and not at all once it works.

@@ -199,7 +199,7 @@ import Testing
     defer { place.end() }
     let disk = TestDisk()
     let store = SQLiteStore(
-      path: place.path + "/state.sqlite3", flush: disk.flush, patience: .milliseconds(300))
+      path: place.path + "/state.sqlite3", flush: disk.flush, patience: .milliseconds(1500))
     try await store.migrate()
     try await store.ping()
     disk.hold()

@@ -51,14 +51,12 @@ final class SQLiteFlusher: Sendable {
 
   /// Why nobody should be made to wait for the disk now; nil where it answers.
   var refusal: StoreError? {
-    let limit = clock.now
-    return state.withLock { state in
-      if let began = state.began, began + patience <= limit {
-        return StoreError(.unavailable, "flush", "the disk has not answered for \(patience)")
-      }
-      guard state.waiting.count >= Self.mostWaiting else { return nil }
-      return StoreError(.unavailable, "flush", "\(Self.mostWaiting) operations wait for the disk already")
+    let (began, count) = state.withLock { ($0.began, $0.waiting.count) }
+    if let began, began + patience <= clock.now {
+      return StoreError(.unavailable, "flush", "the disk has not answered for \(patience)")
     }
+    guard count >= Self.mostWaiting else { return nil }
+    return StoreError(.unavailable, "flush", "\(Self.mostWaiting) operations wait for the disk already")
   }
 
   /// Tells jobs of a committed transaction so, as soon as each may know.

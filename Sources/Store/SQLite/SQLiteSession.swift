@@ -27,10 +27,13 @@ final class SQLiteSession: StoreSession {
   }
 
   func close() {
-    flusher.drain()
-    checkpointer.drain()
-    // Not where the database has to be written anew: the next one who is alone with the file does that.
-    if !checkpointer.loss.isOpen { open?.connection.checkpointAtEnd() }
+    // A disk that hangs is not waited for: the file has everything, and the next start begins with a checkpoint.
+    if flusher.refusal == nil {
+      flusher.drain()
+      checkpointer.drain()
+      // Not where the database has to be written anew: the next one who is alone with the file does that.
+      if !checkpointer.loss.isOpen { open?.connection.checkpointAtEnd() }
+    }
     open = nil
     instance.end()
   }

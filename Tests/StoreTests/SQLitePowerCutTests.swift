@@ -253,7 +253,8 @@ import Testing
     try file.write(contentsOf: old)
     try await store.sessions.call { session throws(StoreError) in session.checkpointer.loss.happened() }
     // Whoever else has the file open keeps it from being read anew.
-    #expect(await kind { try await store.ping() } == .unavailable)
+    let refusal = await failure { try await store.ping() }
+    #expect(refusal?.kind == .unavailable && refusal?.operation == "write the database anew")
     try reader?.execute("SELECT 1")
     reader = nil
     try await eventually { try await store.ping() }

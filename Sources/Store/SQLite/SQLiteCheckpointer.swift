@@ -27,6 +27,8 @@ final class SQLiteCheckpointer: Sendable {
   private let path: String
   private let queue = DispatchQueue(label: "callgate.sqlite.checkpoint")
   private let state = Mutex(State())
+  /// Whoever checkpoints after one that failed has to know that it did.
+  private let turn = Mutex(())
 
   init(path: String) { self.path = path }
 
@@ -35,32 +37,41 @@ final class SQLiteCheckpointer: Sendable {
   /// A checkpoint that does not come to the end leaves to the next one to flush what it has written. So a flush that fails
   /// may tell of pages that SQLite has long counted as moved, and never moves again by itself.
   ///
-  /// - Returns: whether it came to the end.
+  /// - Returns: whether it came to the end; not where another one is under way, nor after one that failed.
   @discardableResult
   func checkpoint(_ kind: SQLiteConnection.Checkpoint, on connection: SQLiteConnection) throws(StoreError)
     -> Bool
   {
-    do throws(StoreError) {
-      return try connection.checkpoint(kind)
-    } catch {
-      if connection.hasIOError { loss.happened() }
-      throw error
+    let isWhole = try turn.withLockIfAvailable { _ throws(StoreError) -> Bool in
+      guard !loss.isOpen else { return false }
+      do throws(StoreError) {
+        return try connection.checkpoint(kind)
+      } catch {
+        if connection.hasIOError { loss.happened() }
+        throw error
+      }
     }
+    return isWhole ?? false
   }
 
   /// Makes up for what the disk may have lost of the database: who is alone with the file reads all of the log anew, and moves
   /// all of it.
   func mend() throws(StoreError) {
-    try loss.mend { () throws(StoreError) in
-      guard try SQLiteConnection(path: path, isAlone: true).checkpoint(.truncate) else {
-        throw StoreError(.unavailable, "checkpoint", "another process uses the file")
+    do throws(StoreError) {
+      try loss.mend { () throws(StoreError) in
+        guard try SQLiteConnection(path: path, isAlone: true).checkpoint(.truncate) else {
+          throw StoreError(.unavailable, "checkpoint", "the file is in use")
+        }
       }
+    } catch {
+      throw StoreError(
+        error.kind, "write the database anew",
+        "a checkpoint has failed, so this has to be, while no other process uses the file: \(error.message)")
     }
   }
 
   /// The log has so many pages after a transaction on a connection.
   func logHas(_ pages: Int, on connection: SQLiteConnection) {
-    guard !loss.isOpen else { return }
     checkpointBeside(pages)
     guard pages >= Self.most else { return }
     do throws(StoreError) { try checkpoint(.passive, on: connection) } catch {

@@ -197,7 +197,8 @@ final class SQLiteSession: StoreSession {
     if flusher.loss.isOpen {
       try flusher.loss.mend { () throws(StoreError) in
         guard try checkpointer.checkpoint(.truncate, on: opened.connection) else {
-          throw StoreError(.unavailable, "checkpoint", "another process uses the file")
+          throw StoreError(
+            .unavailable, "checkpoint", "a flush has failed, so this has to be, and the file is in use")
         }
       }
     } else if !hasStarted {

@@ -47,7 +47,7 @@ final class SQLiteCheckpointer: Sendable {
       do throws(StoreError) {
         return try connection.checkpoint(kind)
       } catch {
-        if connection.hasIOError { loss.happened() }
+        if connection.mayHaveLost { loss.happened() }
         throw error
       }
     }

@@ -77,6 +77,9 @@ final class SQLiteConnection {
   /// Whether the last call failed because the disk did.
   var hasIOError: Bool { sqlite3_extended_errcode(handle) & 0xFF == SQLITE_IOERR }
 
+  /// Whether the disk may have lost what it was given: a write that fails is known to have failed, and is made again.
+  var mayHaveLost: Bool { hasIOError && sqlite3_extended_errcode(handle) != SQLITE_IOERR_WRITE }
+
   /// Makes the file with mode 0600, or takes the others' permissions from one that is there. A file that is there is
   /// not opened: closing it would end the locks this process' other connections have on it (fcntl(2)).
   private static func protect(_ path: String) throws(StoreError) {

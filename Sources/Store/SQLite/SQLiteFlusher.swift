@@ -10,7 +10,7 @@ internal import Synchronization
 /// A callback's outcome does not wait. The file has it, so it survives the process; a power cut in the next moments leaves
 /// the record `pending`, to become `unknown`, and never to be sent again.
 ///
-/// Nobody waits for ever: where the disk hangs, whoever has waited too long is told that his transaction is in doubt.
+/// Nobody waits here for ever: where the disk hangs, whoever has waited too long is told that his transaction is in doubt.
 final class SQLiteFlusher: Sendable {
   /// Tells somebody that the disk has his transaction, or why it may not.
   typealias Tell = @Sendable (StoreError?) -> Void
@@ -203,6 +203,8 @@ final class SQLiteFlusher: Sendable {
       let limit = clock.now
       let (late, goOn) = state.withLock { state in
         let late = Array(state.waiting.prefix { $0.since + patience <= limit })
+        // Whoever is told that the disk hangs must not be let in at once again, however late the flush began.
+        if !late.isEmpty, state.began != nil { state.began = limit + (.zero - patience) }
         state.waiting.removeFirst(late.count)
         state.covered = max(0, state.covered - late.count)
         state.isWatched = !state.waiting.isEmpty

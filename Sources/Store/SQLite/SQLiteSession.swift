@@ -155,14 +155,27 @@ final class SQLiteSession: StoreSession {
       // Before anything is committed that could not be flushed.
       let log = try open.log(flush)
       let isChanged = try body(open)
-      try (isChanged ? open.commit : open.rollback).run()
-      return isChanged ? log : nil
+      guard isChanged else {
+        try open.rollback.run()
+        return nil
+      }
+      try commit(open)
+      return log
     } catch {
       // SQLite may have rolled back by itself. Where this fails too, the connection goes.
       if open.connection.isInTransaction {
         do throws(StoreError) { try open.rollback.run() } catch { self.open = nil }
       }
       throw error
+    }
+  }
+
+  private func commit(_ open: Open) throws(StoreError) {
+    do throws(StoreError) {
+      try open.commit.run()
+    } catch {
+      // The log may have all of it: then whoever opens the file next finds it committed.
+      throw open.connection.hasIOError ? error.inDoubt : error
     }
   }
 
@@ -203,7 +216,8 @@ final class SQLiteSession: StoreSession {
       }
     } else if !hasStarted {
       // The process before this one may have been told of a loss and have ended. Where it has not ended it still knows,
-      // and may be busy with the file.
+      // and may be busy with the file. It can write while pages are moved, and not while what is left of them is.
+      try checkpointer.checkpoint(.passive, on: opened.connection)
       try checkpointer.checkpoint(.truncate, on: opened.connection)
     }
     hasStarted = true

@@ -7,11 +7,10 @@
   private nonisolated(unsafe) let base: UnsafeMutablePointer<UInt8>
 
   /// Content with these octets.
-  public init(_ octets: some Collection<UInt8>) {
+  public init(_ octets: [UInt8]) {
     count = octets.count
     unsafe base = .allocate(capacity: count)
-    let rest = unsafe UnsafeMutableBufferPointer(start: base, count: count).initialize(fromContentsOf: octets)
-    precondition(rest == count, "a collection has as many elements as it says")
+    _ = unsafe UnsafeMutableBufferPointer(start: base, count: count).initialize(fromContentsOf: octets)
   }
 
   deinit { unsafe base.deallocate() }

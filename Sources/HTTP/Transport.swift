@@ -23,7 +23,7 @@ public struct OutboundRequest: Sendable {
 
   /// Makes a request.
   public init(
-    method: Method, url: String, fields: Fields = [:], content: some Collection<UInt8> = [],
+    method: Method, url: String, fields: Fields = [:], content: [UInt8] = [],
     timeout: Duration,
     maximumContentLength: Int = 256 * 1024, reuse: ConnectionReuse = .allowed
   ) {

@@ -54,7 +54,7 @@ import Upstream
     {
       await CallbackAPI(endpoints: try Self.endpoints(server), transport: transport, time: SystemClock())
         .request(
-          OutboundContent(content.utf8), token: token,
+          OutboundContent(Array(content.utf8)), token: token,
           traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", timeout: timeout)
     }
 
@@ -150,7 +150,7 @@ import Upstream
       let endpoints = try TalkdeskEndpoints(account: "sandbox", apiBase: "http://127.0.0.1:1")
       let api = CallbackAPI(endpoints: endpoints, transport: link.transport, time: SystemClock())
       let report = await api.request(
-        OutboundContent(validCallback.utf8), token: link.token, timeout: .seconds(20))
+        OutboundContent(Array(validCallback.utf8)), token: link.token, timeout: .seconds(20))
       #expect(report.outcome.label == "unreachable" && report.outcome.certainty == .notAccepted)
     }
   }

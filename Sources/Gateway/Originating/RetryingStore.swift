@@ -9,11 +9,12 @@ internal import Synchronization
 /// A store to which outcomes, and the withdrawals of beginnings that came to nothing, are written beside the answers where
 /// the first try fails: again and again, until the record would have become `unknown` by itself.
 ///
-/// Meanwhile a record that is being withdrawn stands in the way of whoever repeats the request, though its own request was told that nothing
-/// was done. They are told so too, as the store's failure it is, and begin afresh when it is gone. Other instances cannot
-/// know; for them the first request is still running.
+/// Meanwhile a record that is being withdrawn stands in the way of whoever repeats the request, though its own request was
+/// told that nothing was done. They are told so too, as the store's failure it is, and begin afresh when it is gone. Other
+/// instances cannot know; for them the first request is still running.
 final class RetryingStore: CallbackStore {
-  /// How many may be under way. What is in doubt is at most what a few connections were committing when they broke.
+  /// How many may be withdrawn at once. What is in doubt is at most what a few connections were committing when they broke, or
+  /// what waited for a flush.
   static let most = 8192
   /// The pauses between tries, in seconds; the last one stays.
   private static let pauses = [1, 1, 2, 3, 5]

@@ -19,7 +19,7 @@ import Testing
     let api = CallbackAPI(
       endpoints: try TalkdeskEndpoints(account: "acme"), transport: transport, time: ManualTime())
     let report = await api.request(
-      OutboundContent("{}".utf8), token: token(), traceparent: traceparent, timeout: .seconds(7))
+      OutboundContent(Array("{}".utf8)), token: token(), traceparent: traceparent, timeout: .seconds(7))
     return (report, transport.requests)
   }
 

@@ -7,24 +7,8 @@ import Testing
 
 /// What waits for the disk and what does not.
 @Suite struct SQLiteFlushTests {
-  /// Waits for something that is about to be so.
-  private func until(_ isSo: () async throws -> Bool) async throws {
-    try await eventually { if try await !isSo() { throw CancellationError() } }
-  }
-
-  private func made() async throws -> (
-    place: TemporaryPlace, path: String, disk: TestDisk, store: SQLiteStore
-  ) {
-    let place = try TemporaryPlace()
-    let disk = TestDisk()
-    let path = place.path + "/state.sqlite3"
-    let store = SQLiteStore(path: path, flush: disk.flush, patience: .seconds(60))
-    try await store.migrate()
-    return (place, path, disk, store)
-  }
-
   @Test func `a beginning waits for the disk, and an outcome only for the file`() async throws {
-    let (place, path, disk, store) = try await made()
+    let (place, path, disk, store) = try await TestDisk.made()
     defer { place.end() }
     let first = CallbackIntent.made("+14155550101", key: "first")
     #expect(try await store.begin(first, at: .noon()) == .begun)
@@ -51,7 +35,7 @@ import Testing
   }
 
   @Test func `whoever comes during a flush shares the next one`() async throws {
-    let (place, _, disk, store) = try await made()
+    let (place, _, disk, store) = try await TestDisk.made()
     defer { place.end() }
     disk.hold()
     let before = disk.begun
@@ -73,7 +57,7 @@ import Testing
   }
 
   @Test func `an outcome reaches the disk by itself soon`() async throws {
-    let (place, _, disk, store) = try await made()
+    let (place, _, disk, store) = try await TestDisk.made()
     defer { place.end() }
     let intent = CallbackIntent.made()
     #expect(try await store.begin(intent, at: .noon()) == .begun)
@@ -84,7 +68,7 @@ import Testing
   }
 
   @Test func `closing waits until the disk has everything`() async throws {
-    let (place, _, disk, store) = try await made()
+    let (place, _, disk, store) = try await TestDisk.made()
     defer { place.end() }
     disk.hold()
     let before = disk.begun
@@ -102,7 +86,7 @@ import Testing
   }
 
   @Test func `what could not be flushed is in doubt, and nothing is built upon it`() async throws {
-    let (place, path, disk, store) = try await made()
+    let (place, path, disk, store) = try await TestDisk.made()
     defer { place.end() }
     let intent = CallbackIntent.made("+14155550101", key: "k")
     disk.failNext()
@@ -121,7 +105,7 @@ import Testing
   }
 
   @Test func `a stop that could not be flushed is refused`() async throws {
-    let (place, _, disk, store) = try await made()
+    let (place, _, disk, store) = try await TestDisk.made()
     defer { place.end() }
     disk.failNext()
     #expect(await kind { try await store.stop(Stop(.all, .all, since: 7)) } == .unavailable)

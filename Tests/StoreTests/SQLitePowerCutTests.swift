@@ -8,21 +8,6 @@ import Testing
 
 /// What a disk has that loses its power, fails or hangs, and what callers were told.
 @Suite struct SQLitePowerCutTests {
-  private func until(_ isSo: () async throws -> Bool) async throws {
-    try await eventually { if try await !isSo() { throw CancellationError() } }
-  }
-
-  private func made() async throws -> (
-    place: TemporaryPlace, path: String, disk: TestDisk, store: SQLiteStore
-  ) {
-    let place = try TemporaryPlace()
-    let disk = TestDisk()
-    let path = place.path + "/state.sqlite3"
-    let store = SQLiteStore(path: path, flush: disk.flush, patience: .seconds(60))
-    try await store.migrate()
-    return (place, path, disk, store)
-  }
-
   /// What is found of a callback after a power cut.
   private func status(
     _ intent: CallbackIntent, after path: String, _ disk: TestDisk
@@ -46,7 +31,7 @@ import Testing
   @Test func `what was begun is there after a power cut, also where the log was moved or begun anew`()
     async throws
   {
-    let (place, path, disk, store) = try await made()
+    let (place, path, disk, store) = try await TestDisk.made()
     defer { place.end() }
     var intents: [CallbackIntent] = []
     for number in 10..<40 {
@@ -74,7 +59,7 @@ import Testing
     `nothing is told begun behind a hole in the log, also where the connection went before the flush failed`()
     async throws
   {
-    let (place, path, disk, store) = try await made()
+    let (place, path, disk, store) = try await TestDisk.made()
     defer { place.end() }
     #expect(try await store.begin(.made("+14155550100"), at: .noon()) == .begun)
     disk.hold()
@@ -98,7 +83,7 @@ import Testing
   }
 
   @Test func `a hole that an earlier process left is closed before anything is told begun`() async throws {
-    let (place, path, disk, first) = try await made()
+    let (place, path, disk, first) = try await TestDisk.made()
     defer { place.end() }
     #expect(try await first.begin(.made("+14155550100"), at: .noon()) == .begun)
     disk.failNext()
@@ -161,7 +146,7 @@ import Testing
 
   @Test func `a stop waits for the flush under way, so that neither takes the other's failure`() async throws
   {
-    let (place, path, disk, store) = try await made()
+    let (place, path, disk, store) = try await TestDisk.made()
     defer { place.end() }
     disk.hold()
     disk.failNext()
@@ -181,7 +166,7 @@ import Testing
   }
 
   @Test func `what nobody waits for reaches the disk by itself`() async throws {
-    let (place, path, disk, first) = try await made()
+    let (place, path, disk, first) = try await TestDisk.made()
     defer { place.end() }
     let intent = CallbackIntent.made()
     #expect(try await first.begin(intent, at: .noon()) == .begun)
@@ -233,7 +218,7 @@ import Testing
   // MARK: Checkpoints that fail
 
   @Test func `what a disk has lost of the database is written anew from the log`() async throws {
-    let (place, path, _, store) = try await made()
+    let (place, path, _, store) = try await TestDisk.made()
     defer { place.end() }
     let url = URL(fileURLWithPath: path)
     let old = try Data(contentsOf: url)

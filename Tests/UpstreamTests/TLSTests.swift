@@ -18,10 +18,18 @@ import Upstream
   init() { caFile = authority.writeCertificate() }
   deinit { unlink(caFile) }
 
+  /// Which handshakes resumed a session.
+  private final class Resumptions: Sendable {
+    private let seen = Mutex<[Bool]>([])
+    var all: [Bool] { seen.withLock { $0 } }
+    func append(_ isResumed: Bool) { seen.withLock { $0.append(isResumed) } }
+  }
+
   /// An upstream that answers everything over TLS.
-  private func script(_ context: TLSContext) -> Script {
+  private func script(_ context: TLSContext, _ resumptions: Resumptions? = nil) -> Script {
     Script { connection in
       try connection.startTLS(context)
+      resumptions?.append(connection.resumesSession)
       try connection.answerAll(Self.ok)
     }
   }
@@ -75,42 +83,32 @@ import Upstream
     version: Int
   ) async throws {
     let context = TLSContext(TestIdentity(Self.names, issuer: authority), only: version)
-    let resumptions = Mutex<[Bool]>([])
-    let script = Script { connection in
-      try connection.startTLS(context)
-      resumptions.withLock { $0.append(connection.resumesSession) }
-      try connection.answerAll(Self.ok)
-    }
-    try await withUpstream(script) { upstream in
+    let resumptions = Resumptions()
+    try await withUpstream(script(context, resumptions)) { upstream in
       try await withTransport(TransportSettings(caFile: caFile)) { transport in
         for host in ["localhost", "localhost", "localhost", "127.0.0.1", "127.0.0.1"] {
           _ = try await transport.send(.post("https://\(host):\(upstream.port)/"))
         }
-        #expect(resumptions.withLock { $0 } == [false, true, true, false, true])
+        #expect(resumptions.all == [false, true, true, false, true])
         #expect(upstream.connections == 5)
       }
       try await withTransport(TransportSettings(caFile: caFile)) { transport in
         _ = try await transport.send(.post("https://localhost:\(upstream.port)/"))
-        #expect(resumptions.withLock { $0.last } == false, "transports share nothing")
+        #expect(resumptions.all.last == false, "transports share nothing")
       }
     }
   }
 
   @Test func `sessions are resumed for a time only`() async throws {
     let context = TLSContext(TestIdentity(Self.names, issuer: authority))
-    let resumptions = Mutex<[Bool]>([])
-    let script = Script { connection in
-      try connection.startTLS(context)
-      resumptions.withLock { $0.append(connection.resumesSession) }
-      try connection.answerAll(Self.ok)
-    }
-    try await withUpstream(script) { upstream in
+    let resumptions = Resumptions()
+    try await withUpstream(script(context, resumptions)) { upstream in
       let settings = TransportSettings(caFile: caFile, sessionLifetime: .zero)
       try await withTransport(settings) { transport in
         for _ in 1...2 { _ = try await transport.send(.post("https://localhost:\(upstream.port)/")) }
       }
     }
-    #expect(resumptions.withLock { $0 } == [false, false])
+    #expect(resumptions.all == [false, false])
   }
 
   /// The name is compared when the session can be resumed already, and it would be compared with the same certificate again.

@@ -90,3 +90,22 @@ final class TestDisk: Sendable {
     return data.map { [UInt8]($0) } ?? []
   }
 }
+
+extension TestDisk {
+  /// A store with tables, on such a disk.
+  static func made() async throws -> (
+    place: TemporaryPlace, path: String, disk: TestDisk, store: SQLiteStore
+  ) {
+    let place = try TemporaryPlace()
+    let disk = TestDisk()
+    let path = place.path + "/state.sqlite3"
+    let store = SQLiteStore(path: path, flush: disk.flush, patience: .seconds(60))
+    try await store.migrate()
+    return (place, path, disk, store)
+  }
+}
+
+/// Waits for something that is about to be so.
+func until(_ isSo: () async throws -> Bool) async throws {
+  try await eventually { if try await !isSo() { throw CancellationError() } }
+}

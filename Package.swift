@@ -43,7 +43,7 @@ let package = Package(
       name: "TLS", dependencies: ["HTTPServer", "Platform", "COpenSSL"], swiftSettings: strict),
     .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
     .target(
-      name: "Talkdesk", dependencies: ["HTTP", "Platform", "JSON", "JOSE"], swiftSettings: memorySafe),
+      name: "Talkdesk", dependencies: ["HTTP", "Platform", "JSON", "JOSE", "Gate"], swiftSettings: memorySafe),
     .target(
       name: "Gateway",
       dependencies: [
@@ -67,13 +67,15 @@ let package = Package(
     .target(
       name: "Certificates", dependencies: ["COpenSSL"], path: "Tests/Certificates", swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support", swiftSettings: strict),
+    .target(name: "CDisk", dependencies: ["CSQLite"], path: "Tests/Disk"),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "TestSupport"], swiftSettings: strict),
-    .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strict),
+    .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "GateTests", dependencies: ["Gate", "Platform", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "StoreTests", dependencies: ["Store", "Gate", "Platform", "TestSupport"], swiftSettings: strict),
-    .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON"], swiftSettings: strict),
+      name: "StoreTests", dependencies: ["Store", "Gate", "Platform", "TestSupport", "CDisk"],
+      swiftSettings: strict),
+    .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "MetricsTests", dependencies: ["Metrics", "HTTP"], swiftSettings: strict),
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),

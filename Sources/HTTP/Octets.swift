@@ -20,7 +20,7 @@ extension [UInt8] {
 
 extension Span<UInt8> {
   /// Whether the octets of a range equal an ASCII literal, which is written in lower case; case does not matter.
-  @inline(__always) func equals(_ range: Range<Int>, lowercase literal: StaticString) -> Bool {
+  @inline(__always) package func equals(_ range: Range<Int>, lowercase literal: StaticString) -> Bool {
     let count = literal.utf8CodeUnitCount
     guard range.count == count else { return false }
     // The literal's pointer is valid for the whole program and is read below its own length.

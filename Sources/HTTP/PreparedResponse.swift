@@ -93,6 +93,7 @@ public struct PreparedResponse: Sendable {
   private static func isServers(_ name: String) -> Bool {
     switch name.utf8.count {
     case 4, 10, 12, 14, 17:
+      // Our text: the fields of an answer.
       switch name.lowercased() {
       case "date", "connection", "x-request-id", "content-length", "transfer-encoding": true
       default: false

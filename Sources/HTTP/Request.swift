@@ -42,6 +42,13 @@ public struct Request: Sendable {
   /// An empty request to parse into.
   public init() {}
 
+  /// The request without its content, for keeping it while only its head is needed.
+  public func withoutContent() -> Request {
+    var request = self
+    request.content = []
+    return request
+  }
+
   /// Empties the request for the next one and keeps small storage, so that parsing into it does not allocate.
   mutating func reset() {
     method = .get

@@ -1,10 +1,14 @@
 /// A request this process sends to somebody else.
 public struct OutboundRequest: Sendable {
-  /// Whether a pooled connection may carry the request.
-  ///
-  /// A client library may silently repeat a request whose pooled connection dies unanswered, so a request that must
-  /// arrive at most once takes `never`.
-  public enum ConnectionReuse: Sendable { case allowed, never }
+  /// Whether a pooled connection may carry the request, and what follows when that dies unanswered.
+  public enum ConnectionReuse: Sendable {
+    /// A pooled connection may carry it. A GET or HEAD is sent once more where that dies unanswered, a POST is not.
+    case allowed
+    /// As `allowed`, and whatever its method, the request is sent once more: for what only reads (RFC 9110 §9.2.2).
+    case allowedAndRepeatable
+    /// It has a connection of its own: for a request that must arrive at most once.
+    case never
+  }
 
   /// The method: `get`, `head` or `post`.
   public var method: Method
@@ -86,6 +90,8 @@ public struct TransportError: Error, Sendable {
     case responseTooLarge
     /// The task was cancelled or the transport is shut down.
     case cancelled
+    /// This process has more requests for the same place than can end in time. The other side was not asked.
+    case overloaded
   }
 
   /// What went wrong.
@@ -99,17 +105,23 @@ public struct TransportError: Error, Sendable {
   public var head: InboundResponse?
   /// Which check failed, where that is known: for diagnosis alone.
   public var diagnosis: TransportDiagnosis?
+  /// With `overloaded`, the time after which there is likely to be room.
+  public var retryAfter: Duration?
+  /// With `timedOut`, whether part of the time went by in this process' own queue: that the other side did not answer in the rest
+  /// is not its failure.
+  public var isCurtailed = false
 
   /// Makes an error.
   public init(
     _ reason: Reason, sent: Bool, detail: String, head: InboundResponse? = nil,
-    diagnosis: TransportDiagnosis? = nil
+    diagnosis: TransportDiagnosis? = nil, retryAfter: Duration? = nil
   ) {
     self.reason = reason
     self.sent = sent
     self.detail = detail
     self.head = head
     self.diagnosis = diagnosis
+    self.retryAfter = retryAfter
   }
 }
 

@@ -142,5 +142,6 @@ extension Connection {
     var exchange = Exchange(requestID: id, now: now, framing: framing, connection: self)
     worker.handler.handle(request, &exchange)
     if exchange.state == .open { answerUnanswered(id, exchange.framing) }
+    if endIsNear { noteFinishedWaiting() }
   }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// The way out: answers into the loop's output, and the output through the filter to the socket.
 extension Connection {
   func answer(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
-    let closing = response.closesConnection || framing.clientCloses || isDraining
+    let closing = response.closesConnection || framing.clientCloses || framing.serverCloses || isDraining
     guard response.appendLines(to: &worker.output) else {
       return answer(PreparedResponse(response), requestID, framing)
     }
@@ -16,7 +16,7 @@ extension Connection {
   }
 
   func answer(_ response: PreparedResponse, _ requestID: RequestID, _ framing: AnswerFraming) {
-    let closing = response.closesConnection || framing.clientCloses || isDraining
+    let closing = response.closesConnection || framing.clientCloses || framing.serverCloses || isDraining
     response.appendLines(to: &worker.output)
     framing.fields?.appendLines(to: &worker.output)
     worker.appendServerLines(requestID, closing: closing, isFiltered: filter != nil)

@@ -36,6 +36,8 @@ final class Connection: EventReceiver {
   var mayStillSend = false
   /// The end of input is in the socket, after what can still be read.
   var endIsNear = false
+  /// The client of the request that is deferred.
+  var presence: ClientPresence?
   /// The filter has said that the client sends nothing more, after what waits here.
   var isInputOver = false
 
@@ -82,7 +84,10 @@ final class Connection: EventReceiver {
   func ready(_ readiness: Readiness) {
     if !readiness.isDisjoint(with: .broken) { return close() }
     if !readiness.isDisjoint(with: [.read, .peerFinished]) { isReadable = true }
-    if readiness.contains(.peerFinished) { endIsNear = true }
+    if readiness.contains(.peerFinished) {
+      endIsNear = true
+      noteFinishedWaiting()
+    }
     if !unsent.isEmpty, readiness.contains(.write) { flush() }
     pump()
     armDeadline()
@@ -104,9 +109,19 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
+  /// Makes room for another connection: what waits in the socket is still served, then the connection closes. One whose
+  /// request is with its handler by then stays open.
+  func giveWay() {
+    isReadable = true
+    pump()
+    if machine.phase == .handling { return armDeadline() }
+    close()
+  }
+
   /// A deferred answer has come.
   func deliver(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
     guard machine.phase == .handling else { return worker.count(response.status, framing) }
+    stopWaiting()
     mayStillSend = mayStillSend || isReadable
     answer(response, requestID, framing)
     resume()
@@ -115,6 +130,7 @@ final class Connection: EventReceiver {
   /// A deferred answer has come.
   func deliver(_ response: PreparedResponse, _ requestID: RequestID, _ framing: AnswerFraming) {
     guard machine.phase == .handling else { return worker.count(response.status, framing) }
+    stopWaiting()
     mayStillSend = mayStillSend || isReadable
     answer(response, requestID, framing)
     resume()
@@ -123,6 +139,7 @@ final class Connection: EventReceiver {
   /// A deferred answer has come, of which only a part is to be sent.
   func deliverCutOff(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
     guard machine.phase == .handling else { return worker.count(response.status, framing) }
+    stopWaiting()
     mayStillSend = mayStillSend || isReadable
     answerCutOff(response, requestID, framing)
     resume()
@@ -137,9 +154,21 @@ final class Connection: EventReceiver {
   /// The deferred answer will never come.
   func deliverNothing(_ requestID: RequestID, _ framing: AnswerFraming) {
     guard machine.phase == .handling else { return }
+    stopWaiting()
     mayStillSend = true
     answerUnanswered(requestID, framing)
     resume()
+  }
+
+  /// A client that has finished writing and waits for its answer may have gone: the kernel does not tell the two apart.
+  /// Should there be no room for another client, this one's connection is closed for it.
+  func noteFinishedWaiting() {
+    if machine.phase == .handling { worker.finishedWaiting.insert(token) }
+  }
+
+  private func stopWaiting() {
+    presence = nil
+    if endIsNear { worker.finishedWaiting.remove(token) }
   }
 
   private func resume() {
@@ -152,6 +181,9 @@ final class Connection: EventReceiver {
     guard token != .none else { return }
     endHandshake()
     machine.close()
+    let presence = presence
+    stopWaiting()
+    presence?.left()
     worker.loop.unregister(token)
     token = .none
     worker.remove(self)

@@ -109,6 +109,14 @@ struct ConnectionMachine {
   /// Whether what comes is to be read and dropped.
   var dropsInput: Bool { phase == .lingering }
 
+  /// Since when the client has been waited for; nil while a request is with its handler.
+  var waitsSince: MonotonicTime? {
+    switch phase {
+    case .opened, .idle, .head, .content, .ending, .lingering: since
+    case .handling, .closed: nil
+    }
+  }
+
   /// When `time` is due next.
   var deadline: MonotonicTime? {
     if isBlocked { return progressAt + limits.write }

@@ -1,5 +1,6 @@
 public import HTTP
 public import Platform
+internal import Synchronization
 
 /// One request's way to its answer: what is known about it besides the request, and the means to answer.
 ///
@@ -40,6 +41,9 @@ public struct Exchange: ~Copyable {
   /// What was put before is replaced. To be called before the request is answered or deferred.
   public mutating func put(_ fields: PreparedFields?) { framing.fields = fields }
 
+  /// The connection ends with the answer, whoever gives it and when. To be called before the request is answered or deferred.
+  public mutating func closeAfterAnswer() { framing.serverCloses = true }
+
   /// Answers now.
   public mutating func respond(_ response: Response) {
     guard state == .open else { return }
@@ -70,14 +74,24 @@ public struct Exchange: ~Copyable {
     connection.answerCutOff(response, requestID, framing)
   }
 
-  /// Puts the answer off. The connection reads nothing meanwhile, so one request at most is with a handler.
+  /// Whether one more request may be deferred: as many may be as connections may be open. Requests whose clients have left
+  /// count until their work has ended, so a client cannot leave more work behind than it could wait for.
+  public var mayDefer: Bool {
+    connection.worker.state.deferred.load(ordering: .relaxed) < connection.worker.limits.connections
+  }
+
+  /// Puts the answer off. The connection reads nothing meanwhile, so one request at most is with a handler. Ask `mayDefer`
+  /// before, and answer 503 where that is false.
   public mutating func deferred() -> Responder {
     precondition(state == .open, "answered or deferred already")
     state = .deferred
+    let presence = ClientPresence()
+    connection.presence = presence
     return Responder(
       requestID: requestID,
       pending: PendingAnswer(
-        worker: connection.worker, token: connection.token, requestID: requestID, framing: framing))
+        worker: connection.worker, token: connection.token, requestID: requestID, framing: framing,
+        presence: presence))
   }
 }
 
@@ -87,6 +101,8 @@ struct AnswerFraming: Sendable {
   var method: Method
   /// The client ends the connection after the answer.
   var clientCloses: Bool
+  /// The handler ends it after the answer.
+  var serverCloses = false
   /// Fields besides the answer's own.
   var fields: PreparedFields?
   /// When the request was whole; nil where it never was.

@@ -11,8 +11,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
   private static let refusalsAtATime = 128
   /// How near to the kept descriptors each further one is asked for beforehand: more than all loops can take meanwhile.
   private static let nearby = 128
-  /// The same where handshakes are waited for: those of honest clients end within a moment.
-  private static let handshakePause = Duration.milliseconds(10)
+  /// The same where handshakes or answers are waited for: those of honest clients come within a moment.
+  private static let shortPause = Duration.milliseconds(10)
   /// How long accepting rests when there is no room: long enough not to spin, short enough to recover within a second.
   private static let pause = Duration.milliseconds(200)
 
@@ -89,10 +89,13 @@ final class Listener: EventReceiver, @unchecked Sendable {
     while count < limit {
       count += 1
       let isFull = worker.state.connections.load(ordering: .relaxed) >= worker.limits.connections
-      if isFull, worker.refusals >= refusalLimit { return rest() }
+      let mayMakeRoom = isFull && worker.limits.closesLongestSilent
+      // Every request is with its handler: whoever is next waits in the kernel's queue for the first answer.
+      if limit != .max, mayMakeRoom, !worker.mayMakeRoom { return rest(for: Self.shortPause) }
+      if isFull, worker.finishedWaiting.isEmpty, worker.refusals >= refusalLimit { return rest() }
       // What waits when accepting stops would be lost, and comes once.
       if limit != .max, worker.makeFilter != nil, !worker.mayBeginHandshake {
-        return rest(for: Self.handshakePause)
+        return rest(for: Self.shortPause)
       }
       // Who finds no room waits in the kernel's queue.
       guard hasDescriptor() else { return rest() }
@@ -101,7 +104,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
         return
       case .connection(let client, let peer):
         latestNumber = Int(client.descriptor.number)
-        admit(client, peer, isFull: isFull)
+        let hasRoom = !isFull || mayMakeRoom && worker.makeRoom() || worker.closeFinishedWaiting()
+        admit(client, peer, isFull: !hasRoom)
       case .failed(let error):
         if error.isOutOfDescriptors { refuseOne() }
         return rest()

@@ -24,6 +24,52 @@ public struct Responder: Sendable {
 
   /// Closes the connection and answers nothing; see `Exchange.closeUnanswered`.
   public func closeUnanswered() { pending.closeUnanswered() }
+
+  /// Calls a function once if the connection closes before the request is answered, on the connection's loop, which it must
+  /// not block; at once if the connection has closed already. A later call replaces the function of an earlier one.
+  ///
+  /// A client that has only finished writing may still read, so it counts as present.
+  public func whenClientLeaves(_ body: @escaping @Sendable () -> Void) {
+    pending.presence.whenClientLeaves(body)
+  }
+}
+
+/// Whether the client of a deferred request is still connected. The connection reports that it closed, the responder that the
+/// request is answered.
+final class ClientPresence: Sendable {
+  private enum State: Sendable {
+    case present((@Sendable () -> Void)?)
+    case left
+    case answered
+  }
+
+  private let state = Mutex(State.present(nil))
+
+  func whenClientLeaves(_ body: @escaping @Sendable () -> Void) {
+    let hasLeft = state.withLock { state in
+      switch state {
+      case .present:
+        state = .present(body)
+        return false
+      case .left: return true
+      case .answered: return false
+      }
+    }
+    if hasLeft { body() }
+  }
+
+  /// The connection has closed.
+  func left() {
+    let body = state.withLock { state -> (@Sendable () -> Void)? in
+      guard case .present(let body) = state else { return nil }
+      state = .left
+      return body
+    }
+    body?()
+  }
+
+  /// The request is answered: nothing is called any more.
+  func answered() { state.withLock { $0 = .answered } }
 }
 
 /// The one answer a `Responder`'s copies share. When the last copy goes and nobody has answered, the answer is 500: a
@@ -35,17 +81,30 @@ final class PendingAnswer: @unchecked Sendable {
   private let token: EventToken
   private let requestID: RequestID
   private let framing: AnswerFraming
+  let presence: ClientPresence
   private let isAnswered = Atomic<Bool>(false)
 
-  init(worker: Worker, token: EventToken, requestID: RequestID, framing: AnswerFraming) {
+  init(
+    worker: Worker, token: EventToken, requestID: RequestID, framing: AnswerFraming, presence: ClientPresence
+  ) {
     self.worker = worker
     self.token = token
     self.requestID = requestID
     self.framing = framing
+    self.presence = presence
+    worker.state.deferred.add(1, ordering: .relaxed)
+  }
+
+  /// Whether this is the first answer. The request stops counting as deferred before its client can send another.
+  private func isFirst() -> Bool {
+    guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+    worker.state.deferred.subtract(1, ordering: .relaxed)
+    presence.answered()
+    return true
   }
 
   func respond(_ response: Response) {
-    guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    guard isFirst() else { return }
     worker.loop.execute { [worker, token, requestID, framing] in
       guard let connection = worker.connection(token) else { return worker.count(response.status, framing) }
       connection.deliver(response, requestID, framing)
@@ -53,7 +112,7 @@ final class PendingAnswer: @unchecked Sendable {
   }
 
   func respond(_ response: PreparedResponse) {
-    guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    guard isFirst() else { return }
     worker.loop.execute { [worker, token, requestID, framing] in
       guard let connection = worker.connection(token) else { return worker.count(response.status, framing) }
       connection.deliver(response, requestID, framing)
@@ -61,7 +120,7 @@ final class PendingAnswer: @unchecked Sendable {
   }
 
   func respondCutOff(_ response: Response) {
-    guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    guard isFirst() else { return }
     worker.loop.execute { [worker, token, requestID, framing] in
       guard let connection = worker.connection(token) else { return worker.count(response.status, framing) }
       connection.deliverCutOff(response, requestID, framing)
@@ -69,12 +128,12 @@ final class PendingAnswer: @unchecked Sendable {
   }
 
   func closeUnanswered() {
-    guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    guard isFirst() else { return }
     worker.loop.execute { [worker, token] in worker.connection(token)?.abandon() }
   }
 
   deinit {
-    guard !isAnswered.load(ordering: .acquiring) else { return }
+    guard isFirst() else { return }
     worker.loop.execute { [worker, token, requestID, framing] in
       worker.connection(token)?.deliverNothing(requestID, framing)
     }

@@ -58,6 +58,9 @@ public final class Server: Sendable {
   /// How many connections are open.
   public var connectionCount: Int { state.connections.load(ordering: .relaxed) }
 
+  /// How many requests wait for their answers, whether or not their clients are still connected.
+  public var deferredCount: Int { state.deferred.load(ordering: .relaxed) }
+
   /// Whether connections end as soon as they have nothing in hand.
   var isEnding: Bool { state.isEnding.load(ordering: .acquiring) }
 

@@ -5,6 +5,9 @@ internal import Platform
 public struct ServerLimits: Sendable {
   /// Open connections. One more is answered 503 and closed.
   public var connections: Int
+  /// Whether for one connection more the one is closed whose client has kept silent longest, instead of refusing the new one.
+  /// Each loop knows its own connections only, so a server that does this runs on one loop.
+  public var closesLongestSilent = false
   /// Connections whose filter has not agreed with its client yet, on all loops together, each loop having its share. Beyond
   /// that the oldest is closed for a new one; the new one waits in the kernel's queue until the oldest has had
   /// `handshakeProtection`.

@@ -4,6 +4,8 @@ internal import Synchronization
 final class ServerState: Sendable {
   /// Connections that are open and were let in.
   let connections = Atomic<Int>(0)
+  /// Requests that are deferred and not answered yet, whether or not their clients are still connected.
+  let deferred = Atomic<Int>(0)
   /// Answers carry `Connection: close`.
   let isDraining = Atomic<Bool>(false)
   /// Connections end as soon as they have nothing in hand.

@@ -28,6 +28,9 @@ final class Worker: @unchecked Sendable {
   var request = Request()
   var ids = RequestIDGenerator()
 
+  /// Connections whose clients have finished writing and wait for their answers.
+  var finishedWaiting: Set<EventToken> = []
+
   private var connections: [Connection] = []
   /// How many of the connections are only told that there are too many.
   private(set) var refusals = 0
@@ -80,6 +83,38 @@ final class Worker: @unchecked Sendable {
       connections[connection.place] = last
       last.place = connection.place
     }
+  }
+
+  /// Whether a connection is open whose client is waited for.
+  var mayMakeRoom: Bool { connections.contains { $0.isCounted && $0.machine.waitsSince != nil } }
+
+  /// Closes the connection whose client has kept silent longest. Where what was unread put every request with its handler, there
+  /// is room for one more all the same, up to twice the limit. False beyond that.
+  func makeRoom() -> Bool {
+    while true {
+      var longest: (connection: Connection, since: MonotonicTime)?
+      for connection in connections where connection.isCounted {
+        guard let since = connection.machine.waitsSince, since < longest?.since ?? .init(nanoseconds: .max)
+        else {
+          continue
+        }
+        longest = (connection, since)
+      }
+      guard let longest = longest?.connection else {
+        return state.connections.load(ordering: .relaxed) < 2 * limits.connections
+      }
+      longest.giveWay()
+      if longest.machine.phase == .closed { return true }
+    }
+  }
+
+  /// Closes a connection whose client has finished writing and waits, to make room for another.
+  ///
+  /// - Returns: whether there was one.
+  func closeFinishedWaiting() -> Bool {
+    guard let token = finishedWaiting.first, let connection = connection(token) else { return false }
+    connection.close()
+    return true
   }
 
   /// Whether a new connection may begin its handshake, at the cost of the oldest one's if there are too many.

@@ -6,12 +6,12 @@ public enum Base64 {
   }
 
   /// The bytes of a text, nil if it is not Base64 with correct padding and zero trailing bits. White space is refused.
-  public static func decode(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
+  public static func decode(_ text: Span<UInt8>) -> [UInt8]? {
     Base64Codec.decode(text, values: Base64Codec.standardValues, padding: true)
   }
 
   /// The bytes of a text, nil if it is not Base64.
-  public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+  public static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8).span) }
 }
 
 /// Base64 with the URL-safe alphabet and without padding, as JOSE uses it (RFC 7515 §2).
@@ -28,12 +28,12 @@ public enum Base64URL {
 
   /// The bytes of a text, nil if it has padding, white space, a foreign character or non-zero trailing bits: each
   /// byte string has exactly one text, so no two different tokens are the same one.
-  public static func decode(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
+  public static func decode(_ text: Span<UInt8>) -> [UInt8]? {
     Base64Codec.decode(text, values: Base64Codec.urlValues, padding: false)
   }
 
   /// The bytes of a text, nil if it is not Base64url.
-  public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+  public static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8).span) }
 }
 
 /// The two alphabets and the one algorithm.
@@ -88,20 +88,21 @@ enum Base64Codec {
     }
   }
 
-  static func decode(_ text: some BidirectionalCollection<UInt8>, values: [UInt8], padding: Bool) -> [UInt8]?
-  {
-    var text = text[...]
+  /// Over a span, so that this module compiles it once for every kind of storage.
+  static func decode(_ text: Span<UInt8>, values: [UInt8], padding: Bool) -> [UInt8]? {
+    var end = text.count
     if padding {
-      guard text.count % 4 == 0 else { return nil }
-      for _ in 0..<2 where text.last == UInt8(ascii: "=") { text = text.dropLast() }
+      guard end % 4 == 0 else { return nil }
+      for _ in 0..<2 where end > 0 && text[end - 1] == UInt8(ascii: "=") { end -= 1 }
     }
-    guard text.count % 4 != 1 else { return nil }
+    guard end % 4 != 1 else { return nil }
+    let values = values.span
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count / 4 * 3 + 2)
+    bytes.reserveCapacity(end * 3 / 4)
     var pending: UInt32 = 0
     var bits: UInt32 = 0
-    for character in text {
-      let value = values[Int(character)]
+    for index in 0..<end {
+      let value = values[Int(text[index])]
       guard value != none else { return nil }
       pending = pending << 6 | UInt32(value)
       bits += 6

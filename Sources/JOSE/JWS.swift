@@ -65,12 +65,13 @@ public enum JWS {
       guard token.count <= maximumBytes else { throw .tooLong }
       let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
       guard parts.count == 3 else { throw .notThreeParts }
-      guard let headerBytes = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
-        let signature = Base64URL.decode(parts[2])
+      guard let headerBytes = Base64URL.decode(token.span.extracting(parts[0].indices)),
+        let payload = Base64URL.decode(token.span.extracting(parts[1].indices)),
+        let signature = Base64URL.decode(token.span.extracting(parts[2].indices))
       else { throw .notBase64URL }
       header = try Self.header(headerBytes)
       guard let name = header["alg"]?.string else { throw .invalidHeader(.noAlgorithm) }
-      guard name.lowercased() != "none" else { throw .unsecured }
+      guard name.utf8.lowercasedASCII != Array("none".utf8) else { throw .unsecured }
       guard header["crit"] == nil else { throw .criticalExtension }
       guard header["b64"] == nil || header["b64"] == true else { throw .criticalExtension }
       guard header["kid"] == nil || header["kid"]?.string != nil else {
@@ -110,6 +111,11 @@ public enum JWS {
         && constantTimeEqual(digest: key.code(signingInput), digest: signature)
     }
   }
+}
+
+extension String.UTF8View {
+  /// The octets with `A`–`Z` mapped to `a`–`z`: no other character becomes one of these, as it could by Unicode's rules.
+  var lowercasedASCII: [UInt8] { map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 } }
 }
 
 /// Why a text is no token that could be verified.

@@ -147,9 +147,9 @@ extension JWS.Compact {
 
   private func checkType(_ expected: JWTExpectations) throws(JWTError) {
     guard let type = header["typ"] else { return }
-    guard var name = type.string?.lowercased() else { throw .wrongType }
-    if name.hasPrefix("application/") { name.removeFirst("application/".count) }
-    guard expected.types.contains(name) else { throw .wrongType }
+    guard var name = type.string?.utf8.lowercasedASCII[...] else { throw .wrongType }
+    if name.starts(with: "application/".utf8) { name.removeFirst("application/".utf8.count) }
+    guard expected.types.contains(where: { $0.utf8.elementsEqual(name) }) else { throw .wrongType }
   }
 }
 

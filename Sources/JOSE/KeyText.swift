@@ -145,7 +145,7 @@ enum KeyText {
       if characters[index] == UInt8(ascii: "+") { characters[index] = UInt8(ascii: "-") }
       if characters[index] == UInt8(ascii: "/") { characters[index] = UInt8(ascii: "_") }
     }
-    return characters.isEmpty ? nil : Base64URL.decode(characters)
+    return characters.isEmpty ? nil : Base64URL.decode(characters.span)
   }
 
   private static func find(_ pattern: String, in text: [UInt8], from start: Int) -> Int? {

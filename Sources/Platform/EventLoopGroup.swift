@@ -14,6 +14,9 @@ public final class EventLoopGroup: Sendable {
     self.loops = loops
   }
 
+  /// A group of one loop that belongs to another group, which ends it.
+  public init(sharing loop: EventLoop) { loops = [loop] }
+
   /// Ends all loops and waits until they have ended. Not from one of them.
   public func shutdown() {
     for loop in loops { loop.stop() }

@@ -47,11 +47,13 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Reads `203.0.113.9` or `2001:db8::1`; nil for anything else, zones (`%eth0`) and ports included.
-  public init?(_ text: String) {
-    let bytes = Array(text.utf8)
+  public init?(_ text: String) { self.init(octets: Array(text.utf8)[...]) }
+
+  /// Reads the octets of an address as text; see `init(_:)`.
+  public init?(octets bytes: ArraySlice<UInt8>) {
     guard bytes.count <= 45 else { return nil }
     guard bytes.contains(UInt8(ascii: ":")) else {
-      guard let bits = Self.v4(bytes[...]) else { return nil }
+      guard let bits = Self.v4(bytes) else { return nil }
       self.init(v4: bits)
       return
     }
@@ -78,10 +80,10 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The eight groups of an IPv6 address (RFC 4291 §2.2).
-  private static func v6(_ bytes: [UInt8]) -> [UInt16]? {
+  private static func v6(_ bytes: ArraySlice<UInt8>) -> [UInt16]? {
     var head: [UInt16] = []
     var tail: [UInt16]?
-    var rest = bytes[...]
+    var rest = bytes
     func take(_ group: UInt16) {
       if tail == nil { head.append(group) } else { tail?.append(group) }
     }

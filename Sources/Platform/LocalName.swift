@@ -13,17 +13,38 @@ public enum LocalName {
   ///   - host: the field's value, `uri-host [ ":" port ]`, as the parser of requests has let it pass.
   ///   - address: the configured address, where it is not a loopback one.
   public static func isMeant(by host: String, listeningOn address: IPAddress? = nil) -> Bool {
-    var name = host[...]
-    if name.first == "[" {
-      guard let end = name.firstIndex(of: "]") else { return false }
-      name = name[name.index(after: name.startIndex)..<end]
-    } else if let colon = name.firstIndex(of: ":") {
-      name = name[..<colon]
-    }
-    if name.lowercased() == "localhost" { return true }
-    guard let named = IPAddress(String(name)) else { return false }
+    guard let name = name(in: host) else { return false }
+    // Only letters differ by this bit, but for octets that no host name has.
+    if name.map({ $0 | 0x20 }).elementsEqual("localhost".utf8) { return true }
+    guard let named = IPAddress(octets: name) else { return false }
     if named.isLoopback { return true }
     guard let address else { return false }
     return address == named || address.octets.allSatisfy { $0 == 0 }
+  }
+
+  /// Whether nobody can let a `Host` field's name point to this machine who does not serve the page that asks: `localhost`;
+  /// any IP address, such as the one by which an emulator on this machine knows it; and, where more than loopback is
+  /// listened on, a name in `.local` (RFC 6762), which no name server of the Internet gives away.
+  ///
+  /// - Parameters:
+  ///   - host: the field's value, as above.
+  ///   - address: the address that is listened on.
+  public static func isUnclaimable(_ host: String, listeningOn address: IPAddress? = nil) -> Bool {
+    if isMeant(by: host, listeningOn: address) { return true }
+    guard let name = name(in: host) else { return false }
+    if IPAddress(octets: name) != nil { return true }
+    guard let address, !address.isLoopback else { return false }
+    let suffix = Array(".local".utf8)
+    return name.count > suffix.count
+      && name.suffix(suffix.count).map { $0 | 0x20 }.elementsEqual(suffix.map { $0 | 0x20 })
+  }
+
+  /// The name or address in `uri-host [ ":" port ]`; nil where a bracket is not closed.
+  private static func name(in host: String) -> ArraySlice<UInt8>? {
+    let name = Array(host.utf8)[...]
+    if name.first == UInt8(ascii: "[") {
+      return name.firstIndex(of: UInt8(ascii: "]")).map { name[1..<$0] }
+    }
+    return name.firstIndex(of: UInt8(ascii: ":")).map { name[..<$0] } ?? name
   }
 }

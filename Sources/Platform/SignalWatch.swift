@@ -12,6 +12,7 @@ public final class SignalWatch: @unchecked Sendable {
   private struct State {
     var isEnding = false
     var interrupts = 0
+    var atOnce: (@Sendable () -> Void)?
     var insist: (@Sendable () -> Void)?
     var hangUp: (@Sendable () -> Void)?
     /// Whether SIGHUP has come before anybody said what to do about it.
@@ -34,6 +35,24 @@ public final class SignalWatch: @unchecked Sendable {
       source.setEventHandler { [unowned self] in self.received(number) }
       source.resume()
       sources.append(source)
+    }
+  }
+
+  /// Says what to do as soon as the first signal comes, where nothing has to be finished; at once if it has come already.
+  public func onEnd(_ action: @escaping @Sendable () -> Void) {
+    let hasCome = state.withLock { state in
+      state.atOnce = action
+      return state.isEnding
+    }
+    if hasCome { action() }
+  }
+
+  /// From now on `waitForEnd` returns, and nothing else happens.
+  /// - Returns: false if the signal has come before.
+  public func finishesWork() -> Bool {
+    state.withLock { state in
+      state.atOnce = nil
+      return !state.isEnding
     }
   }
 
@@ -65,6 +84,7 @@ public final class SignalWatch: @unchecked Sendable {
       if !state.isEnding {
         state.isEnding = true
         ending.signal()
+        if let atOnce = state.atOnce { return atOnce }
       }
       // One SIGINT after a supervisor's SIGTERM changes nothing either.
       return number == SIGINT && state.interrupts > 1 ? state.insist : nil

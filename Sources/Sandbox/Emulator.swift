@@ -99,20 +99,24 @@ public final class Emulator: RequestHandler {
 
   /// Answers a request that `ownsPath` says yes to.
   ///
-  /// - Parameter address: where it came in, if that is beyond loopback.
+  /// - Parameters:
+  ///   - address: where it came in, if that is beyond loopback.
+  ///   - forgetTokens: makes the gateway on the same port forget its tokens, where there is one.
   public func handleOwnPath(
-    _ request: borrowing Request, listeningOn address: IPAddress? = nil, _ exchange: inout Exchange
+    _ request: borrowing Request, listeningOn address: IPAddress? = nil,
+    forgetTokens: (@Sendable () -> Void)? = nil, _ exchange: inout Exchange
   ) {
     let path = request.string(request.path)
     var call = Call(request)
-    call.meansThisMachine = call.host.map { LocalName.isMeant(by: $0, listeningOn: address) } ?? true
+    call.meansThisMachine = call.host.map { LocalName.isUnclaimable($0, listeningOn: address) } ?? true
     let reply: Reply
     do throws(ControlRefusal) {
       if path == "/" {
         reply = try DemoClient.page(for: call)
       } else {
         reply = try state.withLock { (state) throws(ControlRefusal) in
-          try ControlEndpoint.answer(call, path: path, state: &state, clock: clock)
+          try ControlEndpoint.answer(
+            call, path: path, state: &state, clock: clock, forgetTokens: forgetTokens)
         }
       }
     } catch {

@@ -2,27 +2,34 @@ public import HTTP
 public import HTTPServer
 public import Platform
 
-/// A gateway's handler with the sandbox in front: `/` is the demo client and `/_sandbox/` the emulator's controls;
-/// every other request, and every refusal, is the gateway's.
+/// A gateway's handler with the sandbox in front: `/` is the demo client and `/_sandbox/` the emulator's controls, and
+/// `DELETE /_sandbox/token` has the gateway forget its tokens; every other request, and every refusal, is the gateway's.
 public struct SandboxFront: RequestHandler {
   private let emulator: Emulator
   private let gateway: any RequestHandler
   private let address: IPAddress?
+  private let forgetTokens: @Sendable () -> Void
 
   /// Puts an emulator's own paths in front of a handler.
   ///
-  /// - Parameter address: where the gateway listens, for telling who means this machine.
-  public init(emulator: Emulator, gateway: any RequestHandler, listeningOn address: IPAddress? = nil) {
+  /// - Parameters:
+  ///   - address: where the gateway listens, for telling who means this machine.
+  ///   - forgetTokens: makes the gateway forget the access tokens that it keeps.
+  public init(
+    emulator: Emulator, gateway: any RequestHandler, listeningOn address: IPAddress? = nil,
+    forgetTokens: @escaping @Sendable () -> Void
+  ) {
     self.emulator = emulator
     self.gateway = gateway
     self.address = address
+    self.forgetTokens = forgetTokens
   }
 
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     // What is asked of `/` by another method than the demo's is answered as everywhere else.
     let isRead = request.method == .get || request.method == .head
     if emulator.ownsPath(of: request), isRead || !request.pathIs("/") {
-      emulator.handleOwnPath(request, listeningOn: address, &exchange)
+      emulator.handleOwnPath(request, listeningOn: address, forgetTokens: forgetTokens, &exchange)
     } else {
       gateway.handle(request, &exchange)
     }

@@ -8,11 +8,18 @@ public protocol Store: CallbackStore {
   /// Who else may write to it.
   var sharing: StoreSharing { get }
 
+  /// What the last operations say about it.
+  var health: StoreHealth { get }
+
   /// Brings the schema up to date, under a lock: of many that start together one does it and the others wait.
   /// Doing it again changes nothing.
   func migrate() async throws(StoreError)
 
-  /// Whether it answers: for readiness.
+  /// The version of its schema, 0 where it has none; `StoreSchema.latest` is this release's. Changes nothing.
+  func schemaVersion() async throws(StoreError) -> Int
+
+  /// Writes something, and compares this machine's clock with the store's where that has one; `health` shows what comes of
+  /// it. To be called every few seconds.
   func ping() async throws(StoreError)
 
   /// Reads and locks what is kept of allowances, shows it to `body`, and keeps what that says: one transaction,
@@ -32,14 +39,18 @@ public protocol Store: CallbackStore {
   /// All that is stopped.
   func stops() async throws(StoreError) -> StopSet
 
-  /// Stops something; a stop that is there already keeps its time.
+  /// Stops something; a stop that is there already keeps its time, and the later end of the two.
   func stop(_ stop: Stop) async throws(StoreError)
 
   /// Ends the stop of exactly this target, for these actions.
   func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError)
 
+  /// Callbacks of every caller, the newest first.
+  func callbacks(_ query: CallbackQuery) async throws(StoreError) -> [StoredCallback]
+
   /// Forgets allowances' states that say no more than none, and callbacks' keys, places and records whose time is over;
   /// nothing of a pending one.
+  /// So are stops that ended some time ago.
   ///
   /// - Returns: how many were forgotten.
   @discardableResult func purge(at now: Instant) async throws(StoreError) -> Int
@@ -80,32 +91,6 @@ public enum AllowanceWrite: Hashable, Sendable {
   case put(AllowanceState, expiry: Int64)
   /// It is forgotten.
   case remove
-}
-
-extension Store {
-  /// Takes all charges of a request, or none.
-  ///
-  /// - Returns: `taken` or `refused`, never `unavailable`: that is thrown.
-  public func take(_ charges: [AllowanceCharge], at now: Instant) async throws(StoreError) -> ChargeOutcome {
-    guard !charges.isEmpty else { return .taken([]) }
-    return try await update(charges.map(\.key)) { states in
-      let outcome = charges.take(from: states, at: now)
-      guard case .taken(let receipts) = outcome else { return AllowanceUpdate(writes: [], result: outcome) }
-      return AllowanceUpdate(writes: charges.writes(of: receipts.map(\.taken), receipts), result: outcome)
-    }
-  }
-
-  /// Gives back what receipts say was taken. Only where nobody holds leases of these allowances: see
-  /// `AllowanceLedger.giveBack`.
-  public func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) async throws(StoreError) {
-    guard !receipts.isEmpty else { return }
-    try await update(receipts.map(\.key)) { states in
-      let writes = zip(receipts, states).map { receipt, state in
-        AllowanceWrite(replacing: state, by: receipt.givenBack(to: state, at: now), of: receipt.plan)
-      }
-      return AllowanceUpdate(writes: writes, result: ())
-    }
-  }
 }
 
 extension AllowanceWrite {

@@ -3,13 +3,13 @@
 /// A store that did not do what it was asked. Nothing was changed, unless it says that this is in doubt.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What decisions hang on.
-  public enum Kind: String, Sendable {
+  public enum Kind: String, CaseIterable, Sendable {
     /// It cannot be reached, is busy or shutting down. It is tried again by itself, with a back-off.
     case unavailable
     /// What is kept is not readable: a damaged file, or a file that is no store.
     case damaged
     /// It may be read and not written.
-    case readOnly
+    case readOnly = "read_only"
     /// The disk is full, or a quota on it.
     case full
     /// The schema is missing, or made by a newer version of this program.
@@ -18,7 +18,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case refused
     /// It cannot keep this, and nothing is wrong with it otherwise: a character its encoding has not, for instance.
     case rejected
-    /// The address of the store is no address.
+    /// The address of the store is no address, or the path of no file.
     case misconfigured
   }
 

@@ -1,23 +1,32 @@
 // What has to be done for a store beside requests.
 
-internal import Gate
+public import Gate
 public import Platform
 
-/// Recovers callbacks whose process is gone, keeps the kill switch fresh, gives unused leases back and forgets what is
-/// over. Failures are nobody's to catch here: the board and the next request show them.
+/// Recovers callbacks whose process is gone, keeps the kill switch fresh, writes every three seconds to see whether that
+/// still works, gives unused leases back and forgets what is over. The store's health shows what fails here.
 public struct Upkeep: Sendable {
   private let store: any Store
   private let ledger: AllowanceLedger
   private let board: StopBoard
   private let clock: any TimeSource
+  private let inHand: @Sendable (Instant) -> Set<CallbackID>
   private let recovered: @Sendable (Int) -> Void
+  private let ended: @Sendable ([Stop]) -> Void
 
   /// Upkeep of a store and what stands before it.
-  /// - Parameter recovered: Is told how many callbacks became `unknown` because nobody will settle them.
+  /// - Parameters:
+  ///   - inHand: Says which callbacks are overdue at a time and still this process's to settle.
+  ///   - recovered: Is told how many callbacks became `unknown` because nobody will settle them.
+  ///   - ended: Is told the stops whose end has come.
   public init(
     store: any Store, ledger: AllowanceLedger, board: StopBoard, clock: any TimeSource,
-    recovered: @escaping @Sendable (Int) -> Void = { _ in }
+    inHand: @escaping @Sendable (Instant) -> Set<CallbackID> = { _ in [] },
+    recovered: @escaping @Sendable (Int) -> Void = { _ in },
+    ended: @escaping @Sendable ([Stop]) -> Void = { _ in }
   ) {
+    self.inHand = inHand
+    self.ended = ended
     self.recovered = recovered
     self.store = store
     self.ledger = ledger
@@ -29,7 +38,11 @@ public struct Upkeep: Sendable {
   /// two, and beside those forgetting every minute. A stop must not wait for what may take long after a busy day, nor must
   /// what tells others that we live.
   public func run() async {
-    async let stops: Void = everySecond { _ in await refresh() }
+    async let stops: Void = everySecond { _ in
+      let over = board.removeEnded()
+      if !over.isEmpty { ended(over) }
+      await refresh()
+    }
     async let rest: Void = withDiscardingTaskGroup { group in
       await everySecond { turn in
         if turn % 60 == 30 { group.addTask { await purge() } }
@@ -54,16 +67,19 @@ public struct Upkeep: Sendable {
   }
 
   private func refresh() async {
-    // The board keeps the failure and what it showed.
+    // The board keeps what it showed.
     do throws(StoreError) { try await board.refresh() } catch {}
   }
 
   private func tidy(turn: Int) async {
     // What is not recovered now is recovered a second later.
     do throws(StoreError) {
-      let count = try await store.recoverCallbacks(at: now)
+      let now = now
+      let count = try await store.recoverCallbacks(at: now, besides: inHand(now))
       if count > 0 { recovered(count) }
     } catch {}
+    // What fails is noted by the store.
+    if turn % 3 == 0 { do throws(StoreError) { try await store.ping() } catch {} }
     if turn % 2 == 1 { await ledger.sweep(at: now) }
   }
 

@@ -8,7 +8,8 @@ public import Platform
 /// - A request's `timeout` covers everything from the call of `send`: waiting for a slot, name resolution,
 ///   connecting, TLS, sending, receiving. `send` returns by then whatever the network or the resolver does.
 /// - `https` only, and `http` to loopback; certificate and host name are always checked, TLS 1.2 at least.
-/// - No redirects, cookies, `.netrc`, content decoding, `Expect`; a POST is never repeated.
+/// - No redirects, cookies, `.netrc`, content decoding, `Expect`; a POST is not repeated unless the request allows it.
+/// - A request that cannot end in time for all that wait before it is refused as `overloaded`, and never sent.
 /// - An error's `sent` is false only before the first octet could have been written.
 ///
 /// One thread of its own does the work. `shutdown` ends it; a transport that is released without it ends it

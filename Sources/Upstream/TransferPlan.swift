@@ -9,6 +9,8 @@ struct TransferPlan: Sendable {
   let maximumContentLength: Int
   /// Whether a pooled connection may carry it and may be left in the pool.
   let reuse: Bool
+  /// Whether it is sent once more where its connection dies unanswered (RFC 9110 §9.2.2).
+  let mayRepeat: Bool
 
   init(_ request: OutboundRequest, _ routes: TransferRoutes) throws(TransportError) {
     do throws(Target.Refusal) {
@@ -25,7 +27,8 @@ struct TransferPlan: Sendable {
     method = request.method
     content = request.content
     maximumContentLength = max(0, request.maximumContentLength)
-    reuse = request.reuse == .allowed
+    reuse = request.reuse != .never
+    mayRepeat = request.reuse == .allowedAndRepeatable || request.method != .post
   }
 
   /// The addresses that `localhost` has whatever a resolver says: plain http depends on it.

@@ -9,8 +9,14 @@ final class TransferRoute: Sendable {
   let url: String
   let proxy: Proxy?
   let fields: CurlFieldList
+  /// What transfers queue for: one path of one host.
+  struct Place: Hashable {
+    let origin: String
+    let path: String
+  }
+
   /// Where transfers queue.
-  let place: FairQueue<ObjectIdentifier>.Place
+  let place: Place
 
   init(_ request: OutboundRequest, _ settings: TransportSettings) throws(Target.Refusal) {
     let target = try Target(request.url)
@@ -18,7 +24,7 @@ final class TransferRoute: Sendable {
     self.target = target
     url = target.url
     proxy = settings.proxies?.proxy(for: target)
-    place = .init(origin: target.origin, path: target.path)
+    place = Place(origin: target.origin, path: target.path)
   }
 
   /// The host and port that libcurl will want to resolve, one or, with some proxies, two.

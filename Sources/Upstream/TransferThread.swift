@@ -19,6 +19,8 @@ final class TransferThread {
   fileprivate final class Transfer {
     let submission: Inbox.Submission
     var phase = Phase.queued
+    /// Whether it had to wait for a place.
+    var hasWaited = false
 
     init(_ submission: Inbox.Submission) { self.submission = submission }
   }
@@ -26,6 +28,8 @@ final class TransferThread {
   /// So many transfers at once have a place for libcurl's own words about a failure; those beyond are told the code's, since
   /// what thousands of them wait for would be a megabyte of empty places.
   private static let mostWithWords = 512
+  /// What waits and can no longer end in time is looked for this often at most.
+  private static let expiryInterval = Duration.milliseconds(5)
 
   private let settings: TransportSettings
   private let multi: CurlMulti
@@ -33,13 +37,14 @@ final class TransferThread {
   private let inbox: Inbox
   private let lookUp: NameLookup.Function
   private var transfers: [ObjectIdentifier: Transfer] = [:]
-  private var queue: FairQueue<ObjectIdentifier>
+  private var queues: [TransferRoute.Place: AdmissionQueue<ObjectIdentifier>] = [:]
+  /// Where a transfer that waits may have a turn now.
+  private var freed: Set<TransferRoute.Place> = []
   private var names: NameCache
   private var sessions: SharedSessions
   private var waitingForNames: Set<ObjectIdentifier> = []
   /// No transfer needs attention before this.
   private var nextAlarm = MonotonicTime(nanoseconds: .max)
-  private var isStopping = false
 
   init(
     settings: TransportSettings, multi: CurlMulti, inbox: Inbox, names: NameCache,
@@ -51,9 +56,6 @@ final class TransferThread {
     self.names = names
     sessions = SharedSessions(lifetime: settings.sessionLifetime)
     self.lookUp = lookUp
-    queue = FairQueue(
-      perHost: settings.transfersPerHost, perPath: settings.transfersPerPath,
-      waitingPerHost: settings.waitingPerHost)
   }
 
   /// Works until told to stop, then answers everybody and closes every connection.
@@ -61,10 +63,10 @@ final class TransferThread {
     while readInbox() {
       for finished in multi.perform() { end(finished.easy.id, finished.easy.outcome(finished.code)) }
       ringAlarms()
+      admitWaiting()
       startLookups()
       multi.poll(milliseconds: Self.milliseconds(from: clock.now, to: nextAlarm))
     }
-    isStopping = true
     for (id, transfer) in transfers {
       end(id, failure(.cancelled, transfer, "the transport is shut down"))
     }
@@ -91,23 +93,53 @@ final class TransferThread {
 
   private func enter(_ submission: Inbox.Submission) {
     let id = submission.ticket.id
+    let now = clock.now
     transfers[id] = Transfer(submission)
     if submission.ticket.isCancelled {
       endUnsent(id, .cancelled, "the task was cancelled")
-    } else if submission.ticket.deadline <= clock.now {
+    } else if submission.ticket.deadline <= now {
       endUnsent(id, .timedOut, "no time was left to begin")
     } else {
       setAlarm(submission.ticket.deadline)
-      switch queue.enter(id, at: submission.plan.route.place) {
-      case .runs: start(id)
-      case .waits: break
-      case .refused: endUnsent(id, .connect, "too many requests wait for this host")
+      let place = submission.plan.route.place
+      let limits = AdmissionQueue<ObjectIdentifier>.Limits(
+        running: settings.transfersPerPath, waiting: settings.waitingPerPath)
+      if queues[place] == nil { queues = queues.filter { !$0.value.isForgotten(at: now) } }
+      let admission = queues[place, default: .init(limits)]
+        .enter(id, deadline: submission.ticket.deadline, now: now)
+      switch admission {
+      case .starts: start(id)
+      case .waits(let until):
+        transfers[id]?.hasWaited = true
+        setAlarm(until)
+      case .refused(let wait): refuse(id, retryAfter: wait)
       }
     }
   }
 
   private func endUnsent(_ id: ObjectIdentifier, _ reason: TransportError.Reason, _ detail: String) {
     end(id, .failure(TransportError(reason, sent: false, detail: detail)))
+  }
+
+  private func refuse(_ id: ObjectIdentifier, retryAfter wait: Duration) {
+    let detail = "more requests for this path than can be made in time"
+    end(id, .failure(TransportError(.overloaded, sent: false, detail: detail, retryAfter: wait)))
+  }
+
+  /// Starts what waits, wherever a transfer has ended.
+  private func admitWaiting() {
+    // What starts may end at once, and make room again.
+    while let place = freed.popFirst() {
+      let now = clock.now
+      guard let admitted = queues[place]?.admit(now: now) else { continue }
+      refuse(admitted.late, at: place, now: now)
+      for id in admitted.starts { start(id) }
+    }
+  }
+
+  private func refuse(_ late: [ObjectIdentifier], at place: TransferRoute.Place, now: MonotonicTime) {
+    guard !late.isEmpty, let wait = queues[place]?.retryAfterLate(now: now) else { return }
+    for id in late { refuse(id, retryAfter: wait) }
   }
 
   /// A slot is there: the time for connecting runs from now.
@@ -169,36 +201,46 @@ final class TransferThread {
     }
   }
 
-  /// Answers, and lets the next one in.
+  /// Answers, and gives back what the transfer has.
   private func end(_ id: ObjectIdentifier, _ result: Result<InboundResponse, TransportError>) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
     if case .failure(let error) = result, error.reason == .tls { sessions.forget() }
     let place = transfer.submission.plan.route.place
-    var next: ObjectIdentifier?
     switch transfer.phase {
-    case .queued:
-      queue.abandon(id, at: place)
+    case .queued: _ = queues[place]?.abandon(id)
     case .resolving:
       waitingForNames.remove(id)
-      next = queue.leave(place)
+      leave(place, id, result)
     case .running(let easy):
       multi.remove(easy)
-      next = queue.leave(place)
+      leave(place, id, result)
     }
     transfer.submission.answer(result)
-    if let next, !isStopping { start(next) }
+  }
+
+  private func leave(
+    _ place: TransferRoute.Place, _ id: ObjectIdentifier, _ result: Result<InboundResponse, TransportError>
+  ) {
+    var ending = AdmissionQueue<ObjectIdentifier>.Ending.finished
+    if case .failure(let error) = result, [.timedOut, .cancelled].contains(error.reason) {
+      ending = .cutShort
+    }
+    queues[place]?.leave(id, ending, now: clock.now)
+    freed.insert(place)
   }
 
   private func failure(
     _ reason: TransportError.Reason, _ transfer: Transfer, _ detail: String,
     _ diagnosis: TransportDiagnosis? = nil
   ) -> Result<InboundResponse, TransportError> {
-    guard case .running(let easy) = transfer.phase else {
-      return .failure(TransportError(reason, sent: false, detail: detail, diagnosis: diagnosis))
+    var error = TransportError(reason, sent: false, detail: detail, diagnosis: diagnosis)
+    error.isCurtailed = transfer.hasWaited
+    if case .running(let easy) = transfer.phase {
+      error.sent = easy.mayHaveSent
+      error.head = easy.head
+      if reason == .timedOut { error.diagnosis = diagnosis ?? easy.timeoutDiagnosis }
     }
-    let found = diagnosis ?? (reason == .timedOut ? easy.timeoutDiagnosis : nil)
-    return .failure(
-      TransportError(reason, sent: easy.mayHaveSent, detail: detail, head: easy.head, diagnosis: found))
+    return .failure(error)
   }
 
   // MARK: Names
@@ -223,6 +265,11 @@ final class TransferThread {
     let now = clock.now
     guard now >= nextAlarm else { return }
     nextAlarm = MonotonicTime(nanoseconds: .max)
+    for place in queues.keys {
+      guard let late = queues[place]?.expire(now: now) else { continue }
+      refuse(late, at: place, now: now)
+      if let next = queues[place]?.nextExpiry { setAlarm(max(next, now + Self.expiryInterval)) }
+    }
     for (id, transfer) in transfers {
       let deadline = transfer.submission.ticket.deadline
       switch transfer.phase {

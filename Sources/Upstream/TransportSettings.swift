@@ -13,13 +13,11 @@ public struct TransportSettings: Sendable {
   /// What name resolution, connecting and the TLS handshake may take together, within a request's own
   /// timeout.
   public var connectTimeout: Duration
-  /// How many transfers to one host (scheme, name and port) run at once; others wait their turn.
-  public var transfersPerHost: Int
-  /// How many of them may have the same path, so that one hanging endpoint leaves room for the others of its
-  /// host.
+  /// How many transfers to one path of a host run at once. Others wait as `AdmissionQueue` lets them. One endpoint that hangs
+  /// takes nothing from the others of its host.
   public var transfersPerPath: Int
-  /// How many transfers may wait for one host; further ones fail at once.
-  public var waitingPerHost: Int
+  /// How many transfers may wait for one path.
+  public var waitingPerPath: Int
   /// How many connections the pool holds, used and idle, before the oldest idle one is closed.
   public var pooledConnections: Int
   /// How long a connection may lie idle and still be used. Shorter than the 60 s after which common load
@@ -38,20 +36,19 @@ public struct TransportSettings: Sendable {
   public init(
     caFile: String? = nil, verifiesLoopback: Bool = true, proxies: ProxySettings? = nil,
     userAgent: String = "callgate",
-    connectTimeout: Duration = .seconds(3), transfersPerHost: Int = 96, transfersPerPath: Int = 64,
-    waitingPerHost: Int = 4096, pooledConnections: Int = 256, idleTimeout: Duration = .seconds(45),
+    connectTimeout: Duration = .seconds(3), transfersPerPath: Int = 64,
+    waitingPerPath: Int = 4096, pooledConnections: Int = 256, idleTimeout: Duration = .seconds(45),
     sessionLifetime: Duration = .seconds(3600),
     maximumHeaderLength: Int = 32 * 1024, bufferLength: Int? = nil
   ) {
-    precondition(transfersPerHost > 0 && transfersPerPath > 0 && waitingPerHost >= 0 && pooledConnections > 0)
+    precondition(transfersPerPath > 0 && waitingPerPath >= 0 && pooledConnections > 0)
     self.caFile = caFile
     self.verifiesLoopback = verifiesLoopback
     self.proxies = proxies
     self.userAgent = userAgent
     self.connectTimeout = connectTimeout
-    self.transfersPerHost = transfersPerHost
     self.transfersPerPath = transfersPerPath
-    self.waitingPerHost = waitingPerHost
+    self.waitingPerPath = waitingPerPath
     self.pooledConnections = pooledConnections
     self.idleTimeout = idleTimeout
     self.sessionLifetime = sessionLifetime

@@ -8,9 +8,34 @@ struct Callgate: ParsableCommand {
     commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.",
     version: Version.current,
     subcommands: [
-      ServeCommand.self, CheckCommand.self, DoctorCommand.self, ProbeCommand.self, ExplainCommand.self,
-      RulesCommand.self, TokenCommand.self,
-      KeyCommand.self, SandboxCommand.self, MigrateCommand.self,
+      ServeCommand.self, CheckCommand.self, DoctorCommand.self, ExplainCommand.self, RulesCommand.self,
+      StatusCommand.self, StopCommand.self, ResumeCommand.self, ReloadCommand.self, ProbeCommand.self,
+      TokenCommand.self, KeyCommand.self, SandboxCommand.self, MigrateCommand.self,
       HealthcheckCommand.self, ReferenceCommand.self,
     ])
+
+  static func main() {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    if let message = unknownCommand(arguments, of: Self.self, named: "callgate") {
+      Output.message(message)
+      exit(withError: ExitStatus.usage.exit)
+    }
+    main(arguments)
+  }
+
+  /// Why the first word is no command, with the one that was meant; nil where it is one, or a flag.
+  private static func unknownCommand(
+    _ arguments: [String], of command: any ParsableCommand.Type, named name: String
+  ) -> String? {
+    let subcommands = command.configuration.subcommands
+    guard let word = arguments.first, !word.hasPrefix("-"), word != "help", !subcommands.isEmpty else {
+      return nil
+    }
+    if let subcommand = subcommands.first(where: { $0.configuration.commandName == word }) {
+      return unknownCommand(Array(arguments.dropFirst()), of: subcommand, named: "\(name) \(word)")
+    }
+    let shown = subcommands.map { $0.configuration }.filter { $0.shouldDisplay }.compactMap { $0.commandName }
+    let meant = Spelling.nearest(to: word, among: shown).map { " Did you mean \($0)?" } ?? ""
+    return "callgate: there is no command \"\(word)\".\(meant) \(name) --help lists the commands."
+  }
 }

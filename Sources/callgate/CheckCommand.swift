@@ -7,20 +7,23 @@ struct CheckCommand: ParsableCommand {
     commandName: "check",
     abstract: "Validates the configuration, offline.",
     discussion: """
-      Reads the YAML file and the environment as serve would, opens the key files, and prints every problem with its \
-      place and what mends it. Talkdesk is not asked; that is what doctor does.
+      Reads the YAML file and the environment as serve does, opens the key files, and prints every problem with its place \
+      and a fix, then the rules in force and where each setting comes from.
+
+      check uses no network and opens no store. It cannot know whether Talkdesk takes the credential, whether the store, \
+      an issuer's keys or a remote policy can be reached, or whether the port is free. doctor asks all but the port.
 
       Examples:
         callgate check
-        callgate check --config callgate.yaml
+        callgate check callgate.yaml
 
-      Exit status: 0 if serve would start, 78 if not.
+      Exit status: 0 if the configuration is valid, 78 if not.
       """)
 
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var source: ConfigurationArgument
 
   func run() throws {
-    let configuration = try options.load(for: .check)
+    let configuration = try source.load(for: .check)
     Output.line("The configuration is valid.")
     for line in ConfigurationSummary(configuration).lines { Output.line(line) }
   }

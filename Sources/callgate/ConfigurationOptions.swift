@@ -7,14 +7,18 @@ import Platform
 struct ConfigurationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The YAML file. Without it: CALLGATE_CONFIG, or CALLGATE_CONFIG_TEXT.", valueName: "file"))
+      "The YAML file. Without it: CALLGATE_CONFIG, or CALLGATE_CONFIG_TEXT.", valueName: "file"),
+    completion: .file())
   var config: String?
 
   /// Everything the configuration comes from.
-  func sources(host: String? = nil, port: String? = nil) -> ConfigurationSources {
-    ConfigurationSources(
-      flags: ConfigurationFlags(config: config, host: host, port: port),
-      environment: ProcessInfo.processInfo.environment, files: .system, writesToTerminal: Output.isTerminal,
+  /// - Parameter flags: What else the command line says.
+  func sources(_ flags: ConfigurationFlags = ConfigurationFlags()) -> ConfigurationSources {
+    var flags = flags
+    flags.config = config
+    return ConfigurationSources(
+      flags: flags, environment: ProcessInfo.processInfo.environment, files: .system,
+      writesToTerminal: Output.isTerminal,
       diskLife: DiskLife.ofFile)
   }
 
@@ -22,9 +26,9 @@ struct ConfigurationOptions: ParsableArguments {
   ///
   /// Notices go to stderr, one line each.
   func load(
-    for purpose: ConfigurationPurpose, host: String? = nil, port: String? = nil
+    for purpose: ConfigurationPurpose, _ flags: ConfigurationFlags = ConfigurationFlags()
   ) throws -> Configuration {
-    let sources = sources(host: host, port: port)
+    let sources = sources(flags)
     do throws(ConfigurationErrors) {
       let loaded = try ConfigurationLoader.load(sources, for: purpose)
       for notice in loaded.notices { Output.message("notice: \(notice)") }
@@ -32,6 +36,9 @@ struct ConfigurationOptions: ParsableArguments {
     } catch {
       for notice in error.notices { Output.message("notice: \(notice)") }
       for problem in error.problems { Output.message(problem.description) }
+      if purpose == .check {
+        Output.message(error.problems.count == 1 ? "1 problem" : "\(error.problems.count) problems")
+      }
       throw (error.isMisuse ? ExitStatus.usage : .configuration).exit
     }
   }

@@ -3,25 +3,26 @@ import Gateway
 import Glibc
 import Platform
 
-/// `callgate doctor`: what stands between this machine and a token.
+/// `callgate doctor`: what stands between this machine and a server that works.
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Finds out what stands between this machine and a token.",
+    abstract: "Checks everything that a server needs, by asking it.",
     discussion: """
-      Does everything check does, then really asks Talkdesk ID for a token, with each configured key: key and key id, \
-      algorithm, region, proxy, DNS, connection, TLS, clock, credential, scopes, lifetime. One line per check, and what \
-      mends it beneath each that failed. The token is thrown away and never shown.
+      Does everything check does, then asks Talkdesk ID for a token with each configured key: key and key id, algorithm, \
+      region, proxy, DNS, connection, TLS, clock, credential, scopes, lifetime. Then it asks the store (reachable, \
+      writable, schema version), the key set of each issuer, and each remote policy. It prints one line per check, and a \
+      fix beneath each that failed. It never shows the token, changes nothing in the store, and does not look at the port.
 
       Examples:
         callgate doctor
-        callgate doctor --config callgate.yaml --json
+        callgate doctor callgate.yaml --json
 
-      Exit status: 0 if a token can be had (warnings allowed), 69 if Talkdesk ID cannot be reached, 70 for a fault of this \
-      program, 77 if it refuses, 78 if the configuration is wrong.
+      Exit status: 0 if nothing failed (warnings allowed), 69 if Talkdesk ID, the store, an issuer or a policy cannot be \
+      reached, 70 for a fault of this program, 77 if Talkdesk ID refuses, 78 if the configuration or the store is wrong.
       """)
 
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var source: ConfigurationArgument
 
   @Flag(help: "Print one JSON object.")
   var json = false
@@ -30,7 +31,7 @@ struct DoctorCommand: ParsableCommand {
     ProcessSetup.ignoreBrokenPipes()
     let report: DoctorReport
     do throws(ConfigurationErrors) {
-      let loaded = try ConfigurationLoader.load(options.sources(), for: .check)
+      let loaded = try ConfigurationLoader.load(source.sources(), for: .check)
       report = Blocker.run { await Doctor.examine(loaded) }
     } catch {
       guard !error.isMisuse else {
@@ -61,7 +62,7 @@ struct DoctorCommand: ParsableCommand {
       }
     }
     Output.line(
-      "\(report.count(.ok)) ok, \(report.count(.warn)) to look at, \(report.count(.fail)) failed"
+      "\(report.count(.ok)) ok, \(report.count(.warn)) \(report.count(.warn) == 1 ? "warning" : "warnings"), \(report.count(.fail)) failed"
         + (report.count(.skip) > 0 ? ", \(report.count(.skip)) skipped" : ""))
   }
 

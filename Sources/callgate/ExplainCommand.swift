@@ -14,16 +14,20 @@ struct ExplainCommand: ParsableCommand {
       and nothing is used but what --count says. Remote policies are asked.
 
       Examples:
-        callgate explain --action access --caller ios-app
-        callgate explain --action callback --caller ios-app --phone +14155550100 --at 2026-12-25T10:00:00-05:00
-        callgate explain --action access --caller app-users --subject ann --claims '{"tier":"gold"}' --count daily=4
+        callgate explain callgate.yaml --action access --caller ios-app
+        callgate explain --action callback --caller ios-app \\
+          --phone +14155550100 --at 2026-12-25T10:00:00-05:00
+        callgate explain --action access --caller app-users --subject ann \\
+          --claims '{"tier":"gold"}' --count daily=4
 
       Exit status: 0 if it is allowed, 77 if not, 64 if there is no such caller, 78 if the configuration is wrong.
       """)
 
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var source: ConfigurationArgument
 
-  @Option(help: ArgumentHelp("What is wanted: access or callback.", valueName: "action"))
+  @Option(
+    help: ArgumentHelp("What is wanted: access or callback.", valueName: "action"),
+    completion: .list(["access", "callback"]))
   var action: String
 
   @Option(help: ArgumentHelp("Who asks, or anonymous. Without it: the rules alone.", valueName: "id"))
@@ -62,7 +66,7 @@ struct ExplainCommand: ParsableCommand {
 
   func run() throws {
     let question = try question()
-    let configuration = try options.load(for: .explain)
+    let configuration = try source.load(for: .explain)
     let asksRemotes = configuration.asksRemotePolicies
     let caFile = configuration.caFile
     let result: Result<Explanation, Question.Mistakes> = try Blocker.run {

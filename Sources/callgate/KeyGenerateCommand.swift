@@ -17,7 +17,8 @@ struct KeyGenerateCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What the key is for: \(NewKey.algorithms.joined(separator: ", ")).", valueName: "algorithm"))
+      "What the key is for: \(NewKey.algorithms.joined(separator: ", ")).", valueName: "algorithm"),
+    completion: .list(NewKey.algorithms))
   var algorithm = "ES256"
 
   @Option(help: ArgumentHelp("A file for the private key; it must not exist yet.", valueName: "file"))

@@ -108,7 +108,7 @@ struct ProbeCommand: ParsableCommand {
         let status = line.status.map(String.init) ?? "---"
         Output.line(
           style.column(Self.word(line.verdict), width: 6, line.verdict == .ok ? .good : .bad)
-            + "\(status)  \(line.request)  \(line.purpose): \(line.found)  (\(line.milliseconds) ms)")
+            + "\(status)  \(line.request)  \(line.purpose) → \(line.found)  (\(line.milliseconds) ms)")
       }
     }
     switch report.verdict {

@@ -17,8 +17,14 @@ struct RulesTestCommand: ParsableCommand {
       The file is YAML with a list under tests; each names who asks for what, when, and what is expected:
 
         tests:
-          - { name: closed on Sunday, action: callback, at: "2026-11-22T10:00:00-05:00", caller: ios-app,
-              phone: "+14155550100", expect: deny, code: closed, rule: opening-hours }
+          - name: closed on Sunday
+            action: callback
+            at: "2026-11-22T10:00:00-05:00"
+            caller: ios-app
+            phone: "+14155550100"
+            expect: deny
+            code: closed
+            rule: opening-hours
 
       Prints a line for each test that fails and then how many passed and failed. No server, store or credential is
       needed; docs/rules.md explains every member.
@@ -27,12 +33,12 @@ struct RulesTestCommand: ParsableCommand {
         callgate rules test tests.yaml
         callgate rules test --config callgate.yaml tests.yaml
 
-      Exit status: 0 if all pass, 1 if not, 64 if a test's caller is nobody's, 78 if a file is wrong otherwise.
+      Exit status: 0 if all pass, 1 if not, 64 if a test names an unknown caller, 78 if a file is wrong otherwise.
       """)
 
   @OptionGroup var options: ConfigurationOptions
 
-  @Argument(help: "The file of tests.")
+  @Argument(help: "The file of tests.", completion: .file())
   var file: String
 
   func run() throws {

@@ -16,7 +16,9 @@ struct SandboxCommand: ParsableCommand {
       Examples:
         callgate sandbox --port 9100
         callgate sandbox --client-key talkdesk.pem
-        callgate sandbox --client-key old.pem --client-key new.pem     # two keys of one client, to try a rotation
+        callgate sandbox --client-key old.pem --client-key new.pem
+
+      The last one has two keys of one client, to try a rotation.
       """)
 
   @Option(help: ArgumentHelp("The port on 127.0.0.1, 0 for a free one.", valueName: "number"))

@@ -12,17 +12,18 @@ struct ServeCommand: ParsableCommand {
     commandName: "serve",
     abstract: "Runs the server.",
     discussion: """
-      Prints where it listens, then audit and log lines. SIGTERM and SIGINT finish what runs and end it with 0. SIGHUP, and \
-      a changed file, load the configuration anew; a wrong one is reported and the old one goes on serving.
+      Prints where it listens, then audit and log lines. On SIGTERM or SIGINT the server finishes running requests and exits \
+      with 0. On SIGHUP, and when the file changes, it loads the configuration again. If the new configuration has a problem, \
+      the server reports it and keeps the old one.
 
       Examples:
         callgate serve --sandbox
-        callgate serve --config callgate.yaml --port 9000
+        callgate serve callgate.yaml --port 9000
 
       Exit status: 0 after a signal, 69 if the port is taken, 78 if the configuration is wrong.
       """)
 
-  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var source: ConfigurationArgument
 
   @Option(
     help: ArgumentHelp("The address to listen on. Without it: HOST, or listen.host.", valueName: "address"))
@@ -33,8 +34,23 @@ struct ServeCommand: ParsableCommand {
       "The port to listen on, 0 for a free one. Without it: PORT, or listen.port.", valueName: "number"))
   var port: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The least severe line to log. Without it: CALLGATE_LOG_LEVEL, or log.level.", valueName: "level"),
+    completion: .list(["debug", "info", "warning", "error"]))
+  var logLevel: String?
+
+  @Option(
+    help: ArgumentHelp("json or text. Without it: CALLGATE_LOG_FORMAT, or log.format.", valueName: "format"),
+    completion: .list(["json", "text"]))
+  var logFormat: String?
+
   @Flag(help: "Runs against an emulated Talkdesk on this machine: no account, no network, anyone may call.")
   var sandbox = false
+
+  private var flags: ConfigurationFlags {
+    ConfigurationFlags(host: host, port: port, logLevel: logLevel, logFormat: logFormat)
+  }
 
   /// Below this there is no room for clients beside what the process itself opens.
   private static let fewestDescriptors = 64
@@ -45,10 +61,12 @@ struct ServeCommand: ParsableCommand {
     let supervisor = try Supervisor(ProcessInfo.processInfo.environment)
     // Before any thread is made, so that every one inherits it.
     let signals = SignalWatch(takingHangUp: true)
+    // Nothing is served yet, so nothing has to be finished: a start that waits for a store or an issuer ends at once.
+    signals.onEnd { Self.endStart() }
     ProcessSetup.ignoreBrokenPipes()
     ProcessSetup.returnLargeBlocks()
     ProcessSetup.joinFreeBlocks()
-    var configuration = try options.load(for: sandbox ? .sandbox : .serve, host: host, port: port)
+    var configuration = try source.load(for: sandbox ? .sandbox : .serve, flags)
     do {
       try ProcessSetup.protectMemory()
       let descriptors = try ProcessSetup.raiseDescriptorLimit()
@@ -64,11 +82,11 @@ struct ServeCommand: ParsableCommand {
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
         inherited: inherited, reload: reloading(with: emulated),
-        front: { gateway in
+        front: { gateway, forgetTokens in
           talkdesk.map {
             SandboxFront(
               emulator: $0.server.emulator, gateway: gateway,
-              listeningOn: IPAddress(configuration.listen.host))
+              listeningOn: IPAddress(configuration.listen.host), forgetTokens: forgetTokens)
           } ?? gateway
         },
         write: StandardOutput.write)
@@ -77,6 +95,7 @@ struct ServeCommand: ParsableCommand {
           return .failure(error)
         }
       }.get()
+      guard signals.finishesWork() else { Self.endStart() }
       let address = try service.start()
       // A reader that is gone, or a full disk, is no reason not to serve.
       _ = StandardOutput.write(Array("callgate: listening on \(service.scheme)://\(address)\n".utf8))
@@ -103,11 +122,17 @@ struct ServeCommand: ParsableCommand {
     }
   }
 
+  /// Ends the process during its start, as it was asked to.
+  private static func endStart() -> Never {
+    Output.message("callgate: stopped before it was ready to serve")
+    _exit(0)
+  }
+
   /// How the configuration is loaded anew: from the same sources, and the sandbox keeps its emulator.
   private func reloading(
     with emulated: Configuration.Upstream?
   ) -> @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration {
-    let sources = options.sources(host: host, port: port)
+    let sources = source.sources(flags)
     let purpose: ConfigurationPurpose = sandbox ? .sandbox : .serve
     return { () throws(ConfigurationErrors) in
       var loaded = try ConfigurationLoader.load(sources, for: purpose)

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # what is set here is read by the tests
-# What every end-to-end test stands on: starts the release binary, asks it with curl, compares, counts.
+# What the end-to-end tests in bash stand on (new ones are Python, on the harness): starts the release binary, asks it with curl, compares, counts.
 # A test is a bash file that sources this one, calls `check` and ends with `finish`: with 0 where all passed, 1 where something
 # failed, 77 where nothing could be run. What could not be run is told by `skip`, also in the closing lines of the script that
 # runs the tests, which names a file for them in SKIPPED.

@@ -11,15 +11,6 @@ func fixture(_ path: String) -> URL {
     .appending(path: path)
 }
 
-/// A file of the shared data beside the checkout; nil where there is none.
-func sharedFile(_ path: String) -> URL? {
-  let beside = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared")
-  let root = ProcessInfo.processInfo.environment["CALLGATE_SHARED"].map { URL(filePath: $0) } ?? beside
-  let file = root.appending(path: path)
-  return FileManager.default.fileExists(atPath: file.path) ? file : nil
-}
-
 /// A point in time from its text.
 func at(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text), "\(text)") }
 

@@ -222,7 +222,12 @@ struct PolicyTests {
       parties()[..<4] == ["caller:anonymous", "subject:anonymous", "app:shop", "address:2001:db8:1:2::"])
     facts.callerID = "app-users"
     facts.subject = "ann"
-    #expect(parties()[1] == "subject:ann")
+    #expect(parties()[1] == "subject:app-users\u{0}ann")
+    // The user of one issuer is neither the user of another nor a caller of that name.
+    facts.subject = "ios-app"
+    #expect(parties()[1] == "subject:app-users\u{0}ios-app")
+    facts.callerID = "other-users"
+    #expect(parties()[1] == "subject:other-users\u{0}ios-app")
   }
 
   @Test func `claims are compared by text, lists by any element, names with dots also as paths`() throws {

@@ -1,6 +1,7 @@
-import Gate
 import TestSupport
 import Testing
+
+@testable import Gate
 
 /// Whole policies of hours, rates and quotas, made at random, asked by a clock that the test moves.
 struct PolicyWaitingTests {
@@ -75,6 +76,42 @@ struct PolicyWaitingTests {
     ])
     #expect(policy.settle(.request(at: noon), states).grant != nil)
     #expect(policy.settle(.request(at: noon), states).decision.denial?.retryAfter == 5)
+  }
+
+  @Test func `opening hours that exclude each other are found at once, whoever asks how often`() throws {
+    let policy = try Policy(rules: [
+      Rule(name: "mornings", kind: hours("08:00-12:00")),
+      Rule(name: "afternoons", kind: hours("12:00-18:00")),
+      Rule(name: "nights", callers: ["guard"], kind: hours("20:00-24:00")),
+      Rule(name: "late", callers: ["bar"], mode: .audit, kind: hours("20:00-24:00")),
+    ])
+    #expect(policy.exclusiveHours(at: noon) == [["mornings", "afternoons"]])
+    let apart = try Policy(rules: [
+      Rule(name: "mornings", callers: ["a", "b"], kind: hours("08:00-12:00")),
+      Rule(name: "afternoons", callers: ["b", "c"], kind: hours("12:00-18:00")),
+      Rule(name: "both", kind: hours("11:00-13:00")),
+    ])
+    // A request of b meets all three.
+    #expect(apart.exclusiveHours(at: noon) == [["mornings", "afternoons", "both"]])
+    #expect(try agreeing().exclusiveHours(at: noon) == [])
+    // A refused request looks the verdict up: ten thousand take no longer than a few searches did.
+    let denial = policy.decide(.request(at: noon), states: FetchedStates()).denial
+    #expect(denial?.nextOpen == nil && denial?.retryAfter == nil)
+    #expect(policy.openings.searches == 1)
+    for seconds in Int64(0)..<10_000 {
+      let later = Instant(seconds: noon.seconds + seconds)
+      #expect(policy.decide(.request(at: later), states: FetchedStates()).denial?.code == .closed)
+    }
+    #expect(policy.openings.searches == 1)
+    // An answer "never" is not for ever: the next day it is looked for again.
+    _ = policy.decide(.request(at: Instant(seconds: noon.seconds + 86_401)), states: FetchedStates())
+    #expect(policy.openings.searches == 2)
+  }
+
+  private func agreeing() throws -> Policy {
+    try Policy(rules: [
+      Rule(name: "days", kind: hours("08:00-18:00")), Rule(name: "lunch", kind: hours("12:00-13:00")),
+    ])
   }
 
   @Test func `where hours never come again, the rate still says when it has earned one more`() throws {

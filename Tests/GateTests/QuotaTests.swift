@@ -80,8 +80,26 @@ struct QuotaTests {
     }
     #expect(plan.giveBack(to: tomorrow, taken: first, at: now) == tomorrow)
     #expect(plan.giveBack(to: nil, taken: first, at: now) == nil)
-    let expiry = plan.expiry(of: second)
-    #expect(expiry == (try at("2026-11-23T00:00:00Z")).seconds)
+  }
+
+  @Test(
+    arguments: Quota.Period.allCases,
+    ["2026-11-22T12:00:00Z", "2026-11-30T12:00:00Z", "2026-12-31T23:59:59Z"])
+  func `what was used is kept for the longest period that a changed rule may count it in`(
+    _ period: Quota.Period, _ text: String
+  ) throws {
+    let now = try at(text)
+    guard case .taken(let state) = try quota(1, period, "Pacific/Kiritimati").take(from: nil, at: now) else {
+      return
+    }
+    let expiry = try quota(1, period, "Pacific/Kiritimati").expiry(of: state)
+    for (changed, zone) in Quota.Period.allCases.flatMap({
+      [($0, "Pacific/Kiritimati"), ($0, "Pacific/Pago_Pago")]
+    }) {
+      let plan = try quota(1, changed, zone)
+      #expect(plan.count(of: state, at: Instant(seconds: expiry)).remaining == 1)
+    }
+    #expect(expiry - now.seconds <= 33 * 86_400 + 7 * 86_400)
   }
 
   @Test func `a limit of zero is refused`() {

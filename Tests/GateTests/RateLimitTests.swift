@@ -227,6 +227,40 @@ struct RateLimitTests {
     }
   }
 
+  @Test(
+    arguments: [
+      // limit, per in milliseconds, burst: q, w
+      (30, 60_000, 10, 30, 60), (30, 60_000, 30, 30, 60), (1, 60_000, 10, 10, 600), (60, 60_000, 90, 90, 90),
+      (1, 1, 1, 1000, 1), (10, 500, 10, 20, 1), (3, 1500, 3, 4, 2), (7, 60_000, 8, 8, 69),
+      (1, 1, 5000, 5000, 5),
+      (1, 86_400_000, 1, 1, 86_400),
+    ] as [(Int64, Int64, Int64, Int64, Int64)])
+  func `the policy told is the rate, and holds all that may be left`(
+    _ limit: Int64, _ per: Int64, _ burst: Int64, _ quota: Int64, _ window: Int64
+  ) throws {
+    let count = try rate(limit, per: per * 1_000_000, burst: burst).count(of: nil, at: start)
+    #expect(count.limit == quota && count.window == window, "\(count)")
+    #expect(count.remaining == burst)
+  }
+
+  @Test func `no more is left than the policy told has, and it has no more than its window earns`() throws {
+    var random = SeededGenerator(5)
+    for _ in 0..<5000 {
+      let limit =
+        Int64.random(in: 1...1_000_000_000, using: &random) >> Int64.random(in: 0..<30, using: &random)
+      let per =
+        1_000_000 + Int64.random(in: 0...31_622_400_000_000_000, using: &random)
+        >> Int64.random(in: 6..<50, using: &random)
+      let burst = max(
+        1, Int64.random(in: 1...1_000_000_000, using: &random) >> Int64.random(in: 0..<30, using: &random))
+      guard let rate = try? RateLimit(limit: max(1, limit), per: per, burst: burst) else { continue }
+      let count = rate.count(of: nil, at: start)
+      #expect(count.remaining <= count.limit && count.window >= 1)
+      #expect(Int128(count.limit) * Int128(per) <= Int128(count.window) * 1_000_000_000 * Int128(rate.limit))
+      #expect(count.limit < 1_000_000_000_000_000, "no integer of a structured field")
+    }
+  }
+
   @Test func `a state is worth nothing from its expiry on`() throws {
     let plan = try rate(7, burst: 5)
     let state = try #require(plan.state(used: 5, at: start))

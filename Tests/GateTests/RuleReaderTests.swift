@@ -45,83 +45,85 @@ struct RuleReaderTests {
 
   /// A rule and the key of what is wrong with it.
   static let mistakes: [(RuleNode, String)] = [
-    ("text", "rules[0]"), (["kind": "numbers"], "rules[0].name"), (["name": "a"], "rules[0].kind"),
-    (["name": "a", "kind": "hour"], "rules[0].kind"), (["name": "a b", "kind": "numbers"], "rules[0].name"),
-    (["name": "default-numbers", "kind": "numbers"], "rules[0].name"),
-    (["name": "a", "kind": "numbers", "alow": "+1"], "rules[0].alow"),
-    (["name": "a", "kind": "numbers", "allow": ["+1", "351"]], "rules[0].allow[1]"),
-    (["name": "a", "kind": "numbers", "allow": []], "rules[0].allow"),
-    (["name": "a", "kind": "numbers", "default_deny": "no"], "rules[0].default_deny"),
-    (["name": "a", "kind": "numbers", "on": ["acces"]], "rules[0].on[0]"),
-    (["name": "a", "kind": "numbers", "on": []], "rules[0].on"),
-    (["name": "a", "kind": "numbers", "mode": "warn"], "rules[0].mode"),
-    (["name": "a", "kind": "numbers", "callers": ["ios"]], "rules[0].callers[0]"),
-    (["name": "a", "kind": "numbers", "apps": ["shp"]], "rules[0].apps[0]"),
-    (["name": "a", "kind": "numbers", "apps": []], "rules[0].apps"),
-    (["name": "a", "kind": "rate", "key": "user", "limit": "1", "per": "1m"], "rules[0].key"),
-    (["name": "a", "kind": "rate", "limit": "1", "per": "1m"], "rules[0].key"),
-    (["name": "a", "kind": "rate", "key": "caller", "limit": "0", "per": "1m"], "rules[0].limit"),
-    (["name": "a", "kind": "rate", "key": "caller", "limit": "-1", "per": "1m"], "rules[0].limit"),
-    (["name": "a", "kind": "rate", "key": "caller", "limit": "1", "per": "day"], "rules[0].per"),
+    ("text", "rules[0]"), (["kind": "numbers"], "rules[0].name"), (["name": "a"], "rule \"a\": kind"),
+    (["name": "a", "kind": "hour"], "rule \"a\": kind"),
+    (["name": "a b", "kind": "numbers"], "rule \"a b\": name"),
+    (["name": "default-numbers", "kind": "numbers"], "rule \"default-numbers\": name"),
+    (["name": "a", "kind": "numbers", "alow": "+1"], "rule \"a\": alow"),
+    (["name": "a", "kind": "numbers", "allow": ["+1", "351"]], "rule \"a\": allow[1]"),
+    (["name": "a", "kind": "numbers", "allow": []], "rule \"a\": allow"),
+    (["name": "a", "kind": "numbers", "default_deny": "no"], "rule \"a\": default_deny"),
+    (["name": "a", "kind": "numbers", "on": ["acces"]], "rule \"a\": on[0]"),
+    (["name": "a", "kind": "numbers", "on": []], "rule \"a\": on"),
+    (["name": "a", "kind": "numbers", "mode": "warn"], "rule \"a\": mode"),
+    (["name": "a", "kind": "numbers", "callers": ["ios"]], "rule \"a\": callers[0]"),
+    (["name": "a", "kind": "numbers", "apps": ["shp"]], "rule \"a\": apps[0]"),
+    (["name": "a", "kind": "numbers", "apps": []], "rule \"a\": apps"),
+    (["name": "a", "kind": "rate", "key": "user", "limit": "1", "per": "1m"], "rule \"a\": key"),
+    (["name": "a", "kind": "rate", "limit": "1", "per": "1m"], "rule \"a\": key"),
+    (["name": "a", "kind": "rate", "key": "caller", "limit": "0", "per": "1m"], "rule \"a\": limit"),
+    (["name": "a", "kind": "rate", "key": "caller", "limit": "-1", "per": "1m"], "rule \"a\": limit"),
+    (["name": "a", "kind": "rate", "key": "caller", "limit": "1", "per": "day"], "rule \"a\": per"),
     (
       ["name": "a", "kind": "rate", "key": "caller", "limit": "1", "per": "1m", "burst": "0"],
-      "rules[0].burst"
+      "rule \"a\": burst"
     ),
     (
       ["name": "a", "kind": "rate", "key": "caller", "limit": "1", "per": "1m", "on_store_failure": "x"],
-      "rules[0].on_store_failure"
+      "rule \"a\": on_store_failure"
     ),
-    (["name": "a", "kind": "quota", "key": "caller", "limit": "1", "per": "1m"], "rules[0].per"),
+    (["name": "a", "kind": "quota", "key": "caller", "limit": "1", "per": "1m"], "rule \"a\": per"),
     (
       ["name": "a", "kind": "quota", "key": "caller", "limit": "1", "per": "day", "timezone": "Mars/Base"],
-      "rules[0].timezone"
+      "rule \"a\": timezone"
     ),
-    (["name": "a", "kind": "hours", "weekly": ["mon": "09:00-10:00"]], "rules[0].timezone"),
-    (["name": "a", "kind": "hours", "timezone": "UTC"], "rules[0].weekly"),
+    (["name": "a", "kind": "hours", "weekly": ["mon": "09:00-10:00"]], "rule \"a\": timezone"),
+    (["name": "a", "kind": "hours", "timezone": "UTC"], "rule \"a\": weekly"),
     (
       ["name": "a", "kind": "hours", "timezone": "UTC", "weekly": ["monday": "09:00-10:00"]],
-      "rules[0].weekly.monday"
+      "rule \"a\": weekly.monday"
     ),
-    (["name": "a", "kind": "hours", "timezone": "UTC", "weekly": ["mon": "9-10"]], "rules[0].weekly.mon"),
+    (["name": "a", "kind": "hours", "timezone": "UTC", "weekly": ["mon": "9-10"]], "rule \"a\": weekly.mon"),
     (
       [
         "name": "a", "kind": "hours", "timezone": "UTC",
         "weekly": ["mon-fri": "09:00-10:00", "tue": "11:00-12:00"],
       ],
-      "rules[0].weekly.tue"
+      "rule \"a\": weekly.tue"
     ),
     (
       ["name": "a", "kind": "hours", "timezone": "UTC", "weekly": ["mon": ["09:00-11:00", "10:00-12:00"]]],
-      "rules[0].weekly.mon"
+      "rule \"a\": weekly.mon"
     ),
     (
       [
         "name": "a", "kind": "hours", "timezone": "UTC", "weekly": ["mon": "09:00-11:00"],
         "closed": ["25.12.2026"],
       ],
-      "rules[0].closed[0]"
+      "rule \"a\": closed[0]"
     ),
     (
       [
         "name": "a", "kind": "hours", "timezone": "UTC", "weekly": ["mon": "09:00-11:00"],
         "open": ["2026-02-30": []],
       ],
-      "rules[0].open.2026-02-30"
+      "rule \"a\": open.2026-02-30"
     ),
-    (["name": "a", "kind": "addresses"], "rules[0].allow"),
-    (["name": "a", "kind": "addresses", "allow": ["10.0.0.0/8", "0.0.0.0/0"]], "rules[0].allow[1]"),
-    (["name": "a", "kind": "addresses", "deny": ["10.0.0.1/8"]], "rules[0].deny[0]"),
-    (["name": "a", "kind": "claims"], "rules[0].require"),
-    (["name": "a", "kind": "claims", "require": ["tier": []]], "rules[0].require.tier"),
-    (["name": "a", "kind": "field", "field": "X Y", "equals": "1"], "rules[0].field"),
-    (["name": "a", "kind": "field", "field": "X"], "rules[0].field"),
-    (["name": "a", "kind": "field", "field": "X", "equals": "1", "in": ["2"]], "rules[0].field"),
-    (["name": "a", "kind": "field", "field": "X", "at_least": "v2"], "rules[0].at_least"),
-    (["name": "a", "kind": "remote", "url": "http://policy.example"], "rules[0].url"),
-    (["name": "a", "kind": "remote", "url": "https://p.example", "timeout": "31s"], "rules[0].timeout"),
-    (["name": "a", "kind": "remote", "url": "https://p.example", "timeout": "500"], "rules[0].timeout"),
+    (["name": "a", "kind": "addresses"], "rule \"a\": allow"),
+    (["name": "a", "kind": "addresses", "allow": ["10.0.0.0/8", "0.0.0.0/0"]], "rule \"a\": allow[1]"),
+    (["name": "a", "kind": "addresses", "deny": ["10.0.0.1/8"]], "rule \"a\": deny[0]"),
+    (["name": "a", "kind": "claims"], "rule \"a\": require"),
+    (["name": "a", "kind": "claims", "require": ["tier": []]], "rule \"a\": require.tier"),
+    (["name": "a", "kind": "field", "field": "X Y", "equals": "1"], "rule \"a\": field"),
+    (["name": "a", "kind": "field", "field": "X"], "rule \"a\": field"),
+    (["name": "a", "kind": "field", "field": "X", "equals": "1", "in": ["2"]], "rule \"a\": field"),
+    (["name": "a", "kind": "field", "field": "X", "at_least": "v2"], "rule \"a\": at_least"),
+    (["name": "a", "kind": "remote", "url": "http://policy.example"], "rule \"a\": url"),
+    (["name": "a", "kind": "remote", "url": "https://p.example", "timeout": "31s"], "rule \"a\": timeout"),
+    (["name": "a", "kind": "remote", "url": "https://p.example", "timeout": "500"], "rule \"a\": timeout"),
     (
-      ["name": "a", "kind": "remote", "url": "https://p.example", "on_failure": "pass"], "rules[0].on_failure"
+      ["name": "a", "kind": "remote", "url": "https://p.example", "on_failure": "pass"],
+      "rule \"a\": on_failure"
     ),
   ]
 

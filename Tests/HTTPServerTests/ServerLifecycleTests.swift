@@ -34,6 +34,67 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   #expect(try fourth.answer().status == 200)
 }
 
+/// The limits of a listener for few.
+private func limits(_ connections: Int) -> ServerLimits {
+  var limits = ServerLimits(connections: connections)
+  limits.closesLongestSilent = true
+  return limits
+}
+
+@Test func `clients that keep silent make room for one more, the longest silent first`() async throws {
+  let server = try TestServer(limits: limits(3))
+  let idle = try server.client()
+  try idle.send(get)
+  #expect(try idle.answer().status == 200)
+  let silent = try server.client()
+  server.settle()
+  let slow = try server.client()
+  try slow.send("GET /a HTTP/1.1\r\nHost: ")
+  server.settle()
+  var others: [Client] = []
+  for gone in [idle, silent, slow] {
+    let next = try server.client()
+    others.append(next)
+    try next.send(get)
+    #expect(try next.answer().status == 200)
+    #expect(try gone.readToEnd() == "")
+    #expect(server.server.connectionCount <= 3)
+  }
+}
+
+@Test func `a thousand strangers keep nobody out`() throws {
+  let server = try TestServer(limits: limits(4))
+  let strangers = try (0..<1_000).map { _ in try server.client() }
+  for _ in 0..<8 {
+    let client = try server.client()
+    try client.send(get)
+    #expect(try client.answer().status == 200)
+  }
+  withExtendedLifetime(strangers) {}
+}
+
+@Test func `a request with its handler does not give way, and whoever comes waits for its answer`()
+  async throws
+{
+  let server = try TestServer(limits: limits(2))
+  let patient = try server.client()
+  try patient.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
+  let responder = await server.handler.nextResponder()
+  let second = try server.client()
+  try second.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")
+  let other = await server.handler.nextResponder()
+  let third = try server.client()
+  try third.send(get)
+  server.settle()
+  #expect(!third.hears(within: 50))
+  responder.respond(Response(status: .ok, content: Array("late".utf8)))
+  #expect(try patient.answer().content == "late")
+  #expect(try third.answer().status == 200)
+  #expect(try patient.readToEnd() == "")
+  other.respond(Response(status: .ok))
+  #expect(try second.answer().status == 200)
+}
+
 @Test func `IPv6 and IPv4 clients are served on one socket`() throws {
   let server = try TestServer(loops: 2, host: "::")
   for text in ["127.0.0.1", "::1"] {

@@ -43,6 +43,7 @@ final class TestHandler: RequestHandler {
     handled.add(1, ordering: .relaxed)
     if request.value(of: .origin) != nil { exchange.put(extra) }
     if request.pathIs("/defer") {
+      guard exchange.mayDefer else { return exchange.respond(Response(status: .serviceUnavailable)) }
       let responder = exchange.deferred()
       responders.withLock { $0.append(responder) }
     } else if request.pathIs("/abandon") {

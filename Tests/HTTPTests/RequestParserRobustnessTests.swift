@@ -62,21 +62,12 @@ private let spice = [
   }
 }
 
-/// The folder of public vectors beside the checkout, where there is one.
-private let corpus: String? = {
-  let environment = ProcessInfo.processInfo.environment["CALLGATE_SHARED"]
-  let checkout = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-  let folder = (environment ?? "/\(checkout)/../shared") + "/vectors/h2o-fuzz/http1-corpus"
-  return FileManager.default.fileExists(atPath: folder) ? folder : nil
-}()
-
-@Test(.enabled(if: corpus != nil))
-func `a public fuzz corpus neither traps the parser nor depends on segmentation`() throws {
-  let folder = try #require(corpus)
-  let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-  #expect(names.count > 1000)
-  for name in names {
-    let stream = try Array(Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)).prefix(700))
-    if let difference = segmentationMatters(stream) { Issue.record("\(name): \(difference)") }
+@Test func `a public fuzz corpus neither traps the parser nor depends on segmentation`() throws {
+  let corpus = try Vector.table("http1/h2o-corpus")
+  #expect(corpus.count > 1800)
+  for vector in corpus {
+    if let difference = segmentationMatters(try vector.octets("octets")) {
+      Issue.record("\(vector): \(difference)")
+    }
   }
 }

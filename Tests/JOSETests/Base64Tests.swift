@@ -58,7 +58,7 @@ import Testing
     var taken = 0
     for first in Base64Codec.urlAlphabet {
       for second in Base64Codec.urlAlphabet {
-        guard let bytes = Base64URL.decode([first, second]) else { continue }
+        guard let bytes = Base64URL.decode([first, second].span) else { continue }
         taken += 1
         seen.insert(bytes)
       }

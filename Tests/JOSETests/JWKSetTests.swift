@@ -90,7 +90,7 @@ import Testing
 
   @Test func `an RSA modulus that is short, padded or even is refused`() throws {
     let original = try PublicKey(KeyFixtures.rsa2048Public).jwk()
-    let modulus = try SharedVectors.base64URL(original["n"])
+    let modulus = try KeyMembers.base64URL(original["n"])
     var even = modulus
     even[255] &= 0xFE
     for bad in [[0] + modulus, Array(modulus.dropLast()), even, [UInt8](repeating: 0xFF, count: 1025)] {
@@ -146,5 +146,25 @@ import Testing
     let secret: JSONValue = ["kty": "oct", "alg": "HS256", "k": .string(JWSTests.macKey)]
     #expect(try set([secret], symmetric: true).keys.count == 1)
     #expect(throws: JWKSetError.mixedKeys) { try set([secret, Self.ec()], symmetric: true) }
+  }
+
+  /// Checking a large modulus takes a tenth of a second, and whoever publishes a set may fill it with them.
+  @Test func `an RSA key of more than 4096 bits is passed over without being looked at`() throws {
+    func key(_ bits: Int) -> JSONValue {
+      let modulus = [0xC5] + [UInt8](repeating: 0x5A, count: bits / 8 - 2) + [0x0B]
+      return ["kty": "RSA", "e": "AQAB", "n": .string(Base64URL.encode(modulus))]
+    }
+    let large = try set([JSONValue](repeating: key(8192), count: JWKSet.maximumKeys))
+    #expect(large.keys.isEmpty && large.skipped.count == JWKSet.maximumKeys)
+    let reason = KeyError.invalidJWK(reason: "an RSA key in a set has at most 4096 bits")
+    #expect(large.skipped.allSatisfy { $0.reason == reason })
+    #expect(try set([key(4104)]).skipped.map(\.reason) == [reason])
+    #expect(try set([key(4096)]).skipped.allSatisfy { $0.reason != reason })
+    let small = try PublicKey(KeyFixtures.rsa2048Public).jwk()
+    #expect(try set([.object(small), key(8192)]).keys.map(\.algorithms.count) == [6])
+    let time = try ContinuousClock().measure {
+      _ = try set([JSONValue](repeating: key(8192), count: JWKSet.maximumKeys))
+    }
+    #expect(time < .seconds(1))
   }
 }

@@ -1,65 +1,66 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import JOSE
 
 /// The JOSE cookbook (RFC 7520), RFC 7515's appendix and the negative tokens made from it.
-@Suite(.enabled(if: SharedVectors.folder != nil)) struct PublishedTokenTests {
+@Suite struct PublishedTokenTests {
   /// Verifies with a JWK whose algorithm may stand beside it instead of in it.
-  private func verifies(_ token: JWS.Compact, _ jwk: JSONValue, _ algorithm: String) throws -> Bool {
+  private func verifies(_ token: JWS.Compact, _ vector: Vector) throws -> Bool {
+    let jwk = try vector.json("key")
+    let algorithm = try vector.text("algorithm")
     if let mac = MACAlgorithm(rawValue: algorithm) {
       guard jwk["kty"] == "oct" else { return false }
-      let key = try SymmetricKey(Secret(try SharedVectors.base64URL(jwk["k"])), algorithm: mac)
+      let key = try SymmetricKey(Secret(try KeyMembers.base64URL(jwk["k"])), algorithm: mac)
       return token.verify(with: key)
     }
     let signature = try #require(SignatureAlgorithm(rawValue: algorithm))
     return token.verify(with: try PublicKey(jwk: jwk), algorithm: signature)
   }
 
+  private func token(_ vector: Vector) throws -> [UInt8] { Array(try vector.text("token").utf8) }
+
   @Test func `the examples of RFC 7515 are accepted and the unsecured one is not`() throws {
-    let examples = try SharedVectors.array(SharedVectors.read("jws_totp_vectors.json")["jws"])
+    let examples = try Vector.table("jose/rfc7515")
     #expect(examples.count == 5)
     for example in examples {
-      let text = try SharedVectors.bytes(example["compact"])
-      guard example["accept"] == true else {
-        #expect(throws: JWSError.unsecured) { try JWS.Compact(parsing: text) }
+      guard try example.isValid() else {
+        #expect(throws: JWSError.unsecured) { try JWS.Compact(parsing: try self.token(example)) }
         continue
       }
-      let token = try JWS.Compact(parsing: text)
-      #expect(try verifies(token, #require(example["jwk"]), try SharedVectors.text(example["alg"])))
-      #expect(String(decoding: token.payload, as: UTF8.self) == example["payload"]?.string)
+      let token = try JWS.Compact(parsing: try token(example))
+      #expect(try verifies(token, example))
+      #expect(try token.payload == example.octets("payload"))
     }
   }
 
   @Test func `not one of the negative tokens is accepted`() throws {
-    let negatives = try SharedVectors.array(SharedVectors.read("jws_totp_vectors.json")["jws_negative"])
+    let negatives = try Vector.table("jose/negative")
     #expect(negatives.count == 57)
     for negative in negatives {
-      let text = try SharedVectors.bytes(negative["compact"])
-      let algorithm = try SharedVectors.text(negative["expected_alg"])
-      let jwk = try #require(negative["jwk"])
       let accepted: Bool
       do {
-        accepted = try verifies(try JWS.Compact(parsing: text), jwk, algorithm)
+        accepted = try verifies(try JWS.Compact(parsing: try negative.octets("octets")), negative)
       } catch is JWSError {
         accepted = false
       }
-      #expect(!accepted, "\(negative["id"]?.string ?? "") \(negative["why"]?.string ?? "")")
+      #expect(!accepted, "\(negative)")
     }
   }
 
   /// HOTP of RFC 4226 is HMAC-SHA-1 cut short: a published check of the SHA-1 code.
   @Test func `the one-time passwords of RFC 4226 come out of HMAC`() throws {
-    let cases = try SharedVectors.array(SharedVectors.read("jws_totp_vectors.json")["hotp"])
+    let cases = try Vector.table("jose/rfc4226")
     #expect(cases.count == 10)
     for item in cases {
-      let counter = UInt64(try #require(item["counter"]?.int))
+      let counter = UInt64(try item.number("counter"))
       let message = (0..<8).reversed().map { UInt8(truncatingIfNeeded: counter >> (8 * UInt64($0))) }
-      let code = HMAC.code(message, key: Secret(try SharedVectors.text(item["secret_ascii"])), .sha1)
+      let code = HMAC.code(message, key: Secret(try item.text("secret")), .sha1)
       let offset = Int(code[19] & 15)
       let number = code[offset..<offset + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF
       let text = String(number % 1_000_000)
-      #expect(String(repeating: "0", count: 6 - text.count) + text == item["value"]?.string)
+      #expect(try String(repeating: "0", count: 6 - text.count) + text == item.text("value"))
     }
   }
 
@@ -68,60 +69,54 @@ import Testing
     "jws/4_4.hmac-sha2_integrity_protection", "curve25519/jws",
   ])
   func `the cookbook's compact tokens are accepted`(name: String) throws {
-    let example = try SharedVectors.read("jose-cookbook/\(name).json")
-    let input = try #require(example["input"])
-    let token = try JWS.Compact(parsing: try SharedVectors.bytes(example["output"]?["compact"]))
-    #expect(try verifies(token, #require(input["key"]), try SharedVectors.text(input["alg"])))
-    #expect(try token.payload == SharedVectors.bytes(input["payload"]))
+    let example = try Vector.one(name, of: "jose/cookbook")
+    let token = try JWS.Compact(parsing: try token(example))
+    #expect(try verifies(token, example))
+    #expect(try token.payload == example.octets("payload"))
   }
 
   @Test(arguments: ["jws/4_1.rsa_v15_signature", "jws/4_4.hmac-sha2_integrity_protection", "curve25519/jws"])
   func `the cookbook's reproducible tokens are made byte for byte`(name: String) throws {
-    let example = try SharedVectors.read("jose-cookbook/\(name).json")
-    let input = try #require(example["input"])
-    let header = try #require(example["signing"]?["protected"]?.object)
-    let payload = try SharedVectors.bytes(input["payload"])
-    let jwk = try #require(input["key"])
+    let example = try Vector.one(name, of: "jose/cookbook")
+    let header = try #require(example.json("header").object)
+    let payload = try example.octets("payload")
+    let jwk = try example.json("key")
     let token: String
     if jwk["kty"] == "oct" {
-      let secret = Secret(try SharedVectors.base64URL(jwk["k"]))
+      let secret = Secret(try KeyMembers.base64URL(jwk["k"]))
       token = JWS.sign(header: header, payload: payload, with: try SymmetricKey(secret, algorithm: .HS256))
     } else {
-      let algorithm = try SharedVectors.algorithm(input["alg"])
-      let signer = try Signer(key: SharedVectors.privateKey(jwk), algorithm: algorithm)
+      let algorithm = try #require(SignatureAlgorithm(rawValue: example.text("algorithm")))
+      let signer = try Signer(key: KeyMembers.privateKey(jwk), algorithm: algorithm)
       token = try JWS.sign(header: header, payload: payload, with: signer)
     }
-    #expect(token == example["output"]?["compact"]?.string)
+    #expect(try token == example.text("token"))
   }
 
   @Test func `detached content needs its content, and unencoded content is refused`() throws {
-    let detached = try SharedVectors.read("jose-cookbook/jws/4_5.signature_with_detached_content.json")
-    let token = try JWS.Compact(parsing: try SharedVectors.bytes(detached["output"]?["compact"]))
-    #expect(try !verifies(token, #require(detached["input"]?["key"]), "HS256"))
-    let unencoded = try SharedVectors.read("jose-cookbook/rfc7797/hmac-sha2_b64_false.json")
-    #expect(throws: JWSError.self) {
-      try JWS.Compact(parsing: try SharedVectors.bytes(unencoded["output"]?["compact"]))
-    }
+    let detached = try Vector.one("jws/4_5.signature_with_detached_content", of: "jose/cookbook")
+    #expect(try !verifies(try JWS.Compact(parsing: try token(detached)), detached))
+    let unencoded = try Vector.one("rfc7797/hmac-sha2_b64_false", of: "jose/cookbook")
+    #expect(throws: JWSError.self) { try JWS.Compact(parsing: try self.token(unencoded)) }
+  }
+
+  private func key(_ name: String) throws -> JSONValue {
+    try Vector.one(name, of: "jose/cookbook-keys").json("key")
   }
 
   @Test func `the cookbook's keys are read`() throws {
-    #expect(try PublicKey(jwk: SharedVectors.read("jose-cookbook/jwk/3_1.ec_public_key.json")).kind == .p521)
-    let ec = try SharedVectors.read("jose-cookbook/jwk/3_2.ec_private_key.json")
+    #expect(try PublicKey(jwk: key("3_1.ec_public_key")).kind == .p521)
+    let ec = try key("3_2.ec_private_key")
     #expect(try JWK(ec).hasPrivateMembers)
-    #expect(try SharedVectors.privateKey(ec).publicKey == PublicKey(jwk: ec))
-    let rsa = try SharedVectors.read("jose-cookbook/jwk/3_4.rsa_private_key.json")
-    #expect(try SharedVectors.privateKey(rsa).publicKey == PublicKey(jwk: rsa))
-    #expect(
-      try PublicKey(jwk: rsa)
-        == PublicKey(jwk: SharedVectors.read("jose-cookbook/jwk/3_3.rsa_public_key.json")))
-    let mac = try SharedVectors.read("jose-cookbook/jwk/3_5.symmetric_key_mac_computation.json")
-    guard case .symmetric(let key) = try JWK(mac).material else {
+    #expect(try KeyMembers.privateKey(ec).publicKey == PublicKey(jwk: ec))
+    let rsa = try key("3_4.rsa_private_key")
+    #expect(try KeyMembers.privateKey(rsa).publicKey == PublicKey(jwk: rsa))
+    #expect(try PublicKey(jwk: rsa) == PublicKey(jwk: key("3_3.rsa_public_key")))
+    guard case .symmetric(let secret) = try JWK(key("3_5.symmetric_key_mac_computation")).material else {
       Issue.record("not a secret")
       return
     }
-    #expect(key.kind == .symmetric(bits: 256))
-    #expect(throws: KeyError.self) {
-      try JWK(SharedVectors.read("jose-cookbook/jwk/3_6.symmetric_key_encryption.json"))
-    }
+    #expect(secret.kind == .symmetric(bits: 256))
+    #expect(throws: KeyError.self) { try JWK(self.key("3_6.symmetric_key_encryption")) }
   }
 }

@@ -17,6 +17,26 @@ import Testing
     #expect(!LocalName.isMeant(by: host))
   }
 
+  @Test(arguments: ["localhost:8080", "10.0.2.2:8080", "203.0.113.9", "[2001:db8::1]:80"])
+  func `nobody else can make an address or localhost their own`(_ host: String) {
+    #expect(LocalName.isUnclaimable(host))
+  }
+
+  @Test func `a name in .local counts where more than loopback is listened on, and other names never do`()
+    throws
+  {
+    for address in ["0.0.0.0", "192.168.1.7", "::"] {
+      let address = try #require(IPAddress(address))
+      #expect(LocalName.isUnclaimable("mymac.local:8080", listeningOn: address))
+      #expect(LocalName.isUnclaimable("MyMac.LOCAL", listeningOn: address))
+      for host in ["rebound.example", "local", ".local", "mymac.local.rebound.example", "[::1", ""] {
+        #expect(!LocalName.isUnclaimable(host, listeningOn: address), "\(host)")
+      }
+    }
+    #expect(!LocalName.isUnclaimable("mymac.local"))
+    #expect(!LocalName.isUnclaimable("mymac.local", listeningOn: IPAddress("127.0.0.1")))
+  }
+
   @Test func `the address that is listened on is meant too`() throws {
     let own = try #require(IPAddress("203.0.113.9"))
     #expect(LocalName.isMeant(by: "203.0.113.9:8080", listeningOn: own))

@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Platform
+import Synchronization
 import TestSupport
 import Testing
 
@@ -103,6 +104,21 @@ private final class Console {
   func `anything else is 404`(name: String) {
     let console = Console()
     #expect(console.ask(.get, name).status == .notFound)
+  }
+
+  @Test func `tokens are forgotten where there is a gateway, and only by DELETE`() throws {
+    let console = Console()
+    #expect(console.ask(.delete, "token").status == .notFound)
+    let forgotten = Mutex(0)
+    func ask(_ method: HTTP.Method) throws(ControlRefusal) -> Reply {
+      var state = console.state
+      return try ControlEndpoint.answer(
+        Call(method: method), path: "/_sandbox/token", state: &state, clock: console.clock
+      ) { forgotten.withLock { $0 += 1 } }
+    }
+    #expect(try ask(.delete).status == .noContent)
+    #expect(throws: ControlRefusal.self) { try ask(.get) }
+    #expect(forgotten.withLock { $0 } == 1)
   }
 
   @Test func `the clock is set, shown and set right again`() throws {

@@ -21,7 +21,7 @@ private struct Gateway: RequestHandler {
   @Test func `the sandbox takes its own paths and leaves all others to the gateway`() async throws {
     try await RunningEmulator.run { emulator in
       let loops = try EventLoopGroup(count: 1)
-      let front = SandboxFront(emulator: emulator.sandbox.emulator, gateway: Gateway())
+      let front = SandboxFront(emulator: emulator.sandbox.emulator, gateway: Gateway(), forgetTokens: {})
       let server = Server(
         address: SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0), loops: loops, handler: front)
       let http = LoopbackClient(port: try server.start().port)

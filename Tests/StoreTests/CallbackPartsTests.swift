@@ -83,11 +83,11 @@ import Testing
   }
 
   @Test func `a job that cannot be kept fails alone`() async throws {
-    let sessions = SessionQueue(label: "test", count: 1) { PickySession() }
+    let sessions = SessionQueue(label: "test", count: 1, health: StoreHealth()) { PickySession() }
     // Holds the session until the others wait together.
     let results: [Int: StoreError.Kind] = await withTaskGroup(of: (Int, StoreError.Kind?).self) { group in
       group.addTask {
-        (-1, await kind { try await sessions.call { _ throws(StoreError) in _ = usleep(200_000) } })
+        (-1, await kind { try await sessions.call(.reads) { _ throws(StoreError) in _ = usleep(200_000) } })
       }
       for number in 0..<20 {
         group.addTask {
@@ -110,7 +110,6 @@ private final class PickySession: StoreSession {
       if intent.appID == "bad" { throw StoreError(.rejected, "test", "bad") }
       said(.begun)
     }
-    for job in jobs { job.finish(nil) }
   }
 
   func close() {}

@@ -21,10 +21,92 @@ import Testing
     #expect(record.code == "outcome_unknown")
     #expect(record.settledAt == .noon(30))
     #expect(try await store.recoverCallbacks(at: .noon(31)) == 0)
-    // Whoever comes late learns it; repetitions get it without an answer; the number stays taken.
-    #expect(try await store.settle(intent.id, .accepted(at: .noon(31))) == record)
+    // Repetitions get it without an answer; the number stays taken.
     #expect(try await store.begin(.made(key: "k"), at: .noon(32)) == .replay(record, nil))
     #expect(try await store.begin(.made(), at: .noon(32)) == .duplicate(intent.id))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a pending record that is in hand is not recovered, whatever the clock says`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let held = CallbackIntent.made(key: "k", deadline: 20)
+    let lost = CallbackIntent.made("+14155550166", deadline: 20)
+    #expect(try await store.begin(held, at: .noon()) == .begun)
+    #expect(try await store.begin(lost, at: .noon()) == .begun)
+    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: [held.id]) == 1)
+    #expect(try await store.callback(held.id, of: "ios-app")?.status == .pending)
+    #expect(try await store.callback(lost.id, of: "ios-app")?.status == .unknown)
+    #expect(try await store.settle(held.id, .accepted(at: .noon(1)))?.wasRecovered == false)
+    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: []) == 0)
+    // Nor is one that was in hand then and is no longer.
+    let next = CallbackIntent.made("+14155550167", deadline: 20)
+    #expect(try await store.begin(next, at: .noon()) == .begun)
+    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: [next.id]) == 0)
+    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: []) == 1)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func `an instance that is alive settles its own, whatever the clock of another says`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let other = fixture.open()
+    let intent = CallbackIntent.made(deadline: 20)
+    #expect(try await store.recoverCallbacks(at: .noon()) == 0)
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    #expect(try await other.recoverCallbacks(at: .noon(5000)) == 0)
+    #expect(try await store.callback(intent.id, of: "ios-app")?.status == .pending)
+    await store.close()
+    await other.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `the process that began a record corrects a recovery, and others see its outcome`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let accepted = CallbackIntent.made(key: "a", deadline: 20)
+    let failed = CallbackIntent.made("+14155550166", key: "f", deadline: 20)
+    let withdrawn = CallbackIntent.made("+14155550167", key: "w", deadline: 20)
+    for intent in [accepted, failed, withdrawn] {
+      #expect(try await store.begin(intent, at: .noon()) == .begun)
+    }
+    #expect(try await store.recoverCallbacks(at: .noon(30)) == 3)
+    let settled = try #require(try await store.settle(accepted.id, .accepted(at: .noon(31))))
+    #expect(settled.status == .accepted && settled.wasRecovered && settled.settledAt == .noon(31))
+    #expect(try await store.settle(failed.id, .failed(at: .noon(31)))?.wasRecovered == true)
+    try await store.withdraw(withdrawn.id)
+    // Repetitions get the true answer.
+    guard case .replay(let record, let answer?) = try await store.begin(.made(key: "a"), at: .noon(32)) else {
+      Issue.record("no replay")
+      return
+    }
+    #expect(record.status == .accepted && !record.wasRecovered && answer.status == 201)
+    // What certainly was not taken leaves key and number free, and what was not sent is not there.
+    #expect(try await store.begin(.made("+14155550166", key: "f"), at: .noon(32)) == .begun)
+    #expect(try await store.begin(.made("+14155550167", key: "w"), at: .noon(32)) == .begun)
+    #expect(try await store.callback(withdrawn.id, of: "ios-app") == nil)
+    // Doing it again changes nothing.
+    #expect(try await store.settle(accepted.id, .failed(at: .noon(33)))?.status == .accepted)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `an unknown outcome that is settled twice is no correction`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let intent = CallbackIntent.made(key: "k")
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    let settlement = CallbackSettlement(
+      .unknown, code: "outcome_unknown", answer: StoredAnswer(status: 504, content: []), at: .noon(1))
+    for _ in 0..<2 { #expect(try await store.settle(intent.id, settlement)?.wasRecovered == false) }
     await store.close()
   }
 

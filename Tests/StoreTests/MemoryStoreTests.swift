@@ -43,10 +43,9 @@ import Testing
     let allowances = try Allowances([
       try Allowances.rate(limit: 5, per: 60), try Allowances.quota(limit: 3, key: .subject),
     ])
-    let view = ledger.view(at: .noon())
     var granted = 0
     for _ in 0..<10 {
-      view.reset(at: .noon())
+      let view = ledger.view(at: .noon())
       let decision = allowances.policy.decide(allowances.facts(at: .noon()), states: view)
       #expect(!view.isIncomplete)
       guard case .allow(let clearance) = decision.outcome else { continue }

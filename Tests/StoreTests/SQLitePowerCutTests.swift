@@ -6,7 +6,7 @@ import Testing
 
 @testable import Store
 
-/// What a disk has that loses its power, fails or hangs, and what callers were told.
+/// What a disk has that loses its power, fails, is full or hangs, and what callers are told.
 @Suite struct SQLitePowerCutTests {
   /// What is found of a callback after a power cut.
   private func status(
@@ -28,279 +28,277 @@ import Testing
     }
   }
 
-  @Test func `what was begun is there after a power cut, also where the log was moved or begun anew`()
+  /// Has the store's own connection move the log into the database.
+  private func checkpoint(_ store: SQLiteStore, _ kind: String) async throws {
+    try await store.sessions.call(.reads) { session throws(StoreError) in
+      try session.use { open throws(StoreError) in
+        try open.connection.execute("PRAGMA wal_checkpoint(\(kind))")
+      }
+    }
+  }
+
+  /// Writes so many allowances in one transaction.
+  private func fill(_ store: SQLiteStore, round: Int, _ count: Int = 500) async throws {
+    let keys = (0..<count).map {
+      AllowanceKey(rule: "daily", party: .subject("user-\($0 * 977 + round * 31)"))
+    }
+    try await store.update(keys) { states in
+      AllowanceUpdate(
+        writes: states.map { _ in .put(AllowanceState(mark: 1, count: 1), expiry: .max / 2) }, result: ())
+    }
+  }
+
+  // MARK: Power cuts
+
+  @Test
+  func `what was begun or settled is there after a power cut, also where the log was moved or begun anew`()
     async throws
   {
     let (place, path, disk, store) = try await TestDisk.made()
     defer { place.end() }
-    var intents: [CallbackIntent] = []
     for number in 10..<40 {
       let intent = CallbackIntent.made("+141555501\(number)", key: "\(number)")
       #expect(try await store.begin(intent, at: .noon()) == .begun)
-      intents.append(intent)
       #expect(try await status(intent, after: path, disk) == .pending)
-      let before = disk.ended
       try await store.settle(intent.id, .accepted())
+      #expect(try await status(intent, after: path, disk) == .accepted)
       // Moved to the end: SQLite begins the log anew with the next transaction.
-      if number % 7 == 0 { #expect(try SQLiteConnection(path: path).checkpoint(.passive)) }
-      if number % 5 == 0 {
-        try await until { disk.ended > before }
-        #expect(try await status(intent, after: path, disk) == .accepted)
-      }
-    }
-    for intent in intents.dropLast() {
+      if number % 7 == 0 { try await checkpoint(store, number % 2 == 0 ? "PASSIVE" : "TRUNCATE") }
       #expect(try await status(intent, after: path, disk) == .accepted)
     }
     await store.close()
   }
 
-  @Test
-  func
-    `nothing is told begun behind a hole in the log, also where the connection went before the flush failed`()
+  @Test func `the log is moved into the database again and again, and a power cut finds everything`()
     async throws
   {
     let (place, path, disk, store) = try await TestDisk.made()
     defer { place.end() }
-    #expect(try await store.begin(.made("+14155550100"), at: .noon()) == .begun)
-    disk.hold()
-    disk.failNext()
-    let before = disk.begun
-    let lost = CallbackIntent.made("+14155550101")
-    let beginning = Task { await failure { _ = try await store.begin(lost, at: .noon()) } }
-    try await until { disk.begun > before }
-    // Something else fails meanwhile, so the file is let go of.
-    unlink(path + "-instances")
-    mkdir(path + "-instances", 0o700)
-    #expect(await kind { try await store.recoverCallbacks(at: .noon()) } == .unavailable)
-    rmdir(path + "-instances")
-    try await eventually { try await store.ping() }
-    disk.letGo()
-    #expect(await beginning.value?.isInDoubt == true)
-    let next = CallbackIntent.made("+14155550102")
-    #expect(try await store.begin(next, at: .noon()) == .begun)
-    #expect(try await status(next, after: path, disk) == .pending)
+    let page = 4096 + 24
+    for round in 0..<60 { try await fill(store, round: round) }
+    let intent = CallbackIntent.made()
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    // A transaction of the above changes a thousand pages at most.
+    #expect(disk.mostLog > SQLiteConnection.logPages * page, "nothing is tested")
+    #expect(disk.mostLog < (SQLiteConnection.logPages + 2000) * page)
+    #expect(try await status(intent, after: path, disk) == .pending)
+    let after = SQLiteStore(path: try disk.cut(path))
+    let keys = (0..<60).map { AllowanceKey(rule: "daily", party: .subject("user-\($0 * 31)")) }
+    #expect(try await after.states(of: keys).allSatisfy { $0?.count == 1 })
+    await after.close()
     await store.close()
   }
 
-  @Test func `a hole that an earlier process left is closed before anything is told begun`() async throws {
+  @Test func `a checkpoint that failed is made again, with all its pages`() async throws {
+    let (place, path, disk, store) = try await TestDisk.made()
+    defer { place.end() }
+    let intent = CallbackIntent.made()
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    for round in 0..<2 { try await fill(store, round: round) }
+    disk.failNext(.database)
+    #expect(await failure { try await checkpoint(store, "PASSIVE") } != nil)
+    #expect(try await status(intent, after: path, disk) == .pending)
+    // The log is begun anew when the database has all of it.
+    try await eventually { try await checkpoint(store, "TRUNCATE") }
+    #expect(try await status(intent, after: path, disk) == .pending)
+    try await store.settle(intent.id, .accepted())
+    #expect(try await status(intent, after: path, disk) == .accepted)
+    await store.close()
+    #expect(try await status(intent, after: path, disk) == .accepted)
+  }
+
+  // MARK: Flushes that fail
+
+  @Test func `what could not be flushed is in doubt, and can be taken back`() async throws {
+    let (place, path, disk, store) = try await TestDisk.made()
+    defer { place.end() }
+    let intent = CallbackIntent.made("+14155550101", key: "k")
+    disk.failNext()
+    let error = await failure { _ = try await store.begin(intent, at: .noon()) }
+    #expect(error?.kind == .unavailable && error?.isInDoubt == true)
+    try await eventually { try await store.withdraw(intent.id) }
+    #expect(try await store.callback(intent.id, of: "ios-app") == nil)
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    #expect(try await status(intent, after: path, disk) == .pending)
+    await store.close()
+  }
+
+  @Test func `a stop that could not be flushed is refused`() async throws {
+    let (place, _, disk, store) = try await TestDisk.made()
+    defer { place.end() }
+    disk.failNext()
+    #expect(await kind { try await store.stop(Stop(.all, .all, since: 7)) } == .unavailable)
+    try await eventually { try await store.stop(Stop(.all, .all, since: 7)) }
+    #expect(try await store.stops().list == [Stop(.all, .all, since: 7)])
+    await store.close()
+  }
+
+  @Test func `nothing is appended to what a killed process could not flush`() async throws {
     let (place, path, disk, first) = try await TestDisk.made()
     defer { place.end() }
     #expect(try await first.begin(.made("+14155550100"), at: .noon()) == .begun)
+    // It is killed right when it is told that the flush failed: before it lets go of the file.
+    let copy = Mutex("")
     disk.failNext()
-    #expect(
-      await failure { _ = try await first.begin(.made("+14155550101"), at: .noon()) }?.isInDoubt == true)
-    // It ends here, or hangs.
-    let second = SQLiteStore(path: path, flush: disk.flush)
+    let lost = CallbackIntent.made("+14155550101")
+    try await first.sessions.call(.reads) { session throws(StoreError) in
+      do throws(StoreError) {
+        try session.use { open throws(StoreError) in
+          let statements = try open.prepared()
+          try open.begin.run()
+          var working = WorkingSet(
+            [UpdateJob(work: .callback(.begin(lost, at: .noon(), { _ in })), finish: { _ in })],
+            ids: statements.ids)
+          try statements.callbacks.read(&working)
+          working.run(instance: 7)
+          try statements.callbacks.write(working.book)
+          do throws(StoreError) { try open.commit.run() } catch {
+            do { try copy.withLock { $0 = try disk.kill(path) } } catch {}
+            throw error
+          }
+        }
+      } catch {}
+    }
+    let killed = copy.withLock { $0 }
+    try #require(!killed.isEmpty)
+    let second = SQLiteStore(path: killed, vfs: disk.vfs)
+    // The next process can read it, so it is what was begun.
+    #expect(try await second.callback(lost.id, of: "ios-app")?.status == .pending)
     let next = CallbackIntent.made("+14155550102")
     #expect(try await second.begin(next, at: .noon()) == .begun)
-    #expect(try await status(next, after: path, disk) == .pending)
+    #expect(try await status(next, after: killed, disk) == .pending)
     await second.close()
     await first.close()
   }
 
-  /// A job that says what it was told; nil until then.
-  private final class Told: Sendable {
-    let answer = Mutex<StoreError??>(nil)
-    var job: UpdateJob {
-      UpdateJob(work: .callback(.withdraw(CallbackID(at: .noon()), { _ in }))) { error in
-        self.answer.withLock { $0 = .some(error) }
-      }
-    }
-    var isInDoubt: Bool? { answer.withLock { $0 }.map { $0?.isInDoubt ?? false } }
-  }
+  // MARK: A full disk
 
-  @Test func `no job is told of a flush but the one that took its log`() async throws {
-    let place = try TemporaryPlace()
-    defer { place.end() }
-    let path = place.path + "/state.sqlite3"
-    for file in [path, path + "-wal"] { try Data("some".utf8).write(to: URL(fileURLWithPath: file)) }
-    let disk = TestDisk()
-    let log = try SQLiteLog(beside: path, flush: disk.flush)
-    let flusher = SQLiteFlusher(patience: .seconds(60))
-    disk.hold()
-    disk.failNext()
-    // Nobody waits for the first, whose flush fails; the second was shown what that should have kept, and changes nothing.
-    flusher.finish([], wrote: log)
-    try await until { disk.begun == 1 }
-    let reader = Told()
-    flusher.finish([reader.job], wrote: nil)
-    disk.letGo()
-    try await until { reader.isInDoubt != nil }
-    #expect(reader.isInDoubt == true)
-    // Who comes after it, too, whether or not he changes something.
-    for wrote in [nil, log] {
-      let late = Told()
-      flusher.finish([late.job], wrote: wrote)
-      try await until { late.isInDoubt != nil }
-      #expect(late.isInDoubt == true)
-    }
-    try flusher.loss.mend { () throws(StoreError) in }
-    for wrote in [nil, log] {
-      let sound = Told()
-      flusher.finish([sound.job], wrote: wrote)
-      try await until { sound.isInDoubt != nil }
-      #expect(sound.isInDoubt == false)
-    }
-    #expect(disk.begun == 2)
-  }
-
-  @Test func `a stop waits for the flush under way, so that neither takes the other's failure`() async throws
-  {
+  @Test func `a full disk is told as full, keeps what it has, and can be read`() async throws {
     let (place, path, disk, store) = try await TestDisk.made()
     defer { place.end() }
-    disk.hold()
-    disk.failNext()
-    let before = disk.begun
-    let beginning = Task { await failure { _ = try await store.begin(.made(), at: .noon()) } }
-    try await until { disk.begun > before }
-    let stopping = Task { await failure { try await store.stop(Stop(.all, .all, since: 7)) } }
-    let other = SQLiteStore(path: path)
-    try await until { try await !other.stops().list.isEmpty }
-    await other.close()
-    #expect(disk.begun == before + 1)
-    disk.letGo()
-    #expect(await beginning.value?.isInDoubt == true)
-    #expect(await stopping.value?.isInDoubt == true)
-    #expect(disk.most == 1)
+    let intent = CallbackIntent.made("+14155550100")
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    disk.setFull(true)
+    let error = await failure { try await fill(store, round: 0) }
+    #expect(error?.kind == .full && error?.isInDoubt == false)
+    #expect(try await store.callback(intent.id, of: "ios-app")?.status == .pending)
+    #expect(try await store.stops().list.isEmpty)
+    #expect(try await status(intent, after: path, disk) == .pending)
+    disk.setFull(false)
+    try await fill(store, round: 0)
     await store.close()
   }
 
-  @Test func `what nobody waits for reaches the disk by itself`() async throws {
-    let (place, path, disk, first) = try await TestDisk.made()
+  @Test func `a flush that finds no room is in doubt`() async throws {
+    let (place, _, disk, store) = try await TestDisk.made()
     defer { place.end() }
-    let intent = CallbackIntent.made()
-    #expect(try await first.begin(intent, at: .noon()) == .begun)
-    await first.close()
-    let second = SQLiteStore(path: path, flush: disk.flush)
-    #expect(try await second.recoverCallbacks(at: .noon(1)) == 1)
-    try await until { try await status(intent, after: path, disk) == .unknown }
-    await second.close()
+    disk.failNext(.log, ENOSPC)
+    let error = await failure { _ = try await store.begin(.made(), at: .noon()) }
+    #expect(error?.kind == .full && error?.isInDoubt == true, "\(String(describing: error))")
+    await store.close()
   }
 
   // MARK: A disk that hangs
 
-  @Test func `a disk that hangs is told of in time, and is not waited for at the end`() async throws {
-    let place = try TemporaryPlace()
+  @Test func `callbacks that come during a flush share the next one`() async throws {
+    let (place, _, disk, store) = try await TestDisk.made()
     defer { place.end() }
-    let disk = TestDisk()
-    let store = SQLiteStore(
-      path: place.path + "/state.sqlite3", flush: disk.flush, patience: .milliseconds(1500))
-    try await store.migrate()
-    try await store.ping()
     disk.hold()
-    let settled = CallbackIntent.made("+14155550100")
-    let late = await failure { _ = try await store.begin(settled, at: .noon()) }
+    let before = disk.begun
+    let first = Task { try await store.begin(.made("+14155550100"), at: .noon()) }
+    try await until { disk.begun > before }
+    let others = (10..<60).map { number in
+      Task { try await store.begin(.made("+141555501\(number)"), at: .noon()) }
+    }
+    try await until { store.sessions.waiting == others.count }
+    #expect(disk.begun == before + 1)
+    disk.letGo()
+    for task in [first] + others { #expect(try await task.value == .begun) }
+    #expect(disk.begun == before + 2)
+    await store.close()
+  }
+
+  @Test func `closing waits until the disk has everything`() async throws {
+    let (place, _, disk, store) = try await TestDisk.made()
+    defer { place.end() }
+    disk.hold()
+    let before = disk.begun
+    let beginning = Task { try await store.begin(.made(), at: .noon()) }
+    try await until { disk.begun > before }
+    let closing = Task {
+      await store.close()
+      return disk.ended
+    }
+    try await until { await kind { try await store.ping() } == .unavailable }
+    disk.letGo()
+    #expect(try await beginning.value == .begun)
+    #expect(await closing.value > before)
+  }
+
+  @Test func `a disk that hangs is told of in time, refuses new work at once, and does not delay the end`()
+    async throws
+  {
+    let (place, _, disk, store) = try await TestDisk.made(patience: .milliseconds(500))
+    defer { place.end() }
+    disk.hold()
+    let intent = CallbackIntent.made("+14155550100")
+    let late = await failure { _ = try await store.begin(intent, at: .noon()) }
     #expect(late?.kind == .unavailable && late?.isInDoubt == true)
-    // It is known now: whoever relies on the disk is refused before anything is changed, and readiness fails.
+    // It is known now: readiness fails, and nothing is changed.
+    let clock = ContinuousClock()
+    let began = clock.now
     let early = await failure { _ = try await store.begin(.made("+14155550101"), at: .noon()) }
     #expect(early?.kind == .unavailable && early?.isInDoubt == false)
     #expect(await kind { try await store.ping() } == .unavailable)
     #expect(await kind { _ = try await store.stops() } == .unavailable)
     #expect(await kind { try await store.stop(Stop(.all, .all, since: 7)) } == .unavailable)
-    // Outcomes do not need it.
-    #expect(try await store.settle(settled.id, .accepted())?.status == .accepted)
+    #expect(await kind { try await store.withdraw(intent.id) } == .unavailable)
+    #expect(clock.now - began < .milliseconds(400))
     disk.letGo()
+    // What was in doubt is in the file, so it is taken back.
     try await eventually { try await store.ping() }
+    #expect(try await store.callback(intent.id, of: "ios-app")?.status == .pending)
+    try await store.withdraw(intent.id)
     #expect(try await store.stops().list.isEmpty)
     #expect(try await store.begin(.made("+14155550101"), at: .noon()) == .begun)
 
     disk.hold()
     let before = disk.begun
-    let beginning = Task { await failure { _ = try await store.begin(.made("+14155550102"), at: .noon()) } }
-    try await until { disk.begun > before }
+    #expect(
+      await failure { _ = try await store.begin(.made("+14155550102"), at: .noon()) }?.isInDoubt == true)
     await store.close()
-    #expect(await beginning.value?.isInDoubt == true)
     #expect(disk.ended == before)
     disk.letGo()
     try await until { disk.ended > before }
   }
 
-  // MARK: Checkpoints that fail
-
-  @Test func `what a disk has lost of the database is written anew from the log`() async throws {
-    let (place, path, _, store) = try await TestDisk.made()
+  @Test func `who waits behind a disk that hangs is told with the first, and is in no doubt`() async throws {
+    let (place, _, disk, store) = try await TestDisk.made(patience: .milliseconds(500))
     defer { place.end() }
-    let url = URL(fileURLWithPath: path)
-    let old = try Data(contentsOf: url)
-    let intent = CallbackIntent.made(key: "k")
-    #expect(try await store.begin(intent, at: .noon()) == .begun)
-    // Moved, and counted as moved, without a flush: somebody reads what was before the last transaction.
-    var reader: SQLiteConnection? = try SQLiteConnection(path: path)
-    try reader?.execute("BEGIN")
-    try reader?.execute("SELECT count(*) FROM callgate_callback")
-    try await store.settle(intent.id, .accepted())
-    try SQLiteConnection(path: path).checkpoint(.passive)
-    try reader?.execute("COMMIT")
-    #expect(try Data(contentsOf: url) != old, "nothing is tested")
-    // The disk does not keep it, and a checkpoint is told so.
-    let file = try FileHandle(forWritingTo: url)
-    try file.truncate(atOffset: 0)
-    try file.write(contentsOf: old)
-    try await store.sessions.call { session throws(StoreError) in session.checkpointer.loss.happened() }
-    // Whoever else has the file open keeps it from being read anew.
-    let refusal = await failure { try await store.ping() }
-    #expect(refusal?.kind == .unavailable && refusal?.operation == "write the database anew")
-    try reader?.execute("SELECT 1")
-    reader = nil
+    disk.hold()
+    let before = disk.begun
+    let first = Task { await failure { _ = try await store.begin(.made("+14155550100"), at: .noon()) } }
+    try await until { disk.begun > before }
+    let second = Task { await failure { _ = try await store.begin(.made("+14155550101"), at: .noon()) } }
+    #expect(await first.value?.isInDoubt == true)
+    #expect(await second.value?.isInDoubt == false)
+    disk.letGo()
     try await eventually { try await store.ping() }
-    #expect(try await store.callback(intent.id, of: "ios-app")?.status == .accepted)
+    #expect(try await store.standing(of: .made("+14155550101"), at: .noon()).duplicate == nil)
     await store.close()
-    #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
-    let after = SQLiteStore(path: path)
-    guard case .replay = try await after.begin(.made(key: "k"), at: .noon(2)) else {
-      return #expect(Bool(false))
-    }
-    await after.close()
   }
 
-  /// The one device fails in writing, which is tried again; the other takes everything and fails after it.
-  @Test(arguments: [("/dev/full", false), ("/dev/null", true)])
-  func `a checkpoint that may have lost something is remembered, and nothing is moved any more`(
-    device: String, isLost: Bool
-  ) throws {
-    let place = try TemporaryPlace()
+  @Test func `one flush that takes long is no hanging disk afterwards`() async throws {
+    let (place, path, disk, store) = try await TestDisk.made(patience: .milliseconds(500))
     defer { place.end() }
-    let path = place.path + "/state.sqlite3"
-    let connection = try SQLiteConnection(path: path)
-    try connection.execute("CREATE TABLE some (a)")
-    let checkpointer = SQLiteCheckpointer(path: path)
-    try checkpointer.checkpoint(.passive, on: connection)
-    #expect(!checkpointer.loss.isOpen)
-    try connection.execute("INSERT INTO some VALUES (randomblob(20000))")
-    // The database is another file from now on.
-    let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
-      Int32($0)
-    }
-    let link = { (number: Int32) in
-      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
-    }
-    let number = try #require(numbers.first { link($0) == path })
-    let other = open(device, O_RDWR | O_CLOEXEC)
-    #expect(dup2(other, number) == number)
-    close(other)
-    #expect(throws: StoreError.self) { try checkpointer.checkpoint(.passive, on: connection) }
-    #expect(checkpointer.loss.isOpen == isLost)
-    guard isLost else { return }
-    let before = try Data(contentsOf: URL(fileURLWithPath: path))
-    checkpointer.logHas(SQLiteCheckpointer.portion + 1, on: connection)
-    checkpointer.drain()
-    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
-    // Not while somebody else has it.
-    #expect(throws: StoreError.self) { try checkpointer.mend() }
-    #expect(checkpointer.loss.isOpen)
-  }
-
-  @Test func `a loss is made up for as far as it was known at the beginning`() throws {
-    let loss = SQLiteLoss()
-    #expect(!loss.isOpen)
-    loss.happened()
-    try loss.mend { () throws(StoreError) in loss.happened() }
-    #expect(loss.isOpen)
-    #expect(throws: StoreError.self) {
-      try loss.mend { () throws(StoreError) in throw StoreError(.full, "test", "full") }
-    }
-    #expect(loss.isOpen)
-    try loss.mend { () throws(StoreError) in }
-    #expect(!loss.isOpen)
+    disk.hold()
+    #expect(await failure { try await store.stop(Stop(.all, .all, since: 7)) }?.isInDoubt == true)
+    disk.letGo()
+    try await eventually { try await store.ping() }
+    #expect(try await store.stops().list == [Stop(.all, .all, since: 7)])
+    let intent = CallbackIntent.made()
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    #expect(try await status(intent, after: path, disk) == .pending)
+    await store.close()
   }
 }

@@ -87,15 +87,25 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == text)
   }
 
-  @Test func `a folder in its place is refused and stays as it is`() async throws {
+  @Test func `a folder, a device and a missing folder in its place are mistakes, and stay as they are`()
+    async throws
+  {
     let (place, path) = try place()
     defer { place.end() }
     #expect(mkdir(path, 0o755) == 0 && chmod(path, 0o755) == 0)
-    let store = SQLiteStore(path: path)
-    #expect(await kind { try await store.migrate() } == .unavailable)
+    for (wrong, words) in [
+      (path, "\(path) is a folder: give the path of a file"),
+      ("/dev/null", "/dev/null is no regular file: give the path of a file"),
+      (place.path + "/no/x", "the folder of \(place.path)/no/x does not exist: make it, or correct the path"),
+    ] {
+      let store = SQLiteStore(path: wrong)
+      let error = await #expect(throws: StoreError.self) { try await store.migrate() }
+      #expect(error?.kind == .misconfigured && error?.message == words, "\(String(describing: error))")
+      await store.close()
+    }
     var status = stat()
     #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o755)
-    await store.close()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == ["state.sqlite3"])
   }
 
   @Test func `a file that was damaged says so`() async throws {
@@ -146,7 +156,7 @@ import Testing
     defer { place.end() }
     let path = place.path + "/volume/state.sqlite3"
     let store = SQLiteStore(path: path)
-    #expect(await kind { try await store.migrate() } == .unavailable)
+    #expect(await kind { try await store.migrate() } == .misconfigured)
     try FileManager.default.createDirectory(
       atPath: place.path + "/volume", withIntermediateDirectories: false)
     try await store.migrate()
@@ -186,17 +196,43 @@ import Testing
       }
     }
     #expect(failure?.kind == .full, "\(taken) \(String(describing: failure))")
+    // What can be read and not written is not well, and a write of one row says so.
+    _ = try await store.stops()
+    #expect(store.health.failure?.kind == .full)
+    try await eventually {
+      // A write may still find room in the log.
+      let found = await kind { try await store.ping() }
+      guard found == .full else { throw StoreError(.rejected, "test", "\(String(describing: found))") }
+    }
+    #expect(store.health.failure?.kind == .full)
+    #expect(store.health.errors[.full, default: 0] > 1)
     close(descriptor)
     unlink(filler)
     try await eventually { try await store.ping() }
+    #expect(store.health.failure == nil)
     #expect(try await store.take(allowances.charges("x", at: .noon()), at: .noon()).isTaken)
     await store.close()
     // Read-only from here on.
     try ChildProcess.run(["mount", "-o", "remount,ro", volume])
     let late = SQLiteStore(path: volume + "/state.sqlite3")
-    let kind = await kind { _ = try await late.take(allowances.charges("y", at: .noon()), at: .noon()) }
-    #expect(kind == .readOnly || kind == .unavailable, "\(String(describing: kind))")
+    let refusal = await kind { _ = try await late.take(allowances.charges("y", at: .noon()), at: .noon()) }
+    #expect(refusal == .readOnly || refusal == .unavailable, "\(String(describing: refusal))")
+    #expect(late.health.failure?.kind == refusal)
     await late.close()
+  }
+
+  @Test(arguments: [
+    (3_006_023, false), (3_007_000, true), (3_040_001, true), (3_044_005, true), (3_044_006, false),
+    (3_045_001, true),
+    (3_050_006, true), (3_050_007, false), (3_051_000, true), (3_051_002, true), (3_051_003, false),
+    (3_053_000, false),
+  ])
+  func `versions that may lose transactions beside another process are known`(
+    _ number: Int, _ isAffected: Bool
+  ) {
+    #expect(SQLiteVersion(number: number).hasWALResetBug == isAffected)
+    #expect(SQLiteVersion(number: 3_051_002).description == "3.51.2")
+    #expect(SQLiteVersion.current.number >= 3_037_000)
   }
 
   @Test func `no name or number stands in the file`() async throws {

@@ -78,6 +78,36 @@ import Testing
     await store.close()
   }
 
+  @Test(arguments: StoreKind.available, [false, true])
+  func `what was used of a quota counts when its period or zone is changed, also after its old end`(
+    _ kind: StoreKind, _ isZone: Bool
+  ) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let before = try Quota(limit: 1, period: .day, zone: Zone(named: "Pacific/Kiritimati"))
+    let after =
+      isZone
+      ? try Quota(limit: 1, period: .day, zone: Zone(named: "Pacific/Pago_Pago"))
+      : try Quota(limit: 1, period: .month, zone: before.zone)
+    func charges(_ quota: Quota, _ now: Instant) throws -> [AllowanceCharge] {
+      try Allowances([
+        try Rule(name: "quota", kind: .quota(quota, key: .caller, onStoreFailure: .deny))
+      ]).charges(at: now)
+    }
+    // 23:30 in Kiritimati, which is 14 hours ahead of UTC.
+    let used = Instant.noon(-2.5 * 3600)
+    #expect(try await store.take(try charges(before, used), at: used).isTaken)
+    // A refusal writes nothing.
+    #expect(try await store.take(try charges(after, used), at: used).isRefused)
+    // Midnight there is over, by more than what ends are rounded up by.
+    let later = used.later(2 * 3600)
+    try await store.purge(at: later)
+    #expect(try await store.take(try charges(after, later), at: later).isRefused)
+    let month = used.later(45 * 86_400)
+    #expect(try await store.purge(at: month) == 1)
+    await store.close()
+  }
+
   @Test(arguments: StoreKind.available)
   func `parties and rules are told apart`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
@@ -139,7 +169,10 @@ import Testing
     #expect(try await store.purge(at: .noon(3600)) == 50)
     #expect(try await store.take(long.charges(at: .noon(3600)), at: .noon(3600)).isRefused)
     #expect(try await store.take(short.charges("7", at: .noon(3600)), at: .noon(3600)).isTaken)
-    #expect(try await store.purge(at: .noon(3 * 86_400)) == 2)
+    #expect(try await store.purge(at: .noon(3 * 86_400)) == 1)
+    // A day's count is kept until its week and its month are over, in every zone.
+    #expect(try await store.purge(at: .noon(11 * 86_400)) == 0)
+    #expect(try await store.purge(at: .noon(13 * 86_400)) == 1)
     await store.close()
   }
 
@@ -194,11 +227,52 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
+  func `stops have a reason and an end, and are forgotten after it`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let text = #"it's 9 o'clock; "é" {1,2} \ 🦊"#
+    try await store.stop(Stop(.all, .all, since: 100, until: 200, reason: text))
+    try await store.stop(Stop(.app("shop"), .access, since: 100, until: 300))
+    try await store.stop(Stop(.caller("x"), .access, since: 100))
+    let other = fixture.open()
+    #expect(
+      try await other.stops().list == [
+        Stop(.all, .all, since: 100, until: 200, reason: text),
+        Stop(.app("shop"), .access, since: 100, until: 300), Stop(.caller("x"), .access, since: 100),
+      ])
+    // Another stop never shortens one, and keeps the reason unless it brings one.
+    try await other.stop(Stop(.all, .access, since: 110, until: 150))
+    try await other.stop(Stop(.all, .callback, since: 110, until: 250, reason: "later"))
+    try await other.stop(Stop(.app("shop"), .access, since: 110, reason: "for good"))
+    try await other.stop(Stop(.caller("x"), .access, since: 110, until: 400))
+    #expect(
+      try await store.stops().list == [
+        Stop(.all, .access, since: 100, until: 200, reason: text),
+        Stop(.all, .callback, since: 100, until: 250, reason: "later"),
+        Stop(.app("shop"), .access, since: 100, reason: "for good"),
+        Stop(.caller("x"), .access, since: 100),
+      ])
+    // One that is over is a new one.
+    try await store.stop(Stop(.all, .access, since: 200, until: 220))
+    #expect(try await other.stops().list.first == Stop(.all, .access, since: 200, until: 220))
+    // Instances whose clocks are behind still see it for a minute.
+    try await store.purge(at: Instant(seconds: 279))
+    #expect(try await store.stops().list.count == 4)
+    try await store.purge(at: Instant(seconds: 280))
+    #expect(try await store.stops().list.count == 3)
+    try await store.purge(at: Instant(seconds: 100_000))
+    #expect(try await other.stops().list.map(\.target) == [.app("shop"), .caller("x")])
+    await store.close()
+    await other.close()
+  }
+
+  @Test(arguments: StoreKind.available)
   func `migrating again changes nothing`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     let allowances = try Allowances([try Allowances.quota(limit: 1)])
     #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
+    #expect(try await store.schemaVersion() == StoreSchema.latest)
     try await store.migrate()
     try await store.ping()
     #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isRefused)

@@ -138,7 +138,7 @@ import Testing
           // The end of a period names it.
           var used: [Int64: Int64] = [:]
           for grant in grants {
-            let end = grant.receipts.first { $0.key.rule == rule.name }.map { quota.expiry(of: $0.taken) }
+            let end = grant.receipts.first { $0.key.rule == rule.name }.map { quota.end(of: $0.taken) }
             #expect(end ?? 0 > grant.clock.seconds, "\(grant)")
             used[end ?? 0, default: 0] += 1
           }

@@ -101,26 +101,50 @@ import Upstream
   }
 
   @Test func `waiting for a slot counts, and a slot that is freed serves the next`() async throws {
-    let settings = TransportSettings(transfersPerHost: 1, transfersPerPath: 1)
+    let settings = TransportSettings(transfersPerPath: 1)
     try await withUpstream(
       Script { connection in
         while let request = try connection.readRequest() {
-          if request.requestLine.contains("/hang") { return try connection.waitForClose() }
+          if request.requestLine.contains("?hang") { return try connection.waitForClose() }
           try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         }
       }
     ) { upstream in
       try await withTransport(settings) { transport in
         async let hanging = transport.failure(
-          .post("http://127.0.0.1:\(upstream.port)/hang", timeout: .milliseconds(900)))
+          .post("http://127.0.0.1:\(upstream.port)/?hang", timeout: .milliseconds(900)))
         try await upstream.waitForArrivals(1)
         let error = await transport.failure(
-          .post("http://127.0.0.1:\(upstream.port)/a", timeout: .milliseconds(200)))
-        expect(error, .timedOut, sent: false)
-        let response = try await transport.send(.post("http://127.0.0.1:\(upstream.port)/b"))
+          .post("http://127.0.0.1:\(upstream.port)/?a", timeout: .milliseconds(200)))
+        expect(error, .overloaded, sent: false)
+        let response = try await transport.send(.post("http://127.0.0.1:\(upstream.port)/?b"))
         #expect(response.status == 200)
-        expect(await hanging, .timedOut, sent: true)
+        let hung = await hanging
+        expect(hung, .timedOut, sent: true)
+        #expect(hung?.isCurtailed == false)
         #expect(upstream.arrivals == 2, "the request that waited in vain was sent after all")
+      }
+    }
+  }
+
+  @Test func `a time-out after a wait is told apart from one that had all its time`() async throws {
+    try await withUpstream(
+      Script { connection in
+        while try connection.readRequest() != nil {
+          connection.pause(milliseconds: connection.index == 1 ? 200 : 3000)
+          try connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+          return
+        }
+      }
+    ) { upstream in
+      try await withTransport(TransportSettings(proxies: .direct, transfersPerPath: 1)) { transport in
+        let url = "http://127.0.0.1:\(upstream.port)/"
+        async let first = transport.send(.post(url))
+        try await upstream.waitForArrivals(1)
+        let second = await transport.failure(.post(url, timeout: .seconds(1)))
+        expect(second, .timedOut, sent: true)
+        #expect(second?.isCurtailed == true)
+        #expect(try await first.status == 200)
       }
     }
   }
@@ -159,7 +183,7 @@ import Upstream
   }
 
   @Test func `more waiting than allowed fails at once`() async throws {
-    let settings = TransportSettings(transfersPerHost: 1, transfersPerPath: 1, waitingPerHost: 1)
+    let settings = TransportSettings(transfersPerPath: 1, waitingPerPath: 1)
     try await withUpstream(
       Script { connection in
         _ = try connection.readRequest()
@@ -172,8 +196,8 @@ import Upstream
           for _ in 1...3 { group.addTask { await transport.failure(.post(url, timeout: .seconds(1))) } }
           return await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(errors.count { $0?.reason == .connect && $0?.sent == false } == 1)
-        #expect(errors.count { $0?.reason == .timedOut && $0?.sent == false } == 1)
+        #expect(errors.count { $0?.reason == .overloaded && $0?.sent == false } == 2)
+        #expect(errors.allSatisfy { ($0?.reason == .overloaded) == ($0?.retryAfter != nil) })
         #expect(errors.count { $0?.reason == .timedOut && $0?.sent == true } == 1)
       }
     }
@@ -235,7 +259,7 @@ import Upstream
   }
 
   @Test func `shutdown cancels what runs and what waits, and refuses what comes`() async throws {
-    let settings = TransportSettings(transfersPerHost: 2, transfersPerPath: 2)
+    let settings = TransportSettings(transfersPerPath: 2)
     try await withUpstream(
       Script { connection in
         _ = try connection.readRequest()

@@ -83,6 +83,28 @@ import Upstream
     }
   }
 
+  @Test func `a POST that only reads is repeated once, too`() async throws {
+    try await withUpstream(closesSecond) { upstream in
+      try await withTransport { transport in
+        let url = "http://127.0.0.1:\(upstream.port)/"
+        for _ in 1...3 {
+          let answer = try await transport.send(.post(url, reuse: .allowedAndRepeatable))
+          #expect(answer.status == 200)
+        }
+        #expect(upstream.arrivals == 5, "the second and the third were asked twice")
+        #expect(upstream.connections == 3)
+      }
+    }
+    try await withUpstream(Script { _ = try $0.readRequest() }) { upstream in
+      try await withTransport { transport in
+        let url = "http://127.0.0.1:\(upstream.port)/"
+        expect(
+          await transport.failure(.post(url, reuse: .allowedAndRepeatable)), .connectionLost, sent: true)
+        #expect(upstream.arrivals == 1, "a connection of its own died, which no repetition mends")
+      }
+    }
+  }
+
   @Test func `a connection that the upstream closed while idle is not used again`() async throws {
     try await withUpstream(
       Script { connection in

@@ -72,7 +72,7 @@ import Testing
   @Test func `with the transport's end, while it runs, while it waits and after it`() async throws {
     try await withUpstream(hanging) { upstream in
       let transport = try CurlTransport(
-        TransportSettings(proxies: .direct, transfersPerHost: 1, transfersPerPath: 1))
+        TransportSettings(proxies: .direct, transfersPerPath: 1))
       let url = "http://127.0.0.1:\(upstream.port)/"
       let (running, waiting, afterwards) = (Said(), Said(), Said())
       running.ask(transport, .post(url))
@@ -90,7 +90,7 @@ import Testing
   @Test func `in a crowd, each with what went wrong`() async throws {
     let listener = try FullListener()
     let settings = TransportSettings(
-      proxies: .direct, connectTimeout: .milliseconds(500), transfersPerHost: 2000, transfersPerPath: 2000)
+      proxies: .direct, connectTimeout: .milliseconds(500), transfersPerPath: 2000)
     try await withTransport(settings) { transport in
       let crowd = (0..<600).map { _ in Said() }
       for said in crowd { said.ask(transport, .post("http://127.0.0.1:\(listener.port)/")) }

@@ -18,7 +18,6 @@
 #define SQLITE_NOMEM 7
 #define SQLITE_READONLY 8
 #define SQLITE_IOERR 10
-#define SQLITE_IOERR_WRITE 778
 #define SQLITE_CORRUPT 11
 #define SQLITE_FULL 13
 #define SQLITE_CANTOPEN 14
@@ -33,8 +32,6 @@
 #define SQLITE_OPEN_NOMUTEX 0x00008000
 #define SQLITE_OPEN_EXRESCODE 0x02000000
 
-#define SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE 1006
-
 #define SQLITE_PREPARE_PERSISTENT 0x01
 
 #define SQLITE_INTEGER 1
@@ -48,15 +45,11 @@ typedef struct sqlite3_stmt sqlite3_stmt;
 int sqlite3_libversion_number(void);
 int sqlite3_open_v2(const char *path, sqlite3 **connection, int flags, const char *vfs);
 int sqlite3_close_v2(sqlite3 *connection);
-int sqlite3_extended_errcode(sqlite3 *connection);
 const char *sqlite3_errmsg(sqlite3 *connection);
 const char *sqlite3_errstr(int code);
-int sqlite3_db_config(sqlite3 *connection, int option, ...);
 int sqlite3_busy_timeout(sqlite3 *connection, int milliseconds);
 int sqlite3_changes(sqlite3 *connection);
 int sqlite3_get_autocommit(sqlite3 *connection);
-void *sqlite3_wal_hook(
-    sqlite3 *connection, int (*hook)(void *context, sqlite3 *, const char *database, int pages), void *context);
 
 int sqlite3_prepare_v3(
     sqlite3 *connection, const char *sql, int bytes, unsigned int flags, sqlite3_stmt **statement, const char **rest);
@@ -83,22 +76,4 @@ static inline int callgate_sqlite_bind_blob(sqlite3_stmt *statement, int place, 
 
 static inline int callgate_sqlite_bind_text(sqlite3_stmt *statement, int place, const char *text, int count) {
   return sqlite3_bind_text(statement, place, text, count, (void (*)(void *))(intptr_t)-1);
-}
-
-// Whether the file's last connection, when it is closed, moves all of the log into the database: a function with any number of
-// arguments, which Swift cannot call.
-static inline void callgate_sqlite_checkpoint_at_end(sqlite3 *connection, int is_wanted) {
-  (void)sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !is_wanted, (int *)0);
-}
-
-// Has the number of pages in the write-ahead log written down after each commit. The number must live as long as the connection.
-static inline int callgate_sqlite_write_pages(void *context, sqlite3 *connection, const char *database, int pages) {
-  (void)connection;
-  (void)database;
-  *(int *)context = pages;
-  return SQLITE_OK;
-}
-
-static inline void callgate_sqlite_count_pages(sqlite3 *connection, int *pages) {
-  sqlite3_wal_hook(connection, callgate_sqlite_write_pages, pages);
 }

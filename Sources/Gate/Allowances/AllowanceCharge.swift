@@ -26,9 +26,8 @@ public struct AllowanceReceipt: Sendable {
   let party: AllowanceParty
   /// What was kept when it had just been taken.
   public let taken: AllowanceState
-  /// What to tell the caller of what is left, where that is not what follows from `taken`: others may hold or have
-  /// taken some of it. Set by a store.
-  public var told: AllowanceState?
+  /// How many are certainly left; nil where that follows from `taken`. Set where others may hold or have taken some.
+  public var left: Int64?
 
   /// Whose allowance.
   public var key: AllowanceKey { AllowanceKey(rule: rule.name, party: party) }
@@ -36,6 +35,14 @@ public struct AllowanceReceipt: Sendable {
   public var plan: AllowancePlan { rule.plan }
   /// Whether the rule is enforced; an audit rule's count is nothing for a caller to see.
   public var isEnforced: Bool { rule.isEnforced }
+
+  /// What to tell the caller: no more than is left.
+  func count(at now: Instant) -> AllowanceCount {
+    let plan = rule.plan
+    let count = plan.count(of: taken, at: now)
+    guard let left, left < count.remaining else { return count }
+    return plan.count(of: plan.state(used: plan.full - left, at: now), at: now)
+  }
 
   /// What is to be kept after giving it back; nil for nothing.
   public func givenBack(to state: AllowanceState?, at now: Instant) -> AllowanceState? {

@@ -10,6 +10,8 @@ public enum AllowanceScope: String, CaseIterable, Sendable {
 /// One party an allowance belongs to.
 public enum AllowanceParty: Hashable, Sendable {
   case caller(String)
+  /// A caller's id; for the subject of its token, the id, NUL, which no id holds, and the subject. Subjects are unique to their
+  /// issuer only (RFC 7519 §4.1.2), and some issuers let users choose them.
   case subject(String)
   case app(String)
   /// A client: an IPv4 address, or the /64 of an IPv6 address.
@@ -54,7 +56,10 @@ extension AllowanceScope {
   func party(of facts: Facts) -> AllowanceParty {
     switch self {
     case .caller: .caller(facts.effectiveCaller)
-    case .subject: .subject(facts.effectiveSubject)
+    case .subject:
+      .subject(
+        facts.effectiveSubject == facts.effectiveCaller
+          ? facts.effectiveCaller : facts.effectiveCaller + "\u{0}" + facts.effectiveSubject)
     case .app: facts.appID.map { .app($0) } ?? .unknown
     case .address: facts.address.map { .address($0.client) } ?? .unknown
     case .phone: facts.phone.map { .phone($0) } ?? .unknown

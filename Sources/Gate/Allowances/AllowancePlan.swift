@@ -8,9 +8,9 @@ public enum AllowanceTaking: Hashable, Sendable {
   case refused(retryAfter: Int64)
 }
 
-/// What is left of an allowance.
+/// What is left of an allowance, and the policy behind it, as a client is told.
 public struct AllowanceCount: Hashable, Sendable {
-  /// How many requests a window has.
+  /// How many requests a window has; never fewer than `remaining`.
   public var limit: Int64
   /// The window in seconds.
   public var window: Int64
@@ -71,7 +71,16 @@ public enum AllowancePlan: Sendable {
     }
   }
 
-  /// From when on a state may be forgotten, in seconds since the epoch.
+  /// How many may be used at once when nothing has been.
+  public var full: Int64 {
+    switch self {
+    case .rate(let rate): rate.burst
+    case .quota(let quota): quota.limit
+    }
+  }
+
+  /// From when on a state may be forgotten, in seconds since the epoch: it is worth nothing then, whatever the rule of its name says by
+  /// that time.
   public func expiry(of state: AllowanceState) -> Int64 {
     switch self {
     case .rate(let rate): rate.expiry(of: state)

@@ -63,16 +63,25 @@ public struct Quota: Sendable {
       return AllowanceCount(limit: limit, window: 86_400, remaining: 0, reset: 1)
     }
     let start = zone.firstInstant(showing: current.mark * 86_400) ?? now.seconds
-    let end = zone.firstInstant(showing: dayAfterPeriod(from: current.mark) * 86_400) ?? now.seconds
+    let end = zone.firstInstant(showing: dayAfter(period, from: current.mark) * 86_400) ?? now.seconds
     return AllowanceCount(
       limit: limit, window: max(1, end - start), remaining: max(0, limit - current.count),
       reset: secondsToEnd(of: current.mark, from: now))
   }
 
-  /// The instant from which a state says no more than none, in seconds since the epoch.
+  /// The first second of the period after a state's, in seconds since the epoch.
+  public func end(of state: AllowanceState) -> Int64 {
+    guard (0..<Zone.covered.upperBound / 86_400).contains(state.mark) else { return 0 }
+    return zone.firstInstant(showing: dayAfter(period, from: state.mark) * 86_400) ?? .max
+  }
+
+  /// The instant from which a state says no more than none, in seconds since the epoch, whatever the rule says then: what was used in a day
+  /// counts for its week or month where a changed rule counts by those, in whatever zone.
   public func expiry(of state: AllowanceState) -> Int64 {
     guard (0..<Zone.covered.upperBound / 86_400).contains(state.mark) else { return 0 }
-    return zone.firstInstant(showing: dayAfterPeriod(from: state.mark) * 86_400) ?? .max
+    let last = max(dayAfter(.month, from: state.mark), dayAfter(.week, from: state.mark))
+    // No zone is a whole day behind UTC.
+    return (last + 1) * 86_400
   }
 
   // MARK: The calendar
@@ -91,11 +100,11 @@ public struct Quota: Sendable {
   /// The day number on which the period of an instant begins.
   private func periodStart(at now: Instant) -> Int64? {
     guard let local = zone.localSeconds(at: now.seconds) else { return nil }
-    return periodStart(of: local.flooredDivision(by: 86_400).quotient)
+    return start(of: period, on: local.flooredDivision(by: 86_400).quotient)
   }
 
   /// The day number on which the period of a day begins.
-  private func periodStart(of day: Int64) -> Int64 {
+  private func start(of period: Period, on day: Int64) -> Int64 {
     switch period {
     case .day: return day
     case .week: return day - (day + 3).flooredDivision(by: 7).remainder
@@ -105,8 +114,8 @@ public struct Quota: Sendable {
 
   /// The day number on which the period after that of a day begins. A kept day need not be a period's first: the rule
   /// may have counted by other periods before.
-  private func dayAfterPeriod(from day: Int64) -> Int64 {
-    let start = periodStart(of: day)
+  private func dayAfter(_ period: Period, from day: Int64) -> Int64 {
+    let start = start(of: period, on: day)
     switch period {
     case .day: return start + 1
     case .week: return start + 7
@@ -118,7 +127,7 @@ public struct Quota: Sendable {
   }
 
   private func secondsToEnd(of start: Int64, from now: Instant) -> Int64 {
-    guard let end = zone.firstInstant(showing: dayAfterPeriod(from: start) * 86_400) else { return 86_400 }
+    guard let end = zone.firstInstant(showing: dayAfter(period, from: start) * 86_400) else { return 86_400 }
     // The current second has begun: counting it whole rounds up.
     return max(1, end - now.seconds)
   }

@@ -15,6 +15,12 @@ public struct RateLimit: Hashable, Sendable {
 
   /// The time one request takes to earn, the time a full burst takes, and that of a burst but for one.
   private let interval, capacity, tolerance: ExactTime
+  /// The policy as a client is told: so many requests in so many whole seconds.
+  ///
+  /// The rate is `limit` in `per`, and a burst may be more than `limit`. So the window is the shortest span of whole seconds that
+  /// earns both a limit and a burst, and the quota is all that the window earns: `limit` and `per`, where those are whole
+  /// seconds and the burst is no larger.
+  private let quota, window: Int64
 
   /// A point or span of time: nanoseconds, and a fraction in parts of the limit.
   private struct ExactTime: Hashable, Comparable {
@@ -68,6 +74,11 @@ public struct RateLimit: Hashable, Sendable {
     self.interval = interval
     self.capacity = capacity
     self.tolerance = tolerance
+    let span = Int128(max(limit, burst)) * Int128(per)
+    let second = Int128(limit) * 1_000_000_000
+    let seconds = (span + second - 1) / second
+    window = Int64(seconds)
+    quota = Int64(seconds * second / Int128(per))
   }
 
   // MARK: Taking and giving back
@@ -124,7 +135,7 @@ public struct RateLimit: Hashable, Sendable {
     let full = add(time, capacity)
     guard arrival < full else {
       return AllowanceCount(
-        limit: limit, window: window, remaining: 0,
+        limit: quota, window: window, remaining: 0,
         reset: wholeSeconds(from: add(time, tolerance), to: arrival))
     }
     let remaining = requests(in: subtract(full, arrival))
@@ -133,7 +144,7 @@ public struct RateLimit: Hashable, Sendable {
       ? wholeSeconds(from: add(time, tolerance), to: arrival)
       : (arrival == time ? 0 : wholeSeconds(from: time, to: arrival))
     return AllowanceCount(
-      limit: limit, window: window, remaining: remaining, reset: reset)
+      limit: quota, window: window, remaining: remaining, reset: reset)
   }
 
   /// How many requests a span earns.
@@ -144,9 +155,6 @@ public struct RateLimit: Hashable, Sendable {
     if !isLarge, !isLarger { return parts / per }
     return Int64((Int128(span.nanoseconds) * Int128(limit) + Int128(span.part)) / Int128(per))
   }
-
-  /// The span in whole seconds, rounded up.
-  @inline(__always) private var window: Int64 { (per + 999_999_999) / 1_000_000_000 }
 
   /// The instant from which a state says no more than none, in seconds since the epoch.
   public func expiry(of state: AllowanceState) -> Int64 { state.mark / 1_000_000_000 + 1 }

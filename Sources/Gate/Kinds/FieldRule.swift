@@ -38,7 +38,11 @@ public struct FieldRule: Sendable {
   /// The numbers of the version that is required, if one is.
   private let minimum: [UInt64]
 
-  /// A rule for a field. Throws for a name that no field can have, no values, or a malformed version.
+  /// Fields that hold credentials: no rule looks at them, and so no remote policy is sent them.
+  private static let credentials: Set = ["authorization", "proxy-authorization", "cookie", "x-api-key"]
+
+  /// A rule for a field. Throws for a name that no field can have, the name of a field with a credential, no values, or a
+  /// malformed version.
   public init(field: String, requirement: Requirement) throws(RuleError) {
     let token = field.utf8.allSatisfy {
       $0.isASCIILetter || $0.isASCIIDigit || "!#$%&'*+-.^_`|~".utf8.contains($0)
@@ -47,6 +51,13 @@ public struct FieldRule: Sendable {
       throw RuleError(
         key: "field", problem: "\(quoted(field)) is not the name of a field",
         remedy: "give a field's name, such as \"X-App-Version\"")
+    }
+    guard !Self.credentials.contains(field.lowercased()) else {
+      throw RuleError(
+        key: "field",
+        problem:
+          "\(quoted(field)) holds a credential, and remote policies are sent the fields that rules name",
+        remedy: "limit the rule by callers, or require claims")
     }
     var minimum: [UInt64] = []
     switch requirement {

@@ -86,11 +86,14 @@ public struct RemoteQuery: Sendable {
   public let rule: String
   /// Where, and for how long.
   public let remote: RemoteRule
+  /// Whether the rule refuses; in audit mode it only says so.
+  public let isEnforced: Bool
   /// The document to send, `{"input": {…}}`.
   public let document: FactValue
 
-  init(rule: String, remote: RemoteRule, facts: Facts) {
+  init(rule: String, isEnforced: Bool, remote: RemoteRule, facts: Facts) {
     self.rule = rule
+    self.isEnforced = isEnforced
     self.remote = remote
     document = .object([FactMember("input", facts.document)])
   }

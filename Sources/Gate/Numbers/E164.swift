@@ -89,15 +89,3 @@ public enum E164Error: Error, Hashable, Sendable, CaseIterable {
     }
   }
 }
-
-/// Masks a text that may be a phone number, for a log: everything but a leading `+` and the last two characters
-/// becomes `*`, the length stays.
-public func maskedPhoneNumber(_ text: String) -> String {
-  let characters = Array(text.unicodeScalars)
-  var masked = String.UnicodeScalarView()
-  for (place, scalar) in characters.enumerated() {
-    let shown = (place == 0 && scalar == "+") || (place >= characters.count - 2 && characters.count > 4)
-    masked.append(shown ? scalar : "*")
-  }
-  return String(masked)
-}

@@ -1,11 +1,19 @@
 // The number ranges no callback is placed to by default: what costs the company money or reaches nobody.
 
 /// The built-in list of ranges that are refused: premium rate, shared cost, personal, pager and satellite
-/// numbers, short and emergency codes.
+/// numbers, short and emergency codes, and numbers that nobody can have.
 public enum NumberRanges {
   /// Whether a number lies in a refused range.
   public static func refuses(_ number: E164) -> Bool {
-    refused.longestMatch(number) != nil || tooShort.longestMatch(number) != nil
+    refused.longestMatch(number) != nil || tooShort.longestMatch(number) != nil || !isPossible(number)
+  }
+
+  /// Whether a numbering plan has room for a number. No country or network has the calling codes 210 or 999. After +1 stand
+  /// ten digits, and an area code begins with 2 to 9 (ATIS-0300055); Canada's 310 numbers have seven digits.
+  private static func isPossible(_ number: E164) -> Bool {
+    guard assigned.longestMatch(number) != nil else { return false }
+    guard number.digit(at: 0) == 1 else { return true }
+    return number.count == 11 ? number.digit(at: 1) >= 2 : number.count == 8 && number.digits / 10_000 == 1310
   }
 
   /// Whether some number may begin with these digits: they begin with an assigned calling code, or one begins with them.
@@ -21,6 +29,8 @@ public enum NumberRanges {
   private static let refused = trie(of: prefixes) { lengths in
     lengths.isEmpty ? PrefixTrie.anyLength : lengths.reduce(0) { $0 | 1 << UInt16($1) }
   }
+
+  private static let assigned = trie(of: shortest) { _ in PrefixTrie.anyLength }
 
   private static let tooShort = trie(of: shortest) { lengths in
     (1 << UInt16(lengths.first ?? 0)) - 1

@@ -27,16 +27,16 @@ extension Policy {
     of action: Action, callerID: String?, appID: String?, at now: Instant, span: Int64 = 7 * 86_400
   ) -> Availability {
     let concern = concern(of: action, app: appID, caller: callerID ?? Facts.anonymous)
-    let schedules = schedules(concern)
-    let isOpen = Self.isOpen(schedules, at: now.seconds)
-    let change = Self.nextChange(schedules, after: now.seconds)
+    let places = hours(concern)
+    let isOpen = isOpen(places, at: now.seconds)
+    let change = nextChange(places, after: now.seconds)
     var windows: [Availability.Window] = []
     var at = now.seconds
     let horizon = now.seconds + span
     // Enough for a week of many short windows, and a bound on the work.
     while at < horizon, windows.count < 256 {
-      guard let start = Self.nextOpen(schedules, from: at), start < horizon else { break }
-      guard !schedules.isEmpty, let end = Self.nextChange(schedules, after: start) else {
+      guard let start = nextOpen(from: at, places), start < horizon else { break }
+      guard !places.isEmpty, let end = nextChange(places, after: start) else {
         windows.append(.init(start: Instant(seconds: start), end: Instant(seconds: horizon)))
         break
       }
@@ -46,44 +46,58 @@ extension Policy {
     return Availability(isOpen: isOpen, nextChange: change.map { Instant(seconds: $0) }, windows: windows)
   }
 
-  /// The next instant at which a schedule and all enforced ones that concern a request are open.
-  func nextOpen(from seconds: Int64, _ concern: Concern, including schedule: Schedule) -> Int64? {
-    Self.nextOpen(schedules(concern) + [schedule], from: seconds)
-  }
-
-  /// The enforced opening hours that concern a request.
-  func schedules(_ concern: Concern) -> [Schedule] {
-    var schedules: [Schedule] = []
-    for entry in entries where entry.isEnforced && Self.concerns(entry, concern) {
-      if case .hours(let schedule) = entry.question { schedules.append(schedule.value) }
+  /// The places of the enforced opening hours that concern a request, and one more where an audited rule is asked.
+  func hours(_ concern: Concern, including place: Int? = nil) -> [Int] {
+    entries.indices.filter { index in
+      guard case .hours = entries[index].question else { return false }
+      return index == place || (entries[index].isEnforced && Self.concerns(entries[index], concern))
     }
-    return schedules
   }
 
-  private static func isOpen(_ schedules: [Schedule], at seconds: Int64) -> Bool {
-    schedules.allSatisfy { $0.isOpen(at: seconds) == true }
+  /// The first second at or after another at which the opening hours at some places are all open; nil for never.
+  func nextOpen(from seconds: Int64, _ places: [Int]) -> Int64? {
+    openings.next(from: seconds, places, schedule)
   }
 
-  /// How many openings are tried before schedules are taken to exclude each other for ever.
-  private static let mostAttempts = 4000
-
-  private static func nextOpen(_ schedules: [Schedule], from seconds: Int64) -> Int64? {
-    var at = seconds
-    for _ in 0..<mostAttempts {
-      var latest = at
-      for schedule in schedules {
-        guard let opening = schedule.nextOpen(from: latest) else { return nil }
-        latest = opening
-      }
-      if latest == at { return at }
-      at = latest
-    }
-    return nil
+  private func schedule(_ place: Int) -> Schedule {
+    guard case .hours(let schedule) = entries[place].question else { preconditionFailure("only hours open") }
+    return schedule.value
   }
 
-  private static func nextChange(_ schedules: [Schedule], after seconds: Int64) -> Int64? {
-    guard isOpen(schedules, at: seconds) else { return nextOpen(schedules, from: seconds) }
+  private func isOpen(_ places: [Int], at seconds: Int64) -> Bool {
+    places.allSatisfy { schedule($0).isOpen(at: seconds) == true }
+  }
+
+  private func nextChange(_ places: [Int], after seconds: Int64) -> Int64? {
+    guard isOpen(places, at: seconds) else { return nextOpen(from: seconds, places) }
     // It closes with the first of them.
-    return schedules.compactMap { $0.nextChange(after: seconds) }.min()
+    return places.compactMap { schedule($0).nextChange(after: seconds) }.min()
+  }
+
+  /// Enforced opening hours that concern the same requests and are never open at the same time.
+  /// - Returns: the names of such rules, in their order; nothing that holds another of these lists.
+  public func exclusiveHours(at now: Instant) -> [[String]] {
+    let hours = entries.indices.filter { index in
+      if case .hours = entries[index].question { entries[index].isEnforced } else { false }
+    }
+    guard hours.count > 1 else { return [] }
+    var combinations: Set<[Int]> = []
+    for action in Action.allCases {
+      for app in [nil] + appNames.values.map(Optional.some) {
+        for caller in [nil] + callerNames.values.map(Optional.some) {
+          let concern = Concern(action: action.bit, app: app, caller: caller)
+          let places = hours.filter { Self.concerns(entries[$0], concern) }
+          if places.count > 1, combinations.count < 256 { combinations.insert(places) }
+        }
+      }
+    }
+    var found: [[Int]] = []
+    for places in combinations.sorted(by: {
+      $0.count == $1.count ? $0.lexicographicallyPrecedes($1) : $0.count < $1.count
+    }) {
+      guard !found.contains(where: { Set($0).isSubset(of: places) }) else { continue }
+      if nextOpen(from: now.seconds, places) == nil { found.append(places) }
+    }
+    return found.map { $0.map { entries[$0].name } }
   }
 }

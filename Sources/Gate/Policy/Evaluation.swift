@@ -54,7 +54,10 @@ public struct Evaluation: Sendable {
             preconditionFailure("it asks")
           }
           isWaiting = true
-          return .asks(RemoteQuery(rule: policy.entries[index].name, remote: rule.value, facts: facts))
+          return .asks(
+            RemoteQuery(
+              rule: policy.entries[index].name, isEnforced: policy.entries[index].isEnforced,
+              remote: rule.value, facts: facts))
         }
       }
       index += 1
@@ -83,6 +86,13 @@ public struct Evaluation: Sendable {
         object(Denial(code: .denied, rule: entry.name))
       }
     }
+    index += 1
+  }
+
+  /// Goes on without the answer that `next` asked for: its rule stays skipped. For a rule in audit mode only.
+  public mutating func skip() {
+    precondition(isWaiting && !policy.entries[index].isEnforced, "only what refuses nothing is skipped")
+    isWaiting = false
     index += 1
   }
 
@@ -120,9 +130,8 @@ public struct Evaluation: Sendable {
   /// The objection of the opening hours at `index`.
   private func closed() -> Denial {
     let entry = policy.entries[index]
-    guard case .hours(let schedule) = entry.question else { preconditionFailure("only hours close") }
     // The first instant at which this and every other schedule that concerns the request are open.
-    let opening = policy.nextOpen(from: facts.instant.seconds, concern, including: schedule.value)
+    let opening = policy.nextOpen(from: facts.instant.seconds, policy.hours(concern, including: index))
     return Denial(
       code: .closed, rule: entry.name, nextOpen: opening.map { Instant(seconds: $0) },
       retryAfter: opening.map { max(1, $0 - facts.instant.seconds) })

@@ -52,8 +52,7 @@ public struct Grant: Sendable {
     var statuses: [AllowanceStatus] = []
     statuses.reserveCapacity(receipts.count)
     for receipt in receipts where receipt.rule.isEnforced {
-      let count = receipt.rule.plan.count(of: receipt.told ?? receipt.taken, at: grantedAt)
-      statuses.append(AllowanceStatus(rule: receipt.rule.name, count: count))
+      statuses.append(AllowanceStatus(rule: receipt.rule.name, count: receipt.count(at: grantedAt)))
     }
     return statuses
   }

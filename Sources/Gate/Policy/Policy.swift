@@ -99,8 +99,10 @@ public final class Policy: Sendable {
   /// The entries' actions, side by side: most rules that do not concern a request are passed over by these alone.
   let entryActions: [UInt8]
   /// The names of apps and callers that any rule tells apart.
-  private let appNames: [String: Int]
-  private let callerNames: [String: Int]
+  let appNames: [String: Int]
+  let callerNames: [String: Int]
+  /// When opening hours are open together.
+  let openings = Openings()
   /// Whether any rule switches the built-in one off.
   private let hasOptOut: Bool
   /// The most allowances a decision can take.

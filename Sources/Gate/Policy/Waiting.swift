@@ -5,11 +5,17 @@ struct Waiting {
   /// How often a time is tried and moved on before the rules are taken to exclude each other for ever.
   private static let mostAttempts = 4000
 
-  private let schedules: [Schedule]
+  private let policy: Policy
+  /// The places of the opening hours.
+  private let hours: [Int]
   private let allowances: [(plan: AllowancePlan, state: AllowanceState?)]
 
-  init(_ schedules: [Schedule], _ allowances: [(plan: AllowancePlan, state: AllowanceState?)]) {
-    self.schedules = schedules
+  init(
+    _ policy: Policy, _ concern: Policy.Concern,
+    _ allowances: [(plan: AllowancePlan, state: AllowanceState?)]
+  ) {
+    self.policy = policy
+    hours = policy.hours(concern)
     self.allowances = allowances
   }
 
@@ -21,10 +27,8 @@ struct Waiting {
     var wait: Int64 = 0
     for _ in 0..<Self.mostAttempts {
       let before = wait
-      for schedule in schedules {
-        guard let opening = schedule.nextOpen(from: now.seconds + wait) else { return nil }
-        wait = opening - now.seconds
-      }
+      guard let opening = policy.nextOpen(from: now.seconds + wait, hours) else { return nil }
+      wait = opening - now.seconds
       for (plan, state) in allowances {
         let then = Instant(seconds: now.seconds + wait, nanoseconds: now.nanoseconds)
         if case .refused(let more) = plan.take(from: state, at: then) { wait += more }
@@ -47,7 +51,7 @@ extension Policy {
       guard case .state(let state) = states.lookup(charge.key) else { continue }
       allowances.append((rule.plan, state))
     }
-    return Waiting(schedules(concern), allowances)
+    return Waiting(self, concern, allowances)
   }
 }
 
@@ -58,7 +62,7 @@ extension Decision {
     for (charge, state) in zip(clearance.charges, states) where charge.isEnforced {
       allowances.append((charge.plan, state))
     }
-    return Waiting(policy.schedules(policy.concern(of: clearance.facts)), allowances)
+    return Waiting(policy, policy.concern(of: clearance.facts), allowances)
   }
 }
 

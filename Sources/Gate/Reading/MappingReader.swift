@@ -2,13 +2,15 @@
 
 /// A mapping being read. Every mistake becomes a problem; reading goes on, so that all are found at once.
 struct MappingReader {
-  /// Where the mapping stands among the configuration, as `rules[2]`.
+  /// What the mapping is called: where it stands, as `rules[2]`, or a rule with its name, as `rule "opening-hours"`.
   let path: String
   /// The mapping.
   let node: RuleNode
   private var unread: [String: RuleNode.Member] = [:]
   /// What is wrong so far.
   private(set) var problems: [RuleProblem] = []
+  /// The problems of members that have to be there and are not, by name.
+  private var missing: [String: RuleProblem] = [:]
 
   /// Begins to read; anything but a mapping is a problem.
   init(_ node: RuleNode, path: String, remedy: String) {
@@ -28,7 +30,8 @@ struct MappingReader {
 
   /// Writes down a mistake at the place of its key.
   mutating func report(_ error: RuleError, at place: RulePlace? = nil) {
-    let joint = error.key.isEmpty || error.key.hasPrefix("[") || path.isEmpty ? "" : "."
+    let joint =
+      error.key.isEmpty || error.key.hasPrefix("[") || path.isEmpty ? "" : path.hasSuffix("\"") ? ": " : "."
     problems.append(
       RuleProblem(
         place: place ?? node.place(of: error.key), key: path + joint + error.key, problem: error.problem,
@@ -69,6 +72,7 @@ struct MappingReader {
     guard unread[name] != nil else {
       if case .mapping = node.content {
         report(RuleError(key: name, problem: "\"\(name)\" is missing", remedy: remedy), at: node.place)
+        missing[name] = problems.last
       }
       return nil
     }
@@ -178,16 +182,28 @@ struct MappingReader {
     return "did you mean \"\(near)\"? Otherwise \(choose) \(list)"
   }
 
+  /// Refuses misspelt names of members that are missing, where it is not known what else may be there.
+  mutating func refuseSlips(known: [String]) {
+    let slips = unread.values.filter { nearest(to: $0.name, in: known).map { missing[$0] != nil } ?? false }
+    refuse(slips, known: known)
+  }
+
   /// Ends reading: what nobody asked for is a problem.
-  mutating func refuseRest(known: [String]) {
-    for member in unread.values.sorted(by: { ($0.place, $0.name) < ($1.place, $1.name) }) {
+  mutating func refuseRest(known: [String]) { refuse(Array(unread.values), known: known) }
+
+  private mutating func refuse(_ members: [RuleNode.Member], known: [String]) {
+    for member in members.sorted(by: { ($0.place, $0.name) < ($1.place, $1.name) }) {
+      // What is missing beside a misspelt key is the same mistake.
+      if let meant = nearest(to: member.name, in: known), let same = missing.removeValue(forKey: meant) {
+        problems.removeAll { $0 == same }
+      }
       report(
         RuleError(
           key: member.name, problem: "the key \(quoted(member.name)) is unknown here",
           remedy: Self.remedy(for: member.name, "use one of", known)),
         at: member.place.line == 0 ? member.value.place : member.place)
     }
-    unread = [:]
+    for member in members { unread[member.name] = nil }
   }
 }
 

@@ -30,7 +30,7 @@ extension Policy {
     var rules: [Rule] = []
     var names: [String: Int] = [:]
     for (index, item) in items.enumerated() {
-      guard let rule = reader.read(item, path: "rules[\(index)]") else { continue }
+      guard let rule = reader.read(item, path: title(of: item, at: index)) else { continue }
       if let first = names[rule.name] {
         reader.problems.append(
           RuleProblem(
@@ -52,6 +52,15 @@ extension Policy {
       }
     }
     return .problems(reader.problems.sorted { $0.place < $1.place })
+  }
+
+  /// What problems call a rule: by its name, or by its index where it has none.
+  private static func title(of node: RuleNode, at index: Int) -> String {
+    guard let name = node.members.first(where: { $0.name == "name" })?.value.content,
+      case .text(let text) = name,
+      !text.isEmpty
+    else { return "rules[\(index)]" }
+    return "rule \(quoted(text))"
   }
 }
 
@@ -89,7 +98,11 @@ struct RuleReader {
     let mode: Rule.Mode? = mapping.choice("mode")
     let (kind, keys) = kind(kindName, from: &mapping)
     if let kind, !actions.isEmpty { Self.refuseIdle(kind, actions, &mapping) }
-    if let keys { mapping.refuseRest(known: Self.commonKeys + keys) }
+    if let keys {
+      mapping.refuseRest(known: Self.commonKeys + keys)
+    } else {
+      mapping.refuseSlips(known: Self.commonKeys)
+    }
     var rule: Rule?
     if let name {
       // The name is looked at even where the rest is unusable: every problem at once.

@@ -38,6 +38,11 @@ public final class Zone: Sendable {
     let plausible =
       name.utf8.contains(UInt8(ascii: "/")) && name.utf8.count <= 64
       && name.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "/_-+".utf8.contains($0) }
+    if let city = Self.fixed[name.uppercased()] {
+      throw RuleError(
+        key: "timezone", problem: "\(quoted(name)) is an abbreviation; time zones are named by a city here",
+        remedy: "use \"\(city)\", or the city whose clock counts")
+    }
     guard plausible, let zone = TimeZone(identifier: name) else {
       throw RuleError(
         key: "timezone", problem: "there is no time zone \(quoted(name))",
@@ -46,6 +51,16 @@ public final class Zone: Sendable {
     let (starts, offsets) = Self.table(of: zone)
     self.init(name: name, starts: starts, offsets: offsets)
   }
+
+  /// Abbreviations, some of them names of the IANA database, and the zone that is probably meant.
+  private static let fixed = [
+    "EST": "America/New_York", "EDT": "America/New_York", "CST": "America/Chicago", "CDT": "America/Chicago",
+    "MST": "America/Denver", "MDT": "America/Denver", "PST": "America/Los_Angeles",
+    "PDT": "America/Los_Angeles", "HST": "Pacific/Honolulu", "EST5EDT": "America/New_York",
+    "CST6CDT": "America/Chicago", "MST7MDT": "America/Denver", "PST8PDT": "America/Los_Angeles",
+    "CET": "Europe/Paris", "CEST": "Europe/Paris", "MET": "Europe/Paris", "EET": "Europe/Athens",
+    "WET": "Europe/Lisbon", "BST": "Europe/London",
+  ]
 
   private static func remedy(for name: String) -> String {
     let city = name.lowercased().split(separator: "/").last ?? ""

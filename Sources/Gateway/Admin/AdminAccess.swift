@@ -22,19 +22,21 @@ enum AdminAccess: Sendable {
     private static let identity = Array("operator".utf8)
 
     /// After how long the next guess is heard; nil for now.
-    func wait(_ digest: [UInt8]) -> Duration? {
-      throttle.wait(address: address, identity: Self.identity, credential: digest, now: now)
+    func wait(_ digest: SHA256Digest) -> Duration? {
+      throttle.wait(address: address, identity: Self.identity, credential: .init(digest: digest), now: now)
     }
 
     /// Notes that the token was right: it is always heard from here on, whoever else guesses at this address.
-    func succeeded(_ digest: [UInt8]) { throttle.succeeded(address: address, credential: digest, now: now) }
+    func succeeded(_ digest: SHA256Digest) {
+      throttle.succeeded(address: address, credential: .init(digest: digest), now: now)
+    }
 
     /// Counts a wrong one.
     func failed() { throttle.failed(address: address, identity: Self.identity, now: now) }
   }
 
   /// Nil where a request may pass, otherwise the refusal.
-  func refusal(_ request: borrowing Request, tokenDigest: [UInt8]?, _ guesses: Guesses) -> Problem? {
+  func refusal(_ request: borrowing Request, tokenDigest: SHA256Digest?, _ guesses: Guesses) -> Problem? {
     switch self {
     case .token: Self.judgeToken(request, tokenDigest, guesses)
     case .loopback: Self.judgeBrowser(request)
@@ -42,7 +44,7 @@ enum AdminAccess: Sendable {
   }
 
   private static func judgeToken(
-    _ request: borrowing Request, _ digest: [UInt8]?, _ guesses: Guesses
+    _ request: borrowing Request, _ digest: SHA256Digest?, _ guesses: Guesses
   ) -> Problem? {
     // Without a token there is nothing to be found out here, not even that there could be.
     guard let digest else { return .noEndpoint }
@@ -53,7 +55,7 @@ enum AdminAccess: Sendable {
     else {
       return challenge(Problem(.unauthenticated, "Send the operators' token as a Bearer credential."), nil)
     }
-    let token = SHA256.digest(Array(request.head[range.dropFirst(scheme.count)]))
+    let token = SHA256Digest(of: request.head.span.extracting(range.dropFirst(scheme.count)))
     // From an address that has guessed wrong too often not even the right token is heard, unless it was right there before:
     // the answer would tell that it is.
     if let wait = guesses.wait(token) {
@@ -61,7 +63,7 @@ enum AdminAccess: Sendable {
         .rateLimited, "Too many wrong tokens came from this address; wait before the next.",
         retryAfter: wait.wholeSecondsRoundedUp)
     }
-    guard constantTimeEqual(token, digest) else {
+    guard token == digest else {
       guesses.failed()
       return challenge(Problem(.invalidToken, "This is not the operators' token."), "invalid_token")
     }
@@ -92,16 +94,19 @@ enum AdminAccess: Sendable {
       return Problem(.denied, "Ask for this interface by its address, or as localhost.")
     }
     guard request.method == .post else { return nil }
-    let type = request.text(of: .contentType).map { text in
-      text.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
+    guard let contentType = request.value(of: .contentType) else { return isBrowser(request) ? noForm : nil }
+    let type = request.head[contentType].prefix {
+      $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t")
     }
-    let isBrowser = request.text(of: .userAgent)?.hasPrefix("Mozilla/") == true
-    switch type {
-    case "application/json": return nil
-    case nil, "application/x-www-form-urlencoded":
-      if !isBrowser { return nil }
-    default: break
-    }
-    return Problem(.unsupportedMediaType, "Send JSON, as application/json.")
+    if type.equals(lowercase: "application/json") { return nil }
+    return type.equals(lowercase: "application/x-www-form-urlencoded") && !isBrowser(request) ? nil : noForm
+  }
+
+  private static func isBrowser(_ request: borrowing Request) -> Bool {
+    request.value(of: .userAgent).map { request.head[$0].starts(with: "Mozilla/".utf8) } == true
+  }
+
+  private static var noForm: Problem {
+    Problem(.unsupportedMediaType, "Send JSON, as application/json.")
   }
 }

@@ -62,13 +62,21 @@ extension Problem {
   }
 }
 
-/// `POST /admin/stop` and `POST /admin/resume`: whom and what.
+/// `POST /admin/stop` and `POST /admin/resume`: whom and what, and of a stop why and how long.
 struct StopRequest {
+  /// The longest reason, in characters.
+  static let longestReason = 200
+  /// How long a stop may be meant to last: what is to last longer has no end.
+  static let durations: ClosedRange<Duration> = .seconds(1) ... .seconds(365 * 86_400)
+
   var target: Stop.Target
   var action: Stop.Action
+  var reason: String?
+  var duration: Duration?
 
   /// Reads the content.
-  init(_ content: [UInt8]) throws(Problem) {
+  /// - Parameter isStop: Whether reason and duration may be there.
+  init(_ content: [UInt8], isStop: Bool) throws(Problem) {
     var body = try AdminBody(content)
     let scope = body.text("scope")
     let id = body.text("id")
@@ -80,10 +88,49 @@ struct StopRequest {
     }
     let action = body.text("action").flatMap(Stop.Action.init(rawValue:))
     if action == nil { body.note("action", "Has to be access, callback or all.") }
+    if isStop {
+      reason = Self.reason(&body)
+      duration = Self.duration(&body)
+    }
     try body.finish()
     guard let target, let action else { preconditionFailure("without either there is a mistake") }
     self.target = target
     self.action = action
+  }
+
+  private static func reason(_ body: inout AdminBody) -> String? {
+    guard let text = body.text("reason") else { return nil }
+    let isText = text.unicodeScalars.allSatisfy { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: false
+      default: true
+      }
+    }
+    // Nothing stands in the way of a stop but what would not fit the store and a terminal.
+    guard isText, text.unicodeScalars.count <= longestReason, text.contains(where: { !$0.isWhitespace })
+    else {
+      body.note("reason", "Has to be one line of text of at most \(longestReason) characters.")
+      return nil
+    }
+    // It goes into the log.
+    return text.hidingPhoneNumbers
+  }
+
+  private static func duration(_ body: inout AdminBody) -> Duration? {
+    guard let text = body.text("for") else { return nil }
+    do throws(Refusal) {
+      return try DurationText.reader(durations)(text)
+    } catch {
+      body.note("for", "\(error.message): \(error.remedy).")
+      return nil
+    }
+  }
+
+  /// The stop it asks for, from a time on.
+  func stop(at seconds: Int64) -> Stop {
+    // A part of a second is a whole one: it does not end early.
+    let span = duration.map { $0.wholeSecondsRoundedUp }
+    return Stop(target, action, since: seconds, until: span.map { seconds + Int64($0) }, reason: reason)
   }
 }
 

@@ -21,6 +21,8 @@ final class AdminHandler: RequestHandler {
     if case .admin(let route) = route {
       return administration.handle(route, access, request, &exchange)
     }
+    // Whoever does not prove to be an operator keeps no connection.
+    exchange.closeAfterAnswer()
     let isRead = request.method == .get || request.method == .head
     switch route {
     case .liveness where isRead: exchange.respond(Health.alive)

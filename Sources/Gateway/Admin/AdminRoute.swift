@@ -10,6 +10,7 @@ enum AdminRoute: Sendable {
   case resume
   case reload
   case explain
+  case callbacks
   case unknown
 
   /// Nil for a path that is none of the operators'.
@@ -32,6 +33,8 @@ enum AdminRoute: Sendable {
       self = .reload
     } else if request.pathIs("/admin/explain") {
       self = .explain
+    } else if request.pathIs("/admin/callbacks") {
+      self = .callbacks
     } else {
       self = .unknown
     }
@@ -40,7 +43,7 @@ enum AdminRoute: Sendable {
   /// The methods it knows, for `Allow`.
   var allowed: String {
     switch self {
-    case .metrics, .status: "GET, HEAD, OPTIONS"
+    case .metrics, .status, .callbacks: "GET, HEAD, OPTIONS"
     case .stop, .resume, .reload, .explain: "POST, OPTIONS"
     case .unknown: ""
     }
@@ -49,7 +52,9 @@ enum AdminRoute: Sendable {
   /// Whether it knows a method.
   func takes(_ method: Method) -> Bool {
     switch (self, method) {
-    case (.metrics, .get), (.metrics, .head), (.status, .get), (.status, .head): true
+    case (.metrics, .get), (.metrics, .head), (.status, .get), (.status, .head), (.callbacks, .get),
+      (.callbacks, .head):
+      true
     case (.stop, .post), (.resume, .post), (.reload, .post), (.explain, .post): true
     default: false
     }

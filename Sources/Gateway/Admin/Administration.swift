@@ -11,6 +11,7 @@ internal import Store
 final class Administration: Sendable {
   private let generations: Generations
   private let parts: LastingParts
+  private let store: any Store
   private let reloader: Reloader
   private let health: Health
   private let metrics: MetricsPage
@@ -21,11 +22,13 @@ final class Administration: Sendable {
   private let throttle = LoginThrottle()
 
   init(
-    generations: Generations, parts: LastingParts, reloader: Reloader, health: Health,
+    generations: Generations, parts: LastingParts, store: any Store, reloader: Reloader,
+    health: Health,
     metrics: MetricsPage, log: Log, clock: any TimeSource
   ) {
     self.generations = generations
     self.parts = parts
+    self.store = store
     self.reloader = reloader
     self.health = health
     self.metrics = metrics
@@ -46,6 +49,8 @@ final class Administration: Sendable {
       if problem.code == .invalidToken {
         log.write(.warning, "a wrong operators' token was refused", ["address": "\(address)"])
       }
+      // Whoever does not prove to be an operator keeps no connection.
+      exchange.closeAfterAnswer()
       return exchange.respond(problem.response(requestID: exchange.requestID))
     }
     do throws(Problem) {
@@ -73,33 +78,50 @@ final class Administration: Sendable {
       Task { responder.respond(metrics.response()) }
     case .status: exchange.respond(Self.answer(status(generation)))
     case .stop:
-      let wanted = try StopRequest(request.content)
+      let wanted = try StopRequest(request.content, isStop: true)
+      let stop = wanted.stop(at: clock.unixTime.seconds)
       try check(wanted.target, generation)
       change(
-        &exchange, context, "stopped by an operator", wanted, address,
+        &exchange, context, stop, address,
         unkept: "The store does not keep this. It is stopped here, but other instances and a restart do not "
           + "know of it until the store works again."
       ) {
-        [parts, clock] () async throws(StoreError) in
-        try await parts.stops.stop(Stop(wanted.target, wanted.action, since: clock.unixTime.seconds))
+        [parts] () async throws(StoreError) in
+        try await parts.stops.stop(stop)
+        return (.warning, "stopped by an operator")
       }
     case .resume:
-      let wanted = try StopRequest(request.content)
+      let wanted = try StopRequest(request.content, isStop: false)
       // What is stopped can be resumed, configured or not.
       if !parts.stops.stops.list.contains(where: { $0.target == wanted.target }) {
         try check(wanted.target, generation)
       }
       change(
-        &exchange, context, "resumed by an operator", wanted, address,
+        &exchange, context, wanted.stop(at: clock.unixTime.seconds), address,
         unkept: "The store does not keep this, so nothing has changed."
       ) {
         [parts] () async throws(StoreError) in
         try await parts.stops.resume(wanted.target, wanted.action)
+          ? (.warning, "resumed by an operator")
+          : (.info, "nothing to resume: it was not stopped")
       }
     case .reload:
       let responder = exchange.deferred()
       context.task { [reloader] in
         responder.respond(Self.answer(await reloader.reload(because: "an operator"), responder.requestID))
+      }
+    case .callbacks:
+      let query = try CallbackQuery(request)
+      let responder = exchange.deferred()
+      context.task { [store] in
+        do throws(StoreError) {
+          let records = try await store.callbacks(query)
+          responder.respond(Self.answer(CallbackDocument.list(records, limit: query.limit)))
+        } catch {
+          let problem = Problem(
+            .storeUnavailable, "The store cannot be read right now. Try again.", retryAfter: 1)
+          responder.respond(problem.response(requestID: responder.requestID))
+        }
       }
     case .explain:
       let question = try Question(admin: request.content)
@@ -120,24 +142,20 @@ final class Administration: Sendable {
   // MARK: Kill switch
 
   /// Changes what is stopped, and answers with all that is stopped then.
+  /// - Parameter body: Makes the change and returns what it came to, for the log.
   private func change(
-    _ exchange: inout Exchange, _ context: RequestContext, _ message: String, _ wanted: StopRequest,
-    _ address: IPAddress, unkept: String,
-    _ body: @escaping @Sendable () async throws(StoreError) -> Void
+    _ exchange: inout Exchange, _ context: RequestContext, _ stop: Stop, _ address: IPAddress,
+    unkept: String,
+    _ body: @escaping @Sendable () async throws(StoreError) -> (Configuration.Log.Level, String)
   ) {
     let responder = exchange.deferred()
     context.task { [self] in
       do throws(StoreError) {
-        try await body()
-        log.write(
-          .warning, message,
-          [
-            "scope": wanted.target.parts.scope, "id": wanted.target.parts.id,
-            "action": wanted.action.rawValue, "address": "\(address)",
-          ])
+        let (level, message) = try await body()
+        log.write(stop, message, level, address: address)
         responder.respond(Self.answer(["stops": stops]))
       } catch {
-        log.write(.error, "the kill switch could not be kept", ["error.message": "\(error)"])
+        log.write(.error, "the kill switch could not be saved", ["error.message": "\(error)"])
         let problem = Problem(.storeUnavailable, unkept, retryAfter: 1)
         responder.respond(problem.response(requestID: responder.requestID))
       }
@@ -168,6 +186,8 @@ final class Administration: Sendable {
         if !id.isEmpty { document["id"] = .string(id) }
         document["action"] = .string(stop.action.rawValue)
         document["since"] = .string(Instant(seconds: stop.since).rfc3339)
+        if let until = stop.until { document["until"] = .string(Instant(seconds: until).rfc3339) }
+        if let reason = stop.reason { document["reason"] = .string(reason) }
         return .object(document)
       })
   }
@@ -200,17 +220,20 @@ final class Administration: Sendable {
             "name": .string(rule.name), "kind": .string(rule.kind.name), "mode": .string(rule.mode.rawValue),
           ]
         }),
-      "stops": stops, "store": .object(store),
+      "stops": stops, "store": .object(storeState),
       "tokens": .array(health.scopes), "keys": .object(health.keys),
     ]
   }
 
-  private var store: JSONObject {
+  private var storeState: JSONObject {
     var store: JSONObject = ["kind": .string(parts.storeKind)]
     if let age = parts.stops.age {
       store["stops_age_seconds"] = .number(JSONNumber(max(0, age.components.seconds)))
     }
-    if let failure = parts.stops.failure { store["failure"] = .string("\(failure)") }
+    if let failure = parts.storeHealth.failure { store["failure"] = .string("\(failure)") }
+    if let ahead = parts.storeHealth.clockAhead {
+      store["clock_difference_seconds"] = .number(JSONNumber(ahead.components.seconds))
+    }
     return store
   }
 
@@ -235,5 +258,20 @@ final class Administration: Sendable {
       "notices": .array(outcome.notices.map { .string("\($0)") }),
       "restart_needed": .array(outcome.restartNeeded.map { .string($0) }),
     ])
+  }
+}
+
+extension Log {
+  /// Writes what became of a stop, with all that is known of it.
+  func write(
+    _ stop: Stop, _ message: String, _ level: Configuration.Log.Level = .warning, address: IPAddress? = nil
+  ) {
+    write(
+      level, message,
+      [
+        "scope": stop.target.parts.scope, "id": stop.target.parts.id, "action": stop.action.rawValue,
+        "until": stop.until.map { Instant(seconds: $0).rfc3339 } ?? "", "reason": stop.reason ?? "",
+        "address": address.map { "\($0)" } ?? "",
+      ])
   }
 }

@@ -53,7 +53,7 @@ struct AppRegistry: Sendable {
       }
     }
 
-    /// The app of the request, or the refusal.
+    /// The app of the request, or the problem that its caller is told.
     func admitted() throws(Problem) -> App? {
       switch self {
       case .admitted(let app): return app

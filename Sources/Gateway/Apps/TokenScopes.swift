@@ -32,6 +32,6 @@ struct TokenScopes: Sendable {
 
   /// Whether tokens of a scope serve for callbacks, too.
   static func allowsCallbacks(_ scope: String) -> Bool {
-    scope.split(separator: " ").contains { $0 == callbackWrite }
+    scope.utf8.split(separator: 0x20).contains { $0.elementsEqual(callbackWrite.utf8) }
   }
 }

@@ -14,14 +14,13 @@ struct AuditRecord: Sendable {
   var action: Action
   var requestID: RequestID
   var address: IPAddress
-  var caller: String?
-  var subject: String?
+  var caller: Caller?
   var app: String?
   /// Nil where nothing was asked for that is allowed or denied, and nothing was vended.
   var outcome: Outcome? = .allow
   var code: Problem.Code?
   var rule: String?
-  /// What a remote policy gave as its reason.
+  /// Why, in words for operators: a remote policy's reason, or why the app was refused.
   var reason: String?
   var verdicts = RuleVerdicts.none
   var cache: CacheUse = .none
@@ -31,8 +30,15 @@ struct AuditRecord: Sendable {
   var tokenSHA256: String?
   /// The masked phone number.
   var contact: String?
+  /// The id of the callback's record, as in the response.
+  var callback: String?
+  /// Whether the response repeats that of the first request with the same `Idempotency-Key`.
+  var isReplay = false
   /// The trace the client sent.
   var trace: TraceContext?
+
+  /// The reason of a request whose client closed the connection while it waited.
+  static let clientLeft = "the client closed the connection before the answer"
 
   init(action: Action, requestID: RequestID, address: IPAddress) {
     self.action = action
@@ -40,14 +46,11 @@ struct AuditRecord: Sendable {
     self.address = address
   }
 
-  /// A subject as it may stand in a log: some identity providers name people by their phone number.
-  private static func shown(_ subject: String) -> String {
-    let number = subject.hasPrefix("tel:") ? String(subject.dropFirst(4)) : subject
-    do throws(E164Error) {
-      return try E164(number).masked
-    } catch {
-      return subject
-    }
+  /// Notes that the request is refused before any rule is asked.
+  mutating func note(_ refusal: Decider.Refusal, _ policy: Policy) {
+    verdicts = policy.skipped
+    app = refusal.app
+    reason = refusal.reason
   }
 
   /// Appends the record as one JSON line.
@@ -62,8 +65,8 @@ struct AuditRecord: Sendable {
     output.append(contentsOf: #"","action":""#.utf8)
     output.append(contentsOf: action.rawValue.utf8)
     output.append(UInt8(ascii: "\""))
-    Self.member(#","caller":"#, caller, to: &output)
-    Self.member(#","subject":"#, subject.map(Self.shown), to: &output)
+    Self.member(#","caller":"#, caller?.id, to: &output)
+    Self.member(#","subject":"#, caller?.loggedSubject, to: &output)
     Self.member(#","app":"#, app, to: &output)
     output.append(contentsOf: #","address":""#.utf8)
     output.append(contentsOf: address.description.utf8)
@@ -101,6 +104,8 @@ struct AuditRecord: Sendable {
       output.append(UInt8(ascii: "\""))
     }
     Self.member(#","contact":"#, contact, to: &output)
+    Self.member(#","callback":"#, callback, to: &output)
+    if isReplay { output.append(contentsOf: #","replay":true"#.utf8) }
     if let trace {
       output.append(contentsOf: #","trace_id":""#.utf8)
       trace.appendTraceID(to: &output)

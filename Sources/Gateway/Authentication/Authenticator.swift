@@ -6,21 +6,20 @@ internal import Platform
 
 /// Tells who sends a request: HTTP Basic (RFC 7617), API keys, JWTs, or nobody in particular where that is allowed.
 ///
-/// Secrets are compared by their SHA-256 in constant time, against every configured caller, so that neither the
-/// time taken nor the answer tells an unknown name from a wrong password.
+/// A credential is looked up by a digest or by a seeded hash, never compared one caller after the other: a thousand callers
+/// cost what one costs. Digests are compared in constant time, and an unknown name takes the way of a wrong password.
 struct Authenticator: Sendable {
   /// One caller that proves itself by name and password.
   struct BasicCaller: Sendable {
-    let id: String
-    /// SHA-256 of the user name.
-    let usernameDigest: [UInt8]
-    /// SHA-256 of the password.
-    let passwordDigest: [UInt8]
+    let username: [UInt8]
+    let passwordDigest: SHA256Digest
+    let caller: Caller
 
-    init(id: String, username: String, passwordDigest: [UInt8]) {
-      self.id = id
-      usernameDigest = SHA256.digest(Array(username.utf8))
+    /// - Parameter passwordDigest: SHA-256 of the password.
+    init(id: String, username: String, passwordDigest: SHA256Digest) {
+      self.username = Array(username.utf8)
       self.passwordDigest = passwordDigest
+      caller = Caller(authenticated: id)
     }
   }
 
@@ -28,7 +27,7 @@ struct Authenticator: Sendable {
   struct KeyCaller: Sendable {
     let id: String
     /// SHA-256 of the key.
-    let keyDigest: [UInt8]
+    let keyDigest: SHA256Digest
   }
 
   /// What became of a request's credentials.
@@ -51,8 +50,9 @@ struct Authenticator: Sendable {
     var hasFetched = false
   }
 
-  let basicCallers: [BasicCaller]
-  let keyCallers: [KeyCaller]
+  /// By a seeded hash of the user name.
+  private let basicCallers: [Int: [BasicCaller]]
+  private let keyCallers: [SHA256Digest: Caller]
   let jwt: JWTAuthenticator
   let allowsAnonymous: Bool
   /// Outlives a reload, so that guessing is not forgiven by one.
@@ -64,8 +64,9 @@ struct Authenticator: Sendable {
     jwt: JWTAuthenticator = JWTAuthenticator(issuers: []),
     allowsAnonymous: Bool = false, throttle: LoginThrottle = LoginThrottle()
   ) {
-    self.basicCallers = basicCallers
-    self.keyCallers = keyCallers
+    self.basicCallers = Dictionary(grouping: basicCallers) { $0.username.span.seededHash }
+    self.keyCallers = Dictionary(
+      keyCallers.map { ($0.keyDigest, Caller(authenticated: $0.id)) }, uniquingKeysWith: { $1 })
     self.jwt = jwt
     self.allowsAnonymous = allowsAnonymous
     self.throttle = throttle
@@ -81,93 +82,103 @@ struct Authenticator: Sendable {
       return .caller(anonymous)
     }
     if let range = request.value(of: .authorization) {
-      switch Credentials(request.head[range]) {
-      case .basic(let username, let password): return basic(username, password, circumstances)
-      case .bearer(let token): return bearer(token, circumstances)
+      let value = request.head.span.extracting(range)
+      switch Credentials(value) {
+      case .basic(let pair): return basic(pair, circumstances)
+      case .bearer(let token): return bearer(value.extracting(token), circumstances)
       case nil: return .refused(unauthenticated("The Authorization field is neither Basic nor Bearer."))
       }
     }
-    if let range = request.value(of: .xAPIKey) { return key(Array(request.head[range]), circumstances) }
+    if let range = request.value(of: .xAPIKey) {
+      return key(SHA256Digest(of: request.head.span.extracting(range)), circumstances)
+    }
     guard allowsAnonymous else {
       return .refused(unauthenticated("Send the credentials this server was configured with."))
     }
     return .caller(anonymous)
   }
 
-  private func basic(_ username: [UInt8], _ password: [UInt8], _ circumstances: Circumstances) -> Outcome {
-    let usernameDigest = SHA256.digest(username)
-    let passwordDigest = SHA256.digest(password)
-    let credential = usernameDigest + passwordDigest
-    if let refusal = tooOften(username, credential, circumstances) { return .refused(refusal) }
-    var found: Caller?
-    for caller in basicCallers {
-      let sameName = constantTimeEqual(caller.usernameDigest, usernameDigest)
-      let samePassword = constantTimeEqual(caller.passwordDigest, passwordDigest)
-      if sameName, samePassword { found = Caller(authenticated: caller.id) }
+  private func basic(_ pair: Credentials.UserPass, _ circumstances: Circumstances) -> Outcome {
+    let name = pair.octets.span.extracting(pair.name)
+    let digest = SHA256Digest(of: pair.octets.span.extracting(pair.password))
+    let hash = name.seededHash
+    let credential = LoginThrottle.Credential(digest: digest, name: hash)
+    if let refusal = tooOften(Array(pair.octets[pair.name]), credential, circumstances) {
+      return .refused(refusal)
+    }
+    let found = basicCallers[hash]?.first {
+      $0.passwordDigest == digest && $0.username.elementsEqual(pair.octets[pair.name])
     }
     guard let found else {
-      throttle.failed(address: circumstances.address, identity: username, now: circumstances.now)
+      throttle.failed(
+        address: circumstances.address, identity: Array(pair.octets[pair.name]), now: circumstances.now)
       return .refused(unauthenticated("The user name or the password is wrong."))
     }
     throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
-    return .caller(found)
+    return .caller(found.caller)
   }
 
   /// A JWT of a configured issuer, otherwise an API key.
-  private func bearer(_ token: [UInt8], _ circumstances: Circumstances) -> Outcome {
-    guard !jwt.issuers.isEmpty, token.count(where: { $0 == UInt8(ascii: ".") }) == 2 else {
-      return key(token, circumstances)
+  private func bearer(_ token: Span<UInt8>, _ circumstances: Circumstances) -> Outcome {
+    let digest = SHA256Digest(of: token)
+    guard !jwt.issuers.isEmpty else { return key(digest, circumstances) }
+    if let caller = jwt.known(digest, now: circumstances.time) { return .caller(caller) }
+    guard token.hasThreeParts else { return key(digest, circumstances) }
+    // A signature cannot be guessed, so a right token is heard however many wrong ones come from its address. Only what it
+    // costs to verify wrong ones has a limit.
+    if let wait = throttle.waitToVerify(address: circumstances.address, now: circumstances.now) {
+      return .refused(tooOften(wait))
     }
-    let digest = SHA256.digest(token)
-    // What was verified before is no guess: whoever else fails at this address does not lock its owner out. It is noted
-    // for the time when it has to be verified anew, after a change of the issuer's keys or a reload.
-    if let caller = jwt.known(digest, now: circumstances.time) {
-      throttle.succeeded(address: circumstances.address, credential: digest, now: circumstances.now)
-      return .caller(caller)
-    }
-    if let refusal = tooOften(nil, digest, circumstances) { return .refused(refusal) }
+    var octets: [UInt8] = []
+    octets.append(contentsOf: token)
     switch jwt.authenticate(
-      token, fetched: circumstances.hasFetched, now: circumstances.time, at: circumstances.now)
+      octets, fetched: circumstances.hasFetched, now: circumstances.time, at: circumstances.now)
     {
-    case .caller(let caller):
-      throttle.succeeded(address: circumstances.address, credential: digest, now: circumstances.now)
-      return .caller(caller)
+    case .caller(let caller): return .caller(caller)
     case .fetchFirst(let source): return .fetchFirst(source)
-    case .notOurs: return key(token, circumstances)
+    case .unavailable(let wait):
+      return .refused(
+        Problem(
+          .upstreamUnavailable, "The keys that this token is verified with cannot be fetched at the moment.",
+          retryAfter: wait.wholeSecondsRoundedUp))
+    case .notOurs: return key(digest, circumstances)
     case .refused(let detail, let isForged):
       // A genuine token that has expired is no guess; phones behind one address send many.
-      if isForged { throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now) }
+      if isForged {
+        throttle.verified(address: circumstances.address, now: circumstances.now)
+        if let refusal = tooOften(nil, .init(digest: digest), circumstances) { return .refused(refusal) }
+        throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
+      }
       return .refused(invalidToken(detail))
     }
   }
 
-  private func key(_ key: [UInt8], _ circumstances: Circumstances) -> Outcome {
-    let digest = SHA256.digest(key)
-    if let refusal = tooOften(nil, digest, circumstances) { return .refused(refusal) }
-    var found: Caller?
-    for caller in keyCallers where constantTimeEqual(caller.keyDigest, digest) {
-      found = Caller(authenticated: caller.id)
-    }
-    guard let found else {
+  private func key(_ digest: SHA256Digest, _ circumstances: Circumstances) -> Outcome {
+    let credential = LoginThrottle.Credential(digest: digest)
+    if let refusal = tooOften(nil, credential, circumstances) { return .refused(refusal) }
+    guard let found = keyCallers[digest] else {
       throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
       return .refused(invalidToken("No configured caller has this key or token."))
     }
-    throttle.succeeded(address: circumstances.address, credential: digest, now: circumstances.now)
+    throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
     return .caller(found)
   }
 
   // MARK: Refusals
 
   private func tooOften(
-    _ identity: [UInt8]?, _ credential: [UInt8], _ circumstances: Circumstances
+    _ identity: @autoclosure () -> [UInt8]?, _ credential: LoginThrottle.Credential,
+    _ circumstances: Circumstances
   ) -> Problem? {
     let wait = throttle.wait(
-      address: circumstances.address, identity: identity, credential: credential, now: circumstances.now)
-    return wait.map {
-      Problem(
-        .rateLimited, "Too many logins from this address have failed; wait before the next.",
-        retryAfter: $0.wholeSecondsRoundedUp)
-    }
+      address: circumstances.address, identity: identity(), credential: credential, now: circumstances.now)
+    return wait.map { tooOften($0) }
+  }
+
+  private func tooOften(_ wait: Duration) -> Problem {
+    Problem(
+      .rateLimited, "Too many logins from this address have failed; wait before the next.",
+      retryAfter: wait.wholeSecondsRoundedUp)
   }
 
   private static let basicChallenge = #"Basic realm="callgate", charset="UTF-8""#
@@ -194,24 +205,57 @@ struct Authenticator: Sendable {
 
 /// What an `Authorization` field carries (RFC 9110 §11.6.2).
 enum Credentials {
-  case basic(username: [UInt8], password: [UInt8])
-  case bearer([UInt8])
+  case basic(UserPass)
+  /// The token's place within the field's value.
+  case bearer(Range<Int>)
+
+  /// A user name and a password (RFC 7617 §2), in one piece as they were sent.
+  struct UserPass {
+    let octets: [UInt8]
+    /// The places of both.
+    let name, password: Range<Int>
+
+    /// Nil without a colon; only the first one divides.
+    init?(_ octets: [UInt8]) {
+      guard let colon = octets.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+      self.octets = octets
+      name = 0..<colon
+      password = (colon + 1)..<octets.count
+    }
+  }
 
   /// Nil for another scheme, and for Basic that is not Base64 of `user:password`.
-  init?(_ value: ArraySlice<UInt8>) {
-    guard let space = value.firstIndex(of: UInt8(ascii: " ")) else { return nil }
-    let rest = value[space...].drop { $0 == UInt8(ascii: " ") }
-    guard !rest.isEmpty, !rest.contains(UInt8(ascii: " ")) else { return nil }
-    switch String(decoding: value[..<space], as: UTF8.self).lowercased() {
-    case "basic":
-      guard let decoded = Base64.decode(Array(rest)),
-        let colon = decoded.firstIndex(of: UInt8(ascii: ":"))
-      else { return nil }
-      self = .basic(username: Array(decoded[..<colon]), password: Array(decoded[(colon + 1)...]))
-    case "bearer":
-      self = .bearer(Array(rest))
-    default:
+  init?(_ value: Span<UInt8>) {
+    var space = 0
+    while space < value.count, value[space] != UInt8(ascii: " ") { space += 1 }
+    var start = space
+    while start < value.count, value[start] == UInt8(ascii: " ") { start += 1 }
+    guard start < value.count else { return nil }
+    for index in start..<value.count where value[index] == UInt8(ascii: " ") { return nil }
+    if value.equals(0..<space, lowercase: "basic") {
+      guard let pair = Base64.decode(value.extracting(start...)).flatMap(UserPass.init) else { return nil }
+      self = .basic(pair)
+    } else if value.equals(0..<space, lowercase: "bearer") {
+      self = .bearer(start..<value.count)
+    } else {
       return nil
     }
+  }
+}
+
+extension Span<UInt8> {
+  /// Whether there are exactly two dots, as in a JWS in compact form.
+  fileprivate var hasThreeParts: Bool {
+    var dots = 0
+    for index in indices where self[index] == UInt8(ascii: ".") { dots += 1 }
+    return dots == 2
+  }
+
+  /// The hash that callers are found by, seeded anew in each process.
+  fileprivate var seededHash: Int {
+    var hasher = Hasher()
+    // The pointer lives inside the closure only.
+    unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    return hasher.finalize()
   }
 }

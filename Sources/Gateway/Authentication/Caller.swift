@@ -10,11 +10,14 @@ struct Caller: Hashable, Sendable {
   let subject: String
   /// What a JWT says of them; empty for other callers.
   let claims: [FactMember]
+  /// The subject as it may stand in a log: some identity providers name people by their telephone number.
+  let loggedSubject: String
 
   /// Only authenticators call this.
   init(authenticated id: String, subject: String? = nil, claims: [FactMember] = []) {
     self.id = id
     self.subject = subject ?? id
+    loggedSubject = subject?.hidingPhoneNumbers ?? id
     self.claims = claims
   }
 }

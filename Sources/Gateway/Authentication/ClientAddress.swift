@@ -24,23 +24,38 @@ struct ClientAddress: Sendable {
     guard hops > 0, !trusted.isEmpty, trusted.contains(where: { $0.contains(peer) }) else {
       return peer
     }
-    // Several lines mean one list (RFC 9110 §5.3).
-    let lines = request.values(of: .xForwardedFor).map(request.string)
-    let entries = lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
-    guard entries.count >= hops else { return peer }
-    // Junk where a trusted proxy should have written an address: believe what is certain.
-    return Self.address(entries[entries.count - hops].trimmed) ?? peer
+    // Several lines mean one list (RFC 9110 §5.3). Commas are looked for from the right, as octets: what stands to the left is
+    // the client's and may be anything.
+    var left = hops
+    for line in request.values(of: .xForwardedFor).reversed() {
+      var end = line.upperBound
+      while true {
+        var start = end
+        while start > line.lowerBound, request.head[start - 1] != UInt8(ascii: ",") { start -= 1 }
+        left -= 1
+        // Junk where a trusted proxy should have written an address: believe what is certain.
+        if left == 0 { return Self.address(request.head[start..<end].trimmed) ?? peer }
+        if start == line.lowerBound { break }
+        end = start - 1
+      }
+    }
+    return peer
   }
 
   /// An entry's address: alone, or with the port that some proxies write, `192.0.2.1:4711` or `[2001:db8::1]:4711`.
-  private static func address(_ entry: some StringProtocol) -> IPAddress? {
-    if let address = IPAddress(String(entry)) { return address }
-    guard let colon = entry.lastIndex(of: ":"), UInt16(entry[entry.index(after: colon)...]) != nil else {
-      return entry.hasPrefix("[") && entry.hasSuffix("]")
-        ? IPAddress(String(entry.dropFirst().dropLast())) : nil
+  private static func address(_ entry: ArraySlice<UInt8>) -> IPAddress? {
+    if let address = IPAddress(octets: entry) { return address }
+    if entry.first == UInt8(ascii: "[") {
+      guard let end = entry.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+      let rest = entry[(end + 1)...]
+      return rest.isEmpty || isPort(rest) ? IPAddress(octets: entry[(entry.startIndex + 1)..<end]) : nil
     }
-    let host = entry[..<colon]
-    if host.hasPrefix("["), host.hasSuffix("]") { return IPAddress(String(host.dropFirst().dropLast())) }
-    return host.contains(":") ? nil : IPAddress(String(host))
+    guard let colon = entry.firstIndex(of: UInt8(ascii: ":")), isPort(entry[colon...]) else { return nil }
+    return IPAddress(octets: entry[..<colon])
+  }
+
+  /// A colon and a port.
+  private static func isPort(_ octets: ArraySlice<UInt8>) -> Bool {
+    octets.first == UInt8(ascii: ":") && octets.dropFirst().decimal(digits: 5).map { $0 <= 65_535 } == true
   }
 }

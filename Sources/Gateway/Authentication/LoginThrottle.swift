@@ -13,6 +13,14 @@ internal import Synchronization
 /// password from another address is always heard. An address shared by many (a carrier's, an office's) has more
 /// patience than one user name from it.
 final class LoginThrottle: Sendable {
+  /// Everything that is sent to prove who it is.
+  struct Credential: Hashable, Sendable {
+    /// SHA-256 of the secret.
+    let digest: SHA256Digest
+    /// A hash of the name that comes with it; 0 where none does.
+    var name = 0
+  }
+
   /// How many failures are heard at once, and how long each weighs.
   private struct Patience {
     let burst: Int64
@@ -24,6 +32,8 @@ final class LoginThrottle: Sendable {
   private static let perIdentity = Patience(burst: 10, interval: 6_000_000_000)
   /// 100 at once, 100 a minute.
   private static let perAddress = Patience(burst: 100, interval: 600_000_000)
+  /// 1,000 at once, 500 a second. To verify a signature takes 50 to 100 µs: 5 % of a core for each address.
+  private static let perVerification = Patience(burst: 1_000, interval: 2_000_000)
   /// How many addresses and identities are remembered; beyond it the least burdened are forgotten.
   static let capacity = 65_536
 
@@ -38,13 +48,13 @@ final class LoginThrottle: Sendable {
   private let seed = UInt64.random(in: .min ... .max)
 
   /// After how long a login is heard again; nil when it is heard now.
-  /// - Parameters:
-  ///   - identity: The user name that is tried; nil for keys and tokens, which name nobody.
-  ///   - credential: The digest of everything that is sent to prove who it is.
-  func wait(address: IPAddress, identity: [UInt8]?, credential: [UInt8], now: MonotonicTime) -> Duration? {
+  /// - Parameter identity: The user name that is tried; nil for keys and tokens, which name nobody.
+  func wait(
+    address: IPAddress, identity: @autoclosure () -> [UInt8]?, credential: Credential, now: MonotonicTime
+  ) -> Duration? {
     // Nobody has failed lately: the ordinary case costs one load.
     guard count.load(ordering: .relaxed) > 0 else { return nil }
-    let (addressKey, identityKey) = keys(address, identity)
+    let (addressKey, identityKey) = keys(address, identity())
     let wait = table.withLock { table in
       let waits = [
         Self.wait(table[addressKey], Self.perAddress, now),
@@ -61,7 +71,7 @@ final class LoginThrottle: Sendable {
   var refusals: Int { refused.load(ordering: .relaxed) }
 
   /// Notes that a credential was right.
-  func succeeded(address: IPAddress, credential: [UInt8], now: MonotonicTime) {
+  func succeeded(address: IPAddress, credential: Credential, now: MonotonicTime) {
     let key = key(credential, address)
     proven.withLock { proven in
       if let noted = proven[key], now.nanoseconds - noted < Self.noteAge { return }
@@ -73,7 +83,7 @@ final class LoginThrottle: Sendable {
     }
   }
 
-  private func isProven(_ credential: [UInt8], _ address: IPAddress) -> Bool {
+  private func isProven(_ credential: Credential, _ address: IPAddress) -> Bool {
     let key = key(credential, address)
     return proven.withLock { $0[key] != nil }
   }
@@ -87,6 +97,31 @@ final class LoginThrottle: Sendable {
       if let identityKey { Self.weigh(&table[identityKey], Self.perIdentity, now) }
       count.store(table.count, ordering: .relaxed)
     }
+  }
+
+  /// After how long a token of this address is verified again; nil when it is verified now.
+  func waitToVerify(address: IPAddress, now: MonotonicTime) -> Duration? {
+    guard count.load(ordering: .relaxed) > 0 else { return nil }
+    let key = verificationKey(address)
+    let wait = table.withLock { Self.wait($0[key], Self.perVerification, now) }
+    if wait != nil { refused.add(1, ordering: .relaxed) }
+    return wait
+  }
+
+  /// Counts a token that was verified, and was nobody's.
+  func verified(address: IPAddress, now: MonotonicTime) {
+    let key = verificationKey(address)
+    table.withLock { table in
+      if table.count >= Self.capacity { Self.forget(&table, now: now) }
+      Self.weigh(&table[key], Self.perVerification, now)
+      count.store(table.count, ordering: .relaxed)
+    }
+  }
+
+  private func verificationKey(_ address: IPAddress) -> UInt64 {
+    var hasher = hasher(address)
+    hasher.combine("verification")
+    return UInt64(bitPattern: Int64(hasher.finalize()))
   }
 
   private static func weigh(_ arrival: inout Int64?, _ patience: Patience, _ now: MonotonicTime) {
@@ -118,7 +153,7 @@ final class LoginThrottle: Sendable {
     )
   }
 
-  private func key(_ credential: [UInt8], _ address: IPAddress) -> UInt64 {
+  private func key(_ credential: Credential, _ address: IPAddress) -> UInt64 {
     var hasher = hasher(address)
     hasher.combine(credential)
     return UInt64(bitPattern: Int64(hasher.finalize()))

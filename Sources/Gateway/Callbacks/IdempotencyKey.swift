@@ -16,7 +16,7 @@ struct IdempotencyKey: Hashable, Sendable {
   static func read(_ value: String?) throws(Problem) -> IdempotencyKey? {
     guard let value else { return nil }
     let text: String
-    if value.hasPrefix("\"") {
+    if value.utf8.first == UInt8(ascii: "\"") {
       guard let unquoted = unquoted(value) else {
         throw problem("In quotation marks, use printable ASCII and escape only \\\" and \\\\.")
       }

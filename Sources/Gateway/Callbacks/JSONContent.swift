@@ -1,3 +1,5 @@
+internal import HTTP
+
 /// Whether a request's content is declared as what callbacks are written in: JSON in UTF-8, in no coding.
 enum JSONContent {
   /// Checks the value of `Content-Type`, of which there is one at most as the message is well-formed, and those of all
@@ -5,84 +7,85 @@ enum JSONContent {
   /// guessing is how gates are passed.
   ///
   /// - Throws: `unsupported_media_type`.
-  static func check(type: String?, encodings: [String] = []) throws(Problem) {
-    guard encodings.allSatisfy({ lower($0) == "identity" }) else {
+  static func check(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = []) throws(Problem) {
+    guard encodings.allSatisfy({ $0.equals(lowercase: "identity") }) else {
       throw Problem(.unsupportedMediaType, "Send the content without Content-Encoding.")
     }
     guard let type else {
       throw Problem(.unsupportedMediaType, "Send Content-Type: application/json.")
     }
-    // What nearly everybody sends.
-    if type == "application/json" { return }
-    guard type.utf8.count <= 256, isJSON(type) else {
+    // The first is what nearly every client sends.
+    guard type.equals(lowercase: "application/json") || (type.count <= 256 && isJSON(type)) else {
       throw Problem(.unsupportedMediaType, "Send Content-Type: application/json, with no charset but utf-8.")
     }
   }
 
   /// `application/json` and parameters (RFC 9110 §8.3.1), of which `charset` at most once.
-  private static func isJSON(_ text: String) -> Bool {
-    guard let parts = split(text), let type = parts.first, lower(type) == "application/json" else {
+  private static func isJSON(_ octets: ArraySlice<UInt8>) -> Bool {
+    guard let parts = split(octets), let type = parts.first, type.equals(lowercase: "application/json") else {
       return false
     }
     var hasCharset = false
     for part in parts.dropFirst() where !part.isEmpty {
-      guard let equals = part.firstIndex(of: "="), isToken(part[..<equals]) else { return false }
-      guard let value = value(part[equals...].dropFirst()) else { return false }
-      guard lower(part[..<equals]) == "charset" else { continue }
-      guard !hasCharset, lower(value) == "utf-8" else { return false }
+      guard let equals = part.firstIndex(of: UInt8(ascii: "=")), isToken(part[..<equals]) else {
+        return false
+      }
+      guard let value = value(part[(equals + 1)...]) else { return false }
+      guard part[..<equals].equals(lowercase: "charset") else { continue }
+      guard !hasCharset, value.equals(lowercase: "utf-8") else { return false }
       hasCharset = true
     }
     return true
   }
 
   /// At semicolons outside quotation marks; nil where a quotation does not end.
-  private static func split(_ text: String) -> [Substring]? {
-    var parts: [Substring] = []
-    var start = text.startIndex
+  private static func split(_ octets: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
+    var parts: [ArraySlice<UInt8>] = []
+    var start = octets.startIndex
     var isQuoted = false
     var isEscaped = false
-    for index in text.indices {
-      let character = text[index]
+    for index in octets.indices {
+      let octet = octets[index]
       if isEscaped {
         isEscaped = false
-      } else if isQuoted, character == "\\" {
+      } else if isQuoted, octet == UInt8(ascii: "\\") {
         isEscaped = true
-      } else if character == "\"" {
+      } else if octet == UInt8(ascii: "\"") {
         isQuoted.toggle()
-      } else if character == ";", !isQuoted {
-        parts.append(text[start..<index].trimmed)
-        start = text.index(after: index)
+      } else if octet == UInt8(ascii: ";"), !isQuoted {
+        parts.append(octets[start..<index].trimmed)
+        start = index + 1
       }
     }
-    return isQuoted ? nil : parts + [text[start...].trimmed]
+    return isQuoted ? nil : parts + [octets[start...].trimmed]
   }
 
-  private static func value(_ text: Substring) -> String? {
-    if isToken(text) { return String(text) }
-    guard text.count >= 2, text.first == "\"", text.last == "\"" else { return nil }
-    var value = ""
+  /// A parameter's value, quotation marks and escapes taken off.
+  private static func value(_ octets: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    if isToken(octets) { return octets }
+    let quote = UInt8(ascii: "\"")
+    guard octets.count >= 2, octets.first == quote, octets.last == quote else { return nil }
+    var value: [UInt8] = []
     var isEscaped = false
-    for character in text.dropFirst().dropLast() {
-      if !isEscaped, character == "\\" {
+    for octet in octets.dropFirst().dropLast() {
+      if !isEscaped, octet == UInt8(ascii: "\\") {
         isEscaped = true
         continue
       }
-      guard isEscaped || character != "\"" else { return nil }
-      value.append(character)
+      guard isEscaped || octet != quote else { return nil }
+      value.append(octet)
       isEscaped = false
     }
-    return isEscaped ? nil : value
+    return isEscaped ? nil : value[...]
   }
 
-  private static func isToken(_ text: Substring) -> Bool {
-    !text.isEmpty
-      && text.utf8.allSatisfy { octet in
+  private static func isToken(_ octets: ArraySlice<UInt8>) -> Bool {
+    !octets.isEmpty
+      && octets.allSatisfy { octet in
         switch octet {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
         default: "!#$%&'*+-.^_`|~".utf8.contains(octet)
         }
       }
   }
-
-  private static func lower(_ text: some StringProtocol) -> String { text.lowercased() }
 }

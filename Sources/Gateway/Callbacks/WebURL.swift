@@ -1,3 +1,4 @@
+internal import HTTP
 internal import Platform
 
 /// Values that an agent may click on: absolute `http` and `https` URLs (RFC 9110 §4.2) and nothing else, so no script,
@@ -12,12 +13,18 @@ enum WebURL {
     guard hasSoundEscapes(octets) else {
       return "Follow each % with two hexadecimal digits, and encode no control character."
     }
-    let lower = text.lowercased()
-    guard let scheme = ["https://", "http://"].first(where: lower.hasPrefix) else {
+    let length: Int
+    if octets[...].starts(withLowercase: "https://") {
+      length = 8
+    } else if octets[...].starts(withLowercase: "http://") {
+      length = 7
+    } else {
       return "Give an absolute URL that begins with https:// or http://."
     }
-    let authority = text.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
-    guard !authority.contains("@") else { return "Leave out the user name and password before the @." }
+    let authority = octets.dropFirst(length).prefix { !"/?#".utf8.contains($0) }
+    guard !authority.contains(UInt8(ascii: "@")) else {
+      return "Leave out the user name and password before the @."
+    }
     guard isHostAndPort(authority) else { return "Give a host, and a port only as a number, after the //." }
     return nil
   }
@@ -41,33 +48,34 @@ enum WebURL {
     }
   }
 
-  private static func isHostAndPort(_ authority: Substring) -> Bool {
-    var host = authority
-    if authority.first == "[" {
-      guard let end = authority.firstIndex(of: "]") else { return false }
-      let address = String(authority[authority.index(after: authority.startIndex)..<end])
-      guard address.contains(":"), IPAddress(address) != nil else { return false }
-      host = authority[end...].dropFirst()
-      return host.isEmpty || (host.first == ":" && isPort(host.dropFirst()))
+  private static func isHostAndPort(_ authority: ArraySlice<UInt8>) -> Bool {
+    let colon = UInt8(ascii: ":")
+    if authority.first == UInt8(ascii: "[") {
+      guard let end = authority.firstIndex(of: UInt8(ascii: "]")) else { return false }
+      let address = authority[..<end].dropFirst()
+      guard address.contains(colon), IPAddress(octets: address) != nil else { return false }
+      let rest = authority[end...].dropFirst()
+      return rest.isEmpty || (rest.first == colon && isPort(rest.dropFirst()))
     }
-    if let colon = authority.firstIndex(of: ":") {
-      guard isPort(authority[colon...].dropFirst()) else { return false }
-      host = authority[..<colon]
-    }
-    return isName(host)
+    guard let end = authority.firstIndex(of: colon) else { return isName(authority) }
+    return isPort(authority[end...].dropFirst()) && isName(authority[..<end])
   }
 
-  private static func isPort(_ text: Substring) -> Bool { Digits.read(text, in: 1...65_535) != nil }
+  /// A number without zeros in front.
+  private static func isPort(_ octets: ArraySlice<UInt8>) -> Bool {
+    octets.first != UInt8(ascii: "0") && octets.decimal(digits: 5).map { $0 <= 65_535 } == true
+  }
 
   /// Labels of letters, digits, hyphens and underscores (RFC 1123 §2.1). Where the last begins with a digit it is an IPv4
   /// address, and then a proper one: `2130706433` and `0x7f.1` are nobody's honest spelling.
-  private static func isName(_ host: Substring) -> Bool {
-    let name = host.hasSuffix(".") ? host.dropLast() : host
-    let labels = name.split(separator: ".", omittingEmptySubsequences: false)
-    guard (1...253).contains(name.utf8.count), let last = labels.last else { return false }
+  private static func isName(_ host: ArraySlice<UInt8>) -> Bool {
+    let dot = UInt8(ascii: ".")
+    let name = host.last == dot ? host.dropLast() : host
+    let labels = name.split(separator: dot, omittingEmptySubsequences: false)
+    guard (1...253).contains(name.count), let last = labels.last else { return false }
     let isValid = labels.allSatisfy { label in
-      (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
-        && label.utf8.allSatisfy { octet in
+      (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
+        && label.allSatisfy { octet in
           switch octet {
           case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
           default: false
@@ -75,6 +83,6 @@ enum WebURL {
         }
     }
     guard isValid else { return false }
-    return last.first.map { ("0"..."9").contains($0) } != true || IPAddress(String(name)) != nil
+    return last.first.map { (0x30...0x39).contains($0) } != true || IPAddress(octets: name) != nil
   }
 }

@@ -98,17 +98,12 @@ extension Configuration {
 public struct SecretDigest: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
-  /// The 32 bytes. Compare them in constant time.
-  public let bytes: [UInt8]
+  let value: SHA256Digest
 
-  /// Wraps a digest of 32 bytes.
-  init(bytes: [UInt8]) {
-    precondition(bytes.count == 32)
-    self.bytes = bytes
-  }
+  init(_ value: SHA256Digest) { self.value = value }
 
   /// A digest no known secret has, for purposes that never authenticate anybody.
-  static let unmatchable = SecretDigest(bytes: Array(repeating: 0, count: 32))
+  static let unmatchable = SecretDigest(SHA256Digest.zero)
 
   public var description: String { "<redacted>" }
   public var debugDescription: String { "<redacted>" }

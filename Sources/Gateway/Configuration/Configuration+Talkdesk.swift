@@ -96,3 +96,33 @@ extension Configuration {
     public internal(set) var concurrency: Int
   }
 }
+
+extension Configuration.TalkdeskAccount {
+  /// Whether Talkdesk is asked at the same place with the same credential and scope, whatever files these were read from.
+  func hasSameUpstream(as other: Self) -> Bool {
+    guard scope == other.scope, let upstream, let others = other.upstream else { return false }
+    return upstream.tokenURL == others.tokenURL && upstream.apiURL == others.apiURL
+      && upstream.audience == others.audience && upstream.clientID == others.clientID
+      && upstream.authentication.isSame(as: others.authentication)
+  }
+}
+
+extension Configuration.ClientAuthentication {
+  fileprivate func isSame(as other: Self) -> Bool {
+    switch (self, other) {
+    case (.secret(let mine), .secret(let theirs)):
+      constantTimeEqual(mine.exposedBytes(), theirs.exposedBytes())
+    case (.key(let mine, let next), .key(let theirs, let theirNext)):
+      mine.isSame(as: theirs)
+        && (next.map { mine in theirNext.map { mine.isSame(as: $0) } ?? false } ?? (theirNext == nil))
+    case (.secret, .key), (.key, .secret): false
+    }
+  }
+}
+
+extension Configuration.SigningKey {
+  fileprivate func isSame(as other: Self) -> Bool {
+    id == other.id && algorithm == other.algorithm && clientID == other.clientID
+      && key.publicKey.subjectPublicKeyInfo == other.key.publicKey.subjectPublicKeyInfo
+  }
+}

@@ -93,4 +93,6 @@ public struct SettingOrigin: Sendable, Hashable {
   public let value: String
   /// Where it was said.
   public let place: ConfigurationPlace
+  /// Where the file says something else, which is not used.
+  public var overridden: ConfigurationPlace?
 }

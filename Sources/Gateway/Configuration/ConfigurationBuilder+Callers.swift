@@ -79,7 +79,7 @@ extension ConfigurationBuilder {
   private mutating func digest(_ secret: (bytes: [UInt8], place: ConfigurationPlace)?) -> SecretDigest? {
     guard let (bytes, place) = secret else { return nil }
     if bytes.count < 8 { problems.note(place, "is shorter than 8 characters and easily guessed") }
-    return SecretDigest(bytes: SHA256.digest(bytes))
+    return SecretDigest(SHA256Digest(of: bytes))
   }
 
   private mutating func caller(_ node: ConfigurationNode) -> Configuration.Caller? {

@@ -61,7 +61,8 @@ extension ConfigurationBuilder {
     a == b || ["0.0.0.0", "::"].contains(a) || ["0.0.0.0", "::"].contains(b)
   }
 
-  private mutating func adminToken() -> Secret? {
+  /// The operators' token.
+  mutating func adminToken() -> Secret? {
     guard purpose.opensListenerSecrets, let (bytes, place) = secret(Settings.adminToken) else { return nil }
     let name = Settings.adminToken.setting.name
     guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -109,9 +110,22 @@ extension ConfigurationBuilder {
     let database = stated(Settings.databaseURL)
     let state = stated(Settings.state)
     let url = stated(Settings.storeURL)
+    if purpose == .sandbox {
+      // A drill must never touch what production counts and stops.
+      let unused = [
+        (database, place(of: Settings.databaseURL)), (state, place(of: Settings.state)),
+        (url, place(of: Settings.storeURL)),
+      ]
+      for (store, place) in unused {
+        guard let store, let place else { continue }
+        if case .memory = store { continue }
+        problems.note(place, "not used, because of --sandbox: its state is in memory only")
+      }
+      return .memory
+    }
     if database != nil, let place = place(of: Settings.state) {
       problems.note(place, "not used, because DATABASE_URL is set")
     }
-    return database ?? state ?? url ?? (purpose == .sandbox ? .memory : value(Settings.state))
+    return database ?? state ?? url ?? value(Settings.state)
   }
 }

@@ -75,8 +75,14 @@ extension ConfigurationBuilder {
   }
 
   private mutating func missing<Value>(_ typed: TypedSetting<Value>, _ remedy: String) {
-    let name = typed.setting.variable ?? typed.setting.name
-    let isEmpty = partial.emptyVariables.contains(name)
+    let variable = typed.setting.variable ?? typed.setting.name
+    let isEmpty = partial.emptyVariables.contains(variable)
+    // What is missing beside a misspelt key is the same mistake.
+    if !isEmpty, let path = typed.setting.path, partial.meant.contains(path) { return }
+    // Who writes a file looks for its key.
+    let usesFile =
+      partial.entries[Settings.config.setting] != nil || partial.entries[Settings.configText.setting] != nil
+    let name = if usesFile, let path = typed.setting.path { "\(path) (\(variable))" } else { variable }
     problems.add(.setting(name), nil, Refusal(isEmpty ? "missing (set but empty)" : "missing", remedy))
   }
 

@@ -57,9 +57,15 @@ extension ConfigurationBuilder {
     default:
       return nil
     }
-    return YAMLReader.read(bytes, name: name, into: &problems).map { root in
-      PartialConfiguration(file: root, into: &problems)
+    let known = problems.problems.count
+    guard let root = YAMLReader.read(bytes, name: name, into: &problems) else {
+      if problems.problems.count == known {
+        problems.note(
+          .file(name, line: 1, column: 1), "the file is empty: only variables, flags and defaults hold")
+      }
+      return nil
     }
+    return PartialConfiguration(file: root, into: &problems)
   }
 
   /// Builds the configuration, or throws every problem.
@@ -167,7 +173,9 @@ extension ConfigurationBuilder {
   private func origins() -> [SettingOrigin] {
     var origins = Settings.scalars.compactMap { setting -> SettingOrigin? in
       guard let entry = partial.entries[setting] else { return nil }
-      return SettingOrigin(name: setting.name, value: Self.shown(entry, of: setting), place: entry.place)
+      return SettingOrigin(
+        name: setting.name, value: Self.shown(entry, of: setting), place: entry.place,
+        overridden: entry.overridden)
     }
     for name in PartialConfiguration.ownSections {
       guard let node = partial.sections[name] else { continue }
@@ -184,7 +192,9 @@ extension ConfigurationBuilder {
 
   private static func shown(_ entry: PartialConfiguration.Entry, of setting: Setting) -> String {
     func one(_ text: String) -> String {
-      if setting.isRedacted { return "<redacted>" }
+      // The store's URL may hold a password; where it is none, there is nothing to hide.
+      let isOpen = setting == Settings.storeURL.setting && (text == "memory" || text.hasPrefix("sqlite:"))
+      if setting.isRedacted, !isOpen { return "<redacted>" }
       guard setting.holdsPhoneNumber else { return quoted(text) }
       return text.prefix(1) + String(repeating: "*", count: max(0, text.count - 3)) + text.suffix(2)
     }

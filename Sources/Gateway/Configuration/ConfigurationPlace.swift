@@ -22,6 +22,9 @@ public enum ConfigurationPlace: Sendable, Hashable, CustomStringConvertible {
   /// Whether there is no place yet, because something is missing.
   var isMissing: Bool { if case .setting = self { true } else { false } }
 
+  /// Whether the place is in a file.
+  var isFile: Bool { if case .file = self { true } else { false } }
+
   /// Whether the place is the command line, whose mistakes are mistakes of use.
   public var isFlag: Bool { if case .flag = self { true } else { false } }
 }

@@ -39,12 +39,21 @@ public struct ConfigurationFlags: Sendable {
   public var host: String?
   /// `--port N`
   public var port: String?
+  /// `--log-level L`
+  public var logLevel: String?
+  /// `--log-format F`
+  public var logFormat: String?
 
   /// Gathers the flags; the presence of `--sandbox` is the purpose.
-  public init(config: String? = nil, host: String? = nil, port: String? = nil) {
+  public init(
+    config: String? = nil, host: String? = nil, port: String? = nil, logLevel: String? = nil,
+    logFormat: String? = nil
+  ) {
     self.config = config
     self.host = host
     self.port = port
+    self.logLevel = logLevel
+    self.logFormat = logFormat
   }
 }
 

@@ -1,3 +1,4 @@
+internal import Gate
 internal import JOSE
 internal import TLS
 
@@ -9,7 +10,9 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
 
   /// Describes a configuration.
   public init(_ configuration: Configuration) {
-    lines = Self.effects(configuration) + Self.statements(configuration.origins)
+    lines =
+      Self.effects(configuration) + Self.rules(configuration.policy.rules)
+      + Self.statements(configuration.origins)
   }
 
   /// The lines as one text.
@@ -46,8 +49,35 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
 
   private static func statements(_ origins: [SettingOrigin]) -> [String] {
     guard !origins.isEmpty else { return ["set: nothing, all defaults"] }
-    return ["set:"] + origins.map { "  \($0.name) = \($0.value)  (\($0.place))" }
+    return ["set:"]
+      + origins.map { origin in
+        let instead = origin.overridden.map { ", in place of \($0)" } ?? ""
+        return "  \(origin.name) = \(origin.value)  (\(origin.place)\(instead))"
+      }
   }
+
+  /// A table of the rules in force, in their order.
+  private static func rules(_ rules: [Rule]) -> [String] {
+    guard !rules.isEmpty else { return ["rules: none; numbers of the default ranges are refused"] }
+    let rows = rules.map { rule in
+      let whom = [rule.apps.map { "apps \(list($0))" }, rule.callers.map { "callers \(list($0))" }]
+        .compactMap { $0 }.joined(separator: "; ")
+      return [
+        rule.name, rule.kind.name,
+        list(Action.allCases.filter(rule.actions.contains).map(\.rawValue)), rule.mode.rawValue,
+        whom.isEmpty ? "everyone" : whom,
+      ]
+    }
+    let table = [["name", "kind", "on", "mode", "for"]] + rows
+    let widths = (0..<4).map { column in table.map { $0[column].count }.max() ?? 0 }
+    return ["rules:"]
+      + table.map { row in
+        "  "
+          + zip(row, widths).map { $0.padding(to: $1) + "  " }.joined() + row[4]
+      }
+  }
+
+  private static func list(_ words: [String]) -> String { words.joined(separator: ", ") }
 
   private static func aligned(_ facts: [(name: String, value: String)]) -> [String] {
     let width = (facts.map(\.name.count).max() ?? 0) + 2
@@ -81,5 +111,12 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
     case .sqlite(let path): "SQLite, \(quoted(path: path))"
     case .postgres: "PostgreSQL"
     }
+  }
+}
+
+extension String {
+  /// The text with blanks after it, so many columns wide.
+  fileprivate func padding(to width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
   }
 }

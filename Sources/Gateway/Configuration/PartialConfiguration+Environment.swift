@@ -63,6 +63,14 @@ extension PartialConfiguration {
   private static func noteUnknown(_ environment: [String: String], into problems: inout ProblemList) {
     let settings = Settings.scalars
     let known = Set(settings.compactMap(\.variable) + settings.compactMap(\.fileVariable))
+    // Other programs have variables of this beginning: only what is nearly ours is.
+    let logins = known.filter { $0.hasPrefix("DEFAULT_") }.sorted() + [usernameAlias]
+    for name in environment.keys.sorted() where name.hasPrefix("DEFAULT_") && !logins.contains(name) {
+      guard let meant = Spelling.nearest(to: name, among: logins),
+        Spelling.distance(Array(name.utf8), Array(meant.utf8)) <= 2
+      else { continue }
+      problems.note(.variable(name), "unknown and not used — did you mean \(meant)?")
+    }
     for name in environment.keys.sorted()
     where (name.hasPrefix("TD_") || name.hasPrefix("CALLGATE_")) && !known.contains(name)
       && !isServiceLink(name)

@@ -43,7 +43,9 @@ extension PartialConfiguration {
         }
         read(inner, below: path + ".", into: &problems)
       } else {
-        problems.add(member.place, path, Self.unknown(member.name, below: prefix))
+        let (refusal, meant) = Self.unknown(member.name, below: prefix)
+        if let meant { self.meant.insert(meant) }
+        problems.add(member.place, path, refusal)
       }
     }
   }
@@ -86,24 +88,25 @@ extension PartialConfiguration {
     return nil
   }
 
-  /// The problem of a key nobody knows, with what it may have meant.
-  private static func unknown(_ name: String, below prefix: String) -> Refusal {
+  /// The problem of a key nobody knows, and the path that it may have meant.
+  private static func unknown(_ name: String, below prefix: String) -> (Refusal, meant: String?) {
     let paths = byPath.keys.sorted()
     let siblings = Set(
       paths.filter { $0.hasPrefix(prefix) }.map { path in
         String(path.dropFirst(prefix.count).prefix { $0 != "." })
       } + (prefix.isEmpty ? ownSections : []))
     if siblings.contains(name + "_file") {
-      return Refusal(
+      let refusal = Refusal(
         "unknown key", "secrets are not written here: did you mean \(name)_file, the path of a file?")
+      return (refusal, prefix + name + "_file")
     }
     if let meant = Spelling.nearest(to: name, among: siblings.sorted()) {
-      return Refusal("unknown key", "did you mean \(meant)?")
+      return (Refusal("unknown key", "did you mean \(meant)?"), prefix + meant)
     }
     // Right key, wrong section.
     if let elsewhere = paths.first(where: { $0.hasSuffix("." + name) }) {
-      return Refusal("unknown key here", "did you mean \(elsewhere)?")
+      return (Refusal("unknown key here", "did you mean \(elsewhere)?"), elsewhere)
     }
-    return Refusal("unknown key", "use one of \(siblings.sorted().joined(separator: ", "))")
+    return (Refusal("unknown key", "use one of \(siblings.sorted().joined(separator: ", "))"), nil)
   }
 }

@@ -18,6 +18,8 @@ struct PartialConfiguration: Sendable {
 
     let content: Content
     let place: ConfigurationPlace
+    /// Where the file says something else, which is not used.
+    var overridden: ConfigurationPlace?
   }
 
   /// What is said about settings with a value of their own.
@@ -27,11 +29,20 @@ struct PartialConfiguration: Sendable {
   /// Variables that are set but empty, which count as unset.
   var emptyVariables: Set<String> = []
 
+  /// The settings that misspelt keys of the file mean: they are not missing as well.
+  var meant: Set<String> = []
+
   /// Takes over everything a later source says.
   func overridden(by later: PartialConfiguration) -> PartialConfiguration {
-    PartialConfiguration(
-      entries: entries.merging(later.entries) { $1 }, sections: sections.merging(later.sections) { $1 },
-      emptyVariables: emptyVariables.union(later.emptyVariables))
+    let entries = entries.merging(later.entries) { earlier, later in
+      guard earlier.place.isFile else { return later }
+      var entry = later
+      entry.overridden = earlier.place
+      return entry
+    }
+    return PartialConfiguration(
+      entries: entries, sections: sections.merging(later.sections) { $1 },
+      emptyVariables: emptyVariables.union(later.emptyVariables), meant: meant.union(later.meant))
   }
 }
 
@@ -40,7 +51,8 @@ extension PartialConfiguration {
   init(flags: ConfigurationFlags) {
     for (setting, text) in [
       (Settings.config.setting, flags.config), (Settings.host.setting, flags.host),
-      (Settings.port.setting, flags.port),
+      (Settings.port.setting, flags.port), (Settings.logLevel.setting, flags.logLevel),
+      (Settings.logFormat.setting, flags.logFormat),
     ] {
       guard let text, let flag = setting.flag else { continue }
       entries[setting] = Entry(content: .text(text), place: .flag(flag))

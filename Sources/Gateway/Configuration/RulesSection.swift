@@ -1,4 +1,5 @@
 internal import Gate
+internal import Platform
 
 /// Reads the `rules` section: Gate reads the rules, and its mistakes become problems at their places in the file.
 extension ConfigurationBuilder {
@@ -7,7 +8,14 @@ extension ConfigurationBuilder {
     guard let section = partial.sections["rules"] else { return .open }
     let known = KnownNames(callers: Set(callerIDs(callers)), apps: Set(appIDs(apps)))
     switch Policy.reading(RuleNode(section), known: known) {
-    case .policy(let policy): return policy
+    case .policy(let policy):
+      for names in policy.exclusiveHours(at: Instant(sources.clock.unixTime)) {
+        problems.note(
+          section.place,
+          "the opening hours of \(names.joined(separator: ", ")) are never open at the same time: "
+            + "every request that they all concern is refused")
+      }
+      return policy
     case .problems(let found):
       for problem in found {
         problems.add(

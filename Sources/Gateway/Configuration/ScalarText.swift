@@ -111,21 +111,23 @@ enum ChoiceText {
 /// A SHA-256 digest in lower-case hex. The refused text is never shown: it may be the secret itself.
 enum DigestText {
   static let read: @Sendable (String) throws(Refusal) -> SecretDigest = { text throws(Refusal) in
-    guard text.utf8.count == 64, text == text.lowercased(), let bytes = Hex.decode(text) else {
+    guard text.utf8.count == 64, text == text.lowercased(),
+      let digest = Hex.decode(text).flatMap({ SHA256Digest($0) })
+    else {
       throw Refusal(
         "is not a SHA-256 digest of 64 lower-case hexadecimal digits",
         "make one with: printf %s 'THE SECRET' | sha256sum")
     }
-    guard !nothing.contains(bytes) else {
+    guard !nothing.contains(digest) else {
       throw Refusal(
         "is the digest of nothing: whoever sends an empty secret would be let in",
-        "make it anew; the variable or file it was made of was empty")
+        "make it again; the variable or file it was made of was empty")
     }
-    return SecretDigest(bytes: bytes)
+    return SecretDigest(digest)
   }
 
   /// The digests of an empty secret and of one that is a newline: what a mistyped variable in a shell is made into.
-  private static let nothing = [SHA256.digest([]), SHA256.digest([0x0A])]
+  private static let nothing = [SHA256Digest(of: []), SHA256Digest(of: [0x0A])]
 }
 
 /// A telephone number in E.164. The refused text is not shown: numbers stay out of logs.

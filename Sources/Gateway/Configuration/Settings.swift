@@ -71,12 +71,13 @@ enum Settings {
 
   static let logLevel = TypedSetting(
     Setting(
-      "log.level", variable: "CALLGATE_LOG_LEVEL", default: "info", example: "debug",
+      "log.level", variable: "CALLGATE_LOG_LEVEL", flag: "--log-level", default: "info", example: "debug",
       "The least severe line that is logged: `debug`, `info`, `warning` or `error`."),
     ChoiceText.reader("log level", Configuration.Log.Level.self))
   static let logFormat = TypedSetting(
     Setting(
-      "log.format", variable: "CALLGATE_LOG_FORMAT", note: "`json`; `text` on a terminal", example: "json",
+      "log.format", variable: "CALLGATE_LOG_FORMAT", flag: "--log-format",
+      note: "`json`; `text` on a terminal", example: "json",
       "How log lines look: `json` or `text`. Audit lines are always JSON."),
     ChoiceText.reader("log format", Configuration.Log.Format.self))
 
@@ -222,7 +223,8 @@ enum Settings {
   static let callbackTimeout = TypedSetting(
     Setting(
       "callbacks.timeout", default: "20s", example: "20s",
-      "The time a callback may take from the request's last byte: queue, token and both calls to Talkdesk."),
+      "The time a callback may take from the request's last byte: remote policies, queue, token and both calls to Talkdesk."
+    ),
     DurationText.reader(.milliseconds(100) ... .seconds(120)))
   static let concurrency = TypedSetting(
     Setting(
@@ -241,7 +243,8 @@ enum Settings {
   static let databaseURL = TypedSetting(
     Setting(
       nil, variable: "DATABASE_URL", holdsSecret: true, example: "postgres://user:password@host/name",
-      "A PostgreSQL database as the store several instances share. Goes before `CALLGATE_STATE`."),
+      "A PostgreSQL database as the store several instances share; use `sslmode=verify-full`. Goes before "
+        + "`CALLGATE_STATE`."),
     StoreText.postgres)
   static let state = TypedSetting(
     Setting(

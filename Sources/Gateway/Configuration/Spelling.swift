@@ -1,7 +1,7 @@
 /// Finds the name somebody meant.
-enum Spelling {
+public enum Spelling {
   /// The known name nearest to a written one, if it is near enough to be a slip.
-  static func nearest(to written: String, among known: some Sequence<String>) -> String? {
+  public static func nearest(to written: String, among known: some Sequence<String>) -> String? {
     let allowed = max(1, written.count / 3)
     var best: (name: String, distance: Int)?
     for name in known {

@@ -45,6 +45,12 @@ enum StoreText {
     guard !text.isEmpty, !text.utf8.contains(0), !text.hasSuffix("/") else {
       throw Refusal("names no file", "write the path of a file, such as callgate.sqlite3")
     }
+    // SQLite's own names. They would be files of that name here.
+    guard !text.hasPrefix(":"), !text.hasPrefix("file:") else {
+      throw Refusal(
+        "is a special name of SQLite, not the path of a file",
+        "write a path such as callgate.sqlite3, or memory to keep state until the server ends")
+    }
     return text
   }
 

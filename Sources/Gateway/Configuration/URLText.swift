@@ -49,7 +49,8 @@ enum URLText {
     let form = "\(parts.scheme)://\(parts.host.lowercased())\(port)"
     guard text == form else {
       throw Refusal(
-        "is not an origin as browsers send it", "write scheme, host and port only: \(quoted(form))")
+        "\(quoted(text)) is not an origin as browsers send it",
+        "write scheme, host and port only: \(quoted(form))")
     }
     return text
   }

@@ -35,7 +35,7 @@ enum YAMLReader {
         return walk.problems.isEmpty && !node.isNothing ? node : nil
       }
     } catch let error as YamlError {
-      let (place, refusal) = describe(error, name: name)
+      let (place, refusal) = tab(error, text, name: name) ?? describe(error, name: name)
       problems.add(place, nil, refusal)
     } catch {
       // Yams throws nothing else; its words hold none of the file's.
@@ -55,6 +55,26 @@ enum YAMLReader {
       case .emptyInput, .error: return min(low, max(bytes.count - 1, 0))
       }
     }
+  }
+
+  /// A tab in the indentation of the line that the parser stopped at; nil where there is none.
+  private static func tab(
+    _ error: YamlError, _ text: String, name: String
+  ) -> (ConfigurationPlace, Refusal)? {
+    let mark: Mark
+    switch error {
+    case .scanner(_, _, let found, _), .parser(_, _, let found, _): mark = found
+    default: return nil
+    }
+    let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
+    guard lines.indices.contains(mark.line - 1) else { return nil }
+    let indentation = lines[mark.line - 1].prefix { $0 == 0x20 || $0 == 0x09 }
+    guard let tab = indentation.firstIndex(of: 0x09) else { return nil }
+    let column = indentation.distance(from: indentation.startIndex, to: tab) + 1
+    return (
+      .file(name, line: mark.line, column: column),
+      Refusal("a tab is used for indentation", "YAML allows spaces only: replace the tab")
+    )
   }
 
   /// A parser's error in our form. Only its fixed words are taken over: the snippet it offers may show a secret.

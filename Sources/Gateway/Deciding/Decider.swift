@@ -2,6 +2,7 @@
 
 internal import Gate
 internal import HTTP
+internal import Platform
 internal import Store
 
 /// Decides about requests whose caller is known: kill switch, then app, then rules. Made anew with each configuration;
@@ -15,12 +16,31 @@ struct Decider: Sendable {
 
   // MARK: Before the rules
 
+  /// Why a request is refused before any rule is asked.
+  struct Refusal: Error {
+    /// What its caller is told.
+    let problem: Problem
+    /// The app it is about, where there is such an app.
+    let app: String?
+    /// Why, for operators.
+    let reason: String
+  }
+
   /// The app of a request: the kill switch first, which goes before everything but who asks.
   /// - Parameter name: What the request names, if anything.
-  func admit(_ caller: Caller, to action: Action, app name: Request.QueryItem) throws(Problem) -> App? {
+  func admit(_ caller: Caller, to action: Action, app name: Request.QueryItem) throws(Refusal) -> App? {
     let claim = apps.claim(named: name, by: caller)
-    guard stops.stop(for: action, callerID: caller.id, appID: claim.app?.id) == nil else { throw .stopped }
-    return try claim.admitted()
+    if let stop = stops.stop(for: action, callerID: caller.id, appID: claim.app?.id) {
+      throw Refusal(problem: .stopped, app: claim.app?.id, reason: stop.auditReason)
+    }
+    do throws(Problem) {
+      return try claim.admitted()
+    } catch {
+      let reason =
+        claim.app.map { "caller \(caller.id) is not listed for app \($0.id)" }
+        ?? "the request names an app that is not configured"
+      throw Refusal(problem: error, app: claim.app?.id, reason: reason)
+    }
   }
 
   // MARK: The rules
@@ -45,9 +65,15 @@ struct Decider: Sendable {
   }
 
   /// Asks the rules, remote policies among them, and the store.
-  func rule(_ facts: Facts, taking takes: Bool) async -> Ruling {
+  ///
+  /// - Parameter deadline: When the request has to be answered; nil for whenever that may be.
+  /// - Throws: The problem that there is no decision: more requests wait for a policy than it can answer, or the deadline passed.
+  ///   Nothing has been taken then.
+  func rule(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime? = nil) async throws(Problem)
+    -> Ruling
+  {
     let kept = await states(for: facts)
-    let decision = await decide(facts, kept)
+    let decision = try await decide(facts, kept, deadline: deadline)
     guard takes else { return Ruling(untaken: decision, facts, kept) }
     var outcome = ChargeOutcome.taken([])
     let charges = decision.charges
@@ -59,18 +85,30 @@ struct Decider: Sendable {
 
   /// Asks the rules, remote policies among them, of a request that gets nothing whatever its allowances are: those are
   /// taken for unused, and so none of them hides what stands against the request otherwise.
-  func ruleBesideAllowances(_ facts: Facts) async -> Ruling {
+  func ruleBesideAllowances(_ facts: Facts, deadline: MonotonicTime? = nil) async throws(Problem) -> Ruling {
     let unused = FetchedStates()
-    return Ruling(untaken: await decide(facts, unused), facts, unused)
+    return Ruling(untaken: try await decide(facts, unused, deadline: deadline), facts, unused)
   }
 
   /// What the rules say where allowances are as given. Takes nothing.
-  func decide(_ facts: Facts, _ states: any AllowanceStates & Sendable) async -> Decision {
+  func decide(
+    _ facts: Facts, _ states: any AllowanceStates & Sendable, deadline: MonotonicTime? = nil
+  ) async throws(Problem) -> Decision {
     var evaluation = policy.evaluation(of: facts)
     while true {
       switch evaluation.next(states) {
       case .decided(let decision): return decision
-      case .asks(let query): evaluation.answer(await remotes.ask(query))
+      case .asks(let query):
+        switch await remotes.ask(query, deadline: deadline) {
+        case .answer(let answer): evaluation.answer(answer)
+        case .late: throw .policiesTooLate
+        case .overloaded(let wait):
+          guard query.isEnforced else {
+            evaluation.skip()
+            continue
+          }
+          throw .policyOverloaded(retryAfter: wait)
+        }
       }
     }
   }
@@ -85,5 +123,16 @@ struct Decider: Sendable {
       // Each rule says what it does without its store.
       return UnavailableStates()
     }
+  }
+}
+
+extension Stop {
+  /// What an operator stopped, since when, until when and why, for operators.
+  fileprivate var auditReason: String {
+    let (scope, id) = target.parts
+    let what = action == .all ? "all requests" : "action \(action.rawValue)"
+    let whose = id.isEmpty ? "everyone" : "\(scope) \(id)"
+    return "an operator stopped \(what) of \(whose) at \(Instant(seconds: since).rfc3339)"
+      + (until.map { " until \(Instant(seconds: $0).rfc3339)" } ?? "") + (reason.map { ": \($0)" } ?? "")
   }
 }

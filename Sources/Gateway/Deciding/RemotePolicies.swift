@@ -3,42 +3,63 @@
 internal import Gate
 internal import HTTP
 internal import JSON
+internal import Platform
 
-/// The way to remote policies. Whatever goes wrong there is an answer too, and the rule says which.
+/// The way to remote policies. Whatever goes wrong there is an answer too, and the rule says which. What goes wrong on this side
+/// is none: a policy that was not asked, for want of a place or of time, has not failed.
 struct RemotePolicies: Sendable {
   /// Nil where nobody may be asked.
   let transport: (any HTTPTransport)?
   let log: Log?
+  var time: any TimeSource = SystemClock()
+
+  /// What comes of asking.
+  enum Outcome: Sendable {
+    case answer(RemoteAnswer)
+    /// More requests wait for the policy than it can answer in time, so it was not asked.
+    case overloaded(retryAfter: Duration)
+    /// The request's own time was over first.
+    case late
+  }
 
   /// The longest answer taken, in bytes: a decision is a few.
   private static let maximumAnswer = 64 * 1024
 
-  /// Asks once, within the rule's time.
-  func ask(_ query: RemoteQuery) async -> RemoteAnswer {
-    guard let transport else { return .failed }
+  /// Asks once, within the rule's time and the request's.
+  func ask(_ query: RemoteQuery, deadline: MonotonicTime?) async -> Outcome {
+    guard let transport else { return .answer(.failed) }
+    let usual = Duration.milliseconds(query.remote.timeoutMilliseconds)
+    let timeout = min(usual, deadline.map { $0 - time.now } ?? usual)
+    guard timeout > .zero else { return .late }
     var fields: Fields = ["Content-Type": "application/json", "Accept": "application/json"]
     if let trace = RequestContext.current?.trace { fields["traceparent"] = trace.child().traceparent }
     let request = OutboundRequest(
       method: .post, url: query.remote.url, fields: fields,
       content: JSONValue(query.document).serialized(),
-      timeout: .milliseconds(query.remote.timeoutMilliseconds), maximumContentLength: Self.maximumAnswer)
+      timeout: timeout, maximumContentLength: Self.maximumAnswer, reuse: .allowedAndRepeatable)
     let failure: String
     do throws(TransportError) {
       let response = try await transport.send(request)
       if response.status == 200 {
         let answer = Self.answer(in: response.content)
-        if answer != .failed { return answer }
+        if answer != .failed { return .answer(answer) }
         failure = "an answer that says neither yes nor no"
       } else {
         failure = "status \(response.status)"
       }
     } catch {
+      // Its client has gone: nothing follows from it, and the policy is not to blame.
+      if error.reason == .cancelled { return .answer(.failed) }
+      if error.reason == .overloaded { return .overloaded(retryAfter: error.retryAfter ?? .seconds(1)) }
+      if error.reason == .timedOut, timeout < usual { return .late }
+      // It had less than the rule's time, for others that were before it.
+      if error.reason == .timedOut, error.isCurtailed { return .overloaded(retryAfter: .seconds(1)) }
       failure = "\(error.reason.rawValue): \(error.detail)"
     }
     log?.write(
       .warning, "a remote policy did not decide; on_failure does",
       ["rule": query.rule, "on_failure": query.remote.onFailure.rawValue, "error.message": failure])
-    return .failed
+    return .answer(.failed)
   }
 
   private static func answer(in content: [UInt8]) -> RemoteAnswer {
@@ -56,46 +77,9 @@ extension RemotePolicies {
   /// A reason as the audit line may hold it: not endless, and without a number long enough to be a telephone's,
   /// which a policy may quote from its question.
   static func printable(_ reason: String) -> String {
-    var result = ""
-    var rest = String.UnicodeScalarView(reason.unicodeScalars.prefix(256))[...]
-    while let scalar = rest.first {
-      let run = rest.prefix(while: isInNumber)
-      if !("0"..."9").contains(scalar) || run.isEmpty {
-        result.unicodeScalars.append(scalar)
-        rest = rest.dropFirst()
-      } else if let date = date(at: run) {
-        result += String(date)
-        rest = rest[date.endIndex...]
-      } else {
-        result += masked(run)
-        rest = rest[run.endIndex...]
-      }
-    }
-    return result
-  }
-
-  /// Digits, and what people write between those of a telephone number.
-  private static func isInNumber(_ scalar: Unicode.Scalar) -> Bool {
-    ("0"..."9").contains(scalar) || " -./()\u{A0}\u{2010}\u{2011}\u{2013}".unicodeScalars.contains(scalar)
-  }
-
-  /// A day as `2026-12-25`, which is no telephone number.
-  private static func date(at run: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView? {
-    let date = run.prefix(10)
-    let shape = date.map { ("0"..."9").contains($0) ? "0" : "\($0)" }.joined()
-    guard shape == "0000-00-00", run.dropFirst(10).first.map({ !("0"..."9").contains($0) }) ?? true else {
-      return nil
-    }
-    return date
-  }
-
-  /// A run with its digits hidden, if there are six of them at a stretch, or eight in all.
-  private static func masked(_ run: Substring.UnicodeScalarView) -> String {
-    let stretches = run.split { !("0"..."9").contains($0) }.map(\.count)
-    let isLong = stretches.contains { $0 >= 6 } || stretches.reduce(0, +) >= 8
-    var shown = String.UnicodeScalarView()
-    for scalar in run { shown.append(isLong && ("0"..."9").contains(scalar) ? "*" : scalar) }
-    return String(shown)
+    // A number that the end would cut in two is known for one, too.
+    let beginning = String(String.UnicodeScalarView(reason.unicodeScalars.prefix(256 + 40)))
+    return String(String.UnicodeScalarView(beginning.hidingPhoneNumbers.unicodeScalars.prefix(256)))
   }
 }
 

@@ -23,7 +23,7 @@ extension Doctor {
       return report.ok(
         "clock",
         amount <= Self.closeEnough
-          ? "as Talkdesk's, to \(Self.closeEnough) s"
+          ? "within \(Self.closeEnough) s of Talkdesk's"
           : "\(amount) s \(behind > 0 ? "behind" : "ahead of") Talkdesk's, which does no harm")
     }
     let life = ClientAssertion.maximumLifetime
@@ -138,7 +138,7 @@ extension Doctor {
     if isMeant {
       report.fail("scope", what, fix: fix, isRefusal ? .refused : .unreachable)
     } else {
-      report.warn("scope", what, fix: "\(fix); nothing is to be done where nobody asks for callbacks")
+      report.warn("scope", what, fix: "\(fix); ignore this if you do not use callbacks")
     }
   }
 
@@ -162,7 +162,8 @@ extension Doctor {
     let isClockOff = report.findings.contains { $0.check == "clock" && $0.status == .fail }
     report.fail(
       "credential", found,
-      fix: (isClockOff ? "mend the clock first; if it stays: " : "") + Self.remedy(code, trial.credential),
+      fix: (isClockOff ? "set the clock first; if it stays: " : "")
+        + Self.remedy(code, trial.credential, isDescribed: trial.report?.errorDescription != nil),
       .refused)
   }
 
@@ -177,7 +178,9 @@ extension Doctor {
     }
   }
 
-  private static func remedy(_ code: String?, _ credential: ClientCredential) -> String {
+  private static func remedy(
+    _ code: String?, _ credential: ClientCredential, isDescribed: Bool
+  ) -> String {
     switch code {
     case "unauthorized_client", "unsupported_grant_type":
       return "allow the client the grant type client_credentials in Talkdesk (Builder, OAuth Clients)"
@@ -189,11 +192,16 @@ extension Doctor {
     switch credential {
     case .secret(let clientID, _):
       return
-        "Talkdesk does not say whether client id or secret is wrong: compare the client id (\(clientID)), copy the "
-        + "secret again, and check TD_REGION; an account of another region answers the same"
+        (isDescribed
+        ? "start with Talkdesk's words above: "
+        : "Talkdesk does not say whether client id or secret is wrong: ")
+        + "compare the client id (\(clientID)), copy the secret again, and check TD_REGION; an account of another "
+        + "region answers the same"
     case .signedJWT(let clientID, let keyID, let signer):
       return
-        "Talkdesk does not say which of these is wrong, so compare each with the OAuth client there: client id "
+        (isDescribed
+        ? "start with Talkdesk's words above, and" : "Talkdesk does not say which of these is wrong, so")
+        + " compare each with the OAuth client there: client id "
         + "(\(clientID)), key id (\(keyID)), algorithm (\(signer.algorithm.rawValue)), the public key (by the SHA-256 above), "
         + "and TD_REGION; a new client or key takes some minutes to be known"
     }
@@ -207,7 +215,7 @@ extension Doctor {
 
   /// What Talkdesk ID said: bounded and printable, and never long enough in one run to be a credential.
   private static func words(_ status: Int, _ code: String?, _ trial: Trial) -> String {
-    let description = trial.report?.errorDescription.map { ": \(quoted($0, limit: 200))" } ?? ""
-    return "status \(status)\(code.map { " \($0)" } ?? "")\(description)"
+    let description = trial.report?.errorDescription.map { "\(quoted($0, limit: 200)), " } ?? ""
+    return "\(description)status \(status)\(code.map { " \($0)" } ?? "")"
   }
 }

@@ -13,14 +13,14 @@ extension DoctorReport {
   }
 
   mutating func add(_ notice: ConfigurationNotice) {
-    warn("configuration", notice.description, fix: "see docs/configuration.md, or leave it so knowingly")
+    warn("configuration", notice.description, fix: "see docs/configuration.md, or ignore it if intended")
   }
 }
 
 extension Doctor {
   /// Reports on the configuration, the keys, the endpoints and the proxy.
   mutating func look(at upstream: Configuration.Upstream, _ notices: [ConfigurationNotice]) {
-    report.ok("configuration", "serve would start with it")
+    report.ok("configuration", "valid")
     for notice in notices { report.add(notice) }
     lookAtKeys(upstream)
     lookAtEndpoints(upstream)

@@ -44,12 +44,13 @@ extension Doctor {
     case .rateLimited(let wait):
       reportEndpoint(
         "Talkdesk ID limits the rate\(waiting(wait))",
-        fix: "wait; then find out who asks so often: tokens.share: false, or many instances", .unreachable,
+        fix: "wait, then check for tokens.share: false or too many instances", .unreachable,
         isServed: isServed)
     case .unusableReply(.status(404)):
       reportEndpoint(
         "status 404: there is no token endpoint at \(tokenURL)",
-        fix: "check TD_ACCOUNT_NAME (now \"\(accountName)\"), TD_REGION and TD_TOKEN_URL", .configuration,
+        fix: accountName.map { "check TD_ACCOUNT_NAME (now \($0)) and TD_REGION" }
+          ?? "check TD_TOKEN_URL, or unset it and set TD_ACCOUNT_NAME and TD_REGION", .configuration,
         isServed: isServed)
       if !isServed { await reportOtherRegions() }
     case .unusableReply(.scope): break  // The scope's finding says it.
@@ -89,8 +90,9 @@ extension Doctor {
 
   private var isAddress: Bool { IPAddress(host.trimmingBrackets) != nil }
 
-  private var accountName: String {
-    if case .account(_, let name) = TalkdeskHost(url: tokenURL) { name } else { host }
+  /// The account whose host is asked; nil for a host that belongs to none.
+  private var accountName: String? {
+    if case .account(_, let name) = TalkdeskHost(url: tokenURL), !name.isEmpty { name } else { nil }
   }
 
   // MARK: Failures
@@ -98,19 +100,19 @@ extension Doctor {
   private mutating func reportNoConnection(_ error: TransportError) {
     guard let diagnosis = error.diagnosis else {
       return report.fail(
-        "connection", "\(host): \(error)", fix: "ask again; if it stays so, look at the network between",
+        "connection", error.words(about: host), fix: "ask again; if it stays so, look at the network between",
         .unreachable)
     }
     let isProxy = diagnosis.party == .proxy
     let (check, found, fix) = Self.explain(diagnosis, whose: isProxy ? "the proxy" : host)
     let variable = proxies.variable ?? "https_proxy"
     report.fail(
-      isProxy ? "proxy" : check, "\(found) (\(error.detail))",
+      isProxy ? "proxy" : check, found,
       fix: isProxy ? "\(fix); \(variable) names it" : fix,
       .unreachable)
   }
 
-  private static func explain(
+  static func explain(
     _ diagnosis: TransportDiagnosis, whose name: String
   ) -> (check: String, found: String, fix: String) {
     switch diagnosis.failure {

@@ -1,4 +1,4 @@
-// What stands between this machine and a token, found out by really asking for one.
+// What stands between this machine and a server that works, found out by really asking everything it needs.
 
 internal import HTTP
 internal import JOSE
@@ -7,7 +7,8 @@ internal import Synchronization
 internal import Talkdesk
 internal import Upstream
 
-/// Looks at everything on the way to a token: the configuration, then one real exchange with each key.
+/// Looks at everything on the way to a token: the configuration, then one real exchange with each key. Then it asks the store,
+/// the issuers of keys and the remote policies.
 ///
 /// Each exchange is a single request: what fails in passing shows, and is not repeated until it does not.
 public struct Doctor {
@@ -23,7 +24,7 @@ public struct Doctor {
     var report = DoctorReport()
     for problem in errors.problems { report.add(problem) }
     for notice in errors.notices { report.add(notice) }
-    report.skip("exchange", "not tried with a configuration that serve would not start with")
+    report.skip("exchange", "not tried: the configuration has problems")
     return report
   }
 
@@ -61,6 +62,7 @@ public struct Doctor {
         proxies: proxies, clock: clock)
       doctor.look(at: upstream, loaded.notices)
       await doctor.ask()
+      await doctor.lookAround()
       return doctor.report
     } catch {
       var report = DoctorReport()

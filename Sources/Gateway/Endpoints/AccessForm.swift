@@ -26,7 +26,7 @@ enum AccessForm: Sendable {
       self = .text
       return
     }
-    switch TokenForm(accept: request.values(of: .accept).map(request.string)) {
+    switch TokenForm(accept: request.values(of: .accept).map { [head = request.head] in head[$0] }) {
     case .text: self = .text
     case .json: self = .json
     }

@@ -18,6 +18,13 @@ enum CallbackDocument {
 
   /// What its caller is told who asks for it.
   static func record(_ record: StoredCallback) -> Response {
+    Response(
+      status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+      content: members(of: record).serialized())
+  }
+
+  /// What everybody is told who may see one.
+  static func members(of record: StoredCallback) -> JSONObject {
     var document: JSONObject = [
       "id": .string(record.id.description), "status": .string(record.status.rawValue),
       "created_at": .string(record.createdAt.rfc3339),
@@ -25,9 +32,7 @@ enum CallbackDocument {
     if let settledAt = record.settledAt { document["settled_at"] = .string(settledAt.rfc3339) }
     if let code = record.code { document["reason"] = .string(code) }
     document["contact_phone_number"] = .string(record.contact)
-    return Response(
-      status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
-      content: document.serialized())
+    return document
   }
 
   /// Everything is in order, and nothing was done.

@@ -15,6 +15,7 @@ extension Gateway {
     case .refused(let problem): return refuse(&calling, problem)
     case .replay(let record, let stored): return replay(&calling, record, stored)
     case .accepted(let id, let content):
+      calling.record.callback = id.description
       return answer(&calling, CallbackDocument.created(id, content: content), undertaking.statuses)
     }
   }
@@ -23,6 +24,8 @@ extension Gateway {
   func replay(
     _ calling: inout Calling, _ record: StoredCallback, _ stored: StoredAnswer?
   ) -> PreparedResponse {
+    calling.record.callback = record.id.description
+    calling.record.isReplay = true
     guard let stored else {
       // The process that could have said more has ended.
       var problem = Problem.outcomeLost
@@ -50,6 +53,7 @@ extension Gateway {
 
   /// Writes the record of a refusal and makes its answer.
   func refuse(_ calling: inout Calling, _ problem: Problem) -> PreparedResponse {
+    if let id = problem.id { calling.record.callback = id }
     note(problem.code, rule: problem.rule, &calling)
     return PreparedResponse(problem.response(requestID: calling.record.requestID))
   }

@@ -61,6 +61,11 @@ extension Gateway {
   private func consider(
     _ calling: inout Calling, _ wish: CallbackWish, _ hasClaimed: inout Bool
   ) async -> Verdict {
+    if calling.generation.configuration.purpose == .sandbox,
+      let problem = TestNumbers.problem(wish.intent.contact)
+    {
+      return .answer(refuse(&calling, problem))
+    }
     // Before the store is asked: whatever had the key until now has its answer there.
     let claim = claim(calling, wish, &hasClaimed)
     var duplicate: CallbackID?
@@ -72,6 +77,7 @@ extension Gateway {
         case .inProgress: return .answer(refuse(&calling, .stillRunning))
         case .mismatch: return .answer(refuse(&calling, .otherRequest))
         case .replay(_, let stored) where calling.isValidation && stored?.status == Status.created.code:
+          calling.record.isReplay = true
           // The request would be a success, and nothing was done for this one.
           return .answer(answer(&calling, CallbackDocument.valid, []))
         case .replay(let record, let answer): return .answer(replay(&calling, record, answer))
@@ -124,13 +130,27 @@ extension Gateway {
         Originator.Party(wish.intent), deadline: wish.deadline, bytes: content.count)
     let takes = !calling.isValidation && noPlace == nil
     let decider = calling.generation.decider
+    // The store and a request for the same number may have been waited for: rules judge by the clock of now.
+    var facts = wish.facts
+    facts.instant = Instant(clock.unixTime)
     let ruling: Ruling
-    if duplicate != nil {
-      ruling = await decider.ruleBesideAllowances(wish.facts)
-    } else if let atOnce = decider.ruleAtOnce(wish.facts, taking: takes) {
-      ruling = atOnce
-    } else {
-      ruling = await decider.rule(wish.facts, taking: takes)
+    do throws(Problem) {
+      if duplicate != nil {
+        ruling = try await decider.ruleBesideAllowances(facts, deadline: wish.deadline)
+      } else if let atOnce = decider.ruleAtOnce(facts, taking: takes) {
+        ruling = atOnce
+      } else {
+        ruling = try await decider.rule(facts, taking: takes, deadline: wish.deadline)
+      }
+    } catch {
+      calling.record.verdicts = decider.policy.skipped
+      return .answer(refuse(&calling, error))
+    }
+    guard !Task.isCancelled else {
+      if let grant = ruling.grant {
+        await decider.ledger.giveBack(grant.receipts, at: Instant(clock.unixTime))
+      }
+      return .answer(calling.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self))
     }
     calling.record.verdicts = ruling.verdicts
     calling.record.reason = ruling.reason

@@ -17,10 +17,9 @@ struct Calling: Sendable {
   let lane: Int
   /// Whether it only wants to know what would become of it.
   let isValidation: Bool
+  /// Whether the answer may be put off; false where too many requests wait already.
+  let mayWait: Bool
   var record: AuditRecord
-
-  /// What goes with everything that is done for it.
-  var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
 }
 
 /// What a request for a callback says, all of it checked.
@@ -30,6 +29,26 @@ struct CallbackWish: Sendable {
   let facts: Facts
   let intent: CallbackIntent
   let deadline: MonotonicTime
+}
+
+extension Calling: RequestWork {
+  var address: IPAddress { record.address }
+  var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
+
+  func begin(
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
+  ) -> NextStep {
+    var calling = self
+    return gateway.read(request, &calling, circumstances)
+  }
+
+  var needsContent: Bool { true }
+
+  func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
+    var calling = self
+    calling.record.reason = reason
+    return gateway.refuse(&calling, problem)
+  }
 }
 
 extension Instant {
@@ -50,70 +69,45 @@ extension Gateway {
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
     var calling = Calling(
       generation: generation, start: exchange.now, lane: exchange.loopIndex,
-      isValidation: request.query != nil && request.hasQueryItem("validate"),
+      isValidation: request.query != nil && request.hasQueryItem("validate"), mayWait: exchange.mayDefer,
       record: AuditRecord(action: .callback, requestID: exchange.requestID, address: address))
     calling.record.trace = TraceContext(request)
-    let context = calling.context
-    let circumstances = Authenticator.Circumstances(address: address, time: clock.unixTime, now: exchange.now)
-    switch read(request, &calling, circumstances) {
-    case .refused(let problem):
-      exchange.respond(refuse(&calling, problem))
-    case .wish(let wish):
-      let responder = exchange.deferred()
-      callbacks.inHand.enter()
-      context.task { [self, calling] in await answer(calling, wish, responder) }
-    case .fetchFirst(let keys):
-      let responder = exchange.deferred()
-      let request = copy request
-      callbacks.inHand.enter()
-      context.task { [self, calling] in
-        await keys.fetchForUnknownKey()
-        var calling = calling
-        var later = circumstances
-        later.hasFetched = true
-        switch read(request, &calling, later) {
-        case .refused(let problem):
-          responder.respond(refuse(&calling, problem))
-          callbacks.inHand.leave()
-        case .wish(let wish): await answer(calling, wish, responder)
-        case .fetchFirst: preconditionFailure("keys are fetched once for a request")
-        }
-      }
-    }
+    perform(calling, request, &exchange)
   }
 
   // MARK: On the loop
 
-  private enum Reading {
-    case refused(Problem)
-    case wish(CallbackWish)
-    /// The issuer's keys have to be fetched before its caller is known.
-    case fetchFirst(KeySource)
-  }
-
   /// Authenticates a request, asks kill switch and app, and checks its content.
-  private func read(
+  fileprivate func read(
     _ request: borrowing Request, _ calling: inout Calling, _ circumstances: Authenticator.Circumstances
-  ) -> Reading {
+  ) -> NextStep {
     let generation = calling.generation
     switch generation.authenticator.authenticate(request, circumstances) {
     case .fetchFirst(let keys): return .fetchFirst(keys)
-    case .refused(let problem): return .refused(problem)
+    case .refused(let problem): return .respond(refuse(&calling, problem))
     case .caller(let caller):
-      calling.record.caller = caller.id
-      calling.record.subject = caller.subject
+      calling.record.caller = caller
+      let app: App?
+      do throws(Decider.Refusal) {
+        app = try generation.decider.admit(caller, to: .callback, app: request.queryItem("app"))
+      } catch {
+        calling.record.note(error, generation.decider.policy)
+        return .respond(refuse(&calling, error.problem))
+      }
+      calling.record.app = app?.id
       do throws(Problem) {
-        let app = try generation.decider.admit(caller, to: .callback, app: request.queryItem("app"))
-        calling.record.app = app?.id
         let (asked, key) = try content(of: request, generation.callbackTerms.terms(of: app?.id))
         calling.record.contact = asked.maskedContact
         var facts = generation.facts(
           .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
         facts.phone = asked.contactNumber
-        return .wish(wish(asked, key, caller, facts, calling))
+        let wish = wish(asked, key, caller, facts, calling)
+        guard calling.mayWait else { return .respond(refuse(&calling, .tooManyWaiting)) }
+        callbacks.inHand.enter()
+        return .later { [self, calling] in await answer(calling, wish, $0) }
       } catch {
         calling.record.verdicts = generation.decider.policy.skipped
-        return .refused(error)
+        return .respond(refuse(&calling, error))
       }
     }
   }
@@ -123,8 +117,8 @@ extension Gateway {
     of request: borrowing Request, _ terms: CallbackTerms
   ) throws(Problem) -> (CallbackRequest, IdempotencyKey?) {
     try JSONContent.check(
-      type: request.value(of: .contentType).map(request.string),
-      encodings: request.values(of: .contentEncoding).map(request.string))
+      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
+      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
     var key: IdempotencyKey?
     var keyProblem: Problem?
     do throws(Problem) {

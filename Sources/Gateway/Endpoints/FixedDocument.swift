@@ -24,10 +24,10 @@ struct FixedDocument: Sendable {
   /// The answer to a GET or HEAD.
   func answer(to request: borrowing Request) -> PreparedResponse {
     for value in request.values(of: .ifNoneMatch) {
-      for tag in request.string(value).split(separator: ",") {
+      for tag in request.head[value].elements() {
         // The comparison is the weak one.
-        let tag = tag.trimmed
-        if tag == "*" || tag == entityTag || tag == "W/\(entityTag)" { return unchanged }
+        let strong = tag.starts(with: "W/".utf8) ? tag.dropFirst(2) : tag
+        if tag.elementsEqual("*".utf8) || strong.elementsEqual(entityTag.utf8) { return unchanged }
       }
     }
     return whole

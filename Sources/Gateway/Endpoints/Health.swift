@@ -16,46 +16,73 @@ final class Health: Sendable {
       content: Array(#"{"status":"pass"}"#.utf8)))
 
   private let tokens: TokenSource
-  private let stops: StopBoard
+  private let store: StoreHealth
+  private let generations: Generations
   private let draining = Atomic<Bool>(false)
 
-  init(tokens: TokenSource, stops: StopBoard) {
+  init(tokens: TokenSource, store: StoreHealth, generations: Generations) {
     self.tokens = tokens
-    self.stops = stops
+    self.store = store
+    self.generations = generations
   }
 
   /// From now on `/readyz` says that this instance is going away.
   func beginDrain() { draining.store(true, ordering: .relaxed) }
 
   /// Whether this instance can serve. Trouble at Talkdesk is a warning: an outage there must not take every instance
-  /// out of service.
+  /// out of service, and so is trouble at an issuer of callers' tokens.
   func readiness() -> Response {
     let isDraining = draining.load(ordering: .relaxed)
     let status = tokens.status
     let word = word
-    let document: JSONValue = [
-      "status": .string(word),
-      "checks": [
-        "configuration": ["status": "pass"],
-        "process": ["status": isDraining ? "fail" : "pass"],
-        "key": .object(Self.keys(status)),
-        "store": ["status": stops.failure == nil ? "pass" : "fail"],
-        "talkdesk_id": [
-          "status": status.isWell ? "pass" : "warn", "scopes": .array(status.scopes.map(Self.check)),
-        ],
+    var checks: JSONObject = [
+      "configuration": ["status": "pass"],
+      "process": ["status": isDraining ? "fail" : "pass"],
+      "key": .object(Self.keys(status)),
+      "store": ["status": store.failure == nil ? "pass" : "fail"],
+      "clock": clock,
+      "talkdesk_id": [
+        "status": status.isWell ? "pass" : "warn", "scopes": .array(status.scopes.map(Self.check)),
       ],
     ]
+    for (callerID, keys) in issuers { checks["issuer:\(callerID)"] = .object(Self.check(keys.status)) }
+    let document: JSONValue = ["status": .string(word), "checks": .object(checks)]
     return Response(
       status: word == "fail" ? .serviceUnavailable : .ok,
       fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
       content: document.serialized())
   }
 
-  /// The sum of it: `pass`, `warn` or `fail`. Without its store an instance can neither count nor hear of a stop.
+  /// The sum of it: `pass`, `warn` or `fail`. Without its store an instance can neither count nor hear of a stop; with a
+  /// wrong clock it counts for others at the wrong time, and takes their callbacks for abandoned.
   var word: String {
-    guard !draining.load(ordering: .relaxed), stops.failure == nil else { return "fail" }
+    let clocks = store.clockStanding
+    guard !draining.load(ordering: .relaxed), store.failure == nil, clocks != .isWrong else { return "fail" }
     let status = tokens.status
-    return status.isWell && !status.hasRefusedCredential ? "pass" : "warn"
+    let hasIssuers = issuers.allSatisfy { $0.keys.status.isWell }
+    let isWell = status.isWell && !status.hasRefusedCredential && hasIssuers && clocks == .agrees
+    return isWell ? "pass" : "warn"
+  }
+
+  /// How far this machine's clock is ahead of the store's.
+  private var clock: JSONValue {
+    var check: JSONObject = ["status": .string(store.clockStanding.word)]
+    if let ahead = store.clockAhead {
+      check["difference_seconds"] = .number(JSONNumber(ahead.components.seconds))
+    }
+    return .object(check)
+  }
+
+  /// Callers whose issuers publish their keys.
+  private var issuers: [(callerID: String, keys: KeySource)] { generations.current.authenticator.jwt.sources }
+
+  /// What is known of an issuer's keys: without any its users are refused.
+  private static func check(_ status: KeySource.Status) -> JSONObject {
+    var check: JSONObject = [
+      "status": status.isWell ? "pass" : "warn", "keys": .number(JSONNumber(Int64(status.keys))),
+    ]
+    if let age = status.age { check["age_seconds"] = .number(JSONNumber(max(0, age.components.seconds))) }
+    return check
   }
 
   /// What is known of the keys: which one serves, and whether a rotation is stuck.
@@ -100,6 +127,16 @@ final class Health: Sendable {
     seconds("token_expires_in_seconds", scope.expiresIn)
     seconds("cool_down_seconds", scope.coolDown?.remaining)
     return .object(check)
+  }
+}
+
+extension StoreHealth.ClockStanding {
+  fileprivate var word: String {
+    switch self {
+    case .agrees: "pass"
+    case .differs: "warn"
+    case .isWrong: "fail"
+    }
   }
 }
 

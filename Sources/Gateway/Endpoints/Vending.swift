@@ -10,12 +10,16 @@ internal import Talkdesk
 /// One request for a token on its way: what has to be known when it is answered, now or later.
 struct Vending: Sendable {
   let form: AccessForm
+  /// The app that the request names, if any.
+  let app: Request.QueryItem
   /// What the request is served with, whatever is loaded meanwhile.
   let generation: Generation
   /// When the request was whole.
   let start: MonotonicTime
   /// The loop it came on.
   let lane: Int
+  /// Whether the answer may be put off; false where too many requests wait already.
+  let mayWait: Bool
   var record: AuditRecord
 
   /// Whether it takes from allowances.
@@ -31,56 +35,26 @@ extension Gateway {
     let generation = generations.current
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
     var vending = Vending(
-      form: form, generation: generation, start: exchange.now, lane: exchange.loopIndex,
+      form: form, app: name, generation: generation, start: exchange.now, lane: exchange.loopIndex,
+      mayWait: exchange.mayDefer,
       record: AuditRecord(action: .access, requestID: exchange.requestID, address: address))
     vending.record.trace = TraceContext(request)
-    let context = RequestContext(requestID: exchange.requestID, trace: vending.record.trace)
-    let circumstances = Authenticator.Circumstances(address: address, time: clock.unixTime, now: exchange.now)
-    switch consider(&vending, app: name, request, circumstances) {
-    case .answer(let response): exchange.respond(response)
-    case .later(let work):
-      let responder = exchange.deferred()
-      context.task { responder.respond(await work()) }
-    case .fetchFirst(let keys):
-      let responder = exchange.deferred()
-      let request = copy request
-      context.task { [self, vending] in
-        await keys.fetchForUnknownKey()
-        var vending = vending
-        var later = circumstances
-        later.hasFetched = true
-        switch consider(&vending, app: name, request, later) {
-        case .answer(let response): responder.respond(response)
-        case .later(let work): responder.respond(await work())
-        case .fetchFirst: preconditionFailure("keys are fetched once for a request")
-        }
-      }
-    }
-  }
-
-  /// What is next for a request.
-  private enum Step {
-    case answer(PreparedResponse)
-    case later(@Sendable () async -> PreparedResponse)
-    /// The issuer's keys have to be fetched before its caller is known.
-    case fetchFirst(KeySource)
+    perform(vending, request, &exchange)
   }
 
   /// Authenticates a request, asks the rules, and answers it from the cache if it can.
-  private func consider(
-    _ vending: inout Vending, app name: Request.QueryItem, _ request: borrowing Request,
-    _ circumstances: Authenticator.Circumstances
-  ) -> Step {
+  fileprivate func consider(
+    _ vending: inout Vending, _ request: borrowing Request, _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
     let generation = vending.generation
     let facts: Facts
     switch generation.authenticator.authenticate(request, circumstances) {
     case .fetchFirst(let keys): return .fetchFirst(keys)
-    case .refused(let problem): return .answer(refuse(&vending, problem))
+    case .refused(let problem): return .respond(refuse(&vending, problem))
     case .caller(let caller):
-      vending.record.caller = caller.id
-      vending.record.subject = caller.subject
-      do throws(Problem) {
-        let app = try generation.decider.admit(caller, to: .access, app: name)
+      vending.record.caller = caller
+      do throws(Decider.Refusal) {
+        let app = try generation.decider.admit(caller, to: .access, app: vending.app)
         vending.record.app = app?.id
         if let grant = generation.decider.policy.unconditionalAccess(
           callerID: caller.id, subject: caller.subject, appID: app?.id, at: Instant(circumstances.time))
@@ -90,17 +64,18 @@ extension Gateway {
         facts = generation.facts(
           .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
       } catch {
-        vending.record.verdicts = generation.decider.policy.skipped
-        return .answer(refuse(&vending, error))
+        vending.record.note(error, generation.decider.policy)
+        return .respond(refuse(&vending, error.problem))
       }
     }
 
     guard let ruling = generation.decider.ruleAtOnce(facts, taking: vending.takes) else {
-      return .later { [self, vending] in await rule(vending, facts) }
+      guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
+      return .later { [self, vending] in $0.respond(await rule(vending, facts)) }
     }
     vending.note(ruling)
     switch ruling.outcome {
-    case .refused(let denial): return .answer(refuse(&vending, Problem(denial)))
+    case .refused(let denial): return .respond(refuse(&vending, Problem(denial)))
     case .granted(let grant): return proceed(&vending, grant, ruling.statuses, circumstances)
     }
   }
@@ -109,19 +84,34 @@ extension Gateway {
   private func proceed(
     _ vending: inout Vending, _ grant: Grant, _ statuses: [AllowanceStatus],
     _ circumstances: Authenticator.Circumstances
-  ) -> Step {
+  ) -> NextStep {
     let scope = vending.generation.scopes.scope(of: grant.appID)
     if let token = tokens.cached(scope, now: circumstances.now, lane: vending.lane) {
       vending.record.cache = .hit
-      return .answer(answer(&vending, token, statuses, at: circumstances.now, circumstances.time))
+      return .respond(answer(&vending, token, statuses, at: circumstances.now, circumstances.time))
     }
-    return .later { [self, vending] in await fetch(vending, grant, scope, statuses) }
+    guard vending.mayWait else {
+      // Each of these tasks has taken an allowance, so there are no more of them than allowances allow.
+      if !grant.receipts.isEmpty { Task { [vending] in await giveBack(grant, vending) } }
+      return .respond(refuse(&vending, .tooManyWaiting))
+    }
+    return .later { [self, vending] in $0.respond(await fetch(vending, grant, scope, statuses)) }
   }
 
   /// Asks the rules where a remote policy or the store has to be waited for, and goes on.
   private func rule(_ vending: Vending, _ facts: Facts) async -> PreparedResponse {
     var vending = vending
-    let ruling = await vending.generation.decider.rule(facts, taking: vending.takes)
+    let generation = vending.generation
+    let ruling: Ruling
+    do throws(Problem) {
+      ruling = try await generation.decider.rule(
+        facts, taking: vending.takes, deadline: vending.start + generation.configuration.tokens.deadline)
+    } catch {
+      guard !Task.isCancelled else { return await abandon(&vending, nil) }
+      vending.record.verdicts = generation.decider.policy.skipped
+      return refuse(&vending, error)
+    }
+    guard !Task.isCancelled else { return await abandon(&vending, ruling.grant) }
     vending.note(ruling)
     switch ruling.outcome {
     case .refused(let denial): return refuse(&vending, Problem(denial))
@@ -155,11 +145,22 @@ extension Gateway {
       vending.record.upstreamStatus = 200
       return answer(&vending, token, statuses, at: clock.now, clock.unixTime)
     } catch {
-      await vending.generation.decider.ledger.giveBack(grant.receipts, at: Instant(clock.unixTime))
+      if case .cancelled = error { return await abandon(&vending, grant) }
+      await giveBack(grant, vending)
       // A cool-down asked nobody.
       if case .exchangeFailed(let cause, _) = error { vending.record.upstreamStatus = cause.status }
       return refuse(&vending, Problem(error))
     }
+  }
+
+  /// The client closed the connection while its request waited: nothing is vended, and what was taken is given back.
+  private func abandon(_ vending: inout Vending, _ grant: Grant?) async -> PreparedResponse {
+    if let grant { await giveBack(grant, vending) }
+    return vending.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
+  }
+
+  private func giveBack(_ grant: Grant, _ vending: Vending) async {
+    await vending.generation.decider.ledger.giveBack(grant.receipts, at: Instant(clock.unixTime))
   }
 
   /// Writes the record of a vended token, before the token leaves, and makes its answer.
@@ -191,7 +192,7 @@ extension Gateway {
   }
 
   /// Writes the record of a refusal and makes its answer.
-  private func refuse(_ vending: inout Vending, _ problem: Problem) -> PreparedResponse {
+  fileprivate func refuse(_ vending: inout Vending, _ problem: Problem) -> PreparedResponse {
     vending.record.outcome = problem.code.status.code >= 500 ? .error : .deny
     vending.record.code = problem.code
     vending.record.rule = problem.rule
@@ -200,7 +201,25 @@ extension Gateway {
   }
 }
 
-extension Vending {
+extension Vending: RequestWork {
+  var address: IPAddress { record.address }
+  var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
+
+  func begin(
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
+  ) -> NextStep {
+    var vending = self
+    return gateway.consider(&vending, request, circumstances)
+  }
+
+  var needsContent: Bool { false }
+
+  func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
+    var vending = self
+    vending.record.reason = reason
+    return gateway.refuse(&vending, problem)
+  }
+
   /// Writes down what the rules said.
   fileprivate mutating func note(_ ruling: Ruling) {
     record.verdicts = ruling.verdicts

@@ -59,41 +59,55 @@ extension Gateway {
     }
   }
 
-  /// Authenticates a request beside the loop and answers it.
+  /// Authenticates a request and answers it beside the loop.
   private func visit(
     _ request: borrowing Request, _ exchange: inout Exchange,
     _ answer: @escaping @Sendable (Visit) async throws(Problem) -> Response
   ) {
     let generation = generations.current
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
-    let circumstances = Authenticator.Circumstances(address: address, time: clock.unixTime, now: exchange.now)
-    let responder = exchange.deferred()
-    let request = copy request
-    Task {
-      do throws(Problem) {
-        let caller = try await self.caller(of: request, generation, circumstances)
-        let visit = Visit(
-          generation: generation, caller: caller, request: request, address: address,
-          time: circumstances.time)
-        responder.respond(try await answer(visit))
-      } catch {
-        responder.respond(error.response(requestID: responder.requestID))
-      }
-    }
+    let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
+    perform(
+      Visiting(
+        generation: generation, address: address, context: context, mayWait: exchange.mayDefer, answer: answer
+      ), request, &exchange
+    )
+  }
+}
+
+/// A request to look at something, on its way to its caller.
+private struct Visiting: RequestWork {
+  let generation: Generation
+  let address: IPAddress
+  let context: RequestContext
+  /// Whether the answer may be put off; false where too many requests wait already.
+  let mayWait: Bool
+  let answer: @Sendable (Visit) async throws(Problem) -> Response
+
+  var needsContent: Bool { false }
+
+  func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
+    PreparedResponse(problem.response(requestID: context.requestID))
   }
 
-  private func caller(
-    of request: Request, _ generation: Generation, _ circumstances: Authenticator.Circumstances
-  ) async throws(Problem) -> Caller {
-    var circumstances = circumstances
-    while true {
-      switch generation.authenticator.authenticate(request, circumstances) {
-      case .caller(let caller): return caller
-      case .refused(let problem): throw problem
-      case .fetchFirst(let keys):
-        precondition(!circumstances.hasFetched, "keys are fetched once for a request")
-        await keys.fetchForUnknownKey()
-        circumstances.hasFetched = true
+  func begin(
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
+  ) -> NextStep {
+    switch generation.authenticator.authenticate(request, circumstances) {
+    case .fetchFirst(let keys): return .fetchFirst(keys)
+    case .refused(let problem):
+      return .respond(PreparedResponse(problem.response(requestID: context.requestID)))
+    case .caller(let caller):
+      guard mayWait else { return .respond(refuse(.tooManyWaiting, because: nil, at: gateway)) }
+      let visit = Visit(
+        generation: generation, caller: caller, request: request.withoutContent(), address: address,
+        time: circumstances.time)
+      return .later { [answer, context] responder in
+        do throws(Problem) {
+          responder.respond(try await answer(visit))
+        } catch {
+          responder.respond(error.response(requestID: context.requestID))
+        }
       }
     }
   }

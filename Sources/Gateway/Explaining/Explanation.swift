@@ -52,15 +52,20 @@ extension Decider {
         isAllowed: false, code: Problem.Code.unauthenticated.rawValue, rule: nil, verdicts: .none)
     }
     var facts = inquiry.facts
-    do throws(Problem) {
+    do throws(Decider.Refusal) {
       facts.appID = try admit(inquiry.caller, to: facts.action, app: inquiry.app)?.id
     } catch {
       return Explanation(
-        isAllowed: false, code: error.code.rawValue, rule: error.rule, verdicts: policy.skipped)
+        isAllowed: false, code: error.problem.code.rawValue, rule: nil, verdicts: policy.skipped)
     }
     let given = GivenStates(
       counted: inquiry.states, rules: inquiry.countedRules, otherwise: await states(for: facts))
-    let decision = await decide(facts, given)
+    let decision: Decision
+    do throws(Problem) {
+      decision = try await decide(facts, given)
+    } catch {
+      return Explanation(isAllowed: false, code: error.code.rawValue, rule: nil, verdicts: policy.skipped)
+    }
     let denial = decision.denial
     return Explanation(
       isAllowed: denial == nil, code: denial.map { Problem.Code($0.code).rawValue }, rule: denial?.rule,

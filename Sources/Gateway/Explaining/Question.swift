@@ -53,7 +53,7 @@ public struct Question: Sendable {
       value = try JSONValue(parsing: Array(text.utf8))
     } catch {
       throw Mistake(
-        member: "claims", description: "is no JSON (\(error.reason)); write it as {\"tier\":\"gold\"}")
+        member: "claims", description: "is not JSON (\(error)); write it as {\"tier\":\"gold\"}")
     }
     try setClaims(value)
   }
@@ -120,7 +120,8 @@ extension Question {
     }
     facts.claims = claims
     for field in fields {
-      let field = RequestField(name: field.name, value: String(field.value[...].trimmed))
+      let field = RequestField(
+        name: field.name, value: String(decoding: Array(field.value.utf8)[...].trimmed, as: UTF8.self))
       // As on the way of a request, rules see what they ask for and nothing else.
       if configuration.policy.fieldNames.contains(field.name) { facts.fields.append(field) }
     }

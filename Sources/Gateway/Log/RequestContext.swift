@@ -14,8 +14,15 @@ struct RequestContext: Sendable {
   @TaskLocal static var current: RequestContext?
 
   /// Begins a task for the request.
-  func task(_ body: @escaping @Sendable () async -> Void) {
+  @discardableResult
+  func task(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Task { await Self.$current.withValue(self) { await body() } }
+  }
+
+  /// Begins a task that answers the request. It is cancelled when the client closes the connection.
+  func task(answering responder: Responder, _ body: @escaping @Sendable () async -> Void) {
+    let task = task(body)
+    responder.whenClientLeaves { task.cancel() }
   }
 }
 

@@ -24,6 +24,7 @@ struct MeteredTransport: HTTPTransport {
         switch error.reason {
         case .timedOut: "timed_out"
         case .cancelled: "cancelled"
+        case .overloaded: "overloaded"
         case .malformedResponse, .responseTooLarge: "failed"
         case .invalidURL, .nameResolution, .connect, .tls, .connectionLost: "unreachable"
         }

@@ -11,6 +11,7 @@ struct MetricsPage: Sendable {
   let metrics: ServiceMetrics
   let tokens: TokenSource
   let stops: StopBoard
+  let store: StoreHealth
   let throttle: LoginThrottle
   let generations: Generations
   let health: Health
@@ -48,8 +49,18 @@ struct MetricsPage: Sendable {
     text.family(
       "callgate_configuration_generation", .gauge, "Which configuration serves, counted from 1 at the start.")
     text.sample(generations.current.number)
-    text.family("callgate_store_up", .gauge, "Whether the store answered when it was last looked at.")
-    text.sample(stops.failure == nil ? 1 : 0)
+    text.family("callgate_store_up", .gauge, "Whether the store can be read and written.")
+    text.sample(store.failure == nil ? 1 : 0)
+    text.family(
+      "callgate_store_errors_total", .counter, "Store operations that failed, by the kind of failure.")
+    let errors = store.errors
+    for kind in StoreError.Kind.allCases { text.sample([("kind", kind.rawValue)], errors[kind] ?? 0) }
+    if let ahead = store.clockAhead {
+      text.family(
+        "callgate_clock_difference_seconds", .gauge,
+        "How far this machine's clock is ahead of the database server's; behind it where negative.")
+      text.sample(Double(ahead.nanosecondsClamped) / 1e9)
+    }
     text.family("callgate_stops", .gauge, "What operators have stopped, by what it concerns.")
     let scopes = stops.stops.list.map(\.target.parts.scope)
     for scope in ["all", "app", "caller"] {

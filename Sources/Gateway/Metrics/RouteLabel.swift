@@ -26,6 +26,7 @@ enum RouteLabel: UInt8, CaseIterable, Sendable {
   case adminResume
   case adminReload
   case adminExplain
+  case adminCallbacks
 
   /// The label's value.
   var word: String {
@@ -49,6 +50,7 @@ enum RouteLabel: UInt8, CaseIterable, Sendable {
     case .adminResume: "/admin/resume"
     case .adminReload: "/admin/reload"
     case .adminExplain: "/admin/explain"
+    case .adminCallbacks: "/admin/callbacks"
     }
   }
 }
@@ -96,6 +98,7 @@ extension AdminRoute {
     case .resume: .adminResume
     case .reload: .adminReload
     case .explain: .adminExplain
+    case .callbacks: .adminCallbacks
     case .unknown: .other
     }
   }

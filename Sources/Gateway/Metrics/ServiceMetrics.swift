@@ -178,7 +178,7 @@ final class ServiceMetrics: Sendable {
   ]
 
   private static let upstreamSeries: [[String]] = {
-    let plain = ["success", "refused", "failed", "timed_out", "unreachable", "cancelled"]
+    let plain = ["success", "refused", "failed", "timed_out", "unreachable", "cancelled", "overloaded"]
     let outcomes: [Upstream: [String]] = [
       .talkdeskID: [
         "success", "refused", "rate_limited", "unavailable", "unusable_reply", "timed_out", "unreachable",
@@ -186,7 +186,7 @@ final class ServiceMetrics: Sendable {
       ],
       .callbackAPI: [
         "accepted", "rejected", "unauthorized", "forbidden", "rate_limited", "unavailable", "unreachable",
-        "refused", "failed", "unanswered",
+        "refused", "unknown",
       ],
       .jwks: plain, .policy: plain,
     ]
@@ -232,7 +232,8 @@ extension TokenCacheOutcome {
     case .joined: 2
     case .renewal: 3
     case .coolingDown: 4
-    case .invalidated: 5
+    case .overloaded: 5
+    case .invalidated: 6
     }
   }
 }

@@ -80,7 +80,7 @@ struct APIParameter: Sendable {
     ]
     if isFlag {
       object["allowEmptyValue"] = true
-      object["schema"] = [:]
+      object["schema"] = ["type": "string"]
     }
     if let example { object["example"] = example }
     return .object(object)
@@ -154,7 +154,8 @@ struct APIField: Sendable {
       "The request's own `X-Request-Id` where that is 1 to 128 letters, digits, dots, underscores and hyphens, else 32 random hexadecimal digits. Logs have the same.",
     schema: ["$ref": "#/components/schemas/RequestID"])
   static let noStore = APIField(
-    name: "Cache-Control", description: "Nobody keeps this answer.", schema: ["const": "no-store"])
+    name: "Cache-Control", description: "The response must not be cached.",
+    schema: ["type": "string", "const": "no-store"])
   static let cacheControl = APIField(
     name: "Cache-Control", description: "Who may keep this answer, and how long.")
   static let entityTag = APIField(name: "ETag", description: "Names this version, for `If-None-Match`.")

@@ -36,10 +36,30 @@ extension APISchemas {
               "value": { "$ref": "#/components/schemas/ContextText",
                 "description": "At most 255 characters, or as many as the app's `context_schema` says; no control characters." } },
             "allOf": [
-              { "if": { "required": ["data_type"], "properties": { "data_type": { "const": "phone" } } },
+              { "if": { "required": ["data_type"], "properties": { "data_type": { "type": "string", "const": "phone" } } },
                 "then": { "properties": { "value": { "$ref": "#/components/schemas/PhoneNumber" } } } },
-              { "if": { "required": ["data_type"], "properties": { "data_type": { "const": "url" } } },
+              { "if": { "required": ["data_type"], "properties": { "data_type": { "type": "string", "const": "url" } } },
                 "then": { "properties": { "value": { "type": "string", "pattern": "^https?://" } } } } ] }
+          """#)
+    ),
+    (
+      "ContextForm",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "description": "Talkdesk's own form.", "additionalProperties": false, "required": ["fields"],
+            "properties": {
+              "fields": { "type": "array", "maxItems": 20, "items": { "$ref": "#/components/schemas/ContextField" } } } }
+          """#)
+    ),
+    (
+      "ContextShortForm",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "maxProperties": 20,
+            "description": "The short form: a value for each name. `fields` is not a name here.",
+            "not": { "required": ["fields"] },
+            "propertyNames": { "$ref": "#/components/schemas/ContextName" },
+            "additionalProperties": { "$ref": "#/components/schemas/ContextText" } }
           """#)
     ),
     (
@@ -52,14 +72,7 @@ extension APISchemas {
               "talkdesk_phone_number": { "$ref": "#/components/schemas/PhoneNumber",
                 "description": "The account's number that is used: one of those the operator allows; by default the first of them." },
               "context": { "description": "What the agent is told.",
-                "oneOf": [
-                  { "title": "Talkdesk's form", "type": "object", "additionalProperties": false, "required": ["fields"],
-                    "properties": {
-                      "fields": { "type": "array", "maxItems": 20, "items": { "$ref": "#/components/schemas/ContextField" } } } },
-                  { "title": "Short form", "type": "object", "maxProperties": 20,
-                    "properties": { "fields": false },
-                    "propertyNames": { "$ref": "#/components/schemas/ContextName" },
-                    "additionalProperties": { "$ref": "#/components/schemas/ContextText" } } ] } } }
+                "oneOf": [ { "$ref": "#/components/schemas/ContextForm" }, { "$ref": "#/components/schemas/ContextShortForm" } ] } } }
           """#)
     ),
     (
@@ -70,7 +83,7 @@ extension APISchemas {
             "required": ["id", "status", "created_at", "contact_phone_number"],
             "properties": {
               "id": { "type": "string", "format": "uuid", "description": "Names the callback." },
-              "status": { "const": "accepted" },
+              "status": { "type": "string", "enum": ["accepted"], "description": "As in the record." },
               "created_at": { "type": "string", "format": "date-time", "description": "When it was asked for." },
               "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" } } }
           """#)
@@ -80,7 +93,7 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["valid"],
-            "properties": { "valid": { "const": true } } }
+            "properties": { "valid": { "type": "boolean", "const": true } } }
           """#)
     ),
     (

@@ -14,7 +14,9 @@ extension APISchemas {
               "scope": { "type": "string", "enum": ["all", "app", "caller"], "description": "Whom it stops." },
               "id": { "type": "string", "description": "The app or caller." },
               "action": { "type": "string", "enum": ["access", "callback", "all"], "description": "What it stops." },
-              "since": { "type": "string", "format": "date-time", "description": "When it was stopped." } } }
+              "since": { "type": "string", "format": "date-time", "description": "When it was stopped." },
+              "until": { "type": "string", "format": "date-time", "description": "When the stop ends by itself." },
+              "reason": { "type": "string", "description": "Why, for operators." } } }
           """#)
     ),
     (
@@ -32,7 +34,30 @@ extension APISchemas {
           { "oneOf": [
               { "title": "Everybody", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
                 "properties": {
-                  "scope": { "const": "all" },
+                  "scope": { "type": "string", "enum": ["all"] },
+                  "id": { "type": "null" },
+                  "action": { "type": "string", "enum": ["access", "callback", "all"] },
+                  "reason": { "type": ["string", "null"], "maxLength": 200, "description": "Why, for operators." },
+                  "for": { "type": ["string", "null"], "pattern": "^(0|[1-9][0-9]*)(ms|s|m|h|d)$",
+                    "description": "How long, 1s to 365d; until resumed by default." } } },
+              { "title": "One app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
+                "properties": {
+                  "scope": { "type": "string", "enum": ["app", "caller"] },
+                  "id": { "type": "string", "minLength": 1, "description": "A configured app or caller; anonymous is one." },
+                  "action": { "type": "string", "enum": ["access", "callback", "all"] },
+                  "reason": { "type": ["string", "null"], "maxLength": 200, "description": "Why, for operators." },
+                  "for": { "type": ["string", "null"], "pattern": "^(0|[1-9][0-9]*)(ms|s|m|h|d)$",
+                    "description": "How long, 1s to 365d; until resumed by default." } } } ] }
+          """#)
+    ),
+    (
+      "ResumeRequest",
+      JSONValue(
+        literally: #"""
+          { "oneOf": [
+              { "title": "Everybody", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
+                "properties": {
+                  "scope": { "type": "string", "enum": ["all"] },
                   "id": { "type": "null" },
                   "action": { "type": "string", "enum": ["access", "callback", "all"] } } },
               { "title": "One app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
@@ -40,6 +65,36 @@ extension APISchemas {
                   "scope": { "type": "string", "enum": ["app", "caller"] },
                   "id": { "type": "string", "minLength": 1, "description": "A configured app or caller; anonymous is one." },
                   "action": { "type": "string", "enum": ["access", "callback", "all"] } } } ] }
+          """#)
+    ),
+    (
+      "CallbackList",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "required": ["callbacks"],
+            "properties": {
+              "callbacks": { "type": "array", "items": { "$ref": "#/components/schemas/OperatorCallback" } },
+              "next": { "type": "string", "format": "uuid", "description": "What to send as after for the next page; absent on the last one." } } }
+          """#)
+    ),
+    (
+      "OperatorCallback",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "required": ["id", "status", "created_at", "contact_phone_number", "caller"],
+            "properties": {
+              "id": { "type": "string", "format": "uuid", "description": "Names the callback." },
+              "status": { "type": "string", "enum": ["pending", "accepted", "failed", "unknown"],
+                "description": "pending: being sent. accepted: Talkdesk took it. failed: certainly not taken. unknown: the phone may ring." },
+              "created_at": { "type": "string", "format": "date-time", "description": "When it was asked for." },
+              "settled_at": { "type": "string", "format": "date-time", "description": "When it left pending." },
+              "reason": { "type": "string", "description": "Why it is not accepted: the code of a problem." },
+              "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" },
+              "caller": { "type": "string", "description": "The caller that asked for it." },
+              "subject": { "type": "string", "description": "The person the caller spoke for, if the credential named one." },
+              "app": { "type": "string", "description": "The app, if there was one." },
+              "upstream_status": { "type": "integer", "description": "The status of Talkdesk's response, if one came." },
+              "platform_tid": { "type": "string", "description": "Talkdesk's own id of the exchange, if the response had one." } } }
           """#)
     ),
     (

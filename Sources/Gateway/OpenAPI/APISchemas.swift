@@ -2,11 +2,41 @@
 
 internal import JSON
 
-/// The named schemas of the document. Those of answers are strict: what they do not name is not there.
+/// The named schemas of the document.
+///
+/// A request's are strict: the server refuses what they do not name. A response's are published open, since members and values
+/// may be added while generated clients stay as they are: `additionalProperties: false` and the ends of an `enum` are for this
+/// server's own tests.
 enum APISchemas {
   /// All of them, by name, in the order of the document.
   static let all: [(name: String, schema: JSONValue)] =
-    [problem] + values + tokens + callbacks + health + operators
+    ([problem] + values + tokens + callbacks + health + operators).map { name, schema in
+      (name, ofRequests.contains(name) ? schema : opened(schema))
+    }
+
+  /// What stands in the body of a request.
+  static let ofRequests: Set<String> = [
+    "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "StopRequest", "ResumeRequest",
+    "Inquiry",
+  ]
+
+  /// A schema of a response as it is published: without an end to the members, and with the values known so far.
+  static func opened(_ schema: JSONValue) -> JSONValue {
+    switch schema {
+    case .array(let elements): return .array(elements.map(opened))
+    case .object(let object):
+      var open = JSONObject()
+      for (name, value) in object.members {
+        switch name {
+        case "additionalProperties" where value == false: continue
+        case "enum" where object["type"] == "string": open["x-extensible-enum"] = value
+        default: open[name] = opened(value)
+        }
+      }
+      return .object(open)
+    default: return schema
+    }
+  }
 
   /// RFC 9457, with this server's members. The codes are those there are.
   private static let problem: (name: String, schema: JSONValue) = {
@@ -35,7 +65,8 @@ enum APISchemas {
     var properties = schema["properties"]?.object ?? [:]
     properties["code"] = [
       "type": "string", "enum": .array(Problem.Code.allCases.map { .string($0.rawValue) }),
-      "description": "What clients decide on.",
+      "description":
+        "What clients decide on. Codes may be added: judge one that you do not know by the status.",
     ]
     schema["properties"] = .object(properties)
     return ("Problem", .object(schema))
@@ -117,7 +148,7 @@ enum APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["status"],
-            "properties": { "status": { "const": "pass" } } }
+            "properties": { "status": { "type": "string", "enum": ["pass"] } } }
           """#)
     ),
     (
@@ -168,13 +199,25 @@ enum APISchemas {
           """#)
     ),
     (
+      "IssuerKeys",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "required": ["status"],
+            "description": "The check issuer:CALLER: the keys that the issuer of a caller's tokens publishes.",
+            "properties": {
+              "status": { "$ref": "#/components/schemas/Health" },
+              "keys": { "type": "integer", "minimum": 0, "description": "How many keys verify tokens. Without any, the caller's users are refused." },
+              "age_seconds": { "type": "integer", "minimum": 0, "description": "How long ago the issuer confirmed them." } } }
+          """#)
+    ),
+    (
       "Readiness",
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["status", "checks"],
             "properties": {
               "status": { "$ref": "#/components/schemas/Health" },
-              "checks": { "type": "object", "additionalProperties": false,
+              "checks": { "type": "object", "additionalProperties": { "$ref": "#/components/schemas/IssuerKeys" },
                 "required": ["configuration", "process", "key", "store", "talkdesk_id"],
                 "properties": {
                   "configuration": { "$ref": "#/components/schemas/Check" },

@@ -24,26 +24,40 @@ extension Endpoint {
     ]
   }
 
-  private static let switchContent = APIContent.json(
-    "StopRequest", ("everything", ["scope": "all", "action": "all"]),
+  private static let resumeContent = APIContent.json(
+    "ResumeRequest", ("everything", ["scope": "all", "action": "all"]),
     ("app", ["scope": "app", "id": "example-app-ios", "action": "callback"]))
 
   static let adminStopOperation = APIOperation(
     method: .post, id: "postStop", tag: .operators, access: .operators,
     summary: "Stop tokens, callbacks or both",
     description: """
-      The kill switch, for everybody, one app or one caller. The next request is refused with `stopped`; other instances with the \
-      same store follow within two seconds. Survives restarts and reloads.
+      The kill switch, for everyone, one app or one caller. The next request is refused with `stopped`. Other instances with the \
+      same store follow within two seconds. A stop survives restarts and reloads.
+
+      With `for` the stop ends by itself. Operators see `reason` in the status and the log; callers are not told. A second stop \
+      of the same scope and action keeps the first time and the later end.
       """,
-    content: switchContent,
-    answers: switchAnswer([["scope": "all", "action": "all", "since": time]]),
+    content: .json(
+      "StopRequest", ("everything", ["scope": "all", "action": "all"]),
+      ("app", ["scope": "app", "id": "example-app-ios", "action": "callback"]),
+      (
+        "half an hour",
+        ["scope": "all", "action": "callback", "reason": "agents have no phones", "for": "30m"]
+      )),
+    answers: switchAnswer([
+      [
+        "scope": "all", "action": "callback", "since": time, "until": "2026-11-20T15:34:05Z",
+        "reason": "agents have no phones",
+      ]
+    ]),
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
 
   static let adminResumeOperation = APIOperation(
     method: .post, id: "postResume", tag: .operators, access: .operators, summary: "Resume what was stopped",
     description:
       "Takes back what was stopped for the same scope and action. What was not stopped stays as it is.",
-    content: switchContent, answers: switchAnswer([]),
+    content: resumeContent, answers: switchAnswer([]),
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
 
   static let adminReloadOperation = APIOperation(
@@ -60,6 +74,45 @@ extension Endpoint {
           .json("Reload", ("reloaded", ["generation": 2, "notices": [], "restart_needed": []]))
         ], fields: [.noStore])
     ], refusals: [.invalidRequest])
+
+  static let adminCallbacksOperation = APIOperation(
+    method: .get, id: "listCallbacks", tag: .operators, access: .operators,
+    summary: "Callbacks of every caller, the newest first",
+    description: """
+      A page of records with masked numbers. To look for callbacks whose outcome is unknown, ask with `status=unknown`. For the \
+      next page, send `next` as `after`; without `next` there is none.
+      """,
+    parameters: [
+      APIParameter(
+        name: "status", place: .query, description: "Only callbacks of this status. Without it: all.",
+        schema: ["type": "string", "enum": ["pending", "accepted", "failed", "unknown"]], example: "unknown"),
+      APIParameter(
+        name: "after", place: .query, description: "Only callbacks older than this one: `next` of a page.",
+        schema: ["type": "string", "format": "uuid"]),
+      APIParameter(
+        name: "limit", place: .query, description: "How many callbacks a page has at most.",
+        schema: ["type": "integer", "minimum": 1, "maximum": 1000, "default": 50], example: 50),
+    ],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "A page.",
+        contents: [
+          .json(
+            "CallbackList",
+            (
+              "unknown",
+              [
+                "callbacks": [
+                  [
+                    "id": "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87", "status": "unknown", "created_at": time,
+                    "settled_at": "2026-11-20T15:04:25Z", "reason": "outcome_unknown",
+                    "contact_phone_number": "+*********23", "caller": "ios-app", "app": "example-app-ios",
+                  ]
+                ]
+              ]
+            ))
+        ], fields: [.noStore])
+    ], refusals: [.invalidRequest, .storeUnavailable])
 
   static let adminExplainOperation = APIOperation(
     method: .post, id: "postExplain", tag: .operators, access: .operators,

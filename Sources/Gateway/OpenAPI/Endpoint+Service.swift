@@ -88,7 +88,7 @@ extension Endpoint {
             schema: JSONValue(
               literally: """
                 { "type": "object", "required": ["openapi", "info", "paths"],
-                  "properties": { "openapi": { "const": "3.1.0" } } }
+                  "properties": { "openapi": { "type": "string", "const": "3.1.0" } } }
                 """))
         ], fields: [.cacheControl, .entityTag]),
       unchanged,

@@ -18,6 +18,7 @@ enum Endpoint: CaseIterable, Sendable {
   case adminResume
   case adminReload
   case adminExplain
+  case adminCallbacks
   case landing
   case openAPI
   case docs
@@ -41,6 +42,7 @@ enum Endpoint: CaseIterable, Sendable {
     case .admin(.resume): self = .adminResume
     case .admin(.reload): self = .adminReload
     case .admin(.explain): self = .adminExplain
+    case .admin(.callbacks): self = .adminCallbacks
     case .admin(.unknown), .server, .unknown: return nil
     }
   }
@@ -61,6 +63,7 @@ enum Endpoint: CaseIterable, Sendable {
     case .adminResume: ["/admin/resume"]
     case .adminReload: ["/admin/reload"]
     case .adminExplain: ["/admin/explain"]
+    case .adminCallbacks: ["/admin/callbacks"]
     case .landing: ["/"]
     case .openAPI: ["/openapi.json"]
     case .docs: ["/docs"]
@@ -83,6 +86,7 @@ enum Endpoint: CaseIterable, Sendable {
     case .adminResume: Self.adminResumeOperation
     case .adminReload: Self.adminReloadOperation
     case .adminExplain: Self.adminExplainOperation
+    case .adminCallbacks: Self.adminCallbacksOperation
     case .landing: Self.landingOperation
     case .openAPI: Self.openAPIOperation
     case .docs: Self.docsOperation

@@ -9,13 +9,14 @@ extension Problem.Code {
   var example: JSONValue {
     guard let id = RequestID("3f6a0c1d9b7e4f528a6c0e1d2b3a4f5c") else { preconditionFailure("a sane id") }
     do throws(JSONError) {
-      return try JSONValue(parsing: problem.response(requestID: id).content)
+      return try JSONValue(parsing: exampleProblem.response(requestID: id).content)
     } catch {
       preconditionFailure("a problem is JSON: \(error)")
     }
   }
 
-  private var problem: Problem {
+  /// A problem with this code.
+  var exampleProblem: Problem {
     switch self {
     case .malformedRequest: return Problem(RequestFailure.malformed)
     case .requestTimeout: return Problem(RequestFailure.timedOut)

@@ -15,7 +15,7 @@ enum SchemaText {
       }
     } else if let properties = schema["properties"]?.object {
       let required = Set((schema["required"]?.array ?? []).compactMap(\.string))
-      var rows = properties.members.filter { $0.value != .bool(false) }.map { name, value in
+      var rows = properties.members.map { name, value in
         [
           HTMLText.code(name) + (required.contains(name) ? " <small>required</small>" : ""), type(value),
           HTMLText.inline(value["description"]?.string ?? ""),
@@ -43,7 +43,7 @@ enum SchemaText {
   static func type(_ schema: JSONValue) -> String {
     if let name = DocsPage.referred(schema) { return DocsPage.link(name) }
     if let value = schema["const"] { return HTMLText.code(HTMLText.pretty(value)) }
-    if let values = schema["enum"]?.array {
+    if let values = (schema["enum"] ?? schema["x-extensible-enum"])?.array {
       return values.map { HTMLText.code($0.string ?? HTMLText.pretty($0)) }.joined(separator: " ")
     }
     if let alternatives = (schema["anyOf"] ?? schema["oneOf"])?.array {

@@ -12,9 +12,15 @@ struct CallbackLog: Sendable {
   /// A request to Talkdesk is over.
   func asked(_ report: CallbackReport, id: String, requestID: RequestID, contact: String) {
     let milliseconds = String(report.duration.nanosecondsClamped / 1_000_000)
-    let level: Configuration.Log.Level = report.outcome.certainty == .accepted ? .info : .warning
+    let level: Configuration.Log.Level
+    let message: String
+    switch report.outcome.certainty {
+    case .accepted: (level, message) = (.info, "Talkdesk accepted a callback")
+    case .notAccepted: (level, message) = (.warning, "Talkdesk did not accept a callback")
+    case .unknown: (level, message) = (.warning, "the outcome of a callback is unknown: the phone may ring")
+    }
     log.write(
-      level, "callback requested from Talkdesk",
+      level, message,
       [
         "id": id, "request_id": requestID.description, "contact": contact, "outcome": report.outcome.label,
         "status": report.status.map { String($0) } ?? "", "code": report.code ?? "",
@@ -38,6 +44,16 @@ struct CallbackLog: Sendable {
     log.write(
       .error, "a callback's outcome could not be written down",
       ["id": id, "outcome": state, "detail": "\(error)", "tries_again": String(!isLast)])
+  }
+
+  /// What could not be saved at first is saved now.
+  func settledLate(id: String, state: String) {
+    log.write(.info, "a callback's outcome is saved now", ["id": id, "outcome": state])
+  }
+
+  /// A record that was recovered as `unknown`, because its process seemed to be gone, has its true outcome now.
+  func corrected(id: String, state: String) {
+    log.write(.warning, "a callback that was unknown has its outcome now", ["id": id, "outcome": state])
   }
 
   /// Records were taken for unknown that nobody will settle.

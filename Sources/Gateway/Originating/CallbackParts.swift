@@ -35,7 +35,7 @@ extension Generation {
       if let origination { return origination }
       let made = Origination(
         parts, tokens: tokens, ledger: decider.ledger, stops: decider.stops, api: callbackAPI,
-        scope: scopes.callbacks(tokens))
+        scope: scopes.callbacks(tokens), upstream: upstream)
       origination = made
       return made
     }

@@ -31,6 +31,7 @@ final class CallbacksInHand: Sendable {
 
   private struct State {
     var count = 0
+    var heldBytes = 0
     var fingerprints: [Name: String] = [:]
   }
 
@@ -48,6 +49,22 @@ final class CallbacksInHand: Sendable {
 
   /// One less.
   func leave() { state.withLock { $0.count -= 1 } }
+
+  /// How much content may wait for an issuer's keys: its callers are not known yet, so anybody may have sent it.
+  static let mostHeldBytes = 16 * 1024 * 1024
+
+  /// Counts content that waits for an issuer's keys, to be ended by `letGo`.
+  /// - Returns: false where it would be too much, and then it is not counted.
+  func hold(_ bytes: Int) -> Bool {
+    state.withLock { state in
+      guard state.heldBytes + bytes <= Self.mostHeldBytes else { return false }
+      state.heldBytes += bytes
+      return true
+    }
+  }
+
+  /// Content waits no longer.
+  func letGo(_ bytes: Int) { state.withLock { $0.heldBytes -= bytes } }
 
   /// Claims a key until `release`, unless another request has it.
   func claim(_ name: Name, fingerprint: String) -> Claim {

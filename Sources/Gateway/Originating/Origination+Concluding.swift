@@ -63,7 +63,7 @@ extension Origination {
   ) async -> Sending {
     let next: AccessToken
     do throws(TokenError) {
-      next = try await tokens.token(scope, deadline: order.deadline)
+      next = try await tokens.token(scope, of: upstream, deadline: order.deadline)
     } catch {
       return .noSecondTry(Problem(error), first)
     }
@@ -101,7 +101,8 @@ extension Origination {
     case .noSecondTry(let reason, _): problem = reason
     case .outcome: problem = Problem(report.outcome)
     }
-    if case .rateLimited(let wait) = report.outcome {
+    // An upstream that a reload has replaced asks for no pause of the new one.
+    if case .rateLimited(let wait) = report.outcome, upstream == tokens.upstream {
       let span = wait ?? Problem.usualPause
       originator.pause(for: span)
       log.paused(span)
@@ -110,12 +111,15 @@ extension Origination {
     }
     originator.end(turn, wasSent: true)
     problem?.id = id.description
-    metrics.callbacks.count(state.rawValue)
     let answer = storedAnswer(order, sending, problem, createdAt: createdAt)
     let settlement = CallbackSettlement(
       state, code: problem?.code.rawValue, upstreamStatus: report.status, platformTID: report.platformTID,
       answer: answer, keyRetention: order.intent.terms.keyRetention, at: Instant(clock.unixTime))
-    await store.settle(order.intent, settlement)
+    await store.settle(order.intent, settlement) { [metrics, log] wasRecovered in
+      // One that another instance has counted as unknown is not counted again.
+      guard wasRecovered else { return metrics.callbacks.count(state.rawValue) }
+      log.corrected(id: id.description, state: state.rawValue)
+    }
     if state == .failed { await giveBack(order) }
     if let problem {
       return OriginationResult(.refused(problem), cache: cache, upstreamStatus: report.status)

@@ -14,6 +14,8 @@ final class Origination: Sendable {
   let ledger: AllowanceLedger
   let api: CallbackAPI
   let scope: TokenSource.ScopeID
+  /// Where `api` and its tokens belong to. A reload may put another in its place while orders wait.
+  let upstream: TokenSource.Upstream
   let stops: StopBoard
   let inHand: CallbacksInHand
   let clock: any TimeSource
@@ -22,7 +24,7 @@ final class Origination: Sendable {
 
   init(
     _ parts: CallbackParts, tokens: TokenSource, ledger: AllowanceLedger, stops: StopBoard, api: CallbackAPI,
-    scope: TokenSource.ScopeID
+    scope: TokenSource.ScopeID, upstream: TokenSource.Upstream
   ) {
     originator = parts.originator
     inHand = parts.inHand
@@ -35,6 +37,7 @@ final class Origination: Sendable {
     self.stops = stops
     self.api = api
     self.scope = scope
+    self.upstream = upstream
   }
 
   /// Carries an order out, and says what came of it once. What was taken for it is given back wherever Talkdesk certainly did
@@ -97,17 +100,19 @@ final class Origination: Sendable {
   private func prepare(_ order: CallbackOrder, _ turn: Originator.Turn) async -> Preparation {
     let token: AccessToken
     var cache = AuditRecord.CacheUse.hit
-    if let cached = tokens.cached(scope, now: clock.now) {
+    if let cached = tokens.cached(scope, of: upstream, now: clock.now) {
       token = cached
     } else {
       cache = .miss
       do throws(TokenError) {
-        token = try await tokens.token(scope, deadline: order.deadline)
+        token = try await tokens.token(scope, of: upstream, deadline: order.deadline)
       } catch {
         return .stop(Self.refusal(error))
       }
     }
     if let stopped = stopped(order, turn, cache) { return .stop(stopped) }
+    // From here on the callback is finished, whether or not its client stays.
+    if Task.isCancelled { return .stop(OriginationResult(.refused(.tooLate), cache: cache)) }
     let createdAt = Instant(clock.unixTime)
     if let stopped = await begin(order, at: createdAt, cache) { return .stop(stopped) }
     // The commit may have taken its time.

@@ -8,11 +8,12 @@ internal import Talkdesk
 
 /// Gives out the places at Talkdesk's Callback API. Outlives configurations: what runs and waits goes on over a reload.
 ///
-/// Whoever would come too late is told so at once: by what callbacks take at the moment, a place in line is refused where
-/// the deadline would pass before the callback could be over.
+/// Who may wait is `AdmissionQueue`'s judgement: a callback that would come too late is refused at once.
 final class Originator: Sendable {
   /// Why there is no place.
   enum Refusal: Error, Hashable, Sendable {
+    /// The deadline has passed.
+    case late
     /// Too many wait, or it has taken too long; worth trying again after the time.
     case overloaded(retryAfter: Duration)
     /// Talkdesk has answered 429 and asked for a pause, which has this much left.
@@ -21,43 +22,24 @@ final class Originator: Sendable {
     case ended
   }
 
-  /// Who asks, for the fairness among them.
-  struct Party: Hashable, Sendable {
-    let caller: String
-    let subject: String
-
-    init(caller: String, subject: String) {
-      self.caller = caller
-      self.subject = subject
-    }
-
-    init(_ intent: CallbackIntent) {
-      self.init(caller: intent.callerID, subject: intent.subject ?? intent.callerID)
-    }
-  }
+  /// Who asks, for the fairness among them: a caller, and which of its users where it has such.
+  typealias Party = AdmissionQueue<UInt64>.Party
 
   /// A place at Talkdesk, to be given back by `end`.
   struct Turn: Sendable {
-    fileprivate let startedAt: MonotonicTime
+    fileprivate let id: UInt64
     /// How much time there has to be at least for sending to make sense.
     let leastTime: Duration
   }
 
   fileprivate struct Waiter: Sendable {
-    let id: UInt64
     let deadline: MonotonicTime
-    /// After this a turn would come too late.
-    let due: MonotonicTime
-    let bytes: Int
     let continuation: CheckedContinuation<Result<Turn, Refusal>, Never>
   }
 
   fileprivate struct State {
-    var concurrency: Int
-    var running = 0
-    var queue = TurnQueue<Waiter>()
-    var waitingBytes = 0
-    var serviceTime: ServiceTime
+    var queue: AdmissionQueue<UInt64>
+    var waiters: [UInt64: Waiter] = [:]
     var pausedUntil: MonotonicTime?
     var isEnded = false
     var lastID: UInt64 = 0
@@ -65,9 +47,9 @@ final class Originator: Sendable {
     var sweeper: (task: Task<Void, Never>, wakesAt: MonotonicTime)?
   }
 
-  /// How many may wait, and once more as many of callers that have less than their share of those.
-  static let mostWaiting = 8192
-  /// How much of their content may wait.
+  /// How many may wait; half of them may be one caller's.
+  static let mostWaiting = 16384
+  /// How much of their content may wait; half of it may be one caller's.
   static let mostWaitingBytes = 48 * 1024 * 1024
   /// Those whose time is over are looked for this often at most.
   private static let sweepInterval = Duration.milliseconds(20)
@@ -80,7 +62,10 @@ final class Originator: Sendable {
   init(concurrency: Int, time: any TimeSource) {
     precondition(concurrency > 0)
     self.time = time
-    state = Mutex(State(concurrency: concurrency, serviceTime: ServiceTime(base: time.now)))
+    state = Mutex(
+      State(
+        queue: AdmissionQueue(
+          .init(running: concurrency, waiting: Self.mostWaiting, waitingBytes: Self.mostWaitingBytes))))
   }
 
   // MARK: Places
@@ -109,13 +94,12 @@ final class Originator: Sendable {
       let atOnce: Result<Turn, Refusal>? = state.withLock { state in
         if let atOnce = state.turnAtOnce(party, deadline: deadline, bytes: bytes, now: now) { return atOnce }
         state.lastID += 1
-        let due = deadline + (.zero - state.leastTime(deadline: deadline, now: now))
-        state.queue.append(
-          Waiter(
-            id: state.lastID, deadline: deadline, due: due, bytes: bytes, continuation: continuation),
-          caller: party.caller, subject: party.subject)
-        state.waitingBytes += bytes
-        sweep(at: due, &state)
+        switch state.queue.enter(state.lastID, party: party, bytes: bytes, deadline: deadline, now: now) {
+        case .starts, .refused: preconditionFailure("neither a turn nor a refusal, as was just seen")
+        case .waits(let until):
+          state.waiters[state.lastID] = Waiter(deadline: deadline, continuation: continuation)
+          sweep(at: until, &state)
+        }
         return nil
       }
       if let atOnce { continuation.resume(returning: atOnce) }
@@ -128,20 +112,20 @@ final class Originator: Sendable {
   func end(_ turn: Turn, wasSent: Bool) {
     let now = time.now
     let admitted = state.withLock { state in
-      state.running -= 1
-      state.serviceTime.end(startedAt: turn.startedAt, at: now, counts: wasSent)
+      state.queue.leave(turn.id, wasSent ? .finished : .unused, now: now)
       return state.admit(now: now)
     }
     for (waiter, result) in admitted { waiter.continuation.resume(returning: result) }
   }
 
-  /// Takes another configuration's bound into use, and ends a pause: what it was asked for may be elsewhere or mended.
-  func reconfigure(concurrency: Int) {
+  /// Takes another configuration's bound into use.
+  /// - Parameter endsPause: Whether Talkdesk is asked with other values from now on, which nobody asked to pause.
+  func reconfigure(concurrency: Int, endsPause: Bool) {
     precondition(concurrency > 0)
     let now = time.now
     let admitted = state.withLock { state in
-      state.concurrency = concurrency
-      state.pausedUntil = nil
+      state.queue.limits.running = concurrency
+      if endsPause { state.pausedUntil = nil }
       return state.admit(now: now)
     }
     for (waiter, result) in admitted { waiter.continuation.resume(returning: result) }
@@ -179,7 +163,7 @@ final class Originator: Sendable {
   }
 
   /// How many run and how many wait.
-  var load: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.queue.count) } }
+  var load: (running: Int, waiting: Int) { state.withLock { ($0.queue.running, $0.queue.waiting) } }
 
   // MARK: Waiting too long
 
@@ -205,16 +189,10 @@ final class Originator: Sendable {
   private func sweepOnce() -> MonotonicTime? {
     let now = time.now
     let (late, wait, next) = state.withLock { state -> ([Waiter], Duration, MonotonicTime?) in
-      var earliest: MonotonicTime?
-      let late = state.queue.removeAll { waiter in
-        if waiter.due <= now { return true }
-        earliest = min(earliest ?? waiter.due, waiter.due)
-        return false
-      }
-      for waiter in late { state.waitingBytes -= waiter.bytes }
-      let next = earliest.map { max($0, now + Self.sweepInterval) }
+      let late = state.queue.expire(now: now).compactMap { state.waiters.removeValue(forKey: $0) }
+      let next = state.queue.nextExpiry.map { max($0, now + Self.sweepInterval) }
       state.sweeper = next.flatMap { next in state.sweeper.map { ($0.task, next) } }
-      return (late, max(.seconds(1), state.serviceTime.estimate(at: now)), next)
+      return (late, state.queue.retryAfterLate(now: now), next)
     }
     for waiter in late { waiter.continuation.resume(returning: .failure(.overloaded(retryAfter: wait))) }
     return next
@@ -226,67 +204,59 @@ extension Originator.State {
     pausedUntil.flatMap { now < $0 ? $0 - now : nil }
   }
 
-  /// What has to be left for sending to make sense: a tenth of all, a second at most; and what a callback takes at the
-  /// moment, but not more than half of what there is, since that is only an estimate.
-  fileprivate func leastTime(deadline: MonotonicTime, now: MonotonicTime) -> Duration {
-    let left = max(deadline - now, .zero)
-    return max(min(left / 10, .seconds(1)), min(serviceTime.estimate(at: now), left / 2))
-  }
-
   fileprivate func refusal(
     _ party: Originator.Party, deadline: MonotonicTime, bytes: Int, now: MonotonicTime
   ) -> Originator.Refusal? {
     if isEnded { return .ended }
     if let rest = pause(at: now) { return .paused(rest) }
-    let left = deadline - now
-    guard left > .zero else { return .overloaded(retryAfter: .seconds(1)) }
-    if running < concurrency, queue.count == 0 { return nil }
-    let service = serviceTime.estimate(at: now)
-    let isFull =
-      queue.count >= 2 * Originator.mostWaiting || waitingBytes + bytes > Originator.mostWaitingBytes
-      || (queue.count >= Originator.mostWaiting
-        && queue.count(of: party.caller) * queue.callerCount >= Originator.mostWaiting)
-    let ahead = queue.ahead(ofCaller: party.caller, subject: party.subject)
-    let start = service * (ahead + 1) / concurrency
-    guard isFull || start + service > left else { return nil }
-    // By then as many will have had their turn as there are too many now.
-    let excess = max(start + service - left, .seconds(1))
-    return .overloaded(retryAfter: min(excess, .seconds(60)))
+    guard deadline > now else { return .late }
+    return queue.refusal(party, bytes: bytes, deadline: deadline, now: now)
+      .map { .overloaded(retryAfter: $0) }
   }
 
   fileprivate mutating func turnAtOnce(
     _ party: Originator.Party, deadline: MonotonicTime, bytes: Int, now: MonotonicTime
   ) -> Result<Originator.Turn, Originator.Refusal>? {
     if let refusal = refusal(party, deadline: deadline, bytes: bytes, now: now) { return .failure(refusal) }
-    guard running < concurrency, queue.count == 0 else { return nil }
-    return .success(begin(deadline: deadline, now: now))
+    guard queue.startsAtOnce else { return nil }
+    lastID += 1
+    _ = queue.enter(lastID, party: party, bytes: bytes, deadline: deadline, now: now)
+    return .success(turn(lastID, deadline: deadline, now: now))
   }
 
-  fileprivate mutating func begin(deadline: MonotonicTime, now: MonotonicTime) -> Originator.Turn {
-    let least = min(max(deadline - now, .zero) / 10, .seconds(1))
-    running += 1
-    serviceTime.begin(at: now)
-    return Originator.Turn(startedAt: now, leastTime: least)
+  private func turn(_ id: UInt64, deadline: MonotonicTime, now: MonotonicTime) -> Originator.Turn {
+    Originator.Turn(id: id, leastTime: min(max(deadline - now, .zero) / 10, .seconds(1)))
   }
 
   /// Lets in whoever has a place now; those for whom it comes too late are told so.
   fileprivate mutating func admit(
     now: MonotonicTime
   ) -> [(Originator.Waiter, Result<Originator.Turn, Originator.Refusal>)] {
-    var admitted: [(Originator.Waiter, Result<Originator.Turn, Originator.Refusal>)] = []
-    while running < concurrency, let waiter = queue.next() {
-      waitingBytes -= waiter.bytes
-      if waiter.due <= now {
-        admitted.append((waiter, .failure(.overloaded(retryAfter: .seconds(1)))))
-      } else {
-        admitted.append((waiter, .success(begin(deadline: waiter.deadline, now: now))))
+    let admitted = queue.admit(now: now)
+    var answers: [(Originator.Waiter, Result<Originator.Turn, Originator.Refusal>)] = []
+    for id in admitted.starts {
+      guard let waiter = waiters.removeValue(forKey: id) else {
+        preconditionFailure("what waits has a waiter")
       }
+      answers.append((waiter, .success(turn(id, deadline: waiter.deadline, now: now))))
     }
-    return admitted
+    for id in admitted.late {
+      guard let waiter = waiters.removeValue(forKey: id) else {
+        preconditionFailure("what waits has a waiter")
+      }
+      answers.append((waiter, .failure(.overloaded(retryAfter: queue.retryAfterLate(now: now)))))
+    }
+    return answers
   }
 
   fileprivate mutating func takeAllWaiting() -> [Originator.Waiter] {
-    waitingBytes = 0
-    return queue.removeAll { _ in true }
+    queue.removeAllWaiting().compactMap { waiters.removeValue(forKey: $0) }
+  }
+}
+
+extension Originator.Party {
+  /// Whose an intent is.
+  init(_ intent: CallbackIntent) {
+    self.init(intent.callerID, member: intent.subject == intent.callerID ? nil : intent.subject)
   }
 }

@@ -7,7 +7,7 @@ internal import Store
 internal import Synchronization
 
 /// A store to which outcomes, and the withdrawals of beginnings that came to nothing, are written beside the answers where
-/// the first try fails: again and again, until the record would have become `unknown` by itself.
+/// the first try fails: again and again, until they are saved or the process ends. Only this process knows them.
 ///
 /// Meanwhile a record that is being withdrawn stands in the way of whoever repeats the request, though its own request was
 /// told that nothing was done. They are told so too, as the store's failure it is, and begin afresh when it is gone. Other
@@ -24,6 +24,10 @@ final class RetryingStore: CallbackStore {
   private let clock: any TimeSource
   private let log: CallbackLog
   private let underWay = Mutex<Set<CallbackID>>([])
+  /// What was begun here, or may have been, and is neither settled nor withdrawn; with the time at which a record of it would
+  /// count as abandoned.
+  private let inHandUntil = Mutex<[CallbackID: Int64]>([:])
+  private let isEnded = Mutex(false)
 
   init(_ store: any CallbackStore, inHand: CallbacksInHand, clock: any TimeSource, log: CallbackLog) {
     self.store = store
@@ -31,6 +35,21 @@ final class RetryingStore: CallbackStore {
     self.clock = clock
     self.log = log
   }
+
+  /// What is in hand though the clock says that its time is over: nobody may take it for abandoned.
+  func overdue(at now: Instant) -> Set<CallbackID> {
+    inHandUntil.withLock { ids in Set(ids.lazy.filter { $0.value <= now.seconds }.map(\.key)) }
+  }
+
+  private func hold(_ intent: CallbackIntent) {
+    let until = intent.deadline.seconds + CallbackRecovery.grace.components.seconds
+    inHandUntil.withLock { $0[intent.id] = until }
+  }
+
+  private func letGo(_ id: CallbackID) { inHandUntil.withLock { _ = $0.removeValue(forKey: id) } }
+
+  /// Nothing is tried again any more: the process ends.
+  func end() { isEnded.withLock { $0 = true } }
 
   /// How many are being withdrawn.
   var count: Int { underWay.withLock { $0.count } }
@@ -51,12 +70,14 @@ final class RetryingStore: CallbackStore {
   func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning {
     let before = underWay.withLock { $0 }
     let beginning: CallbackBeginning
+    hold(intent)
     do throws(StoreError) {
       beginning = try await store.begin(intent, at: now)
     } catch {
-      if error.isInDoubt { withdraw(intent) }
+      if error.isInDoubt { withdraw(intent) } else { letGo(intent.id) }
       throw error
     }
+    if beginning != .begun { letGo(intent.id) }
     switch beginning {
     case .inProgress(let first), .duplicate(let first): try check(first, before)
     case .begun, .mismatch, .replay: break
@@ -80,6 +101,7 @@ final class RetryingStore: CallbackStore {
       return true
     }
     guard isTaken else {
+      letGo(intent.id)
       let error = StoreError(.unavailable, "withdraw", "\(Self.most) are being withdrawn already")
       return log.notSettled(error, id: intent.id.description, state: "withdrawn", isLast: true)
     }
@@ -93,6 +115,7 @@ final class RetryingStore: CallbackStore {
         }
       }
       underWay.withLock { _ = $0.remove(intent.id) }
+      letGo(intent.id)
       inHand.leave()
     }
   }
@@ -102,31 +125,36 @@ final class RetryingStore: CallbackStore {
   // MARK: Settling
 
   /// Commits an outcome: at once, or beside whatever comes next. Should the process end before, the record becomes unknown.
-  func settle(_ intent: CallbackIntent, _ settlement: CallbackSettlement) async {
+  /// - Parameter saved: Is called once it is committed, and told whether the record had been recovered as `unknown` before.
+  func settle(
+    _ intent: CallbackIntent, _ settlement: CallbackSettlement, saved: @escaping @Sendable (Bool) -> Void
+  ) async {
     do throws(StoreError) {
-      try await store.settle(intent.id, settlement)
+      finish(intent, try await store.settle(intent.id, settlement), saved)
     } catch {
       // An ending server waits for this, too.
       inHand.enter()
       Task {
         await retry(intent, settlement.outcome.rawValue, after: error) { () throws(StoreError) in
-          try await self.store.settle(intent.id, settlement)
+          self.finish(intent, try await self.store.settle(intent.id, settlement), saved)
         }
         inHand.leave()
       }
     }
   }
 
+  private func finish(_ intent: CallbackIntent, _ record: StoredCallback?, _ saved: (Bool) -> Void) {
+    letGo(intent.id)
+    saved(record?.wasRecovered == true)
+  }
+
   // MARK: Trying again
 
-  /// Repeats what has failed until it is done, or until the record becomes unknown by itself: less than is known, and nothing
-  /// false.
+  /// Repeats what has failed until it is done or the process ends.
   private func retry(
     _ intent: CallbackIntent, _ state: String, after failure: StoreError,
     _ step: () async throws(StoreError) -> Void
   ) async {
-    let left = Duration.seconds(intent.deadline.seconds - clock.unixTime.seconds) + CallbackRecovery.grace
-    let end = clock.now + left
     var last = failure
     var pauses = Self.pauses[...]
     log.notSettled(last, id: intent.id.description, state: state, isLast: false)
@@ -134,13 +162,14 @@ final class RetryingStore: CallbackStore {
       let pause = Duration.seconds(pauses.first ?? 5)
       if pauses.count > 1 { pauses.removeFirst() }
       // Nobody cancels this task.
-      try? await clock.sleep(until: min(clock.now + pause, end))
+      try? await clock.sleep(until: clock.now + pause)
       do throws(StoreError) {
-        return try await step()
+        try await step()
+        return log.settledLate(id: intent.id.description, state: state)
       } catch {
         last = error
       }
-    } while clock.now < end
+    } while !isEnded.withLock { $0 }
     log.notSettled(last, id: intent.id.description, state: state, isLast: true)
   }
 
@@ -156,7 +185,8 @@ final class RetryingStore: CallbackStore {
     try await store.callback(id, of: callerID)
   }
 
-  @discardableResult func recoverCallbacks(at now: Instant) async throws(StoreError) -> Int {
-    try await store.recoverCallbacks(at: now)
+  @discardableResult
+  func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError) -> Int {
+    try await store.recoverCallbacks(at: now, besides: inHand)
   }
 }

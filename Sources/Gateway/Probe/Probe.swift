@@ -24,6 +24,7 @@ public struct Probe: Sendable {
     timeout: Duration = .seconds(10)
   ) {
     var base = url
+    // Our text: from the command line.
     while base.hasSuffix("/") { base.removeLast() }
     self.base = base
     self.credential = credential
@@ -69,20 +70,20 @@ public struct Probe: Sendable {
   private var steps: [Step] {
     let unknown = "/token/callgate-probe-\(String(UInt64.random(in: .min ... .max), radix: 36))"
     let allowed = Step(
-      method: .get, path: "/access?probe", purpose: "must be allowed",
+      method: .get, path: "/access?probe", purpose: "allowed request",
       authorization: credential?.authorization,
       expectation: .allowed)
     let unknownApp = Step(
-      method: .post, path: unknown, purpose: "an unknown app must be refused",
+      method: .post, path: unknown, purpose: "unknown app",
       authorization: credential?.authorization, expectation: .refusal([.unknownApp, .stopped]))
     guard let credential else {
       return [
         allowed, unknownApp,
         Step(
-          method: .post, path: "/access", purpose: "another method must be refused", authorization: nil,
+          method: .post, path: "/access", purpose: "other method", authorization: nil,
           expectation: .refusal([.methodNotAllowed])),
         Step(
-          method: .get, path: unknown + "/none", purpose: "an unknown path must be refused",
+          method: .get, path: unknown + "/none", purpose: "unknown path",
           authorization: nil,
           expectation: .refusal([.notFound])),
       ]
@@ -90,11 +91,11 @@ public struct Probe: Sendable {
     return [
       allowed,
       Step(
-        method: .get, path: "/access?probe", purpose: "must be refused without a credential",
+        method: .get, path: "/access?probe", purpose: "no credential",
         authorization: nil,
         expectation: .refusal([.unauthenticated])),
       Step(
-        method: .get, path: "/access?probe", purpose: "must be refused with a wrong credential",
+        method: .get, path: "/access?probe", purpose: "wrong credential",
         authorization: credential.wrong,
         expectation: .refusal([.unauthenticated, .invalidToken, .rateLimited])),
       unknownApp,
@@ -117,10 +118,10 @@ public struct Probe: Sendable {
       judgement = judge(answer, step, isKnown)
     } catch {
       if error.reason == .invalidURL { throw InvalidURL(description: error.detail) }
-      judgement = Judgement(.unreachable, "no answer: \(error)")
+      judgement = Judgement(.unreachable, "no response: \(error.words(about: "the server"))")
     }
     let milliseconds = (clock.now - start).nanosecondsClamped / 1_000_000
-    // The random name of an app says nothing.
+    // Our text: a path that is asked for. The random name of an app says nothing.
     let path = step.path.hasPrefix("/token/") ? "/token/…" : step.path
     return ProbeReport.Line(
       request: "\(step.method.rawValue) \(path)", purpose: step.purpose, verdict: judgement.verdict,
@@ -147,7 +148,7 @@ public struct Probe: Sendable {
     case .refusal(let codes):
       // Who is not known is told so before anything else.
       let all = isKnown ? codes : codes + [.unauthenticated, .invalidToken, .rateLimited]
-      return judgeRefusal(answer, all, isAnonymous: step.authorization == nil)
+      return judgeRefusal(answer, all, asked: codes, isAnonymous: step.authorization == nil)
     }
   }
 
@@ -170,7 +171,9 @@ public struct Probe: Sendable {
     }
   }
 
-  private func judgeRefusal(_ answer: InboundResponse, _ codes: [Problem.Code], isAnonymous: Bool)
+  private func judgeRefusal(
+    _ answer: InboundResponse, _ codes: [Problem.Code], asked: [Problem.Code], isAnonymous: Bool
+  )
     -> Judgement
   {
     guard answer.status >= 400 else {
@@ -191,7 +194,11 @@ public struct Probe: Sendable {
     if answer.status == 401, answer.fields["WWW-Authenticate"] == nil {
       return Judgement(.surprise, "a 401 without WWW-Authenticate")
     }
-    return Judgement(.ok, "refused as it must be: \(code.rawValue)")
+    // Who is not known is told so before the app is looked at: right, and not what this request is for.
+    let isOther = !asked.contains(code)
+    return Judgement(
+      .ok,
+      "refused (\(code.rawValue)\(isOther ? "; the credential is wrong, so the app was not looked at" : ""))")
   }
 
   /// What an answer tells that must tell nothing; nil where it does not.
@@ -210,16 +217,16 @@ public struct Probe: Sendable {
 
   private static func missingField(_ answer: InboundResponse) -> String? {
     guard answer.fields["X-Request-Id"]?.isEmpty == false else { return "the answer has no X-Request-Id" }
-    let directives = answer.fields.values(of: "Cache-Control").joined(separator: ",").lowercased()
-    guard directives.split(separator: ",").contains(where: { $0.trimmed == "no-store" }) else {
+    let directives = answer.fields.values(of: "Cache-Control").flatMap { Array($0.utf8)[...].elements() }
+    guard directives.contains(where: { $0.equals(lowercase: "no-store") }) else {
       return "the answer may be stored by caches: no Cache-Control: no-store"
     }
     return nil
   }
 
   private static func problem(in answer: InboundResponse) -> (code: Problem.Code?, document: JSONObject)? {
-    let type = answer.fields["Content-Type"]?.lowercased() ?? ""
-    guard type.hasPrefix("application/problem+json") else { return nil }
+    let type = Array((answer.fields["Content-Type"] ?? "").utf8)[...]
+    guard type.starts(withLowercase: "application/problem+json") else { return nil }
     do {
       guard let document = try JSONValue(parsing: answer.content).object else { return nil }
       return (document["code"]?.string.flatMap(Problem.Code.init), document)

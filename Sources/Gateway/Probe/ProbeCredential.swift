@@ -16,7 +16,7 @@ public struct ProbeCredential: Sendable, CustomStringConvertible {
 
   /// HTTP Basic: `USER:PASSWORD`.
   public init(user text: String) throws(Malformed) {
-    guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
+    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.startIndex else {
       throw Malformed(description: "is not USER:PASSWORD")
     }
     guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {

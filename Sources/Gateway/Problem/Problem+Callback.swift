@@ -27,7 +27,7 @@ extension Problem {
     case .refused:
       self.init(
         .upstreamFailed, "Talkdesk did not take the callback; this server's operator must look at it.")
-    case .failed:
+    case .unclear:
       self.init(
         .upstreamFailed,
         "Talkdesk answered with a failure; the call may come. A new request could ring twice.")
@@ -54,6 +54,7 @@ extension Problem {
   init(_ refusal: Originator.Refusal) {
     switch refusal {
     case .paused(let rest): self = .paused(rest)
+    case .late: self = .tooLate
     case .overloaded(let wait): self = .busy(after: wait)
     case .ended:
       self.init(.overloaded, "This server is ending; try again, with the same key.", retryAfter: 1)

@@ -3,6 +3,19 @@
 internal import Gate
 
 extension Problem {
+  /// A remote policy was not asked, since more requests wait for it than it can answer.
+  static func policyOverloaded(retryAfter wait: Duration) -> Problem {
+    Problem(
+      .overloaded,
+      "This server has more requests for a policy service than can end in time. Try again later.",
+      retryAfter: wait.wholeSecondsRoundedUp)
+  }
+
+  /// Remote policies took all the time that the request has.
+  static var policiesTooLate: Problem {
+    Problem(.upstreamTimeout, "The policy services did not answer in time. Nothing was done. Try again.")
+  }
+
   /// The operator's kill switch.
   static var stopped: Problem { Problem(.stopped, "The operator has stopped this for the time being.") }
 

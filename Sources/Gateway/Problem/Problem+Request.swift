@@ -21,6 +21,16 @@ extension Problem {
     }
   }
 
+  /// As many requests wait as connections may be open.
+  static var tooManyWaiting: Problem {
+    Problem(.overloaded, "Too many requests wait at this server. Try again shortly.", retryAfter: 1)
+  }
+
+  /// The client did not wait for what its request waited for. It sees nothing of this; logs and metrics do.
+  static var clientLeft: Problem {
+    Problem(.upstreamTimeout, "The client closed the connection before the answer.")
+  }
+
   /// A path that leads nowhere.
   static var noEndpoint: Problem { Problem(.notFound, "No endpoint has this path.") }
 

@@ -8,8 +8,19 @@ extension Problem {
     switch error {
     case .exchangeFailed(let cause, let wait): self.init(cause, retryAfter: wait)
     case .coolingDown(_, let wait): self = .unavailable(after: wait)
-    case .deadlineExceeded: self = .late
-    case .cancelled, .shutDown: self = .unavailable(after: .seconds(1))
+    case .overloaded(let wait):
+      self.init(
+        .overloaded,
+        "This server has more requests for tokens than Talkdesk ID can answer in time. Try again later.",
+        retryAfter: wait.wholeSecondsRoundedUp)
+    // Whoever cancels did not want to wait any longer.
+    case .deadlineExceeded, .cancelled: self = .late
+    case .upstreamChanged:
+      self.init(
+        .upstreamUnavailable,
+        "The server's Talkdesk settings changed while this request waited. No call was requested. Try again.",
+        retryAfter: 1)
+    case .shutDown: self = .unavailable(after: .seconds(1))
     }
   }
 

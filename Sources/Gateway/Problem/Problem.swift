@@ -163,7 +163,7 @@ extension Problem.Code {
     case .upstreamUnavailable: "Talkdesk cannot be reached"
     case .storeUnavailable: "The store cannot be reached"
     case .overloaded: "Too busy at the moment"
-    case .upstreamTimeout: "Talkdesk did not answer in time"
+    case .upstreamTimeout: "An upstream service did not answer in time"
     case .outcomeUnknown: "Whether the call was requested is not known"
     }
   }

@@ -99,11 +99,13 @@ final class Reloader: Sendable {
       let configuration = loaded.configuration
       outcome.notices = loaded.notices
       outcome.files = configuration.files
-      outcome.problems = await problems(of: configuration)
-      if outcome.isSuccess { outcome.problems = take(configuration) }
+      outcome.notices += await configuration.fetchKeys(parts.keys)
+      let isSameUpstream = configuration.talkdesk.hasSameUpstream(as: running.configuration.talkdesk)
+      outcome.problems = take(configuration, isSameUpstream: isSameUpstream)
       if outcome.isSuccess {
         let next = Generation(configuration, number: running.number + 1, parts)
-        parts.callbacks.originator.reconfigure(concurrency: configuration.callbacks.concurrency)
+        parts.callbacks.originator.reconfigure(
+          concurrency: configuration.callbacks.concurrency, endsPause: !isSameUpstream)
         generations.replace(with: next)
         outcome.generation = next.number
         parts.metrics.configurationLoaded(at: outcome.time)
@@ -137,17 +139,12 @@ final class Reloader: Sendable {
     return try result.get()
   }
 
-  /// What is wrong with a configuration that could be read.
-  private func problems(of configuration: Configuration) async -> [ConfigurationProblem] {
-    await configuration.fetchKeys(parts.keys).map(\.problem)
-  }
-
   /// Lets the listener show the new certificate and the token source use the new upstream: both, or neither.
-  private func take(_ configuration: Configuration) -> [ConfigurationProblem] {
+  private func take(_ configuration: Configuration, isSameUpstream: Bool) -> [ConfigurationProblem] {
     // Everything that may fail comes before anything that shows; the certificate is the last of it, and shows at once.
     let client: TalkdeskID?
     do {
-      client = try configuration.talkdesk.upstream.map { try upstream($0) }
+      client = isSameUpstream ? nil : try configuration.talkdesk.upstream.map { try upstream($0) }
     } catch {
       return [
         ConfigurationProblem(
@@ -174,9 +171,7 @@ final class Reloader: Sendable {
         ]
       }
     }
-    if let client {
-      parts.tokens.reconfigure(talkdeskID: client, policy: TokenPolicy(configuration.tokens))
-    }
+    parts.tokens.reconfigure(talkdeskID: client, policy: TokenPolicy(configuration.tokens))
     return []
   }
 

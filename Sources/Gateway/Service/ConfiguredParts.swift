@@ -11,7 +11,7 @@ extension TransportSettings {
   /// For callbacks: how many run is the originator's to say, each on a connection of its own and with small messages.
   static func callbacks(caFile: String?, proxies: ProxySettings?) -> TransportSettings {
     TransportSettings(
-      caFile: caFile, proxies: proxies, transfersPerHost: 100_000, transfersPerPath: 100_000,
+      caFile: caFile, proxies: proxies, transfersPerPath: 100_000,
       pooledConnections: 1, maximumHeaderLength: 16 * 1024, bufferLength: 1024)
   }
 }
@@ -51,9 +51,9 @@ extension Authenticator {
     for caller in configuration.callers {
       switch caller.proof {
       case .basic(let username, let password):
-        basic.append(BasicCaller(id: caller.id, username: username, passwordDigest: password.bytes))
+        basic.append(BasicCaller(id: caller.id, username: username, passwordDigest: password.value))
       case .apiKey(let digest):
-        keys.append(KeyCaller(id: caller.id, keyDigest: digest.bytes))
+        keys.append(KeyCaller(id: caller.id, keyDigest: digest.value))
       case .jwt(let issuer):
         issuers.append(
           JWTAuthenticator.Issuer(

@@ -1,5 +1,7 @@
 // Which of the two forms of a token an `Accept` field asks for (RFC 9110 §12.5.1).
 
+internal import HTTP
+
 /// The answer forms of `GET /access`.
 enum TokenForm: Equatable {
   case text
@@ -7,22 +9,25 @@ enum TokenForm: Equatable {
 
   /// JSON where `application/json` is named and is wanted at least as much as plain text; otherwise text, which is
   /// what Talkdesk's SDK pages describe.
-  init(accept: [String]) {
+  /// - Parameter accept: The octets of each line's value.
+  init(accept: [ArraySlice<UInt8>]) {
     var json: Double?
     var text: [(specificity: Int, quality: Double)] = []
-    for element in accept.joined(separator: ",").split(separator: ",").prefix(32) {
-      let parts = element.split(separator: ";").map { $0.trimmed.lowercased() }
+    for element in accept.lazy.flatMap({ $0.elements() }).prefix(32) {
+      let parts = element.elements(separatedBy: UInt8(ascii: ";"))
       guard let type = parts.first else { continue }
       var quality = 1.0
-      for parameter in parts.dropFirst() where parameter.hasPrefix("q=") {
+      for parameter in parts.dropFirst() where parameter.starts(withLowercase: "q=") {
         quality = Self.quality(parameter.dropFirst(2)) ?? 1
       }
-      switch type {
-      case "application/json": json = max(json ?? 0, quality)
-      case "text/plain": text.append((2, quality))
-      case "text/*": text.append((1, quality))
-      case "*/*": text.append((0, quality))
-      default: break
+      if type.equals(lowercase: "application/json") {
+        json = max(json ?? 0, quality)
+      } else if type.equals(lowercase: "text/plain") {
+        text.append((2, quality))
+      } else if type.equals(lowercase: "text/*") {
+        text.append((1, quality))
+      } else if type.equals(lowercase: "*/*") {
+        text.append((0, quality))
       }
     }
     // The most specific range decides for a type.
@@ -31,21 +36,10 @@ enum TokenForm: Equatable {
   }
 
   /// `0`–`1` with up to three decimals; nil for anything else.
-  private static func quality(_ text: Substring) -> Double? {
-    guard text.utf8.count <= 5, text.utf8.allSatisfy({ $0 == 0x2E || (0x30...0x39).contains($0) }) else {
+  private static func quality(_ octets: ArraySlice<UInt8>) -> Double? {
+    guard octets.count <= 5, octets.allSatisfy({ $0 == 0x2E || (0x30...0x39).contains($0) }) else {
       return nil
     }
-    return Double(text).flatMap { $0 <= 1 ? $0 : nil }
-  }
-}
-
-extension Substring {
-  /// Without spaces and tabs round it.
-  var trimmed: Substring {
-    let start = drop { $0 == " " || $0 == "\t" }
-    guard let end = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else {
-      return start[start.startIndex..<start.startIndex]
-    }
-    return start[...end]
+    return Double(String(decoding: octets, as: UTF8.self)).flatMap { $0 <= 1 ? $0 : nil }
   }
 }

@@ -36,6 +36,7 @@ struct CrossOrigin: Sendable {
   /// - Parameter ruleFields: The names of the fields rules look at, which pages have to be able to send.
   init(origins: [String], ruleFields: [String]) {
     var allowed = Self.requestFields
+    // Our text: the names of fields in rules.
     for name in ruleFields where !allowed.contains(where: { $0.lowercased() == name.lowercased() }) {
       allowed.append(name)
     }

@@ -26,10 +26,12 @@ final class Generation: Sendable {
   /// What each app's callbacks may carry.
   let callbackTerms: CallbackTermsTable
   let callbackAPI: CallbackAPI
+  /// Where `callbackAPI` and its tokens belong to.
+  let upstream: TokenSource.Upstream
   /// The fields of a request that rules look at.
   let ruleFields: [RuleField]
   /// SHA-256 of the operators' token.
-  let adminTokenDigest: [UInt8]?
+  let adminTokenDigest: SHA256Digest?
   /// What carries out callbacks, once one was asked for.
   let origination = Mutex<Origination?>(nil)
 
@@ -53,7 +55,8 @@ final class Generation: Sendable {
     callbackTerms = CallbackTermsTable(configuration)
     callbackAPI = CallbackAPI(
       baseURL: upstream.apiURL, transport: parts.callbacks.transport, time: parts.callbacks.clock)
-    adminTokenDigest = configuration.admin.token.map { SHA256.digest($0.exposedBytes()) }
+    self.upstream = parts.tokens.upstream
+    adminTokenDigest = configuration.admin.token.map { SHA256Digest(of: $0.exposedBytes()) }
     crossOrigin = CrossOrigin(
       origins: configuration.allowedOrigins, ruleFields: configuration.policy.fieldNames)
     ruleFields = configuration.policy.fieldNames.map { RuleField(name: $0, field: FieldName($0)) }
@@ -65,6 +68,7 @@ struct LastingParts: Sendable {
   let tokens: TokenSource
   /// Where state is kept, without a path or password.
   let storeKind: String
+  let storeHealth: StoreHealth
   let ledger: AllowanceLedger
   let stops: StopBoard
   let remotes: RemotePolicies

@@ -11,22 +11,19 @@ extension Service {
     case upstream(String)
     /// The store cannot be opened or brought up to date.
     case store(kind: String, StoreFailure)
-    /// Issuers whose keys cannot be had, each with its place in the configuration.
-    case keys([String])
 
     /// Whether another address or time could succeed.
     public var isUnavailable: Bool {
       switch self {
       case .listen: true
       case .store(_, let failure): failure.isTemporary
-      case .upstream, .keys: false
+      case .upstream: false
       }
     }
 
     /// What is wrong with the configuration itself, one line each.
     public var configurationProblems: [String] {
       switch self {
-      case .keys(let problems): problems
       case .store(let kind, let failure) where !failure.isTemporary: ["store: \(kind): \(failure)"]
       case .listen, .store, .upstream: []
       }
@@ -34,7 +31,6 @@ extension Service {
 
     public var description: String {
       switch self {
-      case .keys(let problems): problems.joined(separator: "\n")
       case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
       case .store(let kind, let failure): "the store (\(kind)) cannot be used: \(failure)"
       case .upstream(let reason): "the upstream client cannot be made: \(reason)"

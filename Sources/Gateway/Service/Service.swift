@@ -4,6 +4,7 @@ internal import Gate
 internal import HTTP
 public import HTTPServer
 internal import JOSE
+internal import Metrics
 public import Platform
 internal import Store
 internal import Synchronization
@@ -41,7 +42,7 @@ public final class Service: Sendable {
   /// - Parameters:
   ///   - configuration: Loaded for serving. Its upstream must be there.
   ///   - reload: Loads the configuration anew, as at the start.
-  ///   - front: Puts something in front of the gateway's handler, as the sandbox does.
+  ///   - front: Puts something in front of the gateway's handler, as the sandbox does, which may have the tokens forgotten.
   ///   - loops: The loops to run on.
   ///   - inherited: A listening descriptor to take over instead of binding the configured address.
   ///   - descriptorLimit: How many descriptors the process may open; connections are capped to fit it.
@@ -49,7 +50,10 @@ public final class Service: Sendable {
   public init(
     configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: Int32? = nil,
     reload: @escaping @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration,
-    front: (any RequestHandler) -> any RequestHandler = { $0 },
+    front: (any RequestHandler, _ forgetTokens: @escaping @Sendable () -> Void) -> any RequestHandler = {
+      handler, _ in
+      handler
+    },
     write: @escaping @Sendable ([UInt8]) -> Bool
   ) throws(StartError) {
     guard let upstream = configuration.talkdesk.upstream else {
@@ -86,9 +90,11 @@ public final class Service: Sendable {
     let inHand = CallbacksInHand(time: clock)
     let callbackLog = CallbackLog(log: log)
     parts = LastingParts(
-      tokens: tokens, storeKind: location.kind, ledger: AllowanceLedger(store: store),
+      tokens: tokens, storeKind: location.kind, storeHealth: store.health,
+      ledger: AllowanceLedger(store: store),
       stops: StopBoard(store: store, clock: clock),
-      remotes: RemotePolicies(transport: policies, log: log), throttle: LoginThrottle(), keys: keys,
+      remotes: RemotePolicies(transport: policies, log: log, time: clock), throttle: LoginThrottle(),
+      keys: keys,
       metrics: metrics,
       callbacks: CallbackParts(
         store: RetryingStore(store, inHand: inHand, clock: clock, log: callbackLog),
@@ -106,7 +112,7 @@ public final class Service: Sendable {
     if let tls { metrics.addPart { [tls] in tls.appendExpiry(to: &$0) } }
     generations = Generations(Generation(configuration, number: 1, parts))
     metrics.configurationLoaded(at: clock.unixTime)
-    health = Health(tokens: tokens, stops: parts.stops)
+    health = Health(tokens: tokens, store: store.health, generations: generations)
     watch = FileWatch(configuration.files)
     reloader = Reloader(
       load: reload, generations: generations, parts: parts,
@@ -117,12 +123,12 @@ public final class Service: Sendable {
     cappedConnections = fitting < limits.connections ? fitting : nil
     limits.connections = min(limits.connections, fitting)
     let page = MetricsPage(
-      metrics: metrics, tokens: tokens, stops: parts.stops, throttle: parts.throttle,
+      metrics: metrics, tokens: tokens, stops: parts.stops, store: store.health, throttle: parts.throttle,
       generations: generations,
       health: health, sink: sink, connectionLimit: limits.connections)
     let administration = Administration(
-      generations: generations, parts: parts, reloader: reloader, health: health, metrics: page, log: log,
-      clock: clock)
+      generations: generations, parts: parts, store: store, reloader: reloader, health: health, metrics: page,
+      log: log, clock: clock)
     let gateway = Gateway(
       generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
       audit: AuditLog(sink: sink, clock: clock, metrics: metrics), log: log, clock: clock, health: health,
@@ -134,15 +140,26 @@ public final class Service: Sendable {
         sharesPort: configuration.listen.sharePort)
     // A sandbox is no place to tell browsers that this host name speaks TLS for the next year.
     server = Server(
-      source, limits: limits, loops: loops, handler: front(gateway),
+      source, limits: limits, loops: loops, handler: front(gateway) { [tokens] in tokens.forgetTokens() },
       filter: tls?.filter(log: log, metrics: metrics),
       filteredFields: configuration.purpose == .sandbox
         ? [:] : ["Strict-Transport-Security": "max-age=31536000"],
       observer: ServerCounting(metrics: metrics, countsConnections: true))
+    metrics.addPart { [weak server] text in
+      text.family(
+        "callgate_requests_waiting", .gauge,
+        "Requests that wait for a token, keys, a policy, the store or Talkdesk, with or without their clients."
+      )
+      text.sample(server?.deferredCount ?? 0)
+    }
     adminServer = configuration.admin.listener.map { [loops, health] listener in
+      // Few connections are enough for operators, and strangers who keep them open are in nobody's way.
       limits.connections = min(limits.connections, 64)
+      limits.idleTimeout = min(limits.idleTimeout, .seconds(10))
+      limits.closesLongestSilent = true
       return Server(
-        address: Self.address(listener.host, listener.port), limits: limits, loops: loops,
+        address: Self.address(listener.host, listener.port), limits: limits,
+        loops: EventLoopGroup(sharing: loops.loops[0]),
         handler: AdminHandler(administration, health, listener.isLoopback ? .loopback : .token),
         observer: ServerCounting(metrics: metrics, countsConnections: false))
     }
@@ -165,12 +182,18 @@ public final class Service: Sendable {
       if abandoned > 0 { parts.callbacks.recovered(abandoned) }
       // What was stopped before a restart is stopped after it.
       try await parts.stops.refresh()
+      // A clock that is wrong is known before the first request.
+      try await store.ping()
     } catch {
-      throw .store(kind: parts.storeKind, StoreFailure(error))
+      throw .store(kind: parts.storeKind, StoreFailure(error, of: parts.storeKind))
     }
-    let unreachable = await configuration.fetchKeys(keys)
-    guard unreachable.isEmpty else { throw .keys(unreachable.map(\.description)) }
+    for notice in await configuration.fetchKeys(keys) {
+      log.write(.warning, "configuration notice", ["notice": "\(notice)"])
+    }
   }
+
+  /// How many clients are connected, and how many requests wait for their answers.
+  var connections: (open: Int, waiting: Int) { (server.connectionCount, server.deferredCount) }
 
   /// How many callbacks have a place at Talkdesk and how many wait for one.
   var callbackLoad: (running: Int, waiting: Int) { parts.callbacks.originator.load }
@@ -186,10 +209,19 @@ public final class Service: Sendable {
       log.write(.info, "operators are served", ["address": "\(address)"])
     }
     let address = try Self.start(server, configuration.listen.host, configuration.listen.port)
-    let work = Upkeep(store: store, ledger: parts.ledger, board: parts.stops, clock: clock) {
-      [callbacks = parts.callbacks] in callbacks.recovered($0)
+    store.health.observe(StoreLog(log: log, kind: parts.storeKind).write)
+    let callbacks = parts.callbacks
+    let work = Upkeep(
+      store: store, ledger: parts.ledger, board: parts.stops, clock: clock,
+      inHand: { callbacks.store.overdue(at: $0) }, recovered: { callbacks.recovered($0) },
+      ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } })
+    upkeep.withLock { [keys, generations] in
+      $0 = Task {
+        async let renewal: Void = keys.keepFresh(generations)
+        await work.run()
+        await renewal
+      }
     }
-    upkeep.withLock { $0 = Task { await work.run() } }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }
     }
@@ -227,7 +259,17 @@ public final class Service: Sendable {
         isStated ? .warning : .info, "limits.connections is capped by the limit on open descriptors",
         ["configured": String(configuration.limits.connections), "connections": String(cappedConnections)])
     }
-    if configuration.allowAnonymous {
+    if case .sqlite = configuration.store, SQLiteVersion.current.hasWALResetBug {
+      log.write(
+        .info,
+        "this version of SQLite can lose saved state when two processes write to one file: let no other process write to "
+          + "it, or update SQLite", ["version": "\(SQLiteVersion.current)"])
+    }
+    if configuration.purpose == .sandbox, configuration.callers.isEmpty {
+      log.write(
+        .info, "no caller is configured, so this sandbox accepts any credential and none",
+        ["to_try_one": "set DEFAULT_USERNAME=app and DEFAULT_PASSWORD, and CALLGATE_ALLOW_ANONYMOUS=false"])
+    } else if configuration.allowAnonymous {
       log.write(.warning, "anyone who reaches this server gets tokens: allow_anonymous is true")
     }
   }
@@ -260,6 +302,7 @@ public final class Service: Sendable {
     tokens.shutdown()
     await transport.shutdown()
     upkeep.withLock { $0 }?.cancel()
+    parts.callbacks.store.end()
     await parts.ledger.close(at: Instant(clock.unixTime))
     await store.close()
     log.write(.info, "ended")

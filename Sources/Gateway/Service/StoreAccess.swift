@@ -10,10 +10,13 @@ public struct StoreFailure: Error, Sendable, CustomStringConvertible {
   /// For operators; without a password.
   public let description: String
 
-  init(_ error: StoreError) {
+  /// - Parameter kind: The kind of store. A file is read-only until somebody changes that; a database server is while
+  ///   another one takes over, or while its disk is full.
+  init(_ error: StoreError, of kind: String) {
     switch error.kind {
     case .unavailable, .full: isTemporary = true
-    case .damaged, .readOnly, .incompatible, .refused, .rejected, .misconfigured: isTemporary = false
+    case .readOnly: isTemporary = kind == "postgres"
+    case .damaged, .incompatible, .refused, .rejected, .misconfigured: isTemporary = false
     }
     description = "\(error)"
   }
@@ -30,7 +33,7 @@ public enum StoreMigration {
     do throws(StoreError) {
       try await store.migrate()
     } catch {
-      failure = StoreFailure(error)
+      failure = StoreFailure(error, of: location.kind)
     }
     await store.close()
     if let failure { throw failure }

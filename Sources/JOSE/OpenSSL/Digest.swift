@@ -22,15 +22,18 @@ public enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
 
   /// The digest of bytes that stand still for the length of the call.
   func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
-    let result = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
-      var written: UInt32 = 0
-      let status = EVP_Digest(
-        bytes.baseAddress, bytes.count, buffer.baseAddress, &written, method.handle, nil)
-      count = status == 1 ? Int(written) : 0
+    [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+      write(digestOf: bytes, to: buffer.baseAddress)
+      count = byteCount
     }
+  }
+
+  /// Writes the digest of bytes to a place of `byteCount` bytes.
+  fileprivate func write(digestOf bytes: UnsafeRawBufferPointer, to result: UnsafeMutablePointer<UInt8>?) {
+    var written: UInt32 = 0
+    let status = EVP_Digest(bytes.baseAddress, bytes.count, result, &written, method.handle, nil)
     // These digests cannot fail on memory they were given; a library without them must not be run with.
-    precondition(result.count == byteCount, "OpenSSL has no \(rawValue)")
-    return result
+    precondition(status == 1 && written == byteCount, "OpenSSL has no \(rawValue)")
   }
 
   /// The fetched implementation.
@@ -72,6 +75,52 @@ public enum SHA1 {
 public enum SHA256 {
   /// 32 bytes.
   public static func digest(_ bytes: [UInt8]) -> [UInt8] { DigestAlgorithm.sha256.digest(bytes) }
+}
+
+/// A SHA-256 digest as a value without memory of its own: the key of tables of credentials.
+///
+/// Two are compared in time that does not depend on where they differ. The hash takes only the first word: a table's seed
+/// keeps it from telling anything, and the comparison decides.
+public struct SHA256Digest: Hashable, Sendable {
+  private typealias Words = (UInt64, UInt64, UInt64, UInt64)
+  private let words: Words
+
+  /// 32 zero bytes: the digest of nothing that is known.
+  public static let zero = SHA256Digest(words: (0, 0, 0, 0))
+
+  private init(words: Words) { self.words = words }
+
+  /// The digest of bytes.
+  public init(of bytes: Span<UInt8>) {
+    var words: Words = (0, 0, 0, 0)
+    bytes.withUnsafeBytes { bytes in
+      withUnsafeMutableBytes(of: &words) { words in
+        DigestAlgorithm.sha256.write(
+          digestOf: bytes, to: words.baseAddress?.assumingMemoryBound(to: UInt8.self))
+      }
+    }
+    self.words = words
+  }
+
+  /// The digest of bytes.
+  public init(of bytes: [UInt8]) { self.init(of: bytes.span) }
+
+  /// A digest made elsewhere; nil unless it has 32 bytes.
+  public init?(_ digest: [UInt8]) {
+    guard digest.count == DigestAlgorithm.sha256.byteCount else { return nil }
+    var words: Words = (0, 0, 0, 0)
+    withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: digest) }
+    self.words = words
+  }
+
+  /// The 32 bytes.
+  public var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
+
+  public static func == (a: Self, b: Self) -> Bool {
+    (a.words.0 ^ b.words.0) | (a.words.1 ^ b.words.1) | (a.words.2 ^ b.words.2) | (a.words.3 ^ b.words.3) == 0
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
 /// SHA-384.

@@ -9,12 +9,14 @@ enum ControlEndpoint {
 
   /// Answers a call to a path that begins with `prefix`.
   static func answer(
-    _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock
+    _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock,
+    forgetTokens: (@Sendable () -> Void)? = nil
   ) throws(ControlRefusal) -> Reply {
     // What was seen and what is to go wrong is no business of a site whose name was made to point here.
     guard call.meansThisMachine else {
       throw ControlRefusal(
-        status: .forbidden, code: "denied", detail: "Ask for the sandbox by its address, or as localhost.")
+        status: .forbidden, code: "denied",
+        detail: "Use the sandbox's IP address or localhost; from beyond this machine also a name in .local.")
     }
     switch path.dropFirst(prefix.count) {
     case "faults":
@@ -33,6 +35,14 @@ enum ControlEndpoint {
         return json(state.journal.callbacksJSON)
       }
       state.journal.removeCallbacks()
+    case "token":
+      guard let forgetTokens else {
+        throw ControlRefusal(
+          status: .notFound, code: "not_found",
+          detail: "No gateway is on this port; use the port of serve --sandbox.")
+      }
+      _ = try method(of: call, among: [.delete])
+      forgetTokens()
     case "clock":
       switch try method(of: call, among: [.get, .post, .delete]) {
       case .post:

@@ -70,13 +70,14 @@ extension DemoClient {
 
     <section aria-labelledby="fault-title">
     <h2 id="fault-title">Make Talkdesk misbehave</h2>
-    <p>The next request to Talkdesk meets the fault. A token that is cached asks Talkdesk nothing, so a token fault
-    may wait until the next renewal.</p>
+    <p>The next request to Talkdesk meets the fault. While Callgate holds a token, it asks Talkdesk for none: let it forget
+    the token first.</p>
     <h3 id="token-faults-title">At the next token request</h3>
     <div id="token-faults" class="row" role="group" aria-labelledby="token-faults-title"></div>
     <h3 id="callback-faults-title">At the next callback</h3>
     <div id="callback-faults" class="row" role="group" aria-labelledby="callback-faults-title"></div>
-    <p class="row last"><button type="button" id="clear-faults">Forget all faults</button>
+    <p class="row last"><button type="button" id="forget-token">Forget the cached token</button>
+    <button type="button" id="clear-faults">Forget all faults</button>
     <span id="fault-status" role="status"></span></p>
     <ul id="waiting" class="plain" aria-label="Faults that are waiting"></ul>
     </section>
@@ -88,7 +89,7 @@ extension DemoClient {
     <div class="scroll" tabindex="0" role="region" aria-labelledby="exchanges-title">
     <h3 id="exchanges-title">Token requests</h3>
     <table><thead><tr><th scope="col">Time</th><th scope="col">Status</th><th scope="col">Outcome</th>
-    <th scope="col">Scope</th><th scope="col">jti</th></tr></thead><tbody id="exchanges"></tbody></table>
+    <th scope="col">Scope</th><th scope="col">Token id (jti)</th></tr></thead><tbody id="exchanges"></tbody></table>
     </div>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="callbacks-title">
     <h3 id="callbacks-title">Callbacks</h3>

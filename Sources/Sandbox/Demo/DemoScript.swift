@@ -17,9 +17,9 @@ extension DemoClient {
 
     function problem(status, text) {
       try {
-        const { code, detail } = JSON.parse(text);
+        const { code, detail, rule } = JSON.parse(text);
         if (status === 404 && code === "not_found") return "404: no gateway here. Start callgate serve --sandbox.";
-        return `${status} ${code ?? ""}${detail ? ": " + detail : ""}`;
+        return `${status} ${code ?? ""}${rule ? ` by the rule ${rule}` : ""}${detail ? ": " + detail : ""}`;
       } catch { return String(status); }
     }
 
@@ -168,6 +168,11 @@ extension DemoClient {
         ? ["waiting for the next request", true] : [problem(answer.status, await answer.text()), false];
     });
 
+    const forgetToken = () => attempt("fault-status", async () => {
+      const answer = await fetch("/_sandbox/token", { method: "DELETE" });
+      return answer.ok ? ["token forgotten", true] : [problem(answer.status, await answer.text()), false];
+    });
+
     const clearFaults = () => attempt("fault-status", async () => {
       const answer = await fetch("/_sandbox/faults", { method: "DELETE" });
       return answer.ok ? ["forgotten", true] : [problem(answer.status, await answer.text()), false];
@@ -220,7 +225,7 @@ extension DemoClient {
           ["exchanges", "callbacks", "faults"].map((name) => json("/_sandbox/" + name)));
         rows("exchanges", exchanges.exchanges, (e) => [
           clock(e.time), e.status ?? "–", e.error ? `${e.outcome} (${e.error})` : e.outcome,
-          e.granted_scope ?? e.scope, e.jti?.slice(0, 8),
+          e.granted_scope ?? e.scope, e.token_jti?.slice(0, 8),
         ]);
         showRings(callbacks.rings);
         const calls = [...callbacks.callbacks, ...callbacks.refused].sort((a, b) => (a.time < b.time ? -1 : 1));
@@ -270,6 +275,7 @@ extension DemoClient {
     $("probe").addEventListener("click", probe);
     $("validate").addEventListener("click", () => call(true));
     $("repeat").addEventListener("click", () => send(last, ""));
+    $("forget-token").addEventListener("click", forgetToken);
     $("clear-faults").addEventListener("click", clearFaults);
     $("call").addEventListener("submit", (event) => { event.preventDefault(); call(false); });
     $("call").addEventListener("input", showCommands);

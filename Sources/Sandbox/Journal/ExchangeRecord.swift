@@ -17,6 +17,8 @@ struct ExchangeRecord: Sendable {
   var requestedScope: String?
   /// The scopes of the token that was issued.
   var grantedScope: String?
+  /// The `jti` of the token that was issued; the client's own is its assertion's.
+  var tokenID: String?
   /// The `User-Agent` field.
   var userAgent: String?
   /// The `traceparent` field.
@@ -35,6 +37,7 @@ struct ExchangeRecord: Sendable {
     if let jwtID = client.jwtID { members.append("jti", .string(jwtID.shortened)) }
     if let requestedScope { members.append("scope", .string(requestedScope.shortened)) }
     if let grantedScope { members.append("granted_scope", .string(grantedScope)) }
+    if let tokenID { members.append("token_jti", .string(tokenID)) }
     if let userAgent { members.append("user_agent", .string(userAgent.shortened)) }
     if let traceparent { members.append("traceparent", .string(traceparent.shortened)) }
     return .object(members)

@@ -40,7 +40,8 @@ final class TokenIssuer: Sendable {
 
   /// Makes a token. Times are seconds since the epoch; a lifetime of zero or less makes one that has expired already.
   func issue(
-    issuer: String, audience: String, clientID: String, scopes: [String], lifetime: Int64, now: Int64
+    issuer: String, audience: String, clientID: String, scopes: [String], lifetime: Int64, now: Int64,
+    jwtID: String = Identifier.random()
   ) throws -> String {
     var header = JSONObject()
     header.append("alg", .string(SignatureAlgorithm.ES256.rawValue))
@@ -52,7 +53,7 @@ final class TokenIssuer: Sendable {
     claims.append("exp", .number(JSONNumber(now + lifetime)))
     claims.append("nbf", .number(JSONNumber(now)))
     claims.append("iat", .number(JSONNumber(now)))
-    claims.append("jti", .string(Identifier.random()))
+    claims.append("jti", .string(jwtID))
     claims.append("cid", .string(clientID))
     claims.append("gty", "client_credentials")
     claims.append("scp", .array(scopes.map { .string($0) }))

@@ -66,7 +66,9 @@ struct TokenService: Sendable {
       record.outcome = .accepted
       record.grantedScope = grant.scopes.joined(separator: " ")
       do {
-        reply = .json(.ok, try success(grant, fault?.expiresIn, baseURL: baseURL, now: now))
+        let jwtID = Identifier.random()
+        reply = .json(.ok, try success(grant, fault?.expiresIn, baseURL: baseURL, now: now, jwtID: jwtID))
+        record.tokenID = jwtID
         isRefusal = false
       } catch {
         // Only OpenSSL without memory or entropy gets here.
@@ -88,7 +90,8 @@ struct TokenService: Sendable {
   }
 
   private func success(
-    _ grant: TokenEndpoint.Grant, _ expiresIn: Fault.ExpiresIn?, baseURL: String, now: UnixTime
+    _ grant: TokenEndpoint.Grant, _ expiresIn: Fault.ExpiresIn?, baseURL: String, now: UnixTime,
+    jwtID: String
   ) throws -> [UInt8] {
     var lifetime = configuration.tokenLifetime
     var shown: JSONValue? = .number(JSONNumber(max(lifetime - 1, 1)))
@@ -102,7 +105,7 @@ struct TokenService: Sendable {
     }
     let token = try issuer.issue(
       issuer: baseURL, audience: baseURL, clientID: configuration.clientID, scopes: grant.scopes,
-      lifetime: lifetime, now: now.seconds)
+      lifetime: lifetime, now: now.seconds, jwtID: jwtID)
     var members = JSONObject()
     members.append("access_token", .string(token))
     members.append("token_type", "Bearer")

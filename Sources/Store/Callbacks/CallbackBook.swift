@@ -145,7 +145,9 @@ struct CallbackBook: Sendable {
 
   mutating func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
     guard let row = rows[id] else { return nil }
-    guard row.record.status == .pending else { return row.record }
+    // A settlement that is tried again finds its own first commit, and not a recovered record, where the times agree.
+    let wasRecovered = row.record.isRecovered && row.record.settledAt != settlement.time
+    guard row.record.status == .pending || wasRecovered else { return row.record }
     let settled = row.settled { record in
       record.status = StoredCallback.Status(settlement.outcome)
       record.settledAt = settlement.time
@@ -167,11 +169,13 @@ struct CallbackBook: Sendable {
       changes.keys.insert(name)
     }
     if settlement.outcome == .failed { freePlace(of: row) }
-    return settled.record
+    var record = settled.record
+    record.wasRecovered = wasRecovered
+    return record
   }
 
   mutating func withdraw(_ id: CallbackID) -> Bool {
-    guard let row = rows[id], row.record.status == .pending else { return false }
+    guard let row = rows[id], row.record.status == .pending || row.record.isRecovered else { return false }
     rows[id] = nil
     changes.rows.insert(id)
     if let name = row.key, keys[name]?.callback == id {

@@ -38,6 +38,13 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var upstreamStatus: Int?
   /// Talkdesk's `platform-tid`, if the reply had one.
   public internal(set) var platformTID: String?
+  /// Whether it had been recovered as `unknown` before its process settled it. Only what `settle` returns says so.
+  public internal(set) var wasRecovered = false
+
+  /// Whether it became `unknown` because nobody was there to settle it, as far as the record tells: no reply is known.
+  var isRecovered: Bool {
+    status == .unknown && code == CallbackRecovery.code && upstreamStatus == nil && platformTID == nil
+  }
 }
 
 /// The first answer to a request with an `Idempotency-Key`, for those that repeat it.

@@ -85,7 +85,7 @@ extension AllowanceLedger {
   }
 
   /// How many allowances have leases or are known to be exhausted; 0 in front of memory, which needs none.
-  public var leaseCount: Int {
+  var leaseCount: Int {
     guard case .leased(_, let book) = backing else { return 0 }
     return book.count
   }

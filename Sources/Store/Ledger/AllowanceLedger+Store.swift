@@ -3,31 +3,40 @@
 public import Gate
 
 extension AllowanceLedger {
-  /// What is kept of allowances: as the store has it, or here where a lease has something left. For deciding without
+  /// What is kept of allowances: as the store has it, less what is left of leases here. For deciding without
   /// taking, for `/availability`, and for requests whose view is incomplete.
   public func states(of charges: [AllowanceCharge], at now: Instant) async throws(StoreError) -> FetchedStates
   {
     var states: [AllowanceKey: AllowanceLookup] = [:]
-    var missing: [AllowanceKey] = []
+    var missing: [(charge: AllowanceCharge, left: Int64?)] = []
     for charge in charges {
       let key = charge.key
       switch backing {
       case .exact(let memory): states[key] = memory.state(memory.id(of: key)).map { .state($0) } ?? .unused
       case .leased(_, let book):
-        if let told = book.toldState(book.id(of: key), charge.plan, at: now) {
-          states[key] = .state(told)
-        } else {
-          missing.append(key)
+        switch book.holding(book.id(of: key), charge.plan, at: now) {
+        case .none, .spent: missing.append((charge, nil))
+        case .left(let left) where book.settings.isShared: missing.append((charge, left))
+        case .left(let left): states[key] = Self.state(charge.plan, left: left, at: now)
         }
       }
     }
     if case .leased(let store, let book) = backing, !missing.isEmpty {
-      for (key, state) in zip(missing, try await store.states(of: missing)) {
-        book.note(book.id(of: key), state, at: now)
-        states[key] = state.map { .state($0) } ?? .unused
+      for ((charge, left), state) in zip(missing, try await store.states(of: missing.map(\.charge.key))) {
+        guard let left else {
+          book.note(book.id(of: charge.key), state, at: now)
+          states[charge.key] = state.map { .state($0) } ?? .unused
+          continue
+        }
+        let others = charge.plan.count(of: state, at: now).remaining
+        states[charge.key] = Self.state(charge.plan, left: left + others, at: now)
       }
     }
     return FetchedStates(states)
+  }
+
+  private static func state(_ plan: AllowancePlan, left: Int64, at now: Instant) -> AllowanceLookup {
+    plan.state(used: max(0, plan.full - left), at: now).map { .state($0) } ?? .unused
   }
 
   /// Takes all charges of a request or none: from leases where there are some, and from the store. `unavailable` when
@@ -36,14 +45,14 @@ extension AllowanceLedger {
     let ids = charges.map { id(of: $0.key) }
     if let outcome = take(charges, ids, at: now) { return outcome }
     guard case .leased(let store, let book) = backing else { preconditionFailure("memory answers at once") }
-    let (here, wishes) = book.takeEach(charges, ids, at: now)
+    let (here, requests) = book.takeEach(charges, ids, at: now)
     let rest = charges.indices.filter { here[$0] == nil }
     let asked = rest.map { charges[$0] }
-    let wished = rest.map { wishes[$0] }
+    let wanted = rest.map { requests[$0] }
     let share = book.settings.share
     do throws(StoreError) {
       let said = try await store.update(asked.map(\.key)) { states in
-        Self.take(asked, wished, share: share, from: states, at: now)
+        Self.take(asked, wanted, share: share, from: states, at: now)
       }
       switch said.outcome {
       case .taken(let receipts):
@@ -51,20 +60,19 @@ extension AllowanceLedger {
         var all = here
         for (place, index) in rest.enumerated() {
           guard next < receipts.count, receipts[next].key == asked[place].key else {
-            book.note(ids[index], said.seen[place], at: now, ends: wished[place].extra > 0)
+            book.note(ids[index], said.seen[place], at: now, ends: wanted[place].extra > 0)
             continue
           }
           let receipt = receipts[next]
           all[index] = receipt
-          all[index]?.told = await keep(
-            ids[index], receipt, through: said.kept[next], size: wished[place].extra, at: now)
+          await keep(ids[index], receipt, through: said.kept[next], size: wanted[place].extra, at: now)
           next += 1
         }
         return .taken(all.compactMap { $0 })
       case .refused(let place, let states):
         // All of them: how long to wait is said for all, and must not rest on what was known of some before.
         for (place, index) in rest.enumerated() {
-          book.note(ids[index], states[place], at: now, ends: wished[place].extra > 0)
+          book.note(ids[index], states[place], at: now, ends: wanted[place].extra > 0)
         }
         await giveBack(here.compactMap { $0 }, at: now)
         // What could be taken here goes back, and is not waited for.
@@ -74,7 +82,7 @@ extension AllowanceLedger {
       case .unavailable: preconditionFailure("a store throws")
       }
     } catch {
-      for (place, index) in rest.enumerated() where wished[place].extra > 0 { book.settle(ids[index]) }
+      for (place, index) in rest.enumerated() where wanted[place].extra > 0 { book.settle(ids[index]) }
       await giveBack(here.compactMap { $0 }, at: now)
       return .unavailable
     }
@@ -90,16 +98,17 @@ extension AllowanceLedger {
   }
 
   private static func take(
-    _ charges: [AllowanceCharge], _ wishes: [LeaseBook.Wish], share: Int64, from kept: [AllowanceState?],
+    _ charges: [AllowanceCharge], _ requests: [LeaseBook.LeaseRequest], share: Int64,
+    from kept: [AllowanceState?],
     at now: Instant
   ) -> AllowanceUpdate<Said> {
-    // Scraps go back first, also where the request is then refused: what it is told to wait for is counted from there.
+    // Tails go back first, also where the request is then refused: what it is told to wait for is counted from there.
     var states = kept
     var writes = [AllowanceWrite](repeating: .keep, count: charges.count)
     for index in charges.indices {
-      guard let scrap = wishes[index].scrap, states[index] == scrap.through else { continue }
-      states[index] = scrap.from
-      writes[index] = AllowanceWrite(replacing: kept[index], by: scrap.from, of: charges[index].plan)
+      guard let tail = requests[index].tail, states[index] == tail.through else { continue }
+      states[index] = tail.from
+      writes[index] = AllowanceWrite(replacing: kept[index], by: tail.from, of: charges[index].plan)
     }
     var said = Said(outcome: charges.take(from: states, at: now), seen: states)
     if case .taken(let receipts) = said.outcome {
@@ -109,7 +118,7 @@ extension AllowanceLedger {
         let plan = charges[index].plan
         let taken = receipts[next].taken
         let through =
-          lease(plan, upTo: wishes[index].extra, share: share, from: taken, at: now)?.state ?? taken
+          lease(plan, upTo: requests[index].extra, share: share, from: taken, at: now)?.state ?? taken
         said.kept.append(through)
         writes[index] = .put(through, expiry: plan.expiry(of: through))
         next += 1
@@ -127,22 +136,20 @@ extension AllowanceLedger {
     return plan.take(upTo: min(size, plan.count(of: state, at: now).remaining / share), from: state, at: now)
   }
 
-  /// Puts what was leased with a receipt into the book. Returns what to tell, where that is not what follows from the
-  /// receipt.
+  /// Puts what was leased with a receipt into the book.
   private func keep(
     _ id: LocalID, _ receipt: AllowanceReceipt, through: AllowanceState, size: Int64, at now: Instant
-  ) async -> AllowanceState? {
-    guard case .leased(_, let book) = backing else { return nil }
+  ) async {
+    guard case .leased(_, let book) = backing else { return }
     guard receipt.taken < through else {
       if size > 0 { book.settle(id, quietUntil: Self.later(now)) }
-      book.renew(id, through)
-      return book.told(id, after: receipt, at: now)
+      return book.passed(id)
     }
-    let owner = Lease.Owner(key: receipt.key, plan: receipt.plan)
-    if let rest = book.add(id, owner, from: receipt.taken, through: through, size: size, at: now) {
-      await giveUp([rest], at: now)
-    }
-    return book.told(id, after: receipt, at: now)
+    let plan = receipt.plan
+    let rest = book.add(
+      id, Lease.Owner(key: receipt.key, plan: plan), from: receipt.taken, through: through, size: size,
+      beyond: plan.count(of: through, at: now).remaining, at: now)
+    if let rest { await giveUp([rest], at: now) }
   }
 
   /// Fetches more of what is half used, beside the requests that use it.
@@ -173,7 +180,8 @@ extension AllowanceLedger {
         }
         let owner = Lease.Owner(key: refill.key, plan: refill.plan)
         let rest = book.add(
-          refill.id, owner, from: lease.from, through: lease.through, size: refill.size, at: now)
+          refill.id, owner, from: lease.from, through: lease.through, size: refill.size,
+          beyond: refill.plan.count(of: lease.through, at: now).remaining, at: now)
         if let rest { await giveUp([rest], at: now) }
       }
     } catch {

@@ -12,7 +12,7 @@ internal import Synchronization
 ///
 /// On the way of a request, on its loop:
 ///
-/// 1. `let view = ledger.view(at: now)`, or `reset` of one that is there, and `policy.decide(facts, states: view)`.
+/// 1. `let view = ledger.view(at: now)`, and `policy.decide(facts, states: view)`.
 /// 2. If `view.isIncomplete`, the store has to be asked: in a task, decide again with
 ///    `try await ledger.states(of: policy.charges(for: facts), at: now)`, or with `UnavailableStates` if that
 ///    throws, and take by `await ledger.take`.
@@ -66,9 +66,7 @@ public final class AllowanceLedger: Sendable {
 
   /// Whether what is known here is known from a lease, of which a request of this plan cannot be taken.
   func isSpent(_ charge: AllowanceCharge, at now: Instant) -> Bool {
-    guard let book else { return false }
-    let id = book.id(of: charge.key)
-    return book.isLeased(id) && book.toldState(id, charge.plan, at: now) == nil
+    book.map { $0.holding($0.id(of: charge.key), charge.plan, at: now) == .spent } ?? false
   }
 
   /// Takes all charges or refuses them; nil when only the store can.

@@ -38,11 +38,10 @@ struct Lease: Sendable {
   var kind = Kind.none
   /// Whether more is being fetched.
   var isRefilling = false
-  /// Whether `through` is the furthest the store has been known to have: nothing after it had been taken then.
-  var isTop = false
-  /// The furthest state the store has had after a request that took from it past this lease: one that came while more
-  /// was being fetched, which may have been counted after the lease and be known before it.
-  var passed = Lease.nowhere
+  /// How many the store had left after `through`, where nobody but this process takes from it; 0 once a request has.
+  var beyond: Int64 = 0
+  /// Whether a request took from the store while more was being fetched: it may have been counted after what comes.
+  var isPassed = false
   /// How many the last lease had.
   var size: Int64 = 0
   /// Where the range began: what lies below is not ours to give back to.
@@ -55,7 +54,7 @@ struct Lease: Sendable {
   var last = AllowanceState(mark: 0, count: 0)
   /// When a quota's period ends, in seconds since the epoch; never for a rate, whose times end by themselves.
   var ends: Int64 = .max
-  /// When the store said so, in nanoseconds since the epoch.
+  /// When the store last added to it, in nanoseconds since the epoch.
   var synced: Int64 = 0
   /// When it was last used.
   var used: Int64 = 0
@@ -66,8 +65,6 @@ struct Lease: Sendable {
 
   /// An unused place.
   static let empty = Lease()
-  /// Before every state.
-  static let nowhere = AllowanceState(mark: .min, count: 0)
   /// What a known allowance has of which the store keeps nothing: unused, for a rate and for a quota.
   static let unused = AllowanceState(mark: 0, count: 0)
 
@@ -91,9 +88,9 @@ struct Lease: Sendable {
   mutating func extend(through state: AllowanceState, _ plan: AllowancePlan) {
     through = state
     switch plan {
-    case .quota:
+    case .quota(let quota):
       last = AllowanceState(mark: state.mark, count: state.count - 1)
-      ends = plan.expiry(of: state)
+      ends = quota.end(of: state)
     case .rate(let rate):
       // A request takes per / limit nanoseconds, the remainder in parts of the limit.
       let (nanoseconds, parts) = rate.per.quotientAndRemainder(dividingBy: rate.limit)
@@ -148,19 +145,11 @@ extension AllowancePlan {
   /// Whether what is left of a lease of this plan, too little for another request of a plan, goes back to the store with
   /// that request. Of a rate that is a piece of time. Of a quota there is none, unless the rule was changed and a whole
   /// lease is left that counts on other terms.
-  func leavesScrap(to other: AllowancePlan) -> Bool {
+  func leavesTail(to other: AllowancePlan) -> Bool {
     switch (self, other) {
     case (.rate, .rate): true
     case (.quota, .quota): terms != other.terms
     case (.rate, .quota), (.quota, .rate): false
-    }
-  }
-
-  /// How many may be used at once when nothing has been.
-  var full: Int64 {
-    switch self {
-    case .rate(let rate): rate.burst
-    case .quota(let quota): quota.limit
     }
   }
 
@@ -178,6 +167,11 @@ extension AllowancePlan {
       // A state is nanoseconds, and a fraction in parts of the limit; a request is `per` parts (AllowanceState).
       let start = max(from, AllowanceState(mark: now.nanosecondsSinceEpoch, count: 0))
       guard start < through else { return 0 }
+      // Dividing 128 bits takes many times as long, and seldom has to be.
+      let (span, isFar) = through.mark.subtractingReportingOverflow(start.mark)
+      let (product, isLarge) = span.multipliedReportingOverflow(by: rate.limit)
+      let (sum, isLarger) = product.addingReportingOverflow(through.count - start.count)
+      if !isFar, !isLarge, !isLarger { return sum / rate.per }
       let parts =
         (Int128(through.mark) - Int128(start.mark)) * Int128(rate.limit) + Int128(through.count)
         - Int128(start.count)

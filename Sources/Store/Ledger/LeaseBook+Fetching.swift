@@ -5,25 +5,25 @@ internal import Synchronization
 
 extension LeaseBook {
   /// What is to be asked of the store for a charge that cannot be taken here.
-  struct Wish: Sendable {
+  struct LeaseRequest: Sendable {
     /// How many more than one.
     var extra: Int64 = 0
     /// A piece of a rate that is too short for a request. It is taken out of the book: if the store still stands where
     /// it ends, counting goes on from where it begins, and nothing is lost between two leases.
-    var scrap: Scrap?
+    var tail: Tail?
   }
 
   /// The ends of a range that is given up.
-  struct Scrap: Sendable {
+  struct Tail: Sendable {
     var from, through: AllowanceState
   }
 
   /// Takes what can be taken here, each charge for itself, and says for the others what to ask the store for.
   func takeEach(
     _ charges: [AllowanceCharge], _ ids: [LocalID], at now: Instant
-  ) -> (receipts: [AllowanceReceipt?], wishes: [Wish]) {
+  ) -> (receipts: [AllowanceReceipt?], requests: [LeaseRequest]) {
     var receipts = [AllowanceReceipt?](repeating: nil, count: charges.count)
-    var wishes = [Wish](repeating: Wish(), count: charges.count)
+    var requests = [LeaseRequest](repeating: LeaseRequest(), count: charges.count)
     for (index, charge) in charges.enumerated() {
       pages.with(ids[index]) { page in
         let isHot = page.heat.touch(ids[index], at: now, within: settings.heat)
@@ -31,15 +31,15 @@ extension LeaseBook {
         if let place = page.leases.place(of: ids[index]) {
           page.leases.update(place) { lease in
             receipts[index] = takeOne(charge, &lease, at: now)
-            if receipts[index] == nil { wishes[index] = wish(&lease, charge.plan, mayLease, at: now) }
+            if receipts[index] == nil { requests[index] = request(&lease, charge.plan, mayLease, at: now) }
           }
         } else if mayLease, page.leases.count < mostPerPage {
           let place = page.leases.insert(ids[index])
-          page.leases.update(place) { wishes[index] = wish(&$0, charge.plan, true, at: now) }
+          page.leases.update(place) { requests[index] = request(&$0, charge.plan, true, at: now) }
         }
       }
     }
-    return (receipts, wishes)
+    return (receipts, requests)
   }
 
   private func takeOne(_ charge: AllowanceCharge, _ lease: inout Lease, at now: Instant) -> AllowanceReceipt?
@@ -50,15 +50,17 @@ extension LeaseBook {
     else { return nil }
     lease.from = receipt.taken
     lease.used = now.nanosecondsSinceEpoch
-    receipt.told = told(receipt.plan, from: receipt.taken, Glimpse(lease), at: now)
+    receipt.left = left(lease, after: receipt, at: now)
     return receipt
   }
 
-  private func wish(_ lease: inout Lease, _ plan: AllowancePlan, _ mayLease: Bool, at now: Instant) -> Wish {
-    var wish = Wish()
+  private func request(
+    _ lease: inout Lease, _ plan: AllowancePlan, _ mayLease: Bool, at now: Instant
+  ) -> LeaseRequest {
+    var request = LeaseRequest()
     if lease.kind == .range {
-      if lease.isOpen, lease.isTop, let owner = lease.owner, owner.plan.leavesScrap(to: plan) {
-        wish.scrap = Scrap(from: lease.from, through: lease.through)
+      if lease.isOpen, let owner = lease.owner, owner.plan.leavesTail(to: plan) {
+        request.tail = Tail(from: lease.from, through: lease.through)
       }
       lease.kind = .none
     }
@@ -66,10 +68,10 @@ extension LeaseBook {
     if mayLease, !lease.isRefilling, time >= lease.quietUntil {
       lease.isRefilling = true
       lease.used = time
-      lease.passed = Lease.nowhere
-      wish.extra = nextSize(lease, at: time)
+      lease.isPassed = false
+      request.extra = nextSize(lease, at: time)
     }
-    return wish
+    return request
   }
 
   /// Ends a fetch that brought nothing: no other before a time.
@@ -107,32 +109,27 @@ extension LeaseBook {
     }
   }
 
-  /// After a use that the store counted: what is shown of it from now on, where something was, and what a lease is worth
-  /// that came meanwhile.
-  func renew(_ id: LocalID, _ state: AllowanceState) {
+  /// After a request that took from the store: what was known of it before is not so any more.
+  func passed(_ id: LocalID) {
     pages.with(id) { page in
       guard let place = page.leases.place(of: id) else { return }
       page.leases.update(place) { lease in
-        if lease.passed < state { lease.passed = state }
-        switch lease.kind {
-        case .none: break
-        case .known:
-          guard lease.from < state else { return }
-          lease.from = state
-          lease.through = state
-        case .range: if lease.through < state { lease.isTop = false }
-        }
+        lease.isPassed = true
+        lease.beyond = 0
+        lease.knownUntil = 0
       }
     }
   }
 
   /// Adds a range that the store has counted.
   ///
-  /// - Parameter size: how many were asked for; 0 for a request given back, of which the store does not know.
+  /// - Parameters:
+  ///   - size: how many were asked for; 0 for a request given back, of which the store does not know.
+  ///   - beyond: how many the store has left after it.
   /// - Returns: what of it, or of the range that was here, finds no place.
   func add(
     _ id: LocalID, _ owner: Lease.Owner, from: AllowanceState, through: AllowanceState, size: Int64,
-    at now: Instant
+    beyond: Int64 = 0, at now: Instant
   ) -> Remainder? {
     let new = Remainder(owner: owner, from: from, through: through)
     return pages.with(id) { page in
@@ -142,9 +139,8 @@ extension LeaseBook {
         return new
       }
       return page.leases.update(place ?? page.leases.insert(id)) { lease in
-        let isFromStore = size > 0
-        let isTop = isFromStore && lease.passed <= through
-        if isFromStore {
+        let others = settings.isShared || lease.isPassed ? 0 : beyond
+        if size > 0 {
           lease.isRefilling = false
           lease.quietUntil = 0
           lease.size = size
@@ -155,7 +151,7 @@ extension LeaseBook {
           if kept.terms == owner.terms {
             if lease.through == from {
               lease.extend(through: through, owner.plan)
-              lease.isTop = isTop
+              lease.beyond = others
               return nil
             }
             if lease.floor == through, lease.from == lease.floor {
@@ -167,6 +163,7 @@ extension LeaseBook {
             if kept.plan.requests(from: lease.from, through: lease.through, at: now)
               > owner.plan.requests(from: from, through: through, at: now)
             {
+              lease.beyond = 0
               return new
             }
           }
@@ -178,7 +175,7 @@ extension LeaseBook {
         lease.floor = from
         lease.from = from
         lease.extend(through: through, owner.plan)
-        lease.isTop = isTop
+        lease.beyond = others
         lease.used = now.nanosecondsSinceEpoch
         return old
       }

@@ -13,30 +13,28 @@ public struct LeaseSettings: Sendable {
   public var heat: Duration
   /// What has not been used for so long is given back.
   public var idle: Duration
-  /// For how long what the store said last may be told to callers; nil where nobody else takes.
-  public var freshness: Duration?
+  /// Whether others take from the store as well: then what is left of a lease is all that is certain.
+  public var isShared: Bool
   /// How many allowances may be leased at the same time.
   public var entries: Int
 
   /// Terms for one process that has the store to itself.
   public static let alone = LeaseSettings(
-    share: 2, most: 4096, first: 8, heat: .seconds(60), idle: .seconds(60), freshness: nil, entries: 65_536)
+    share: 2, most: 4096, first: 8, heat: .seconds(60), idle: .seconds(60), isShared: false, entries: 65_536)
   /// Terms for instances that share a store.
   public static let shared = LeaseSettings(
-    share: 8, most: 4096, first: 8, heat: .seconds(1), idle: .seconds(5), freshness: .seconds(2),
-    entries: 65_536)
+    share: 8, most: 4096, first: 8, heat: .seconds(1), idle: .seconds(5), isShared: true, entries: 65_536)
 
   /// Terms.
   public init(
-    share: Int64, most: Int64, first: Int64, heat: Duration, idle: Duration, freshness: Duration?,
-    entries: Int
+    share: Int64, most: Int64, first: Int64, heat: Duration, idle: Duration, isShared: Bool, entries: Int
   ) {
     self.share = share
     self.most = most
     self.first = first
     self.heat = heat
     self.idle = idle
-    self.freshness = freshness
+    self.isShared = isShared
     self.entries = entries
   }
 }

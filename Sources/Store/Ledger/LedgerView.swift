@@ -36,13 +36,6 @@ public final class LedgerView: AllowanceStates {
     look = Look(now: now)
   }
 
-  /// Makes it the view of another request.
-  public func reset(at now: Instant) {
-    look.now = now
-    look.seen.removeAll(keepingCapacity: true)
-    look.isIncomplete = false
-  }
-
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup { look.lookup(key, ledger) }
 
   /// A lease that has something left on these terms is there after any wait; what another says of waiting, only the
@@ -57,7 +50,7 @@ public final class LedgerView: AllowanceStates {
   /// Takes all charges of a request, or refuses them; nil when only the store can (`AllowanceLedger.take`), and then
   /// nothing has been taken.
   ///
-  /// - Parameter charges: of a decision that was made with this view, and nothing else since its `reset`.
+  /// - Parameter charges: of a decision that was made with this view.
   public func take(_ charges: [AllowanceCharge]) -> ChargeOutcome? {
     let (now, seen) = (look.now, look.seen)
     // As many as were asked for are the same, in the policy's order; fewer are looked up again.

@@ -22,6 +22,14 @@ struct MemoryCallbacks: Sendable {
 
   func record(_ id: CallbackID) -> StoredCallback? { book.rows[id]?.record }
 
+  /// Looks at every record: this store is for one process, and for trying things out.
+  func records(_ query: CallbackQuery) -> [StoredCallback] {
+    let ids = book.rows.compactMap { id, row in
+      id.id < query.bound && (query.status == nil || row.record.status == query.status) ? id : nil
+    }
+    return ids.sorted(by: >).prefix(query.limit).compactMap { book.rows[$0]?.record }
+  }
+
   mutating func begin(_ intent: CallbackIntent, at now: Instant) -> CallbackBeginning {
     let beginning = book.begin(intent, ids.names(of: intent), instance: 0, at: now)
     for name in book.changes.keys { if let key = book.keys[name] { expiring.add(.key(name), key.expires) } }
@@ -64,11 +72,13 @@ struct MemoryCallbacks: Sendable {
   /// How many things wait to be forgotten.
   var waiting: Int { expiring.count }
 
-  mutating func recover(at now: Instant) -> Int {
+  mutating func recover(at now: Instant, besides inHand: Set<CallbackID>) -> Int {
     var count = 0
+    var held: [CallbackID] = []
     while let id = abandoned.removeDue(at: now.nanosecondsSinceEpoch) {
-      if book.abandon(id, at: now) { count += 1 }
+      if inHand.contains(id) { held.append(id) } else if book.abandon(id, at: now) { count += 1 }
     }
+    for id in held { abandoned.add(id, now.nanosecondsSinceEpoch) }
     book.written()
     return count
   }

@@ -23,8 +23,13 @@ extension MemoryStore {
     callbacks.withLock { $0.record(id) }.flatMap { $0.callerID == callerID ? $0 : nil }
   }
 
+  public func callbacks(_ query: CallbackQuery) -> [StoredCallback] {
+    callbacks.withLock { $0.records(query) }
+  }
+
   /// Nothing outlives this process, so only deadlines are looked at.
-  @discardableResult public func recoverCallbacks(at now: Instant) -> Int {
-    callbacks.withLock { $0.recover(at: now) }
+  @discardableResult
+  public func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) -> Int {
+    callbacks.withLock { $0.recover(at: now, besides: inHand) }
   }
 }

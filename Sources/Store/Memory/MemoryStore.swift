@@ -24,6 +24,7 @@ public final class MemoryStore: Store {
   public init() {}
 
   public var sharing: StoreSharing { .process }
+  public let health = StoreHealth()
 
   // MARK: At once
 
@@ -110,6 +111,7 @@ public final class MemoryStore: Store {
   // MARK: As a store
 
   public func migrate() {}
+  public func schemaVersion() -> Int { Migration.latest }
   public func ping() {}
   public func close() {}
 
@@ -143,6 +145,8 @@ public final class MemoryStore: Store {
   @discardableResult public func purge(at now: Instant) -> Int {
     var removed = 0
     pages.eachPage { page in removed += page.purgeAll { $0.expiry <= now.seconds } }
+    let seconds = now.seconds - StopSet.lingering
+    stopped.withLock { _ = $0.removeEnded(at: seconds) }
     return removed + callbacks.withLock { $0.purge(at: now) }
   }
 }

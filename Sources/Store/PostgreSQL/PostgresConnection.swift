@@ -35,24 +35,20 @@ final class PostgresConnection {
   private let clock = SystemClock()
   private var prepared: Set<String> = []
 
-  /// Connects as the address says, TLS included.
+  /// Those of the server's settings that let a crash of its machine undo what was committed, as `name = value`.
+  private(set) var unsafeSettings: [String] = []
+
+  /// Connects as libpq's parameters say, TLS included.
   ///
-  /// - Throws: when it is refused, and when it takes longer than a span. Names are looked up by libpq, which may take
-  ///   as long as the system's resolver allows.
-  init(_ address: PostgresAddress, within span: Duration) throws(PostgresFailure) {
-    // What stands before `dbname` is a default that the address may override; what stands after it is not.
-    let names = [
-      "client_encoding", "fallback_application_name", "tcp_user_timeout", "keepalives_idle", "dbname",
-    ]
-    let values = ["UTF8", "callgate", "5000", "60", address.text]
-    let made = withCStrings(names) { names in
-      withCStrings(values) { values in PQconnectStartParams(names, values, 1) }
+  /// - Throws: when it is refused, and when it takes longer than until a deadline.
+  init(_ parameters: [(String, String)], until deadline: MonotonicTime) throws(PostgresFailure) {
+    let made = withCStrings(parameters.map(\.0)) { names in
+      withCStrings(parameters.map(\.1)) { values in PQconnectStartParams(names, values, 0) }
     }
     guard let made else { throw PostgresFailure(operation: PostgresFailure.connecting, message: "no memory") }
     handle = made
     callgate_pq_silence(handle)
     _ = PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
-    let deadline = clock.now + span
     // PQconnectPoll says what to wait for; before its first call it is to write.
     var state = PGRES_POLLING_WRITING
     while state != PGRES_POLLING_OK {
@@ -68,14 +64,26 @@ final class PostgresConnection {
       throw lost(PostgresFailure.connecting)
     }
     // Limits on the server's side too: what this side has given up must not hold locks there.
-    _ = try run(
+    let found = try run(
       [
         .plain("SET statement_timeout = '5s'"), .plain("SET lock_timeout = '4s'"),
         .plain("SET idle_in_transaction_session_timeout = '10s'"),
         .plain("SET default_transaction_isolation = 'read committed'"),
         // A plan kept from when a table was small reads all of it when it has grown, until it is analyzed.
         .plain("SET plan_cache_mode = 'force_custom_plan'"),
-      ], within: span)
+        // Else COMMIT returns before the disk has it, and a crash forgets which callbacks were made. `local` waits for the
+        // server's own disk, `remote_write` and `remote_apply` for a standby, too: those are the operator's choice.
+        .plain(
+          """
+          SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
+          """),
+        .plain(
+          """
+          SELECT name || ' = ' || setting FROM pg_settings
+          WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name
+          """),
+      ], within: deadline - clock.now)
+    unsafeSettings = found.last?.rows.compactMap { $0.first ?? nil } ?? []
   }
 
   deinit { PQfinish(handle) }
@@ -168,7 +176,7 @@ final class PostgresConnection {
     while true {
       let left = (deadline - clock.now).nanosecondsClamped
       guard left > 0 else {
-        throw PostgresFailure(operation: operation, message: "the server does not answer in time")
+        throw PostgresFailure(operation: operation, message: "\(server) does not answer in time")
       }
       var descriptor = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
       let count = poll(&descriptor, 1, Int32(clamping: left / 1_000_000 + 1))
@@ -177,6 +185,12 @@ final class PostgresConnection {
         throw PostgresFailure(operation: operation, message: "poll failed (\(errno))")
       }
     }
+  }
+
+  /// The server, as libpq's own words name it.
+  private var server: String {
+    guard let host = PQhost(handle), let port = PQport(handle) else { return "the server" }
+    return "the server at \"\(String(cString: host))\", port \(String(cString: port))"
   }
 
   private func lost(_ operation: String) -> PostgresFailure {

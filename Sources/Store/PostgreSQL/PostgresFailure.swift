@@ -45,6 +45,14 @@ struct PostgresFailure: Error {
       message: lines.joined(separator: "; "))
   }
 
+  /// What several servers said of whom none let us in: one code only if all agree.
+  static func connection(_ failures: [PostgresFailure]) -> PostgresFailure {
+    let states = Set(failures.map(\.state))
+    return PostgresFailure(
+      operation: connecting, state: states.count == 1 ? states.first ?? nil : nil,
+      message: failures.map(\.message).joined(separator: "; "))
+  }
+
   var storeError: StoreError {
     let kind: StoreError.Kind =
       switch state {

@@ -15,8 +15,14 @@ final class PostgresInstance: Sendable {
 
   /// Its number.
   let number = Int64.random(in: 1...Int64.max)
+  /// What its connections say about the server.
+  let health: StoreHealth
+  /// The way to the server.
+  let route = PostgresRoute()
   private let seen = Mutex<MonotonicTime?>(nil)
   private let doubts = Mutex(Doubts())
+
+  init(_ health: StoreHealth) { self.health = health }
 
   /// Whether the server has ever been told of it.
   var isKnown: Bool { seen.withLock { $0 != nil } }

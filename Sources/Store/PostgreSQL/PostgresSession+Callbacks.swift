@@ -43,6 +43,18 @@ extension PostgresSession {
     return record?.callerID == callerID ? record : nil
   }
 
+  func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
+    var records: [StoredCallback] = []
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      let found = try connection.run(
+        [.prepared(PostgresStatements.list(query.status), [query.bound.hex, "\(query.limit)"])],
+        within: Self.span)
+      records = found[0].rows.compactMap { PostgresCallbacks.row($0)?.record }
+    }
+    return records
+  }
+
   /// Locks what a transaction is about and adds it; the transaction begins with it, and with its mark.
   ///
   /// Keys, places, records and allowances are locked in this order, and each in the order of their ids: nobody waits
@@ -102,7 +114,7 @@ extension PostgresSession {
     instance.seen(at: now)
   }
 
-  func recover(at now: Instant) throws(StoreError) -> Int {
+  func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
     var count = 0
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
@@ -111,7 +123,10 @@ extension PostgresSession {
         [
           .prepared(
             PostgresStatements.recover,
-            ["\(self.instance.number)", "\(now.nanosecondsSinceEpoch)", CallbackRecovery.code])
+            [
+              "\(self.instance.number)", "\(now.nanosecondsSinceEpoch)", CallbackRecovery.code,
+              PostgresText.array(inHand.map(\.id.hex)),
+            ])
         ], within: Self.span)[0].changed
     }
     return count

@@ -9,12 +9,14 @@ extension PostgresSession {
   // MARK: Stops
 
   func stops() throws(StoreError) -> StopSet {
-    var rows: [(scope: String, id: String, action: String, since: Int64)] = []
+    var rows: [StopSet.Row] = []
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
       let found = try connection.run([.prepared(PostgresStatements.stops, [])], within: Self.span)
       rows = found[0].rows.map { row in
-        (row[0] ?? "", row[1] ?? "", row[2] ?? "", row[3].flatMap { Int64($0) } ?? 0)
+        StopSet.Row(
+          scope: row[0] ?? "", id: row[1] ?? "", action: row[2] ?? "",
+          since: row[3].flatMap { Int64($0) } ?? 0, until: row[4].flatMap { Int64($0) }, reason: row[5])
       }
     }
     return StopSet(rows: rows)
@@ -23,7 +25,7 @@ extension PostgresSession {
   func stop(_ stop: Stop) throws(StoreError) {
     let (scope, id) = stop.target.parts
     try commit(stop.action) {
-      [scope, id, $0.rawValue, "\(stop.since)"]
+      [scope, id, $0.rawValue, "\(stop.since)", stop.until.map { "\($0)" }, stop.reason]
     } statement: {
       PostgresStatements.stop
     }
@@ -38,6 +40,16 @@ extension PostgresSession {
     }
   }
 
+  /// Forgets stops that ended before a time.
+  func purgeStops(at seconds: Int64) throws(StoreError) -> Int {
+    var removed = 0
+    try use { connection throws(PostgresFailure) in
+      removed = try connection.run(
+        [.prepared(PostgresStatements.purgeStops, ["\(seconds)"])], within: Self.span)[0].changed
+    }
+    return removed
+  }
+
   private func commit(
     _ action: Stop.Action, parameters: (Stop.Action) -> [String?], statement: () -> PostgresStatement
   ) throws(StoreError) {
@@ -50,24 +62,45 @@ extension PostgresSession {
 
   // MARK: Schema
 
-  /// Whether it answers, has our schema and may be written to.
+  /// Writes the sign of life, and compares the clocks.
   func ping() throws(StoreError) {
     try use { connection throws(PostgresFailure) in
       self.ids = nil
       _ = try self.maker(connection)
-      let found = try connection.run([.plain("SELECT pg_is_in_recovery()")], within: Self.span)
-      guard found[0].rows.first?.first != "t" else {
-        throw PostgresFailure(operation: "ping", state: "25006", message: "the server is a standby")
-      }
+      try self.live(connection, isDue: true)
+      let asked = (self.clock.now, self.clock.unixTime)
+      let found = try connection.run([.prepared(PostgresStatements.time, [])], within: Self.span)
+      let trip = self.clock.now - asked.0
+      // The answer was given at some time of the trip: a long one says little.
+      guard trip < .seconds(1), let time = found[0].rows.first?.first.flatMap({ $0.flatMap { Int64($0) } })
+      else { return }
+      let here = Duration.seconds(asked.1.seconds) + .nanoseconds(Int64(asked.1.nanoseconds)) + trip / 2
+      self.instance.health.compared(clockAhead: here - .microseconds(time))
     }
   }
 
+  /// Brings the schema up to date. Where it is, nothing is locked or written, so a role may serve that must not create tables.
   func migrate() throws(StoreError) {
-    closedUntil = nil
+    instance.route.reopen()
     // As long as another instance needs that came first.
     let patience = Duration.seconds(90)
     var found = 0
+    do throws(StoreError) {
+      try migrate(&found, within: patience)
+    } catch {
+      guard error.kind == .refused, error.operation != PostgresFailure.connecting else { throw error }
+      throw StoreError(
+        .refused, "schema",
+        "\(error.message): run `callgate migrate` as the role that owns the database, and let this role use the tables"
+      )
+    }
+    guard found <= Migration.latest else { throw Migration.incompatible(found) }
+  }
+
+  private func migrate(_ found: inout Int, within patience: Duration) throws(StoreError) {
     try use { connection throws(PostgresFailure) in
+      found = try Self.version(connection)
+      guard found < Migration.latest else { return }
       let version = try connection.run(
         [
           .plain("BEGIN"), .plain("SET LOCAL statement_timeout = 0"), .plain("SET LOCAL lock_timeout = 0"),
@@ -97,7 +130,24 @@ extension PostgresSession {
       }
       _ = try connection.run(commands + [.plain("COMMIT")], within: patience)
     }
-    guard found <= Migration.latest else { throw Migration.incompatible(found) }
+  }
+
+  /// The version of the schema that is there; 0 for none.
+  private static func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int {
+    let table = try connection.run([.plain("SELECT to_regclass('callgate_schema')")], within: span)
+    guard table[0].rows.first?.first.flatMap({ $0 }) != nil else { return 0 }
+    let version = try connection.run(
+      [.plain("SELECT coalesce(max(version), 0) FROM callgate_schema")], within: span)
+    return version[0].rows.first?.first.flatMap { $0.flatMap { Int($0) } } ?? 0
+  }
+
+  /// The version of the schema; 0 where there is none.
+  func schemaVersion() throws(StoreError) -> Int {
+    var version = 0
+    try use { connection throws(PostgresFailure) in
+      version = try Self.version(connection)
+    }
+    return version
   }
 
   /// What makes ids, read once; also the proof that the schema is ours.

@@ -9,19 +9,18 @@ final class PostgresSession: StoreSession {
   static let span = Duration.seconds(3)
 
   private let address: PostgresAddress
-  let clock = SystemClock()
+  let clock: any TimeSource
   private var connection: PostgresConnection?
   /// The mark of the connection's last transaction.
   private var mark = PostgresMark()
   var ids: StoreIDMaker?
-  private var backOff = BackOff()
-  var closedUntil: (time: MonotonicTime, error: StoreError)?
 
   let instance: PostgresInstance
 
-  init(_ address: PostgresAddress, _ instance: PostgresInstance) {
+  init(_ address: PostgresAddress, _ instance: PostgresInstance, _ clock: any TimeSource) {
     self.address = address
     self.instance = instance
+    self.clock = clock
   }
 
   func close() { connection = nil }
@@ -49,7 +48,6 @@ final class PostgresSession: StoreSession {
       if hasBegun { instance.doubt(doubtful) }
       throw error.inDoubt
     }
-    for job in jobs { job.finish(nil) }
   }
 
   private func update(
@@ -158,6 +156,13 @@ final class PostgresSession: StoreSession {
 
   // MARK: The connection
 
+  /// A new connection, with what its server is known for.
+  private func connect() throws(PostgresFailure) -> PostgresConnection {
+    let made = try instance.route.connect(to: address, within: Self.span)
+    instance.health.found(unsafe: made.unsafeSettings)
+    return made
+  }
+
   /// Runs something on the connection; again on a new one where it breaks, which it may have done since its last use,
   /// and where the server asks for that.
   ///
@@ -171,7 +176,7 @@ final class PostgresSession: StoreSession {
   /// | `live`, `leave`, `purge`, `settleDoubts` | says the same again |
   /// | `migrate` | reads the version again, under its lock |
   func use(_ body: (PostgresConnection) throws(PostgresFailure) -> Void) throws(StoreError) {
-    if let closedUntil, clock.now < closedUntil.time { throw closedUntil.error }
+    if connection == nil { try instance.route.check(at: clock.now) }
     var connections = 0
     var attempts = 0
     while true {
@@ -179,13 +184,12 @@ final class PostgresSession: StoreSession {
       do throws(PostgresFailure) {
         if connection == nil {
           connections += 1
-          connection = try PostgresConnection(address, within: Self.span)
+          connection = try connect()
           mark = PostgresMark()
         }
         guard let connection else { preconditionFailure("made just now") }
         try body(connection)
-        closedUntil = nil
-        backOff.succeeded()
+        instance.route.succeeded()
         return
       } catch {
         if error.isConnectionLost {
@@ -196,7 +200,7 @@ final class PostgresSession: StoreSession {
           if connections < 2, error.operation != "wait", error.operation != PostgresFailure.connecting {
             continue
           }
-          closedUntil = (clock.now + backOff.failed(), error.storeError)
+          instance.route.failed(error.storeError, at: clock.now)
           throw error.storeError
         }
         guard error.isTransient, attempts < 4 else { throw error.storeError }

@@ -13,6 +13,15 @@ extension PostgresStatements {
 
   static let callback = PostgresStatement(
     name: "callgate_callback_read", sql: "SELECT \(columns()) FROM callgate_callback WHERE id = $1::uuid")
+  /// A page of records.
+  static func list(_ status: StoredCallback.Status?) -> PostgresStatement {
+    PostgresStatement(
+      name: "callgate_list_\(status?.rawValue ?? "all")",
+      sql: """
+        SELECT \(columns()) FROM callgate_callback WHERE \(CallbackQuery.condition(status))id < $1::uuid
+        ORDER BY id DESC LIMIT $2::bigint
+        """)
+  }
   /// With its record, in one statement: between two, another instance could settle it.
   static let keyStanding = PostgresStatement(
     name: "callgate_key_standing",
@@ -102,14 +111,15 @@ extension PostgresStatements {
       ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until,
         since = CASE WHEN kept.alive_until < clock_timestamp() THEN excluded.since ELSE kept.since END
       """)
-  /// Pending records whose time is over by $2, or whose instance is gone: it has left, or has not been heard of for
-  /// its life while this one ($1) was, so that after an outage of the server everyone is heard first.
+  /// Pending records of this instance ($1) whose time is over by $2 and that it has not in hand ($4), and those of instances
+  /// that are gone: that have left, or were not heard of for their life while this one was, so that after an outage of the
+  /// server everyone is heard first.
   static let recover = PostgresStatement(
     name: "callgate_recover",
     sql: """
       UPDATE callgate_callback SET status = 'unknown', settled = $2::bigint, code = $3 WHERE id IN (
         SELECT id FROM callgate_callback AS kept WHERE status = 'pending' AND (
-          abandoned <= $2::bigint
+          (instance = $1::bigint AND abandoned <= $2::bigint AND id <> ALL ($4::uuid[]))
           OR NOT EXISTS (SELECT 1 FROM callgate_instance AS owner WHERE owner.id = kept.instance)
           OR EXISTS (
             SELECT 1 FROM callgate_instance AS owner, callgate_instance AS own

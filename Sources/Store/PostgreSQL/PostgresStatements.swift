@@ -30,14 +30,27 @@ enum PostgresStatements {
         SELECT id FROM callgate_allowance WHERE expires <= $1::bigint LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
       """)
   static let stops = PostgresStatement(
-    name: "callgate_stops", sql: "SELECT scope, id, action, since FROM callgate_stop")
+    name: "callgate_stops", sql: "SELECT scope, id, action, since, ends, reason FROM callgate_stop")
+  /// What is over is no stop any more; of two that hold, the later end counts.
   static let stop = PostgresStatement(
     name: "callgate_stop",
     sql: """
-      INSERT INTO callgate_stop (scope, id, action, since) VALUES ($1, $2, $3, $4::bigint) ON CONFLICT DO NOTHING
+      INSERT INTO callgate_stop AS kept (scope, id, action, since, ends, reason)
+      VALUES ($1, $2, $3, $4::bigint, $5::bigint, $6)
+      ON CONFLICT (scope, id, action) DO UPDATE SET
+        since = CASE WHEN kept.ends <= excluded.since THEN excluded.since ELSE kept.since END,
+        ends = CASE WHEN kept.ends <= excluded.since THEN excluded.ends
+          WHEN kept.ends IS NULL OR excluded.ends IS NULL THEN NULL ELSE greatest(kept.ends, excluded.ends) END,
+        reason = CASE WHEN kept.ends <= excluded.since THEN excluded.reason
+          ELSE coalesce(excluded.reason, kept.reason) END
       """)
   static let resume = PostgresStatement(
     name: "callgate_resume", sql: "DELETE FROM callgate_stop WHERE scope = $1 AND id = $2 AND action = $3")
+  static let purgeStops = PostgresStatement(
+    name: "callgate_purge_stops", sql: "DELETE FROM callgate_stop WHERE ends <= $1::bigint")
+  /// Microseconds since the epoch by the server's clock.
+  static let time = PostgresStatement(
+    name: "callgate_time", sql: "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
   static let meta = PostgresStatement(
     name: "callgate_meta",
     sql: """

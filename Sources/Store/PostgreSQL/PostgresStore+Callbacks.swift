@@ -6,7 +6,8 @@ extension PostgresStore {
   public func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError)
     -> CallbackStanding
   {
-    try await sessions.call { session throws(StoreError) in try session.standing(of: intent, at: now) }
+    try await sessions.call(.reads) { session throws(StoreError) in try session.standing(of: intent, at: now)
+    }
   }
 
   public func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning {
@@ -23,19 +24,24 @@ extension PostgresStore {
   /// Nothing that was begun before this, and whose fate was not known, comes later: it is waited for.
   public func withdraw(_ id: CallbackID) async throws(StoreError) {
     if instance.hasDoubts {
-      try await sessions.call { session throws(StoreError) in try session.settleDoubts() }
+      try await sessions.call(.updates) { session throws(StoreError) in try session.settleDoubts() }
     }
     try await sessions.withdraw(id)
   }
 
   public func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {
-    try await sessions.call { session throws(StoreError) in try session.callback(id, of: callerID) }
+    try await sessions.call(.reads) { session throws(StoreError) in try session.callback(id, of: callerID) }
   }
 
   /// An instance is gone when it was closed, or ten seconds after it was last heard of, by the server's clock, provided
   /// that this one was heard all that time: nobody is taken for gone because the server was.
-  @discardableResult public func recoverCallbacks(at now: Instant) async throws(StoreError) -> Int {
-    try await sessions.call { session throws(StoreError) in try session.recover(at: now) }
+  @discardableResult
+  public func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError)
+    -> Int
+  {
+    try await sessions.call(.writes, isProbe: true) { session throws(StoreError) in
+      try session.recover(at: now, besides: inHand)
+    }
   }
 
   /// Forgets what is over in the tables of callbacks, in portions.
@@ -44,13 +50,13 @@ extension PostgresStore {
     for table in CallbackTable.allCases {
       var removed = 0
       repeat {
-        removed = try await sessions.call { session throws(StoreError) in
+        removed = try await sessions.call(.updates) { session throws(StoreError) in
           try session.purge(table, at: now, most: 2000)
         }
         total += removed
       } while removed == 2000
     }
-    try await sessions.call { session throws(StoreError) in try session.purgeInstances() }
+    try await sessions.call(.updates) { session throws(StoreError) in try session.purgeInstances() }
     return total
   }
 }

@@ -1,6 +1,7 @@
 // State in a PostgreSQL database that all instances share.
 
 public import Gate
+internal import Platform
 
 /// A store in PostgreSQL, version 12 or newer.
 ///
@@ -9,28 +10,40 @@ public import Gate
 /// in it are the instances', not the server's: clocks that differ by a second shift limits by what a second is worth.
 public final class PostgresStore: Store {
   let sessions: SessionQueue<PostgresSession>
+  public let health: StoreHealth
   let instance: PostgresInstance
 
   /// A store in a database, which is connected to with the first use.
   ///
   /// - Parameter connections: how many connections it may have, 1 to 64.
-  public init(_ address: PostgresAddress, connections: Int = 3) {
+  public convenience init(_ address: PostgresAddress, connections: Int = 3) {
+    self.init(address, connections: connections, clock: SystemClock())
+  }
+
+  /// A store on a machine whose clock is given.
+  init(_ address: PostgresAddress, connections: Int, clock: any TimeSource) {
     precondition((1...64).contains(connections))
-    let instance = PostgresInstance()
+    let health = StoreHealth()
+    self.health = health
+    let instance = PostgresInstance(health)
     self.instance = instance
-    sessions = SessionQueue(label: "callgate.postgres", count: connections) {
-      PostgresSession(address, instance)
+    sessions = SessionQueue(label: "callgate.postgres", count: connections, health: health) {
+      PostgresSession(address, instance, clock)
     }
   }
 
   public var sharing: StoreSharing { .instances }
 
   public func migrate() async throws(StoreError) {
-    try await sessions.call { session throws(StoreError) in try session.migrate() }
+    try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in try session.migrate() }
+  }
+
+  public func schemaVersion() async throws(StoreError) -> Int {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.schemaVersion() }
   }
 
   public func ping() async throws(StoreError) {
-    try await sessions.call { session throws(StoreError) in try session.ping() }
+    try await sessions.call(.writes, isProbe: true) { session throws(StoreError) in try session.ping() }
   }
 
   public func update<Result: Sendable>(
@@ -41,36 +54,45 @@ public final class PostgresStore: Store {
 
   public func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?] {
     guard !keys.isEmpty else { return [] }
-    return try await sessions.call { session throws(StoreError) in try session.states(of: keys) }
+    return try await sessions.call(.reads) { session throws(StoreError) in try session.states(of: keys) }
   }
 
   public func stops() async throws(StoreError) -> StopSet {
-    try await sessions.call { session throws(StoreError) in try session.stops() }
+    try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in try session.stops() }
   }
 
   public func stop(_ stop: Stop) async throws(StoreError) {
-    try await sessions.call { session throws(StoreError) in try session.stop(stop) }
+    try await sessions.call(.writes) { session throws(StoreError) in try session.stop(stop) }
   }
 
   public func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
-    try await sessions.call { session throws(StoreError) in try session.resume(target, action) }
+    try await sessions.call(.writes) { session throws(StoreError) in try session.resume(target, action) }
+  }
+
+  public func callbacks(_ query: CallbackQuery) async throws(StoreError) -> [StoredCallback] {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.callbacks(query) }
   }
 
   @discardableResult public func purge(at now: Instant) async throws(StoreError) -> Int {
     var total = 0
     while true {
-      let removed = try await sessions.call { session throws(StoreError) in
+      let removed = try await sessions.call(.updates) { session throws(StoreError) in
         try session.purge(at: now.seconds, most: 2000)
       }
       total += removed
-      if removed < 2000 { return total + (try await purgeCallbacks(at: now)) }
+      if removed < 2000 { break }
     }
+    let seconds = now.seconds - StopSet.lingering
+    total += try await sessions.call(.updates) { session throws(StoreError) in
+      try session.purgeStops(at: seconds)
+    }
+    return total + (try await purgeCallbacks(at: now))
   }
 
   public func close() async {
     // Where nobody hears it, ten seconds without a sign of life say the same.
     do throws(StoreError) {
-      try await sessions.call { session throws(StoreError) in try session.leave() }
+      try await sessions.call(.writes) { session throws(StoreError) in try session.leave() }
     } catch {}
     await sessions.close()
   }

@@ -7,13 +7,18 @@ struct SQLiteCallbacks {
   private let readRow, readKey, readPlace: SQLiteStatement
   private let putRow, putKey, putPlace: SQLiteStatement
   private let removeRow, removeKey, removePlace: SQLiteStatement
-  private let pending, late, abandon: SQLiteStatement
+  private let pending, late, abandonAll, abandonOne: SQLiteStatement
 
   /// A record's columns, in the order in which rows are read and written.
   private static let columns = """
     id, caller, subject, app, contact, created, settled, status, code, upstream_status, platform_tid, key, place,
     instance, abandoned, expires
     """
+
+  /// The statement for a page of records.
+  private static func list(_ status: StoredCallback.Status?) -> String {
+    "SELECT \(columns) FROM callgate_callback WHERE \(CallbackQuery.condition(status))id < ? ORDER BY id DESC LIMIT ?"
+  }
 
   /// What is prepared.
   private enum SQL {
@@ -46,21 +51,23 @@ struct SQLiteCallbacks {
     static let removePlace = "DELETE FROM callgate_callback_place WHERE id = ?"
     static let pending = "SELECT DISTINCT instance FROM callgate_callback WHERE status = 'pending'"
     static let late = """
-      SELECT EXISTS (
-        SELECT 1 FROM callgate_callback WHERE status = 'pending' AND instance = ? AND abandoned <= ?)
+      SELECT id FROM callgate_callback WHERE status = 'pending' AND instance = ? AND abandoned <= ?
       """
-    static let abandon = """
-      UPDATE callgate_callback SET status = 'unknown', settled = ?, code = ?
-      WHERE status = 'pending' AND instance = ? AND abandoned <= ?
+    static let abandonAll = """
+      UPDATE callgate_callback SET status = 'unknown', settled = ?, code = ? WHERE status = 'pending' AND instance = ?
+      """
+    static let abandonOne = """
+      UPDATE callgate_callback SET status = 'unknown', settled = ?, code = ? WHERE status = 'pending' AND id = ?
       """
   }
 
   /// Every statement, for looking at how SQLite finds what they ask for.
-  static let allSQL = [
-    SQL.readRow, SQL.readKey, SQL.readPlace, SQL.putRow, SQL.putKey, SQL.putPlace, SQL.removeRow,
-    SQL.removeKey,
-    SQL.removePlace, SQL.pending, SQL.late, SQL.abandon,
-  ]
+  static let allSQL =
+    [
+      SQL.readRow, SQL.readKey, SQL.readPlace, SQL.putRow, SQL.putKey, SQL.putPlace, SQL.removeRow,
+      SQL.removeKey,
+      SQL.removePlace, SQL.pending, SQL.late, SQL.abandonAll, SQL.abandonOne, list(nil),
+    ] + StoredCallback.Status.allCases.map(list)
 
   init(_ connection: SQLiteConnection) throws(StoreError) {
     readRow = try SQLiteStatement(connection, SQL.readRow)
@@ -74,7 +81,8 @@ struct SQLiteCallbacks {
     removePlace = try SQLiteStatement(connection, SQL.removePlace)
     pending = try SQLiteStatement(connection, SQL.pending)
     late = try SQLiteStatement(connection, SQL.late)
-    abandon = try SQLiteStatement(connection, SQL.abandon)
+    abandonAll = try SQLiteStatement(connection, SQL.abandonAll)
+    abandonOne = try SQLiteStatement(connection, SQL.abandonOne)
   }
 
   // MARK: Reading
@@ -83,6 +91,17 @@ struct SQLiteCallbacks {
     var found: CallbackBook.Row?
     try readRow.run([.blob(id.id.bytes)]) { found = Self.row($0) }
     return found
+  }
+
+  /// A page of records; seldom asked for, so prepared when it is.
+  static func records(
+    _ query: CallbackQuery, _ connection: SQLiteConnection
+  ) throws(StoreError) -> [StoredCallback] {
+    var records: [StoredCallback] = []
+    try SQLiteStatement(connection, list(query.status)).run([
+      .blob(query.bound.bytes), .integer(Int64(query.limit)),
+    ]) { if let row = row($0) { records.append(row.record) } }
+    return records
   }
 
   /// Adds a key and its record to a book.
@@ -191,17 +210,26 @@ struct SQLiteCallbacks {
     return instances
   }
 
-  /// Whether an instance has a pending record that counts as abandoned at a time.
-  func hasAbandoned(_ instance: Int64, at time: Int64) throws(StoreError) -> Bool {
-    var found = false
-    try late.run([.integer(instance), .integer(time)]) { found = $0.integer(0) != 0 }
-    return found
+  /// The pending records of an instance that count as abandoned at a time.
+  func abandoned(_ instance: Int64, at time: Int64) throws(StoreError) -> [CallbackID] {
+    var ids: [CallbackID] = []
+    try late.run([.integer(instance), .integer(time)]) { row in
+      if let id = StoreID(bytes: row.blob(0)) { ids.append(CallbackID(id)) }
+    }
+    return ids
   }
 
-  /// Makes the pending records of an instance unknown that count as abandoned at a time.
-  func abandon(_ instance: Int64, upTo time: Int64, at now: Instant) throws(StoreError) {
-    try abandon.run([
-      .integer(now.nanosecondsSinceEpoch), .text(CallbackRecovery.code), .integer(instance), .integer(time),
+  /// Makes all pending records of an instance unknown.
+  func abandon(_ instance: Int64, at now: Instant) throws(StoreError) {
+    try abandonAll.run([
+      .integer(now.nanosecondsSinceEpoch), .text(CallbackRecovery.code), .integer(instance),
+    ])
+  }
+
+  /// Makes one record unknown if it is pending.
+  func abandon(_ id: CallbackID, at now: Instant) throws(StoreError) {
+    try abandonOne.run([
+      .integer(now.nanosecondsSinceEpoch), .text(CallbackRecovery.code), .blob(id.id.bytes),
     ])
   }
 }

@@ -29,30 +29,41 @@ extension SQLiteSession {
     return record?.callerID == callerID ? record : nil
   }
 
-  func recover(at now: Instant) throws(StoreError) -> Int {
-    let time = now.nanosecondsSinceEpoch
-    var abandoned: [(instance: Int64, time: Int64)] = []
+  func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
+    var records: [StoredCallback] = []
+    try use { open throws(StoreError) in
+      _ = try open.prepared()
+      records = try SQLiteCallbacks.records(query, open.connection)
+    }
+    return records
+  }
+
+  func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
+    var gone: [Int64] = []
+    var abandoned: [CallbackID] = []
     try use { open throws(StoreError) in
       let callbacks = try open.prepared().callbacks
       try instance.stayAlive(path)
-      abandoned = []
+      gone = []
       for other in try callbacks.pendingInstances() {
-        // A number is never taken again: who is gone now is gone for good.
-        if try !instance.isAlive(other) {
-          abandoned.append((other, .max))
-        } else if try callbacks.hasAbandoned(other, at: time) {
-          abandoned.append((other, time))
-        }
+        // A number is never taken again: an instance that is gone now is gone for good.
+        if try !instance.isAlive(other) { gone.append(other) }
       }
+      abandoned = try callbacks.abandoned(instance.number, at: now.nanosecondsSinceEpoch)
+        .filter { !inHand.contains($0) }
     }
     // Nearly always: nothing is written, so nobody waits for the disk.
-    guard !abandoned.isEmpty else { return 0 }
+    guard !gone.isEmpty || !abandoned.isEmpty else { return 0 }
     var count = 0
-    try transaction(.later([])) { open throws(StoreError) in
+    try transaction { open throws(StoreError) in
       let callbacks = try open.prepared().callbacks
       count = 0
-      for (instance, limit) in abandoned {
-        try callbacks.abandon(instance, upTo: limit, at: now)
+      for instance in gone {
+        try callbacks.abandon(instance, at: now)
+        count += open.connection.changes
+      }
+      for id in abandoned {
+        try callbacks.abandon(id, at: now)
         count += open.connection.changes
       }
       return count > 0
@@ -85,7 +96,7 @@ extension SQLiteSession {
   /// Forgets a bounded number of what is over in one of the tables.
   func purge(_ table: CallbackTable, at now: Instant, most: Int64) throws(StoreError) -> Int {
     var removed = 0
-    try transaction(.later([])) { open throws(StoreError) in
+    try transaction { open throws(StoreError) in
       _ = try open.prepared()
       try SQLiteStatement(open.connection, Self.purge(table)).run([
         .integer(now.nanosecondsSinceEpoch), .integer(most),

@@ -5,11 +5,8 @@ extension SQLiteSession {
   final class Open {
     let connection: SQLiteConnection
     let begin, commit, rollback: SQLiteStatement
-    private let path: String
     /// Only after the schema was found to be there.
     private(set) var statements: Statements?
-    /// Only after a transaction was begun.
-    private(set) var log: SQLiteLog?
 
     struct Statements {
       let ids: StoreIDMaker
@@ -17,21 +14,18 @@ extension SQLiteSession {
       let callbacks: SQLiteCallbacks
     }
 
-    init(path: String) throws(StoreError) {
-      self.path = path
-      connection = try SQLiteConnection(path: path)
+    /// Opens the file, and moves into the database what a process before this one left in the log.
+    ///
+    /// Nothing may be appended to that. A process that was told that a flush failed, and was killed then, left a transaction that
+    /// can be read and that the disk may not have: Linux takes the pages for written (fsync(2)). After a power cut the log would
+    /// end there, and what was appended would be gone.
+    init(path: String, vfs: String?) throws(StoreError) {
+      connection = try SQLiteConnection(path: path, vfs: vfs)
+      try connection.emptyLog()
       // Readers of what is about to be changed must not begin with a read: another process could write between.
       begin = try SQLiteStatement(connection, "BEGIN IMMEDIATE")
       commit = try SQLiteStatement(connection, "COMMIT")
       rollback = try SQLiteStatement(connection, "ROLLBACK")
-    }
-
-    /// The log, within or after a transaction.
-    func log(_ flush: @escaping SQLiteLog.Flush) throws(StoreError) -> SQLiteLog {
-      if let log { return log }
-      let made = try SQLiteLog(beside: path, flush: flush)
-      log = made
-      return made
     }
 
     func prepared() throws(StoreError) -> Statements {

@@ -6,13 +6,16 @@ extension SQLiteSession {
   // MARK: Stops
 
   func stops() throws(StoreError) -> StopSet {
-    // Readiness hangs on this.
-    try checkDisk()
-    var rows: [(scope: String, id: String, action: String, since: Int64)] = []
+    var rows: [StopSet.Row] = []
     try use { open throws(StoreError) in
       _ = try open.prepared()
-      try SQLiteStatement(open.connection, "SELECT scope, id, action, since FROM callgate_stop").run {
-        rows.append(($0.text(0), $0.text(1), $0.text(2), $0.integer(3)))
+      try SQLiteStatement(
+        open.connection, "SELECT scope, id, action, since, ends, reason FROM callgate_stop"
+      ).run {
+        rows.append(
+          StopSet.Row(
+            scope: $0.text(0), id: $0.text(1), action: $0.text(2), since: $0.integer(3),
+            until: $0.optionalInteger(4), reason: $0.optionalText(5)))
       }
     }
     return StopSet(rows: rows)
@@ -23,10 +26,22 @@ extension SQLiteSession {
       _ = try open.prepared()
       let (scope, id) = stop.target.parts
       for action in stop.action.single {
+        // What is over is no stop any more; of two that hold, the later end counts.
         try SQLiteStatement(
           open.connection,
-          "INSERT INTO callgate_stop (scope, id, action, since) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+          "DELETE FROM callgate_stop WHERE scope = ? AND id = ? AND action = ? AND ends <= ?"
         ).run([.text(scope), .text(id), .text(action.rawValue), .integer(stop.since)])
+        try SQLiteStatement(
+          open.connection,
+          """
+          INSERT INTO callgate_stop (scope, id, action, since, ends, reason) VALUES (?, ?, ?, ?, ?, ?)
+          ON CONFLICT (scope, id, action) DO UPDATE SET ends = max(ends, excluded.ends),
+            reason = coalesce(excluded.reason, reason)
+          """
+        ).run([
+          .text(scope), .text(id), .text(action.rawValue), .integer(stop.since), .optional(stop.until),
+          .optional(stop.reason),
+        ])
       }
       return true
     }
@@ -43,6 +58,20 @@ extension SQLiteSession {
       }
       return true
     }
+  }
+
+  /// Forgets stops that ended before a time.
+  func purgeStops(at seconds: Int64) throws(StoreError) -> Int {
+    var removed = 0
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      try SQLiteStatement(open.connection, "DELETE FROM callgate_stop WHERE ends <= ?").run([
+        .integer(seconds)
+      ])
+      removed = open.connection.changes
+      return removed > 0
+    }
+    return removed
   }
 
   // MARK: Schema
@@ -76,6 +105,13 @@ extension SQLiteSession {
   }
 
   /// The version of the schema; 0 for an empty file.
+  func schemaVersion() throws(StoreError) -> Int {
+    var version = 0
+    try use { open throws(StoreError) in version = try Self.version(open.connection) }
+    return version
+  }
+
+  /// The same on a connection.
   static func version(_ connection: SQLiteConnection) throws(StoreError) -> Int {
     var tables: [String] = []
     try SQLiteStatement(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'").run {

@@ -1,6 +1,7 @@
 // One prepared statement of SQLite.
 
 internal import CSQLite
+internal import Glibc
 
 /// A value a statement takes.
 enum SQLiteValue {
@@ -51,6 +52,7 @@ final class SQLiteStatement {
       sqlite3_reset(handle)
       sqlite3_clear_bindings(handle)
     }
+    errno = 0
     while true {
       let code = sqlite3_step(handle)
       switch code {

@@ -6,7 +6,8 @@ extension SQLiteStore {
   public func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError)
     -> CallbackStanding
   {
-    try await sessions.call { session throws(StoreError) in try session.standing(of: intent, at: now) }
+    try await sessions.call(.reads) { session throws(StoreError) in try session.standing(of: intent, at: now)
+    }
   }
 
   public func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning {
@@ -23,13 +24,18 @@ extension SQLiteStore {
   public func withdraw(_ id: CallbackID) async throws(StoreError) { try await sessions.withdraw(id) }
 
   public func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {
-    try await sessions.call { session throws(StoreError) in try session.callback(id, of: callerID) }
+    try await sessions.call(.reads) { session throws(StoreError) in try session.callback(id, of: callerID) }
   }
 
   /// A process is alive as long as it has the store open: what another one left is recovered as soon as that has
   /// ended.
-  @discardableResult public func recoverCallbacks(at now: Instant) async throws(StoreError) -> Int {
-    try await sessions.call { session throws(StoreError) in try session.recover(at: now) }
+  @discardableResult
+  public func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError)
+    -> Int
+  {
+    try await sessions.call(.updates, isProbe: true) { session throws(StoreError) in
+      try session.recover(at: now, besides: inHand)
+    }
   }
 
   /// Forgets what is over in the tables of callbacks, in portions of a few milliseconds: callbacks wait behind each.
@@ -39,7 +45,7 @@ extension SQLiteStore {
     for table in CallbackTable.allCases {
       var removed = 0
       repeat {
-        removed = try await sessions.call { session throws(StoreError) in
+        removed = try await sessions.call(.updates) { session throws(StoreError) in
           try session.purge(table, at: now, most: Int64(portion))
         }
         total += removed

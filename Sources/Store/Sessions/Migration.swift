@@ -117,6 +117,18 @@ struct Migration: Sendable {
         ) WITH (fillfactor = 25)
         """
       ]),
+    // Stops with an end, in seconds since the epoch, and a reason; and what operators look for among callbacks. Nearly all
+    // callbacks are accepted: those are found by their ids.
+    Migration(
+      sqlite: [
+        "ALTER TABLE callgate_stop ADD COLUMN ends INTEGER",
+        "ALTER TABLE callgate_stop ADD COLUMN reason TEXT",
+        "CREATE INDEX callgate_callback_status ON callgate_callback (status, id) WHERE status <> 'accepted'",
+      ],
+      postgres: [
+        "ALTER TABLE callgate_stop ADD COLUMN ends bigint, ADD COLUMN reason text",
+        "CREATE INDEX callgate_callback_status ON callgate_callback (status, id) WHERE status <> 'accepted'",
+      ]),
   ]
 
   /// Why a store of some version cannot be used, for operators.
@@ -131,4 +143,10 @@ struct Migration: Sendable {
     let remedy = version > latest ? "" : ": run `callgate migrate`"
     return StoreError(.incompatible, "schema", mismatch(version) + remedy)
   }
+}
+
+/// The schema that this release knows.
+public enum StoreSchema {
+  /// Its version. A store of a smaller one is brought up to date by `migrate`, one of a greater one is refused.
+  public static var latest: Int { Migration.latest }
 }

@@ -7,11 +7,22 @@ internal import Synchronization
 
 /// Hands work to a few sessions, each owned by a serial Dispatch queue.
 ///
-/// Updates that wait are taken together and committed together. Work that waits too long, because every session
-/// hangs, fails; so does work beyond a limit.
+/// Updates that wait are taken together and committed together. Work beyond a limit fails at once, and so does work that would wait too
+/// long. While the store does not answer, only probes ask it: everything else fails at once. What becomes of work that takes too long
+/// depends on where it is:
+///
+/// 1. It waits for a session. It fails, and nothing was done.
+/// 2. A session with deadlines of its own (PostgreSQL) runs it. The session ends it.
+/// 3. A session without deadlines (SQLite) runs it, in a system call that nothing ends. Its caller is told that it is in doubt. Until
+///    the call returns, the session counts as hanging: what waits fails, and new work is refused at once. There is one such
+///    session, so whatever takes back what is in doubt runs after it.
 final class SessionQueue<Session: StoreSession>: Sendable {
   private struct Call: Sendable {
-    let body: @Sendable (Session) -> Void
+    let effect: StoreHealth.Effect
+    /// Whether it asks a store that does not answer, too.
+    let isProbe: Bool
+    /// Tells how it went before its caller hears it.
+    let body: @Sendable (Session, _ onEnd: (StoreError?) -> Void) -> Void
     let fail: @Sendable (StoreError) -> Void
   }
 
@@ -23,12 +34,19 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   private struct Entry: Sendable {
     var work: Work
     var since: MonotonicTime
+
+    var isProbe: Bool { if case .call(let call) = work { call.isProbe } else { false } }
+    var effect: StoreHealth.Effect { if case .call(let call) = work { call.effect } else { .updates } }
   }
 
   private struct State: Sendable {
     var waiting: [Entry] = []
-    /// Workers without work, by their place.
+    /// Workers without work, by their index.
     var idle: [Int]
+    /// What the session without deadlines runs, of which nobody was told yet.
+    var running: [Entry] = []
+    /// Whether somebody was told that this session takes too long.
+    var isHanging = false
     var isClosed = false
     var isWatched = false
   }
@@ -36,7 +54,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   /// What becomes of work that is handed in.
   private enum Next: Sendable {
     case wake(Int)
-    case wait(isWatched: Bool)
+    case wait
     case refuse(StoreError)
   }
 
@@ -73,25 +91,48 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   private static var mostTogether: Int { 256 }
   /// How much may wait.
   private static var mostWaiting: Int { 16_384 }
-  /// How long work waits for a session.
-  private static var longestWait: Duration { .seconds(5) }
-
   private let workers: [Worker]
   private let state: Mutex<State>
-  private let clock = SystemClock()
-  private let closing: Duration
+  private let clock: any TimeSource
+  private let health: StoreHealth
+  /// How long work may take; what is too late is found a fifth of that later at most.
+  private let patience: Duration
+  private let hasDeadlines: Bool
 
-  /// A queue of its own for each of some sessions.
+  /// A queue of its own for each of some sessions that end by themselves what takes too long.
   ///
-  /// - Parameter closing: how long `close` waits for what is under way.
+  /// - Parameter health: is told how every operation went.
   init(
-    label: String, count: Int, closing: Duration = .seconds(15), make: @escaping @Sendable () -> Session
+    label: String, count: Int, health: StoreHealth, clock: any TimeSource = SystemClock(),
+    make: @escaping @Sendable () -> Session
   ) {
     precondition(count > 0)
-    self.closing = closing
+    self.health = health
+    self.clock = clock
+    patience = .seconds(5)
+    hasDeadlines = true
     workers = (0..<count).map { Worker(label: "\(label).\($0)", make: make) }
     state = Mutex(State(idle: Array((0..<count).reversed())))
   }
+
+  /// A queue for one session that may hang.
+  ///
+  /// - Parameters:
+  ///   - patience: how long its callers wait.
+  ///   - health: is told how every operation went.
+  init(
+    label: String, patience: Duration, health: StoreHealth, make: @escaping @Sendable () -> Session
+  ) {
+    self.patience = patience
+    self.health = health
+    clock = SystemClock()
+    hasDeadlines = false
+    workers = [Worker(label: label, make: make)]
+    state = Mutex(State(idle: [0]))
+  }
+
+  /// How much waits for a session.
+  var waiting: Int { state.withLock { $0.waiting.count } }
 
   // MARK: Callers
 
@@ -114,39 +155,37 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   func commit<R: Sendable>(
     _ work: (_ said: @escaping @Sendable (R) -> Void) -> UpdateJob.Work
   ) async throws(StoreError) -> R {
-    let result = await withUnsafeContinuation {
-      (continuation: UnsafeContinuation<Result<R, StoreError>, Never>) in
-      let slot = Slot<R>()
-      let work = work { result in slot.value.withLock { $0 = result } }
-      submit(
-        .update(
-          UpdateJob(work: work) { error in
-            if let error { return continuation.resume(returning: .failure(error)) }
-            guard let result = slot.value.withLock({ $0 }) else {
-              preconditionFailure("committed without running")
-            }
-            continuation.resume(returning: .success(result))
-          }))
+    let result = await withUnsafeContinuation { continuation in
+      let answer = Answer<R>(continuation)
+      submit(.update(UpdateJob(work: work { answer.say($0) }) { answer.finish($0) }))
     }
     return try result.get()
   }
 
   /// Waits until a session has done something.
+  ///
+  /// - Parameters:
+  ///   - effect: what its success says about the store.
+  ///   - isProbe: whether it asks a store that does not answer, too.
   func call<R: Sendable>(
+    _ effect: StoreHealth.Effect, isProbe: Bool = false,
     _ body: @escaping @Sendable (Session) throws(StoreError) -> R
   ) async throws(StoreError) -> R {
-    let result = await withUnsafeContinuation {
-      (continuation: UnsafeContinuation<Result<R, StoreError>, Never>) in
+    let result = await withUnsafeContinuation { continuation in
+      let answer = Answer<R>(continuation)
       submit(
         .call(
-          Call { session in
+          Call(effect: effect, isProbe: isProbe) { session, onEnd in
             do throws(StoreError) {
-              continuation.resume(returning: .success(try body(session)))
+              answer.say(try body(session))
+              onEnd(nil)
+              answer.finish(nil)
             } catch {
-              continuation.resume(returning: .failure(error))
+              onEnd(error)
+              answer.finish(error)
             }
           } fail: { error in
-            continuation.resume(returning: .failure(error))
+            answer.finish(error)
           }))
     }
     return try result.get()
@@ -155,71 +194,108 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   /// Finishes what is under way and closes every session; what waits or comes later fails. A session that hangs is left to the
   /// end of the process.
   func close() async {
-    let dropped = state.withLock { state in
+    let (dropped, isHanging) = state.withLock { state in
       state.isClosed = true
       defer { state.waiting = [] }
-      return state.waiting
+      return (state.waiting, state.isHanging)
     }
-    Self.fail(dropped, Self.closed)
+    refuse(dropped, Self.closed)
     let group = DispatchGroup()
     for worker in workers { worker.queue.async(group: group) { worker.close() } }
+    guard !isHanging else { return }
     await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-      let hasReturned = Slot<Void>()
-      let goOn: @Sendable () -> Void = {
-        let isFirst = hasReturned.value.withLock { value in
-          defer { value = () }
-          return value == nil
-        }
-        if isFirst { continuation.resume() }
+      let hasReturned = Atomic(false)
+      let resume: @Sendable () -> Void = {
+        if !hasReturned.exchange(true, ordering: .acquiringAndReleasing) { continuation.resume() }
       }
       let others = DispatchQueue.global(qos: .utility)
-      group.notify(queue: others, execute: goOn)
-      others.asyncAfter(
-        deadline: .now() + Double(closing.nanosecondsClamped) / 1e9, execute: goOn)
+      group.notify(queue: others, execute: resume)
+      others.asyncAfter(deadline: .now() + seconds(patience * 3), execute: resume)
     }
   }
 
   private static var closed: StoreError { StoreError(.unavailable, "close", "the store is closed") }
 
-  /// A result on its way from the body to its caller.
-  private final class Slot<R: Sendable>: Sendable {
-    let value = Mutex<R?>(nil)
+  /// A result on its way to its caller. The first answer counts: the caller of a session that hangs is told before the session returns.
+  private final class Answer<R: Sendable>: Sendable {
+    private struct State: Sendable {
+      var continuation: UnsafeContinuation<Result<R, StoreError>, Never>?
+      var result: R?
+    }
+
+    private let state: Mutex<State>
+
+    init(_ continuation: UnsafeContinuation<Result<R, StoreError>, Never>) {
+      state = Mutex(State(continuation: continuation))
+    }
+
+    /// Remembers the result that counts once it is committed.
+    func say(_ result: R) { state.withLock { $0.result = result } }
+
+    /// Answers: with the last result, or with a failure.
+    func finish(_ error: StoreError?) {
+      let (continuation, result) = state.withLock { state in
+        defer { state.continuation = nil }
+        return (state.continuation, state.result)
+      }
+      guard let continuation else { return }
+      if let error { return continuation.resume(returning: .failure(error)) }
+      guard let result else { preconditionFailure("committed without running") }
+      continuation.resume(returning: .success(result))
+    }
   }
+
+  private func seconds(_ duration: Duration) -> Double { Double(duration.nanosecondsClamped) / 1e9 }
 
   // MARK: Work
 
   private func submit(_ work: Work) {
     let entry = Entry(work: work, since: clock.now)
-    let next: Next = state.withLock { state in
-      guard !state.isClosed else { return .refuse(Self.closed) }
+    let hanging = entry.isProbe ? nil : health.hanging
+    let (next, isUnwatched): (Next, Bool) = state.withLock { state in
+      if state.isClosed { return (.refuse(Self.closed), false) }
+      if state.isHanging { return (.refuse(late), false) }
+      if let hanging { return (.refuse(hanging), false) }
       guard state.waiting.count < Self.mostWaiting else {
-        return .refuse(StoreError(.unavailable, "wait", "\(Self.mostWaiting) operations wait already"))
+        let error = StoreError(.unavailable, "wait", "\(Self.mostWaiting) operations wait already")
+        return (.refuse(error), false)
+      }
+      // Those before it have waited as long as it would: who cannot be served in time is not kept waiting for it.
+      if !entry.isProbe, let first = state.waiting.first, entry.since - first.since >= patience / 2 {
+        let error = StoreError(.unavailable, "wait", "operations wait for \(patience / 2) already")
+        return (.refuse(error), false)
       }
       state.waiting.append(entry)
-      if let worker = state.idle.popLast() { return .wake(worker) }
-      defer { state.isWatched = true }
-      return .wait(isWatched: state.isWatched)
+      let worker = state.idle.popLast()
+      let isUnwatched = !state.isWatched && (worker == nil || !hasDeadlines)
+      if isUnwatched { state.isWatched = true }
+      return (worker.map { .wake($0) } ?? .wait, isUnwatched)
     }
     switch next {
-    case .wake(let place): workers[place].queue.async { self.run(place) }
-    case .wait(let isWatched): if !isWatched { watch() }
-    case .refuse(let error): Self.fail([entry], error)
+    case .wake(let index): workers[index].queue.async { self.run(index) }
+    case .wait: break
+    case .refuse(let error): refuse([entry], error)
     }
+    if isUnwatched { watch() }
   }
 
   /// Works until nothing waits; on the worker's queue.
-  private func run(_ place: Int) {
+  private func run(_ index: Int) {
     while true {
       let entries: [Entry] = state.withLock { state in
+        state.running = []
+        state.isHanging = false
         guard let first = state.waiting.first else {
-          state.idle.append(place)
+          state.idle.append(index)
           return []
         }
+        var taken: [Entry] = []
+        defer { if !hasDeadlines { state.running = taken } }
         guard case .update = first.work else {
           state.waiting.removeFirst()
-          return [first]
+          taken = [first]
+          return taken
         }
-        var taken: [Entry] = []
         var left: [Entry] = []
         for entry in state.waiting {
           if case .update = entry.work, taken.count < Self.mostTogether {
@@ -232,25 +308,40 @@ final class SessionQueue<Session: StoreSession>: Sendable {
         return taken
       }
       guard let first = entries.first else { return }
-      let session = workers[place].session
+      if !first.isProbe, let hanging = health.hanging {
+        refuse(entries, hanging)
+        continue
+      }
+      let session = workers[index].session
       switch first.work {
-      case .call(let call): call.body(session)
+      case .call(let call):
+        let begun = clock.now
+        call.body(session) { error in
+          if let error {
+            health.failed(error, call.effect, since: begun)
+          } else {
+            health.succeeded(call.effect)
+          }
+        }
       case .update:
         let jobs = entries.compactMap { entry -> UpdateJob? in
           if case .update(let job) = entry.work { job } else { nil }
         }
-        let admitted = session.admit(jobs)
-        if !admitted.isEmpty { Self.commit(admitted, session) }
+        commit(jobs, session)
       }
     }
   }
 
   /// Commits jobs together. Where one of them cannot be kept, each by itself: the others are not to suffer from it.
-  private static func commit(_ jobs: [UpdateJob], _ session: Session) {
+  private func commit(_ jobs: [UpdateJob], _ session: Session) {
+    let begun = clock.now
     do throws(StoreError) {
       try session.updateAll(jobs)
+      health.succeeded(.updates)
+      for job in jobs { job.finish(nil) }
     } catch {
       guard error.kind == .rejected, !error.isInDoubt, jobs.count > 1 else {
+        health.failed(error, .updates, since: begun, count: jobs.count)
         for job in jobs { job.finish(error) }
         return
       }
@@ -258,19 +349,36 @@ final class SessionQueue<Session: StoreSession>: Sendable {
     }
   }
 
-  /// Looks once a second, while anything waits, for what has waited too long.
+  private var late: StoreError {
+    StoreError(.unavailable, "wait", "the store has not answered for \(patience)")
+  }
+
+  /// Looks from time to time, while there is work, for what takes too long.
   private func watch() {
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) {
-      let (late, goOn) = self.state.withLock { state in
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds(patience) / 5) {
+      let (waited, ran, isNeeded) = self.state.withLock { state in
         let limit = self.clock.now
-        let late = state.waiting.prefix { $0.since + Self.longestWait <= limit }
-        state.waiting.removeFirst(late.count)
-        state.isWatched = !state.waiting.isEmpty
-        return (Array(late), state.isWatched)
+        let isLate = { (entry: Entry) in entry.since + self.patience <= limit }
+        let ran = state.running.filter(isLate)
+        if !ran.isEmpty {
+          state.isHanging = true
+          state.running.removeAll(where: isLate)
+        }
+        let waited = state.isHanging ? state.waiting[...] : state.waiting.prefix(while: isLate)
+        state.waiting.removeFirst(waited.count)
+        state.isWatched = !state.waiting.isEmpty || !state.running.isEmpty
+        return (waited, ran, state.isWatched)
       }
-      Self.fail(late, StoreError(.unavailable, "wait", "no session came free in \(Self.longestWait)"))
-      if goOn { self.watch() }
+      for entry in waited + ran { self.health.failed(self.late, entry.effect, since: entry.since) }
+      Self.fail(Array(waited), self.late)
+      Self.fail(ran, self.late.inDoubt)
+      if isNeeded { self.watch() }
     }
+  }
+
+  private func refuse(_ entries: [Entry], _ error: StoreError) {
+    health.refused(error, count: entries.count)
+    Self.fail(entries, error)
   }
 
   private static func fail(_ entries: [Entry], _ error: StoreError) {

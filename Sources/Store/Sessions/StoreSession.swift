@@ -2,17 +2,10 @@
 
 /// Something that blocks: a file or a server. It is used by one queue only.
 protocol StoreSession: AnyObject, SendableMetatype {
-  /// The jobs that may be tried now. The others have been told why not.
-  func admit(_ jobs: [UpdateJob]) -> [UpdateJob]
-  /// Runs all jobs in one transaction, commits it, and has each told so: at once, or when that has reached where it has to be.
-  /// Where it throws, none has been told anything.
+  /// Runs all jobs in one transaction, and returns when it is committed and where it has to be.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError)
   /// Lets go of everything.
   func close()
-}
-
-extension StoreSession {
-  func admit(_ jobs: [UpdateJob]) -> [UpdateJob] { jobs }
 }
 
 /// Waits longer each time something fails, up to a limit, and not at all once it works.

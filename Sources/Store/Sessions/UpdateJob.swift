@@ -12,7 +12,7 @@ struct UpdateJob: Sendable {
   }
 
   let work: Work
-  /// Tells the caller that it is committed, or why not. Called once.
+  /// Tells the caller that it is committed, or why not. The first call counts.
   let finish: @Sendable (StoreError?) -> Void
 }
 

@@ -2,7 +2,7 @@
 
 internal import Gate
 
-/// One stop: whom, what, since when.
+/// One stop: whom, what, since when, until when and why.
 public struct Stop: Hashable, Sendable {
   /// Whom a stop is for.
   public enum Target: Hashable, Sendable {
@@ -30,17 +30,46 @@ public struct Stop: Hashable, Sendable {
   public var action: Action
   /// Since when, in seconds since the epoch.
   public var since: Int64
+  /// When it ends by itself, in seconds since the epoch; nil for a stop that lasts until it is resumed.
+  public var until: Int64?
+  /// Why, for operators.
+  public var reason: String?
 
   /// A stop.
-  public init(_ target: Target, _ action: Action, since: Int64) {
+  public init(
+    _ target: Target, _ action: Action, since: Int64, until: Int64? = nil, reason: String? = nil
+  ) {
     self.target = target
     self.action = action
     self.since = since
+    self.until = until
+    self.reason = reason
+  }
+
+  /// The same for one of its actions.
+  func only(_ action: Action) -> Stop {
+    var stop = self
+    stop.action = action
+    return stop
   }
 
   /// What is left of it when an action is resumed.
   func without(_ resumed: Action) -> [Stop] {
-    action.single.filter { !resumed.single.contains($0) }.map { Stop(target, $0, since: since) }
+    action.single.filter { !resumed.single.contains($0) }.map(only)
+  }
+
+  /// Whether its end has come.
+  func hasEnded(at seconds: Int64) -> Bool { until.map { $0 <= seconds } ?? false }
+
+  /// What holds after a stop was made beside an earlier one of the same target and action: the earlier time, the later end,
+  /// and the reason that was given last. A stop is never shortened by another one; the stores' statements say the same.
+  func joined(by later: Stop) -> Stop {
+    // What is over is no stop any more.
+    guard !hasEnded(at: later.since) else { return later }
+    var joined = self
+    joined.until = if let until, let other = later.until { max(until, other) } else { nil }
+    joined.reason = later.reason ?? reason
+    return joined
   }
 }
 

@@ -10,53 +10,73 @@ public struct StopSet: Hashable, Sendable {
     var action: Stop.Action
   }
 
-  /// Since when; the keys' actions are single ones.
-  private var since: [Key: Int64] = [:]
+  /// The stops; the keys' actions are single ones, and so are the stops'.
+  private var stops: [Key: Stop] = [:]
+
+  /// How long stores keep a stop after its end, in seconds: more than instances' clocks differ.
+  static let lingering: Int64 = 60
 
   /// Nothing stopped.
   public init() {}
 
   /// Whether nothing is stopped.
-  public var isEmpty: Bool { since.isEmpty }
+  public var isEmpty: Bool { stops.isEmpty }
 
-  /// Adds a stop; one that is there keeps its time.
+  /// Adds a stop; one that is there keeps its time, and the later end of the two.
   public mutating func stop(_ stop: Stop) {
     for action in stop.action.single {
       let key = Key(target: stop.target, action: action)
-      if since[key] == nil { since[key] = stop.since }
+      let stop = stop.only(action)
+      stops[key] = stops[key]?.joined(by: stop) ?? stop
     }
+  }
+
+  /// Removes what has ended.
+  ///
+  /// - Returns: what that was, as `list` shows it.
+  public mutating func removeEnded(at seconds: Int64) -> [Stop] {
+    var ended = StopSet()
+    for (key, stop) in stops where stop.hasEnded(at: seconds) {
+      ended.stops[key] = stop
+      stops[key] = nil
+    }
+    return ended.list
   }
 
   /// Ends the stop of exactly this target, for these actions.
   public mutating func resume(_ target: Stop.Target, _ action: Stop.Action) {
-    for action in action.single { since[Key(target: target, action: action)] = nil }
+    for action in action.single { stops[Key(target: target, action: action)] = nil }
   }
 
   /// The stop that a request falls under, the widest first; nil when it may go on.
-  public func stop(for action: Gate.Action, callerID: String?, appID: String?) -> Stop? {
-    guard !since.isEmpty else { return nil }
+  ///
+  /// - Parameter seconds: the time, in seconds since the epoch.
+  public func stop(
+    for action: Gate.Action, callerID: String?, appID: String?, at seconds: Int64
+  ) -> Stop? {
+    guard !stops.isEmpty else { return nil }
     let action = Stop.Action(action)
-    if let found = stop(.all, action) { return found }
-    if let appID, let found = stop(.app(appID), action) { return found }
-    return stop(.caller(callerID ?? Facts.anonymous), action)
+    if let found = stop(.all, action, seconds) { return found }
+    if let appID, let found = stop(.app(appID), action, seconds) { return found }
+    return stop(.caller(callerID ?? Facts.anonymous), action, seconds)
   }
 
-  private func stop(_ target: Stop.Target, _ action: Stop.Action) -> Stop? {
-    since[Key(target: target, action: action)].map { Stop(target, action, since: $0) }
+  private func stop(_ target: Stop.Target, _ action: Stop.Action, _ seconds: Int64) -> Stop? {
+    stops[Key(target: target, action: action)].flatMap { $0.hasEnded(at: seconds) ? nil : $0 }
   }
 
-  /// The stops in a fixed order, both actions of one target and time as one.
+  /// The stops in a fixed order, both actions of one target as one where the rest is the same.
   public var list: [Stop] {
-    var stops: [Stop] = []
-    for (key, time) in since {
+    var list: [Stop] = []
+    for (key, stop) in stops {
       let other: Stop.Action = key.action == .access ? .callback : .access
-      if since[Key(target: key.target, action: other)] == time {
-        if key.action == .access { stops.append(Stop(key.target, .all, since: time)) }
+      if stops[Key(target: key.target, action: other)] == stop.only(other) {
+        if key.action == .access { list.append(stop.only(.all)) }
       } else {
-        stops.append(Stop(key.target, key.action, since: time))
+        list.append(stop)
       }
     }
-    return stops.sorted { a, b in
+    return list.sorted { a, b in
       let (left, right) = (a.target.parts, b.target.parts)
       return (left.scope, left.id, a.action.rawValue) < (right.scope, right.id, b.action.rawValue)
     }
@@ -66,11 +86,24 @@ public struct StopSet: Hashable, Sendable {
 extension StopSet {
   /// A set of what a store has in its rows; rows of unknown words, from a newer version, stop everything they may
   /// mean.
-  init(rows: [(scope: String, id: String, action: String, since: Int64)]) {
+  init(rows: [Row]) {
     self.init()
     for row in rows {
       let target = Stop.Target(scope: row.scope, id: row.id) ?? .all
-      stop(Stop(target, Stop.Action(rawValue: row.action) ?? .all, since: row.since))
+      stop(
+        Stop(
+          target, Stop.Action(rawValue: row.action) ?? .all, since: row.since, until: row.until,
+          reason: row.reason))
     }
+  }
+
+  /// A stop as stores keep it.
+  struct Row {
+    var scope: String
+    var id: String
+    var action: String
+    var since: Int64
+    var until: Int64?
+    var reason: String?
   }
 }

@@ -20,7 +20,7 @@ public enum CallbackOutcome: Sendable {
   /// Any other 4xx: not taken, for a reason that is no documented one; 404 usually means a wrong base URL.
   case refused(status: Int)
   /// Any other 5xx, a 408 or a redirect: an answer that leaves open whether the call was requested.
-  case failed(status: Int)
+  case unclear(status: Int)
   /// A byte may have gone out and no answer came: timeout, reset, close, or bytes that are not HTTP.
   case unanswered(TransportError)
 
@@ -44,11 +44,12 @@ public enum CallbackOutcome: Sendable {
     case .accepted: .accepted
     case .rejected, .unauthorized, .forbidden, .rateLimited, .unavailable, .unreachable, .refused:
       .notAccepted
-    case .failed, .unanswered: .unknown
+    case .unclear, .unanswered: .unknown
     }
   }
 
-  /// A short fixed word for metrics and logs.
+  /// A short fixed word for metrics and logs. It is `unknown` exactly where the callback's record is: an operator who reads
+  /// `failed` would ask again, and the phone could ring twice.
   public var label: String {
     switch self {
     case .accepted: "accepted"
@@ -59,8 +60,7 @@ public enum CallbackOutcome: Sendable {
     case .unavailable: "unavailable"
     case .unreachable: "unreachable"
     case .refused: "refused"
-    case .failed: "failed"
-    case .unanswered: "unanswered"
+    case .unclear, .unanswered: Certainty.unknown.rawValue
     }
   }
 
@@ -75,7 +75,7 @@ public enum CallbackOutcome: Sendable {
     case 503: self = .unavailable(retryAfter: Self.wait(reply.fields, now: now))
     // A redirect may follow a deed (RFC 9110 §15.4.4), and a gateway's 408 says nothing of what is behind it.
     case 404...407, 409...499, 402: self = .refused(status: reply.status)
-    default: self = .failed(status: reply.status)
+    default: self = .unclear(status: reply.status)
     }
   }
 

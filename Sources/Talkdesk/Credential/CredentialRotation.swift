@@ -88,6 +88,15 @@ final class CredentialRotation: Sendable {
     }
   }
 
+  /// Leaves none aside any more. What is known of them stays.
+  func endRests() {
+    entries.withLock { entries in
+      for place in entries.indices {
+        entries[place] = Entry(state: entries[place].state, seen: entries[place].seen)
+      }
+    }
+  }
+
   /// What is known of the credential at a place.
   func status(of place: Int, _ credential: ClientCredential, role: CredentialRole, now: MonotonicTime)
     -> CredentialStatus

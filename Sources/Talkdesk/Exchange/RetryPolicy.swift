@@ -29,7 +29,8 @@ public struct RetryPolicy: Hashable, Sendable {
     case .transport(let error):
       switch error.reason {
       case .nameResolution, .connect, .connectionLost: true
-      case .invalidURL, .tls, .timedOut, .malformedResponse, .responseTooLarge, .cancelled: false
+      case .invalidURL, .tls, .timedOut, .malformedResponse, .responseTooLarge, .cancelled, .overloaded:
+        false
       }
     case .refused, .rateLimited, .unusableReply, .timedOut, .signingFailed: false
     }

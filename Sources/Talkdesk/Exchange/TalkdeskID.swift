@@ -49,6 +49,9 @@ public struct TalkdeskID: Sendable {
     credentials.indices.map { status(of: $0) }
   }
 
+  /// Leaves no credential aside any more: the next exchange tries them in the configured order.
+  func tryAllAgain() { rotation.endRests() }
+
   /// Takes over what an earlier configuration of the same endpoint knew of the same credentials, so that a reload does not
   /// make operators guess which key serves. What was left aside is tried again.
   func inherit(from other: TalkdeskID) {
@@ -161,7 +164,8 @@ public struct TalkdeskID: Sendable {
       case .timedOut: throw .timedOut(sent: error.sent)
       case .malformedResponse: throw .unusableReply(.malformed)
       case .responseTooLarge: throw .unusableReply(.tooLarge)
-      case .invalidURL, .nameResolution, .connect, .tls, .connectionLost, .cancelled: throw .transport(error)
+      case .invalidURL, .nameResolution, .connect, .tls, .connectionLost, .cancelled, .overloaded:
+        throw .transport(error)
       }
     }
   }

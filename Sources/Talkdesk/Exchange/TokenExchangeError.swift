@@ -53,6 +53,9 @@ public enum TokenExchangeError: Error, Sendable {
     return code == "invalid_client" || status == 401
   }
 
+  /// Whether the deadline ended it.
+  var isTimeout: Bool { if case .timedOut = self { true } else { false } }
+
   /// Whether it was said in so many words that the client did not prove itself (RFC 6749 §5.2).
   var isInvalidClient: Bool {
     if case .refused(_, "invalid_client") = self { true } else { false }

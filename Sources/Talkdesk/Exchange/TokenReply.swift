@@ -82,26 +82,27 @@ struct TokenReply {
   }
 
   private static func scope(_ value: JSONValue?, requested: String) throws(UnusableReply) -> String {
-    let granted: [Substring]
+    let granted: [Substring.UTF8View]
     switch value {
     case nil, .null:
       return requested
     case .string(let text):
-      granted = text.split(separator: " ")
+      granted = text.utf8.split(separator: 0x20)
     case .array(let items):
-      granted = items.compactMap { $0.string?[...] }
+      granted = items.compactMap { $0.string.map { $0[...].utf8 } }
     default:
       granted = []
     }
-    for wanted in requested.split(separator: " ") where !granted.contains(wanted) {
-      throw .scope(missing: UpstreamText.description(String(wanted)) ?? "")
+    for wanted in requested.utf8.split(separator: 0x20)
+    where !granted.contains(where: { $0.elementsEqual(wanted) }) {
+      throw .scope(missing: UpstreamText.description(String(Substring(wanted))) ?? "")
     }
     // RFC 6749 §3.3: visible ASCII but for the quotation mark and the backslash; nothing else is passed on.
     let tokens = granted.filter { word in
       !word.isEmpty
-        && word.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C && $0 != 0x20 }
+        && word.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C && $0 != 0x20 }
     }
-    let text = tokens.joined(separator: " ")
+    let text = tokens.map { String(Substring($0)) }.joined(separator: " ")
     return text.utf8.count <= 4096 ? text : requested
   }
 }

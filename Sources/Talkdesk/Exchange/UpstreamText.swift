@@ -1,3 +1,5 @@
+internal import Gate
+
 /// Takes what upstream wrote apart from what may stand in a log: bounded, printable, never long enough in one run to be a
 /// credential that upstream echoed, and without the telephone numbers it may quote from a request.
 enum UpstreamText {
@@ -29,29 +31,9 @@ enum UpstreamText {
   /// The first octets of a text, each as it may stand, and without whole telephone numbers: one that the end would cut in
   /// two is known for one, too.
   static func kept(_ text: String, _ count: Int, _ octet: (UInt8) -> UInt8) -> String {
-    var octets = text.utf8.prefix(count + 40).map(octet)
-    hideNumbers(in: &octets)
-    return String(decoding: octets.prefix(count), as: UTF8.self)
-  }
-
-  /// Where seven or more digits follow each other, all but the last two become `*`. One or two spaces, hyphens, dots,
-  /// brackets or what stands in their place do not part them: so people write numbers.
-  private static func hideNumbers(in octets: inout [UInt8]) {
-    var digits: [Int] = []
-    var gap = 0
-    for place in 0...octets.count {
-      let octet = place < octets.count ? octets[place] : 0
-      if (0x30...0x39).contains(octet) {
-        digits.append(place)
-        gap = 0
-      } else if gap < 2, " -.()_".utf8.contains(octet) {
-        gap += 1
-      } else {
-        if digits.count >= 7 { for digit in digits.dropLast(2) { octets[digit] = 0x2A } }
-        digits = []
-        gap = 0
-      }
-    }
+    let octets = text.utf8.prefix(count + 40).map(octet)
+    return String(
+      decoding: String(decoding: octets, as: UTF8.self).hidingPhoneNumbers.utf8.prefix(count), as: UTF8.self)
   }
 
   private static func isCodeOctet(_ octet: UInt8) -> Bool {

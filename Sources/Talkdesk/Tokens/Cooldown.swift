@@ -48,7 +48,7 @@ struct Cooldown {
     case .refused, .signingFailed: .credential
     case .rateLimited: .rateLimit
     case .unavailable, .unusableReply, .timedOut: .outage
-    case .transport(let error): error.reason == .cancelled ? nil : .outage
+    case .transport(let error): [.cancelled, .overloaded].contains(error.reason) ? nil : .outage
     }
   }
 

@@ -12,6 +12,9 @@ extension TokenCache {
     var startedAt: MonotonicTime
     var deadline: MonotonicTime
     var isShared: Bool
+    /// Whether it waited for its turn, so that it has less than the whole deadline: that it was not over by then says nothing
+    /// about Talkdesk ID.
+    var isCurtailed = false
     /// The configuration under which it began.
     var epoch: Int
   }
@@ -41,6 +44,8 @@ extension TokenCache {
   enum Answer {
     /// Wait for an exchange; `begin` says whether it is the asker's to begin.
     case wait(ExchangeID, deadline: MonotonicTime, begin: Bool, isShared: Bool)
+    /// Wait for the turn of an exchange, which comes before a point or not at all, and for the exchange.
+    case waitForTurn(ExchangeID, until: MonotonicTime, deadline: MonotonicTime)
     case fail(TokenError)
   }
 

@@ -1,3 +1,4 @@
+internal import HTTP
 internal import Platform
 
 /// The token source's judgement: which token may be vended, when Talkdesk ID is asked and when it is left alone.
@@ -16,11 +17,19 @@ struct TokenCache {
   /// Concern all scopes: they have one provider.
   private(set) var rateLimit = Cooldown()
   private(set) var outage = Cooldown()
-  private var turns = Turns()
-  private var epoch = 0
+  /// Where tokens are not shared: which exchanges may run.
+  private var turns: AdmissionQueue<ExchangeID>
+  /// Which upstream is asked: counted from 0, one more with each change of its values.
+  private(set) var epoch = 0
   private var lastExchange: UInt64 = 0
 
-  init(policy: TokenPolicy) { self.policy = policy }
+  init(policy: TokenPolicy) {
+    self.policy = policy
+    turns = AdmissionQueue(.init(running: policy.separateExchanges, waiting: Self.mostWaiting))
+  }
+
+  /// How many exchanges may wait for their turn where tokens are not shared.
+  static let mostWaiting = 4096
 
   /// For how long a token that was had answers probes where tokens are not shared: so often at most probes cost an
   /// exchange, whoever asks how often.
@@ -68,7 +77,10 @@ struct TokenCache {
       return .wait(probing, deadline: exchange.deadline, begin: false, isShared: false)
     }
     let answer = requestSeparately(scope, now: now)
-    if case .wait(let id, _, _, _) = answer { entries[scope].probing = id }
+    switch answer {
+    case .wait(let id, _, _, _), .waitForTurn(let id, _, _): entries[scope].probing = id
+    case .fail: break
+    }
     return answer
   }
 
@@ -110,7 +122,7 @@ struct TokenCache {
       completion = failed(error, exchange, now: now, unit: unit)
     }
     if !exchange.isShared {
-      turns.release()
+      turns.leave(id, Self.ending(result), now: now)
       advance(&completion, now: now)
     }
     return completion
@@ -123,9 +135,18 @@ struct TokenCache {
     guard let exchange = exchanges[id], !exchange.isShared else { return false }
     // Whoever probes next does not wait for what is being given up.
     if entries[exchange.scope].probing == id { entries[exchange.scope].probing = nil }
-    guard turns.withdraw(id) else { return true }
+    guard turns.abandon(id) else { return true }
     exchanges[id] = nil
     return false
+  }
+
+  /// The time until which an exchange's turn had to come has passed.
+  ///
+  /// - Returns: what to tell those who wait; nil where its turn did come.
+  mutating func missedTurn(_ id: ExchangeID, now: MonotonicTime) -> TokenError? {
+    guard turns.abandon(id) else { return nil }
+    drop(id)
+    return .overloaded(retryAfter: turns.retryAfterLate(now: now))
   }
 
   /// A scope's renewal timer went off.
@@ -141,10 +162,9 @@ struct TokenCache {
     return .begin(id)
   }
 
-  /// The configuration changed: every cool-down ends, and tokens it does not keep are forgotten. Exchanges that run
-  /// still answer those who wait for them, and nobody else.
-  mutating func reconfigure(policy: TokenPolicy, keeping: (AccessToken) -> Bool) {
-    self.policy = policy
+  /// Talkdesk ID is asked with other values: every cool-down ends. Exchanges that run still answer those who wait for them, and
+  /// nobody else.
+  mutating func changeUpstream() {
     epoch += 1
     rateLimit = Cooldown()
     outage = Cooldown()
@@ -153,6 +173,14 @@ struct TokenCache {
       entries[scope].flight = nil
       entries[scope].probing = nil
       entries[scope].provenUntil = MonotonicTime(nanoseconds: .min)
+    }
+  }
+
+  /// The configuration changed: tokens it does not keep are forgotten. Cool-downs last, because Talkdesk ID asked for them.
+  mutating func reconfigure(policy: TokenPolicy, keeping: (AccessToken) -> Bool) {
+    self.policy = policy
+    turns.limits.running = policy.separateExchanges
+    for scope in entries.indices {
       guard let token = entries[scope].token else { continue }
       if policy.share, keeping(token), let until = lastVend(of: token) {
         entries[scope].vendableUntil = until
@@ -180,8 +208,13 @@ struct TokenCache {
     let deadline = now + policy.deadline
     exchanges[id] = Exchange(
       scope: scope, startedAt: now, deadline: deadline, isShared: false, epoch: epoch)
-    let begins = turns.take(id, of: policy.separateExchanges)
-    return .wait(id, deadline: deadline, begin: begins, isShared: false)
+    switch turns.enter(id, deadline: deadline, now: now) {
+    case .starts: return .wait(id, deadline: deadline, begin: true, isShared: false)
+    case .waits(let until): return .waitForTurn(id, until: until, deadline: deadline)
+    case .refused(let wait):
+      exchanges[id] = nil
+      return .fail(.overloaded(retryAfter: wait))
+    }
   }
 
   /// Begins a renewal unless Talkdesk ID is to be left alone; then it is put off until it no longer is.
@@ -246,9 +279,13 @@ struct TokenCache {
     guard exchange.epoch == epoch else {
       return Completion(result: .failure(.exchangeFailed(error, retryAfter: .seconds(1))))
     }
+    if case .transport(let failure) = error, failure.reason == .overloaded {
+      let wait = failure.retryAfter ?? .seconds(1)
+      return Completion(result: .failure(.overloaded(retryAfter: wait)))
+    }
     let scope = exchange.scope
     entries[scope].provenUntil = MonotonicTime(nanoseconds: .min)
-    switch Cooldown.kind(of: error) {
+    switch exchange.isCurtailed && error.isTimeout ? nil : Cooldown.kind(of: error) {
     case .credential:
       entries[scope].credential.record(error, startedAt: exchange.startedAt, now: now, unit: unit)
     case .rateLimit: rateLimit.record(error, startedAt: exchange.startedAt, now: now, unit: unit)
@@ -266,17 +303,41 @@ struct TokenCache {
 
   /// Lets those begin whose turn it is, or none while Talkdesk ID is to be left alone.
   private mutating func advance(_ completion: inout Completion, now: MonotonicTime) {
-    while let id = turns.next(of: policy.separateExchanges) {
-      guard let scope = exchanges[id]?.scope, let (cause, rest) = coolingDown(scope, now: now) else {
-        exchanges[id]?.startedAt = now
-        exchanges[id]?.epoch = epoch
-        completion.begin.append(id)
-        continue
+    var admitted = turns.admit(now: now)
+    while !admitted.isEmpty {
+      for id in admitted.late {
+        drop(id)
+        completion.refuse.append((id, .overloaded(retryAfter: turns.retryAfterLate(now: now))))
       }
-      turns.release()
-      exchanges[id] = nil
-      completion.refuse.append((id, .coolingDown(cause: cause, retryAfter: rest)))
+      for id in admitted.starts {
+        guard let scope = exchanges[id]?.scope, let (cause, rest) = coolingDown(scope, now: now) else {
+          exchanges[id]?.startedAt = now
+          exchanges[id]?.isCurtailed = true
+          exchanges[id]?.epoch = epoch
+          completion.begin.append(id)
+          continue
+        }
+        turns.leave(id, .unused, now: now)
+        drop(id)
+        completion.refuse.append((id, .coolingDown(cause: cause, retryAfter: rest)))
+      }
+      admitted = turns.admit(now: now)
     }
+  }
+
+  /// Forgets an exchange that shall not take place.
+  private mutating func drop(_ id: ExchangeID) {
+    guard let exchange = exchanges.removeValue(forKey: id) else { return }
+    if entries[exchange.scope].probing == id { entries[exchange.scope].probing = nil }
+  }
+
+  /// What the end of an exchange says about the time that one takes.
+  private static func ending(
+    _ result: Result<AccessToken, TokenExchangeError>
+  ) -> AdmissionQueue<ExchangeID>.Ending {
+    guard case .failure(let error) = result else { return .finished }
+    if case .transport(let failure) = error, failure.reason == .cancelled { return .cutShort }
+    return error.isTimeout ? .cutShort : .finished
   }
 
   private func lastVend(of token: AccessToken) -> MonotonicTime? {
@@ -284,6 +345,9 @@ struct TokenCache {
     return token.vendable(withAtLeast: policy.minRemaining)
       .map { min($0, expiresAt - .nanoseconds(1)) }
   }
+
+  /// Forgets every token; exchanges and cool-downs go on.
+  mutating func forgetTokens() { for scope in entries.indices { forget(scope) } }
 
   private mutating func forget(_ scope: Int) {
     entries[scope].token = nil

@@ -7,18 +7,22 @@ public enum TokenError: Error, Sendable {
   case exchangeFailed(TokenExchangeError, retryAfter: Duration)
   /// An earlier exchange failed, and it is too early to try again.
   case coolingDown(cause: TokenExchangeError, retryAfter: Duration)
+  /// This process has more requests for tokens than can end in time; Talkdesk ID was not asked for this one.
+  case overloaded(retryAfter: Duration)
   /// The caller's own deadline passed before the exchange was over.
   case deadlineExceeded
   /// The caller's task was cancelled.
   case cancelled
   /// The token source is shut down.
   case shutDown
+  /// The configuration names another endpoint or credential than the caller was made with.
+  case upstreamChanged
 
   /// How long to wait before asking again, where that is known.
   public var retryAfter: Duration? {
     switch self {
-    case .exchangeFailed(_, let wait), .coolingDown(_, let wait): wait
-    case .deadlineExceeded, .cancelled, .shutDown: nil
+    case .exchangeFailed(_, let wait), .coolingDown(_, let wait), .overloaded(let wait): wait
+    case .deadlineExceeded, .cancelled, .shutDown, .upstreamChanged: nil
     }
   }
 
@@ -26,7 +30,7 @@ public enum TokenError: Error, Sendable {
   public var cause: TokenExchangeError? {
     switch self {
     case .exchangeFailed(let cause, _), .coolingDown(let cause, _): cause
-    case .deadlineExceeded, .cancelled, .shutDown: nil
+    case .overloaded, .deadlineExceeded, .cancelled, .shutDown, .upstreamChanged: nil
     }
   }
 }
@@ -37,9 +41,11 @@ extension TokenError: CustomStringConvertible {
     switch self {
     case .exchangeFailed(let cause, _): "\(cause)"
     case .coolingDown(let cause, let wait): "not asked for another \(wait.components.seconds + 1) s: \(cause)"
+    case .overloaded: "more tokens are requested than can be had in time"
     case .deadlineExceeded: "no token before the request's deadline"
     case .cancelled: "the request was given up"
     case .shutDown: "the token source is shut down"
+    case .upstreamChanged: "the configuration names another Talkdesk account or credential now"
     }
   }
 }

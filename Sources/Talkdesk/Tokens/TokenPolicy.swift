@@ -8,7 +8,7 @@ public struct TokenPolicy: Hashable, Sendable {
   public var minRemaining: Duration
   /// How long a whole exchange may take, repetitions included.
   public var deadline: Duration
-  /// How many exchanges may run at once where tokens are not shared; more wait for their turn.
+  /// How many exchanges may run at once where tokens are not shared; more wait for their turn, as long as they can still end in time.
   public var separateExchanges: Int
 
   /// Makes a policy; the defaults are the configuration's.

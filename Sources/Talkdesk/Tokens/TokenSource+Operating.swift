@@ -3,17 +3,31 @@ internal import Synchronization
 
 /// What operators want of a token source: another configuration, its state, its end.
 extension TokenSource {
-  /// Takes another configuration into use. Cool-downs end; a cached token is kept if it comes from the same endpoint for
-  /// a client that is still configured.
-  public func reconfigure(talkdeskID: TalkdeskID, policy: TokenPolicy) {
+  /// Which upstream tokens come from at the moment: another value after each change of endpoint or credential.
+  public var upstream: Upstream { state.withLock { Upstream(epoch: $0.cache.epoch) } }
+
+  /// Takes another configuration into use.
+  ///
+  /// - Parameter talkdeskID: where endpoint or credential changed: makes the exchanges from now on. Cool-downs end then, and a
+  ///   cached token is kept if it comes from the same endpoint for a client that is still configured. Nil where they are the
+  ///   same: cool-downs and tokens last, and a credential that was left aside is tried again.
+  public func reconfigure(talkdeskID: TalkdeskID?, policy: TokenPolicy) {
     state.withLock { state in
+      guard let talkdeskID else {
+        state.talkdeskID.tryAllAgain()
+        return state.cache.reconfigure(policy: policy) { _ in true }
+      }
       talkdeskID.inherit(from: state.talkdeskID)
       let sameEndpoint = state.talkdeskID.endpoints.tokenURL == talkdeskID.endpoints.tokenURL
       let clients = Set(talkdeskID.credentials.map(\.clientID))
+      state.cache.changeUpstream()
       state.cache.reconfigure(policy: policy) { sameEndpoint && clients.contains($0.clientID) }
       state.talkdeskID = talkdeskID
     }
   }
+
+  /// Forgets the tokens that are kept: the next request asks Talkdesk ID. For the sandbox.
+  public func forgetTokens() { state.withLock { $0.cache.forgetTokens() } }
 
   /// How it is doing.
   public var status: TokenSourceStatus {

@@ -14,6 +14,11 @@ public final class TokenSource: Sendable {
     public let name: String
   }
 
+  /// Tells the upstream of one configuration from that of another. A token of one must never be shown to the other's API.
+  public struct Upstream: Hashable, Sendable {
+    let epoch: Int
+  }
+
   struct State {
     var cache: TokenCache
     var talkdeskID: TalkdeskID
@@ -72,9 +77,15 @@ public final class TokenSource: Sendable {
   /// The shared token, if it may be vended now: one lock, no allocation, no suspension. Counts as use of the token, and
   /// begins its renewal where that is due.
   ///
-  /// - Parameter lane: for the observer: the loop that asks.
-  public func cached(_ scope: ScopeID, now: MonotonicTime, lane: Int? = nil) -> AccessToken? {
-    let hit = state.withLock { state in state.cache.hit(scope.index, now: now) }
+  /// - Parameters:
+  ///   - upstream: where the token has to come from; nil where any current one does.
+  ///   - lane: for the observer: the loop that asks.
+  public func cached(
+    _ scope: ScopeID, of upstream: Upstream? = nil, now: MonotonicTime, lane: Int? = nil
+  ) -> AccessToken? {
+    let hit = state.withLock { state in
+      upstream.map { $0.epoch == state.cache.epoch } ?? true ? state.cache.hit(scope.index, now: now) : nil
+    }
     guard let hit else { return nil }
     tell(.hit, scope, lane: lane)
     if let renewal = hit.renewal {
@@ -89,13 +100,15 @@ public final class TokenSource: Sendable {
   /// Cancelling the task, or its deadline, ends the wait and not the exchange, unless tokens are not shared.
   ///
   /// - Parameters:
+  ///   - upstream: where the token has to come from; nil where any current one does.
   ///   - deadline: when this caller gives up; the exchange has the policy's deadline anyway.
   ///   - trace: the trace this wish belongs to. An exchange continues the one of the first who waits for it.
   public func token(
-    _ scope: ScopeID, deadline: MonotonicTime? = nil, trace: TraceContext? = nil
+    _ scope: ScopeID, of upstream: Upstream? = nil, deadline: MonotonicTime? = nil,
+    trace: TraceContext? = nil
   ) async throws(TokenError) -> AccessToken {
-    if let token = cached(scope, now: time.now) { return token }
-    return try await wait(scope, deadline: deadline, trace, isProbe: false)
+    if let token = cached(scope, of: upstream, now: time.now) { return token }
+    return try await wait(scope, of: upstream, deadline: deadline, trace, isProbe: false)
   }
 
   /// Finds out whether `token` would bring one. Where tokens are not shared, that does not cost an exchange each time: one
@@ -108,7 +121,7 @@ public final class TokenSource: Sendable {
     if state.withLock({ state in state.cache.isProven(scope.index, now: now) && !state.isShutDown }) {
       return false
     }
-    _ = try await wait(scope, deadline: nil, trace, isProbe: true)
+    _ = try await wait(scope, of: nil, deadline: nil, trace, isProbe: true)
     return true
   }
 
@@ -131,12 +144,12 @@ public final class TokenSource: Sendable {
   // MARK: Waiting
 
   private func wait(
-    _ scope: ScopeID, deadline: MonotonicTime?, _ trace: TraceContext?, isProbe: Bool
+    _ scope: ScopeID, of upstream: Upstream?, deadline: MonotonicTime?, _ trace: TraceContext?, isProbe: Bool
   ) async throws(TokenError) -> AccessToken {
     let waiter = state.withLock { state in state.flights.nextWaiter() }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        enter(waiter, scope, deadline: deadline, trace, isProbe: isProbe, continuation)
+        enter(waiter, scope, of: upstream, deadline: deadline, trace, isProbe: isProbe, continuation)
       }
     } onCancel: {
       leave(waiter, .cancelled)
@@ -145,8 +158,8 @@ public final class TokenSource: Sendable {
   }
 
   private func enter(
-    _ waiter: Flights.WaiterID, _ scope: ScopeID, deadline: MonotonicTime?, _ trace: TraceContext?,
-    isProbe: Bool, _ continuation: Flights.Continuation
+    _ waiter: Flights.WaiterID, _ scope: ScopeID, of upstream: Upstream?, deadline: MonotonicTime?,
+    _ trace: TraceContext?, isProbe: Bool, _ continuation: Flights.Continuation
   ) {
     let now = time.now
     var outcome: TokenCacheOutcome?
@@ -154,6 +167,7 @@ public final class TokenSource: Sendable {
     let answer: Result<AccessToken, TokenError>? = state.withLock { state in
       // The handler may have run before there was anything to cancel; what it left is this flag.
       if Task.isCancelled { return .failure(.cancelled) }
+      if let upstream, upstream.epoch != state.cache.epoch { return .failure(.upstreamChanged) }
       // An exchange may have ended since the look without waiting.
       if let (token, renewal) = state.cache.hit(scope.index, now: now) {
         (outcome, begins) = (.hit, renewal)
@@ -165,8 +179,14 @@ public final class TokenSource: Sendable {
         ? state.cache.requestProbe(scope.index, now: now) : state.cache.request(scope.index, now: now)
       {
       case .fail(let error):
-        outcome = .coolingDown
+        outcome = if case .overloaded = error { .overloaded } else { .coolingDown }
         return .failure(error)
+      case .waitForTurn(let exchange, let until, let end):
+        outcome = .miss
+        let timer = expiry(of: waiter, at: min(deadline ?? end, end), turn: (exchange, until))
+        state.flights.add(
+          waiter, to: exchange, .init(continuation: continuation, timer: timer), trace: trace)
+        return nil
       case .wait(let exchange, let end, let begin, let isShared):
         outcome = begin || !isShared ? .miss : .joined
         if begin { begins = exchange }
@@ -184,12 +204,30 @@ public final class TokenSource: Sendable {
     if let answer { continuation.resume(returning: answer) }
   }
 
-  private func expiry(of waiter: Flights.WaiterID, at deadline: MonotonicTime) -> Task<Void, Never> {
+  /// - Parameter turn: an exchange that has not begun, and when it is too late for that.
+  private func expiry(
+    of waiter: Flights.WaiterID, at deadline: MonotonicTime,
+    turn: (exchange: TokenCache.ExchangeID, until: MonotonicTime)? = nil
+  ) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
       // Cancelled means answered: nothing is left to end.
+      if let turn, turn.until < deadline {
+        guard await time.hasSlept(until: turn.until) else { return }
+        self?.missTurn(turn.exchange)
+      }
       guard await time.hasSlept(until: deadline) else { return }
       self?.leave(waiter, .deadlineExceeded)
     }
+  }
+
+  private func missTurn(_ exchange: TokenCache.ExchangeID) {
+    let now = time.now
+    let missed = state.withLock { state -> (Flights.Flight, TokenError)? in
+      guard let error = state.cache.missedTurn(exchange, now: now), let flight = state.flights.take(exchange)
+      else { return nil }
+      return (flight, error)
+    }
+    if let (flight, error) = missed { flight.answer(.failure(error)) }
   }
 
   private func leave(_ waiter: Flights.WaiterID, _ error: TokenError) {

@@ -10,6 +10,8 @@ public enum TokenCacheOutcome: String, CaseIterable, Sendable {
   case renewal
   /// Refused because Talkdesk ID is being left alone after a failure.
   case coolingDown = "cooling_down"
+  /// Refused because more tokens, each an exchange of its own, are requested than can be had in time.
+  case overloaded
   /// The API refused the shared token, so it was given up.
   case invalidated
 }

@@ -48,7 +48,7 @@ final class CurlEasy {
       maximumHeaderLength: settings.maximumHeaderLength,
       // For HEAD the declared length is that of what does not come.
       maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength)
-    mayRepeat = plan.method != .post
+    mayRepeat = plan.mayRepeat
     route = plan.route
     self.share = share
     content = plan.content
@@ -179,8 +179,7 @@ final class CurlEasy {
   /// The connection stands and the request is about to be written.
   ///
   /// When a pooled connection dies unanswered, libcurl starts over on a new one, up to five times and for
-  /// POST too. A second beginning is that; it is let pass once, and only for methods that may be repeated
-  /// (RFC 9110 §9.2.2).
+  /// POST too. A second beginning is that; it is let pass once, and only for requests that may be repeated.
   private func begin() -> Int32 {
     guard beginnings == 0 || (mayRepeat && beginnings == 1) else { return CURL_PREREQFUNC_ABORT }
     beginnings += 1

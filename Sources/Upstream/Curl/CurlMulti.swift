@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import Synchronization
 
 /// A multi handle: the transfers that run and the pool of connections.
@@ -18,6 +19,8 @@ final class CurlMulti {
   let waker: CurlWaker
   private let handle: UnsafeMutableRawPointer
   private var running: [UnsafeMutableRawPointer: CurlEasy] = [:]
+  /// Whether libcurl had all it needed the last time.
+  private var hasMemory = true
 
   /// How many transfers run.
   var count: Int { running.count }
@@ -53,15 +56,14 @@ final class CurlMulti {
   /// Gives a transfer up and closes its connection.
   func remove(_ easy: CurlEasy) {
     guard running.removeValue(forKey: easy.handle) != nil else { return }
-    let code = curl_multi_remove_handle(handle, easy.handle)
-    precondition(code == CURLM_OK, "curl_multi_remove_handle: \(code.rawValue)")
+    check(curl_multi_remove_handle(handle, easy.handle), "curl_multi_remove_handle")
   }
 
   /// Lets every transfer do what it can without waiting; returns those that ended.
   func perform() -> [Finished] {
     var count: Int32 = 0
-    let code = curl_multi_perform(handle, &count)
-    precondition(code == CURLM_OK, "curl_multi_perform: \(code.rawValue)")
+    // Where there is no memory, `poll` waits a little, and the next turn goes on.
+    hasMemory = check(curl_multi_perform(handle, &count), "curl_multi_perform")
 
     var finished: [Finished] = []
     while let message = curl_multi_info_read(handle, &count) {
@@ -76,10 +78,29 @@ final class CurlMulti {
     return finished
   }
 
-  /// Waits until a transfer can go on, `wake` was called or the time is over.
+  /// Waits until a transfer can go on, `wake` was called or the time is over; 10 ms where libcurl has no memory.
   func poll(milliseconds: Int32) {
-    let code = curl_multi_poll(handle, nil, 0, milliseconds, nil)
-    precondition(code == CURLM_OK, "curl_multi_poll: \(code.rawValue)")
+    guard hasMemory, check(curl_multi_poll(handle, nil, 0, milliseconds, nil), "curl_multi_poll") else {
+      usleep(10_000)
+      return
+    }
+  }
+
+  /// Whether a call succeeded. One that failed for want of memory may succeed in a moment; one that failed otherwise was wrong.
+  @discardableResult private func check(_ code: CURLMcode, _ call: String) -> Bool {
+    precondition(!Self.isMisuse(code), "\(call): \(code.rawValue)")
+    return code == CURLM_OK
+  }
+
+  /// Whether a code says that this process has made a mistake. All others are a matter of memory or descriptors (libcurl-errors(3)):
+  /// `CURLM_OUT_OF_MEMORY`, `CURLM_INTERNAL_ERROR`, `CURLM_UNRECOVERABLE_POLL`.
+  static func isMisuse(_ code: CURLMcode) -> Bool {
+    switch code {
+    case CURLM_BAD_HANDLE, CURLM_BAD_EASY_HANDLE, CURLM_BAD_SOCKET, CURLM_UNKNOWN_OPTION, CURLM_ADDED_ALREADY,
+      CURLM_RECURSIVE_API_CALL, CURLM_BAD_FUNCTION_ARGUMENT:
+      true
+    default: false
+    }
   }
 }
 

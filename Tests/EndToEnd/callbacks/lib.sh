@@ -16,7 +16,7 @@ emulator() {
 # upstream: starts the stub upstream. Sets upstream, its base URL, and upstream_controls, a port.
 upstream() {
   : >"$scratch/upstream"
-  python3 "$here/callbacks/upstream.py" >"$scratch/upstream" &
+  python3 "$here/harness/callback_api.py" >"$scratch/upstream" &
   pids+=($!)
   local ports
   for _ in $(seq 200); do

@@ -2,7 +2,7 @@
 """What becomes of callbacks when the upstream breaks HTTP, is slow or has no room: asked of a running server in front of the
 stub upstream.
 
-  replies.py SERVER CONTROLS    the server's base URL, and the port of upstream.py's controls
+  replies.py SERVER CONTROLS    the server's base URL, and the port of callback_api.py's controls
 """
 import sys
 import threading

@@ -2,6 +2,8 @@
 """Checks an OpenAPI document against itself and against the server it describes, beyond what schemathesis does.
 
     check.py examples FILE        every example fits its schema
+    check.py closed FILE          prints the document with what it leaves open for later closed: no member, value or code but
+                                  those it names, so that a test sees what is not described
     check.py methods FILE URL     every path answers each method as its document says; operators' paths with $OPERATORS_TOKEN
 
 Prints what is wrong, one line each, and then how much was checked.
@@ -59,6 +61,47 @@ def examples(document):
     return count
 
 
+def closed(document):
+    """Requests are strict as published. Of all else the members, the values and each status' codes are those that are named."""
+    schemas = document["components"]["schemas"]
+
+    def references(value):
+        for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            yield from references(part)
+        if isinstance(value, dict) and isinstance(value.get("$ref"), str):
+            name = value["$ref"].rsplit("/", 1)[1]
+            yield name
+            yield from references(schemas.get(name, {}))
+
+    bodies = [o.get("requestBody", {}) for i in document["paths"].values() for o in i.values() if isinstance(o, dict)]
+    of_requests = set(references(bodies))
+
+    def close(value):
+        if isinstance(value, list):
+            return [close(part) for part in value]
+        if not isinstance(value, dict):
+            return value
+        value = {name: close(part) for name, part in value.items()}
+        if "x-extensible-enum" in value:
+            value["enum"] = value.pop("x-extensible-enum")
+        if value.get("type") == "object" and "properties" in value:
+            value.setdefault("additionalProperties", False)
+        return value
+
+    for name in schemas.keys() - of_requests:
+        schemas[name] = close(schemas[name])
+    responses = list(document["components"]["responses"].values())
+    for item in document["paths"].values():
+        for operation in item.values():
+            responses += operation["responses"].values() if isinstance(operation, dict) else []
+    for response in responses:
+        form = response.get("content", {}).get("application/problem+json")
+        if form:
+            codes = {"properties": {"code": {"enum": list(form["examples"])}}}
+            form["schema"] = {"allOf": [form["schema"], codes]}
+    return document
+
+
 def methods(document, url):
     address = urllib.parse.urlsplit(url)
     token = os.environ["OPERATORS_TOKEN"]
@@ -95,4 +138,9 @@ def methods(document, url):
 
 with open(sys.argv[2], encoding="utf-8") as file:
     the_document = json.load(file)
-print(examples(the_document) if sys.argv[1] == "examples" else methods(the_document, sys.argv[3]))
+if sys.argv[1] == "examples":
+    print(examples(closed(the_document)))
+elif sys.argv[1] == "closed":
+    json.dump(closed(the_document), sys.stdout)
+else:
+    print(methods(the_document, sys.argv[3]))

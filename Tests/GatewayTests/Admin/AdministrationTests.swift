@@ -84,12 +84,24 @@ import Testing
     let resumed = try await post(service, "/admin/resume", ["scope": "all", "action": "all"])
     #expect(try json(resumed) == ["stops": []])
     #expect(try await service.ask(.get, "/access", credentials).status == 200)
+    let again = try await post(service, "/admin/resume", ["scope": "all", "action": "all"])
+    #expect(try again.status == 200 && json(again) == ["stops": []])
     let lines = try await service.end()
     let audits = lines.filter { $0["log"]?.string == "audit" }
     #expect(
       audits.map { $0["code"]?.string } == [nil, "stopped", "stopped", "stopped", "unauthenticated", nil])
     #expect(lines.contains { $0["message"]?.string == "stopped by an operator" })
-    #expect(lines.contains { $0["message"]?.string == "resumed by an operator" })
+    #expect(
+      audits[1]["reason"]?.string?.hasPrefix("an operator stopped action access of everyone at ") == true)
+    // Of two resumptions one ended something.
+    #expect(
+      lines.filter { $0["scope"]?.string == "all" }.map {
+        "\($0["level"]?.string ?? "") \($0["message"]?.string ?? "")"
+      }
+        == [
+          "warning stopped by an operator", "warning resumed by an operator",
+          "info nothing to resume: it was not stopped",
+        ])
   }
 
   @Test func `an app and a caller are stopped by name`() async throws {
@@ -97,13 +109,16 @@ import Testing
       environment: environment,
       yaml: """
         callers: [{ id: partner, api_key: { sha256: \(Hex.encode(SHA256.digest(Array("canary-key".utf8)))) } }]
-        apps: { shop: { callers: [default] }, help: {} }
+        apps: { shop: { callers: [default] }, desk: { callers: [partner] }, help: {} }
         """)
     let key: Fields = ["X-API-Key": "canary-key"]
     #expect(
       try await post(service, "/admin/stop", ["scope": "app", "id": "shop", "action": "all"]).status == 200)
     // The one app that lists the caller is meant, also where it is not named.
     #expect(try await service.ask(.get, "/access", credentials).status == 403)
+    // An app that refuses its caller is named to operators, as one that is stopped is.
+    #expect(try await service.ask(.get, "/access?app=desk", credentials).status == 403)
+    #expect(try await service.ask(.post, "/token/desk", credentials).status == 403)
     #expect(try await service.ask(.get, "/access?app=help", credentials).status == 200)
     #expect(try await service.ask(.get, "/access", key).status == 200)
     #expect(
@@ -115,6 +130,66 @@ import Testing
       status["stops"]?.array?.map { stop in
         ["scope", "id", "action"].map { stop[$0]?.string ?? "-" }.joined(separator: " ")
       } == ["app shop all", "caller partner access"])
+    let refused = try await service.end().filter { $0["decision"]?.string == "deny" }
+    #expect(refused.map { $0["app"]?.string } == ["shop", "desk", "desk", "desk"])
+    #expect(
+      refused.prefix(3).map { $0["reason"]?.string?.prefix(46) } == [
+        "an operator stopped action access of app shop ", "caller default is not listed for app desk",
+        "caller default is not listed for app desk",
+      ])
+  }
+
+  @Test func `a stop has a reason and an end, which operators are told and callers are not`() async throws {
+    let service = try RunningService(environment: environment)
+    let stopped = try await post(
+      service, "/admin/stop",
+      ["scope": "all", "action": "access", "reason": "agents are ill", "for": "1500ms"])
+    #expect(stopped.status == 200)
+    let stop = try json(stopped)["stops"]?.array?.first
+    #expect(stop?["reason"]?.string == "agents are ill")
+    let (since, until) = (stop?["since"]?.string ?? "", stop?["until"]?.string ?? "")
+    // A part of a second is a whole one: it does not end early.
+    #expect(until > since && until.hasSuffix("Z"), "\(since) \(until)")
+    let status = try json(try await service.ask(.get, "/admin/status", operatorFields))
+    #expect(status["stops"]?.array?.first == stop)
+    let refused = try await service.ask(.get, "/access", credentials)
+    #expect(refused.status == 403)
+    #expect(try json(refused)["code"]?.string == "stopped")
+    #expect(!String(decoding: refused.content, as: UTF8.self).contains("ill"))
+    let ended = try await service.line("a stop has ended")
+    #expect(ended["reason"]?.string == "agents are ill")
+    #expect(ended["until"]?.string == until)
+    #expect(try await service.ask(.get, "/access", credentials).status == 200)
+    let lines = try await service.end()
+    let made = lines.first { $0["message"]?.string == "stopped by an operator" }
+    #expect(made?["reason"]?.string == "agents are ill")
+    #expect(made?["until"]?.string == until)
+    #expect(lines.count { $0["message"]?.string == "a stop has ended" } == 1)
+    let audit = lines.first { $0["log"]?.string == "audit" && $0["code"]?.string == "stopped" }
+    #expect(audit?["reason"]?.string?.hasSuffix(" until \(until): agents are ill") == true)
+  }
+
+  @Test func `a reason is a line of 200 characters, and an end is a duration of at most a year`() async throws
+  {
+    let service = try RunningService(environment: environment)
+    let everything: JSONObject = ["scope": "all", "action": "all"]
+    let long = String(repeating: "é", count: 200)
+    for (name, value, isTaken) in [
+      ("reason", long, true), ("reason", long + "e", false), ("reason", "", false), ("reason", " ", false),
+      ("reason", "two\nlines", false), ("reason", "a\u{202E}b", false), ("reason", "a\u{0}b", false),
+      ("for", "1s", true), ("for", "365d", true), ("for", "999ms", false), ("for", "366d", false),
+      ("for", "30", false), ("for", "half an hour", false), ("for", "-1s", false), ("for", "", false),
+    ] as [(String, String, Bool)] {
+      var content = everything
+      content[name] = .string(value)
+      let answer = try await post(service, "/admin/stop", .object(content))
+      #expect(answer.status == (isTaken ? 200 : 422), "\(name) \(value)")
+      if !isTaken { #expect(try json(answer)["fields"]?.array?.map { $0["name"]?.string } == [name]) }
+      content["reason"] = "x"
+      content["for"] = "1s"
+      #expect(try await post(service, "/admin/resume", .object(content)).status == 422)
+      #expect(try await post(service, "/admin/resume", .object(everything)).status == 200)
+    }
     _ = try await service.end()
   }
 
@@ -126,7 +201,7 @@ import Testing
       (["scope": "all", "id": "shop", "action": "all"], ["id"]),
       (["scope": "all", "action": "calls"], ["action"]), (["scope": "all"], ["action"]),
       (["scope": 1, "action": "all"], ["scope", "scope"]),
-      (["scope": "all", "action": "all", "for": "1h"], ["for"]),
+      (["scope": "all", "action": "all", "until": "1h"], ["until"]),
       (["scope": "app", "id": "example-app-iso", "action": "all"], ["id"]),
       (["scope": "caller", "id": "defualt", "action": "all"], ["id"]),
     ]
@@ -210,6 +285,60 @@ import Testing
     #expect(try await service.ask(.get, "/access", credentials).status == 403)
     // The public port knows nothing of it.
     #expect(try await service.ask(.get, "/admin/status").status == 404)
+    _ = try await service.end()
+  }
+
+  @Test func `operators list every caller's callbacks, masked and in pages`() async throws {
+    let service = try RunningService(
+      environment: environment.merging(["TD_PHONE_NUMBER": "+18500000000"]) { $1 })
+    // One that Talkdesk takes, and one of which nobody can say.
+    let asked = { (number: String) in
+      Array(#"{"contact_phone_number":"\#(number)"}"#.utf8)
+    }
+    let fields: Fields = [
+      "Authorization": credentials["Authorization"] ?? "", "Content-Type": "application/json",
+    ]
+    #expect(
+      try await service.ask(.post, "/calls/callback", fields, content: asked("+14155550123")).status == 201)
+    try await service.tellTalkdesk(
+      .post, "/_sandbox/faults", ["endpoint": "callback", "status": 500, "times": 1])
+    let failed = try await service.ask(.post, "/calls/callback", fields, content: asked("+14155550145"))
+    #expect(failed.status == 502)
+    let all = try json(try await service.ask(.get, "/admin/callbacks", operatorFields))
+    let list = all["callbacks"]?.array ?? []
+    #expect(list.map { $0["status"]?.string } == ["unknown", "accepted"])
+    #expect(list.map { $0["contact_phone_number"]?.string } == ["+*********45", "+*********23"])
+    #expect(list.allSatisfy { $0["caller"]?.string == "default" })
+    #expect(list.first?["upstream_status"]?.int == 500)
+    #expect(list.first?["id"] == (try json(failed))["id"])
+    #expect(all["next"] == nil)
+    let unknown = try await service.ask(.get, "/admin/callbacks?status=unknown&limit=1", operatorFields)
+    let page = try json(unknown)
+    #expect(page["callbacks"]?.array == Array(list.prefix(1)))
+    let next = try #require(page["next"]?.string)
+    #expect(next == list.first?["id"]?.string)
+    let after = try json(
+      try await service.ask(.get, "/admin/callbacks?limit=1000&after=\(next)", operatorFields))
+    #expect(after["callbacks"]?.array == Array(list.suffix(1)))
+    #expect(unknown.fields["Cache-Control"] == "no-store")
+    #expect(try await service.ask(.get, "/admin/callbacks").status == 401)
+    let lines = try await service.end()
+    #expect(!lines.contains { String(decoding: $0.serialized(), as: UTF8.self).contains("4155550") })
+  }
+
+  @Test func `what a list of callbacks is asked with is checked, each by name`() async throws {
+    let service = try RunningService(environment: environment)
+    for (query, names) in [
+      ("status=open", ["status"]), ("status=", ["status"]), ("status=unknown&status=failed", ["status"]),
+      ("after=1", ["after"]), ("limit=0", ["limit"]), ("limit=1001", ["limit"]), ("limit=-1", ["limit"]),
+      ("limit=1e3", ["limit"]), ("limit=&after=x&status=y", ["status", "after", "limit"]),
+    ] {
+      let answer = try await service.ask(.get, "/admin/callbacks?\(query)", operatorFields)
+      #expect(answer.status == 422, "\(query)")
+      #expect(try json(answer)["fields"]?.array?.compactMap { $0["name"]?.string } == names, "\(query)")
+    }
+    #expect(try await service.ask(.get, "/admin/callbacks?limit=1000", operatorFields).status == 200)
+    #expect(try await service.ask(.post, "/admin/callbacks", operatorFields).status == 405)
     _ = try await service.end()
   }
 }

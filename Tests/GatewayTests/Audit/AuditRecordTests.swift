@@ -36,8 +36,7 @@ import Testing
 
   @Test func `a record is one JSON line with every member that has a value`() throws {
     var record = try record()
-    record.caller = "ios-app"
-    record.subject = "ann"
+    record.caller = Caller(authenticated: "ios-app", subject: "ann")
     record.app = "shop"
     record.outcome = .deny
     record.code = .closed
@@ -56,6 +55,8 @@ import Testing
     record.upstreamStatus = 200
     record.tokenSHA256 = "ab"
     record.contact = "+*********65"
+    record.callback = "0193-a"
+    record.isReplay = true
     record.trace = TraceContext(Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8))
     #expect(
       try line(record).1
@@ -70,7 +71,8 @@ import Testing
           ],
           "cache": "none", "upstream_status": 200,
           "duration_ms": .number(try #require(JSONNumber(1.234))), "token_sha256": "ab",
-          "contact": "+*********65", "trace_id": "0af7651916cd43dd8448eb211c80319c",
+          "contact": "+*********65", "callback": "0193-a", "replay": true,
+          "trace_id": "0af7651916cd43dd8448eb211c80319c",
         ])
   }
 
@@ -83,19 +85,19 @@ import Testing
   }
 
   @Test(arguments: [
-    ("+14155550123", "+*********23"), ("tel:+14155550123", "+*********23"), ("4155550123", "4155550123"),
-    ("ann+14155550123", "ann+14155550123"),
+    ("+14155550123", "+*********23"), ("tel:+1-415-555-0123", "tel:+*-***-***-**23"),
+    ("14155550123", "*********23"), ("phone|+14155550123", "phone|+*********23"), ("ann", "ann"),
   ])
   func `a subject that is a phone number is masked`(subject: String, shown: String) throws {
     var record = try record()
-    record.subject = subject
+    record.caller = Caller(authenticated: "app-users", subject: subject)
     #expect(try line(record).1["subject"]?.string == shown)
   }
 
   @Test(arguments: ["line\nbreak", "quote\"", "\u{1B}[31mred", "null\u{0}", "\u{2028}"])
   func `no value can forge a line or move a terminal's cursor`(subject: String) throws {
     var record = try record()
-    record.subject = subject
+    record.caller = Caller(authenticated: "app-users", subject: subject)
     let (text, value) = try line(record)
     #expect(value["subject"]?.string == subject)
     #expect(text.dropLast().utf8.allSatisfy { $0 >= 0x20 })

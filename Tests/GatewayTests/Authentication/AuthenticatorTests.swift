@@ -20,10 +20,10 @@ import Testing
     signer = try Signer(key: key, algorithm: .ES256)
     authenticator = Authenticator(
       basicCallers: [
-        .init(id: "ios", username: "app", passwordDigest: SHA256.digest(Array("right".utf8))),
-        .init(id: "android", username: "other", passwordDigest: SHA256.digest(Array("right".utf8))),
+        .init(id: "ios", username: "app", passwordDigest: SHA256Digest(of: Array("right".utf8))),
+        .init(id: "android", username: "other", passwordDigest: SHA256Digest(of: Array("right".utf8))),
       ],
-      keyCallers: [.init(id: "partner", keyDigest: SHA256.digest(Array("the.partner's.key".utf8)))],
+      keyCallers: [.init(id: "partner", keyDigest: SHA256Digest(of: Array("the.partner's.key".utf8)))],
       jwt: Self.users(.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey])))))
   }
 
@@ -115,7 +115,7 @@ import Testing
     for guess in 0..<90 { _ = try outcome("X-API-Key: guess-\(guess)") }
     #expect(try outcome(basic("other:wrong")) == "rate_limited")
     #expect(try outcome("X-API-Key: the.partner's.key") == "rate_limited")
-    #expect(try outcome("Authorization: Bearer \(try token("bob"))") == "rate_limited")
+    #expect(try outcome("Authorization: Bearer \(try token("bob"))") == "users bob")
     #expect(try outcome(known) == "users ann")
     #expect(try outcome(basic("other:right")) == "android")
     #expect(try outcome("X-API-Key: the.partner's.key", at: Self.start + .milliseconds(600)) == "partner")
@@ -129,7 +129,9 @@ import Testing
     #expect(try outcome("Authorization: Bearer the.guessed.key") == "rate_limited")
   }
 
-  @Test func `a token is heard where it was right before whatever becomes of its issuer's keys`() async throws
+  @Test
+  func `a right token is heard whoever guesses at its address, and whatever becomes of its issuer's keys`()
+    async throws
   {
     let second = try PrivateKey.generate(for: .ES256).publicKey
     let provider = KeyProvider([
@@ -147,18 +149,53 @@ import Testing
     for guess in 0..<100 { _ = try outcome("X-API-Key: guess-\(guess)", by: authenticator) }
 
     await source.fetch()
-    #expect(try outcome(bob, by: authenticator) == "rate_limited")
+    #expect(try outcome(bob, by: authenticator) == "users bob")
     #expect(try outcome(ann, by: authenticator) == "users ann")
     // A reload of the configuration forgets verified tokens and keeps the failures.
     let reloaded = Authenticator(jwt: Self.users(.source(source)), throttle: authenticator.throttle)
-    #expect(try outcome(bob, by: reloaded) == "rate_limited")
+    #expect(try outcome(bob, by: reloaded) == "users bob")
     #expect(try outcome(ann, by: reloaded) == "users ann")
 
     // Being heard is not being believed: its key is gone.
     await source.fetch()
     #expect(try outcome(ann, by: reloaded) == "fetch first")
     await source.fetchForUnknownKey()
-    #expect(try outcome(ann, by: reloaded) == "invalid_token")
+    #expect(try outcome(ann, by: reloaded) == "rate_limited")
+    #expect(try outcome(ann, from: "198.51.100.7", by: reloaded) == "invalid_token")
+  }
+
+  @Test func `forged tokens lock no user out, and are told to wait after the first hundred`() throws {
+    let other = try Signer(key: PrivateKey.generate(for: .ES256), algorithm: .ES256)
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,
+    ]
+    let forged = try JWS.sign(
+      header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: other)
+    for _ in 0..<100 { #expect(try outcome("Authorization: Bearer \(forged)") == "invalid_token") }
+    for number in 0..<50 {
+      #expect(try outcome("Authorization: Bearer \(forged)") == "rate_limited")
+      #expect(try outcome("Authorization: Bearer \(try token("user-\(number)"))") == "users user-\(number)")
+    }
+    // Elsewhere, and later.
+    #expect(try outcome("Authorization: Bearer \(forged)", from: "203.0.113.10") == "invalid_token")
+    #expect(try outcome("Authorization: Bearer \(forged)", at: Self.start + .seconds(60)) == "invalid_token")
+  }
+
+  @Test func `what verifying forged tokens may cost has a limit for each address`() throws {
+    let other = try Signer(key: PrivateKey.generate(for: .ES256), algorithm: .ES256)
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,
+    ]
+    let forged = try JWS.sign(
+      header: ["alg": "ES256", "kid": "k1"], payload: claims.serialized(), with: other)
+    let known = "Authorization: Bearer \(try token("ann"))"
+    #expect(try outcome(known) == "users ann")
+    for _ in 0..<1_000 { _ = try outcome("Authorization: Bearer \(forged)") }
+    let new = "Authorization: Bearer \(try token("bob"))"
+    #expect(try outcome(new) == "rate_limited")
+    #expect(try outcome(known) == "users ann", "it is not verified again")
+    #expect(try outcome(new, from: "203.0.113.10") == "users bob")
+    #expect(try outcome(new, at: Self.start + .milliseconds(2)) == "users bob")
   }
 
   @Test func `a genuine token that has expired is no guess`() throws {

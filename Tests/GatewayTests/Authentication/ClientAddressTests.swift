@@ -1,6 +1,7 @@
 import Gate
 import HTTP
 import Platform
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -12,13 +13,19 @@ import Testing
   /// - Parameter lines: The field's lines, from the first.
   private func resolve(_ lines: [String], hops: Int = 1, peer: String = proxy) throws -> String {
     let address = ClientAddress(trusted: [try CIDR("10.0.0.0/8")], hops: hops)
+    let request = try Self.request(lines.map { Array($0.utf8) })
+    return address.resolve(request, peer: try #require(IPAddress(peer))).description
+  }
+
+  private static func request(_ lines: [[UInt8]]) throws -> Request {
     var parser = RequestParser()
     var request = Request()
     var offset = 0
-    let fields = lines.map { "X-Forwarded-For: \($0)\r\n" }.joined()
-    let octets = Array("GET /access HTTP/1.1\r\nHost: a\r\n\(fields)\r\n".utf8)
+    var octets = Array("GET /access HTTP/1.1\r\nHost: a\r\n".utf8)
+    for line in lines { octets += Array("X-Forwarded-For: ".utf8) + line + Array("\r\n".utf8) }
+    octets += Array("\r\n".utf8)
     guard case .complete = parser.parse(octets.span, from: &offset, into: &request) else { throw NoRequest() }
-    return address.resolve(request, peer: try #require(IPAddress(peer))).description
+    return request
   }
 
   private struct NoRequest: Error {}
@@ -57,5 +64,83 @@ import Testing
   @Test func `fewer entries than proxies make the request the proxy's own`() throws {
     #expect(try resolve(["203.0.113.9"], hops: 2) == Self.proxy)
     #expect(try resolve([]) == Self.proxy)
+  }
+
+  /// Each of them makes one `Character` with the comma behind it (UAX #29, GB9b), or with the digits before it.
+  @Test(arguments: [
+    "\u{600}", "\u{605}", "\u{6DD}", "\u{70F}", "\u{890}", "\u{8E2}", "\u{D4E}", "\u{110BD}", "\u{301}",
+    "\u{200D}",
+    "\u{1F1FA}", "\u{FE0F}",
+  ])
+  func `no character of the client's swallows the proxy's comma`(character: String) throws {
+    #expect(try resolve(["192.0.2.99\(character), 203.0.113.9"]) == "203.0.113.9")
+    #expect(try resolve(["192.0.2.99\(character),203.0.113.9:4711"]) == "203.0.113.9")
+    #expect(try resolve(["192.0.2.99\(character)", "203.0.113.9"]) == "203.0.113.9")
+    #expect(try resolve(["192.0.2.99,\(character)203.0.113.9"]) == Self.proxy)
+  }
+
+  /// What a proxy may write, with the address that it means, and what a client may write.
+  private static let written: [(octets: [UInt8], address: String?)] = [
+    ("203.0.113.9", "203.0.113.9"), ("203.0.113.10:80", "203.0.113.10"), ("2001:db8::5", "2001:db8::5"),
+    ("[2001:db8::6]", "2001:db8::6"), ("[2001:db8::7]:443", "2001:db8::7"), ("unknown", nil), ("", nil),
+    (":", nil),
+    ("[", nil), ("[]", nil), ("1.2.3.4:+80", nil), ("1.2.3.4:65536", nil), ("1.2.3.4:", nil), ("[::1]x", nil),
+    ("::1]", nil), ("203.0.113.9 203.0.113.9", nil), ("\"203.0.113.9\"", nil),
+  ].map { (Array($0.0.utf8), $0.1) }
+
+  /// Octets that are no ASCII, whole characters and parts of them.
+  private static let foreign: [[UInt8]] = [
+    [0xD8, 0x80], [0xD8], [0x80], [0xFF], [0xF0, 0x9F, 0x87, 0xBA], [0xCC, 0x81], [0xE2, 0x80, 0x8D],
+    [0xF0, 0x91, 0x82, 0xBD], [0xC2, 0xA0], [0xEF, 0xBC, 0x8C],
+  ]
+
+  /// The oracle knows each entry's meaning because it wrote the entry; it splits nothing.
+  @Test func `whatever octets stand in the field, the entry counted from the right decides`() throws {
+    var random = SeededGenerator(20_261_122)
+    let peer = try #require(IPAddress(Self.proxy))
+    for round in 0..<20_000 {
+      var entries: [(octets: [UInt8], address: String?)] = []
+      for _ in 0..<(1 + random.below(5)) {
+        var entry = random.one(of: Self.written)
+        if random.chance(40) {
+          entry.address = nil
+          for _ in 0..<(1 + random.below(3)) {
+            entry.octets.insert(
+              contentsOf: random.one(of: Self.foreign), at: random.below(entry.octets.count + 1))
+          }
+        }
+        let blanks = [[], [0x20], [0x09, 0x20]] as [[UInt8]]
+        entry.octets = random.one(of: blanks) + entry.octets + random.one(of: blanks)
+        entries.append(entry)
+      }
+      var lines: [[UInt8]] = [entries[0].octets]
+      for entry in entries.dropFirst() {
+        if random.chance(50) {
+          lines.append(entry.octets)
+        } else {
+          lines[lines.count - 1] += [0x2C] + entry.octets
+        }
+      }
+      let hops = 1 + random.below(4)
+      let expected = entries.count >= hops ? entries[entries.count - hops].address : nil
+      let found = ClientAddress(trusted: [try CIDR("10.0.0.0/8")], hops: hops)
+        .resolve(try Self.request(lines), peer: peer).description
+      guard found == expected ?? Self.proxy else {
+        Issue.record("round \(round), \(hops) hops: \(lines) gives \(found), not \(expected ?? Self.proxy)")
+        return
+      }
+    }
+  }
+
+  /// A backward search by `Character` takes quadratic time here: 40 ms for each of them, or more.
+  @Test func `a long field of flags takes no more time than other octets`() throws {
+    let address = ClientAddress(trusted: [try CIDR("10.0.0.0/8")], hops: 1)
+    let peer = try #require(IPAddress(Self.proxy))
+    let flags = [UInt8](repeatElement([0xF0, 0x9F, 0x87, 0xBA], count: 3_800).joined())
+    let request = try Self.request([flags])
+    let time = ContinuousClock().measure {
+      for _ in 0..<50 { #expect(address.resolve(request, peer: peer) == peer) }
+    }
+    #expect(time < .seconds(1))
   }
 }

@@ -52,18 +52,19 @@ import Testing
     case .notOurs: "not ours"
     case .refused(let detail, _): detail
     case .fetchFirst: "fetch first"
+    case .unavailable: "unavailable"
     }
   }
 
   @Test func `what was verified before is known until it expires, and nothing else is`() throws {
     let authenticator = try authenticator()
     let token = try token()
-    #expect(authenticator.known(SHA256.digest(token), now: Self.now) == nil)
+    #expect(authenticator.known(SHA256Digest(of: token), now: Self.now) == nil)
     _ = outcome(authenticator, token)
-    #expect(authenticator.known(SHA256.digest(token), now: Self.now)?.subject == "ann")
-    #expect(authenticator.known(SHA256.digest(try self.token(["sub": "bob"])), now: Self.now) == nil)
+    #expect(authenticator.known(SHA256Digest(of: token), now: Self.now)?.subject == "ann")
+    #expect(authenticator.known(SHA256Digest(of: try self.token(["sub": "bob"])), now: Self.now) == nil)
     let over = UnixTime(seconds: Self.now.seconds + 60 + Int64(JWTAuthenticator.leeway))
-    #expect(authenticator.known(SHA256.digest(token), now: over) == nil)
+    #expect(authenticator.known(SHA256Digest(of: token), now: over) == nil)
   }
 
   @Test func `a token of the issuer names its subject, and its claims are kept`() throws {
@@ -155,6 +156,31 @@ import Testing
   }
 
   // MARK: Keys from a URL
+
+  @Test func `while an issuer's keys cannot be had its tokens are not called wrong`() async throws {
+    let away = KeyProvider.Reply.failure(TransportError(.connect, sent: false, detail: "refused"))
+    let provider = KeyProvider([away, away, .publishing(["k1": key.publicKey])])
+    let clock = ManualTime()
+    let source = KeySource(url: "https://id.example/jwks", transport: provider, time: clock) { _ in }
+    let authenticator = authenticator(.source(source))
+    await source.fetch()
+    let token = try token()
+    func told(fetched: Bool) -> String {
+      switch authenticator.authenticate(token, fetched: fetched, now: Self.now, at: clock.now) {
+      case .unavailable(let wait): "unavailable for \(wait.components.seconds) s"
+      case .caller: "caller"
+      case .fetchFirst: "fetch first"
+      case .refused, .notOurs: "refused"
+      }
+    }
+    #expect(told(fetched: false) == "unavailable for 20 s")
+    clock.advance(by: KeySource.pauseAfterFailure)
+    #expect(told(fetched: false) == "fetch first")
+    await source.fetchForUnknownKey()
+    #expect(told(fetched: true) == "unavailable for 30 s")
+    await source.fetch()
+    #expect(told(fetched: false) == "caller")
+  }
 
   @Test func `a key that is published right after the start is found at once`() async throws {
     let old = try PrivateKey.generate(for: .ES256).publicKey

@@ -1,3 +1,4 @@
+import JOSE
 import Platform
 import Testing
 
@@ -8,10 +9,14 @@ import Testing
   private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
   private let user = Array("user".utf8)
 
+  private static let one = LoginThrottle.Credential(digest: SHA256Digest(of: [1]))
+  private static let two = LoginThrottle.Credential(digest: SHA256Digest(of: [2]))
+
   private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
   private func delay(
-    _ address: IPAddress, _ identity: [UInt8], _ now: MonotonicTime, credential: [UInt8] = [1]
+    _ address: IPAddress, _ identity: [UInt8], _ now: MonotonicTime,
+    credential: LoginThrottle.Credential = Self.one
   ) -> Duration? {
     throttle.wait(address: address, identity: identity, credential: credential, now: now)
   }
@@ -19,10 +24,10 @@ import Testing
   @Test func `what was right at an address is heard there whoever else guesses, and nothing else is`() throws
   {
     let shared = try address("203.0.113.9")
-    throttle.succeeded(address: shared, credential: [1], now: start)
+    throttle.succeeded(address: shared, credential: Self.one, now: start)
     for _ in 0..<200 { throttle.failed(address: shared, identity: user, now: start) }
     #expect(delay(shared, user, start) == nil)
-    #expect(delay(shared, user, start, credential: [2]) != nil)
+    #expect(delay(shared, user, start, credential: Self.two) != nil)
     let other = try address("203.0.113.10")
     for _ in 0..<200 { throttle.failed(address: other, identity: user, now: start) }
     #expect(delay(other, user, start) != nil)
@@ -32,16 +37,18 @@ import Testing
   @Test func `of too many that were right those that come no more are forgotten`() throws {
     let shared = try address("203.0.113.9")
     for _ in 0..<200 { throttle.failed(address: shared, identity: user, now: start) }
-    throttle.succeeded(address: shared, credential: [1], now: start)
-    throttle.succeeded(address: shared, credential: [2], now: start)
+    throttle.succeeded(address: shared, credential: Self.one, now: start)
+    throttle.succeeded(address: shared, credential: Self.two, now: start)
     for number in 0..<LoginThrottle.capacity {
       throttle.succeeded(
-        address: IPAddress(v4: 0x0A00_0000 + UInt32(number)), credential: [1],
+        address: IPAddress(v4: 0x0A00_0000 + UInt32(number)), credential: Self.one,
         now: start + .seconds(1) + .nanoseconds(number))
-      if number == 100 { throttle.succeeded(address: shared, credential: [2], now: start + .seconds(61)) }
+      if number == 100 {
+        throttle.succeeded(address: shared, credential: Self.two, now: start + .seconds(61))
+      }
     }
     #expect(delay(shared, user, start) != nil)
-    #expect(delay(shared, user, start, credential: [2]) == nil)
+    #expect(delay(shared, user, start, credential: Self.two) == nil)
   }
 
   @Test func `ten failures are heard, the eleventh waits as long as is said`() throws {

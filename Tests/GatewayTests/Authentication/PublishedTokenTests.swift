@@ -2,28 +2,13 @@ import Foundation
 import JOSE
 import JSON
 import Platform
+import TestSupport
 import Testing
 
 @testable import Gateway
 
-/// Published vectors, which stand beside the checkout where they are available.
-private enum SharedVectors {
-  static let folder: String? = {
-    let path =
-      ProcessInfo.processInfo.environment["CALLGATE_SHARED"].map { $0 + "/vectors" } ?? "../shared/vectors"
-    return FileManager.default.fileExists(atPath: path + "/jws_totp_vectors.json") ? path : nil
-  }()
-
-  static func read(_ name: String) throws -> JSONValue {
-    let path = try #require(folder) + "/" + name
-    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-    return try JSONValue(
-      parsing: bytes, limits: JSONLimits(bytes: 8 << 20, depth: 32, members: 256, values: 1 << 20))
-  }
-}
-
 /// Published tokens, sent to callers that are configured with their keys.
-@Suite(.enabled(if: SharedVectors.folder != nil)) struct PublishedTokenTests {
+@Suite struct PublishedTokenTests {
   /// Before the examples of RFC 7515 expire.
   private static let now = UnixTime(seconds: 1_300_819_000)
   private let moment = MonotonicTime(nanoseconds: 1_000_000_000_000)
@@ -41,7 +26,7 @@ private enum SharedVectors {
     let isSecret = key["kty"] == "oct"
     let content: [UInt8] =
       isSecret
-      ? try #require(key["k"]?.string.flatMap { Base64URL.decode(Array($0.utf8)) })
+      ? try #require(key["k"]?.string.flatMap { Base64URL.decode($0) })
       : (["keys": [key]] as JSONValue).serialized()
     let source = isSecret ? "hs256_secret_file" : "jwks_file"
     let yaml = ["joe", "eve"].map { issuer in
@@ -73,59 +58,59 @@ private enum SharedVectors {
     switch authenticator.authenticate(Array(token.utf8), fetched: false, now: Self.now, at: moment) {
     case .caller: .accepted
     case .refused(let detail, isForged: false): .signed(detail)
-    case .refused, .notOurs, .fetchFirst: .refused
+    case .refused, .notOurs, .fetchFirst, .unavailable: .refused
     }
   }
 
+  private func json(_ vector: Vector, _ column: String) throws -> JSONValue {
+    try JSONValue(parsing: Array(try vector.text(column).utf8))
+  }
+
   @Test func `of the examples and the negative tokens made from them only the examples are signed`() throws {
-    let vectors = try SharedVectors.read("jws_totp_vectors.json")
     var signed = 0
-    for example in try #require(vectors["jws"]?.array) where example["jwk"]?["kty"] != nil {
+    for example in try Vector.table("jose/rfc7515") {
       // The keys here are for what callers may use; ES512's example has no claims.
-      guard let token = example["compact"]?.string, let key = example["jwk"],
-        ["HS256", "RS256", "ES256"].contains(example["alg"]?.string)
-      else { continue }
+      guard ["HS256", "RS256", "ES256"].contains(try example.text("algorithm")) else { continue }
       #expect(
-        try verdict(authenticator(key), token) == .signed("The token lacks the claim aud."),
-        "\(example["id"]?.string ?? "")")
+        try verdict(authenticator(json(example, "key")), example.text("token"))
+          == .signed("The token lacks the claim aud."),
+        "\(example)")
       signed += 1
     }
     #expect(signed == 3)
-    let negatives = try #require(vectors["jws_negative"]?.array)
+    let negatives = try Vector.table("jose/negative")
     #expect(negatives.count == 57)
     for negative in negatives {
-      let key = try #require(negative["jwk"])
-      let token = try #require(negative["compact"]?.string)
-      #expect(
-        try verdict(authenticator(key), token) == .refused,
-        "\(negative["id"]?.string ?? "") \(negative["why"]?.string ?? "")")
+      let token = String(decoding: try negative.octets("octets"), as: UTF8.self)
+      #expect(try verdict(authenticator(json(negative, "key")), token) == .refused, "\(negative)")
     }
   }
 
   @Test func `no token of Wycheproof lets anybody in`() throws {
     var count = 0
-    for file in ["json_web_signature_test", "json_web_crypto_test"] {
-      let groups = try SharedVectors.read("wycheproof/\(file).json")["testGroups"]?.array ?? []
-      for group in groups {
-        guard let key = group["public"] ?? group["private"] else { continue }
-        let set: JSONValue = key["keys"] == nil ? ["keys": [key]] : key
-        let authenticator: JWTAuthenticator
-        do {
-          let keys = try JWKSet(parsing: set.serialized(), symmetric: true)
-          authenticator = JWTAuthenticator(issuers: [
-            JWTAuthenticator.Issuer(
-              id: "joe", issuer: "joe", audience: "callgate", subjectClaim: "sub", keys: .set(keys))
-          ])
-        } catch {
-          continue
+    var authenticators: [String: JWTAuthenticator?] = [:]
+    for name in ["json_web_signature", "json_web_crypto"] {
+      for vector in try Vector.table("wycheproof/\(name)") {
+        guard try vector.text("form") == "jws", try vector.text("verdict") != "valid" else { continue }
+        let keys = try vector.text("keys")
+        if authenticators[keys] == nil {
+          authenticators[keys] = try? authenticator(ofSet: json(vector, "keys"))
         }
-        for test in group["tests"]?.array ?? [] where test["result"] != "valid" {
-          guard let token = test["jws"]?.string else { continue }
-          count += 1
-          #expect(verdict(authenticator, token) == .refused, "\(file) \(test["tcId"]?.int ?? 0)")
-        }
+        guard let authenticator = authenticators[keys] ?? nil else { continue }
+        count += 1
+        #expect(try verdict(authenticator, vector.text("token")) == .refused, "\(vector)")
       }
     }
     #expect(count > 200)
+  }
+
+  /// The authenticator of an issuer with a key or a set of keys; an error where this server reads none of them.
+  private func authenticator(ofSet key: JSONValue) throws -> JWTAuthenticator {
+    let set: JSONValue = key["keys"] == nil ? ["keys": [key]] : key
+    let keys = try JWKSet(parsing: set.serialized(), symmetric: true)
+    return JWTAuthenticator(issuers: [
+      JWTAuthenticator.Issuer(
+        id: "joe", issuer: "joe", audience: "callgate", subjectClaim: "sub", keys: .set(keys))
+    ])
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import JSON
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -42,13 +43,10 @@ import Testing
     #expect(!told.contains("alert") && !told.contains("passwd"))
   }
 
-  @Test(.enabled(if: Self.suite != nil))
-  func `as the context, JSONTestSuite's texts are judged as JSON alone would`() throws {
-    let folder = try #require(Self.suite)
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }
-    #expect(names.count > 300)
-    for name in names.sorted() {
-      let content = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
+  @Test func `as the context, JSONTestSuite's texts are judged as JSON alone would`() throws {
+    let suite = try Vector.jsonTestSuite()
+    #expect(suite.count == 318)
+    for (name, content) in suite {
       let problem = refusal(of: content, terms: try .plain())
       // None of them is a callback, so all are refused; which way tells whether they are JSON.
       let isDuplicate = name.hasPrefix("y_object_duplicated_key")
@@ -64,11 +62,4 @@ import Testing
 
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
-  private static let suite: String? = {
-    let beside = Self.root.deletingLastPathComponent().appendingPathComponent("shared")
-    let root = ProcessInfo.processInfo.environment["CALLGATE_SHARED"] ?? beside.path
-    let folder = root + "/vectors/jsontestsuite/test_parsing"
-    return FileManager.default.fileExists(atPath: folder) ? folder : nil
-  }()
 }

@@ -8,7 +8,7 @@ import Testing
     "application/json;charset=\"UTF-8\"",
     "application/json; profile=\"a;b\\\"c\"; charset=Utf-8", "application/json;",
   ]) func `JSON in UTF-8 is taken`(type: String) throws {
-    try JSONContent.check(type: type)
+    try JSONContent.check(type: Array(type.utf8)[...])
   }
 
   @Test(arguments: [
@@ -17,8 +17,11 @@ import Testing
     "application/json; charset", "application/json; charset=", "application/json, text/plain",
     "application/json; charset=\"utf-8", "multipart/form-data; boundary=application/json", "json",
     "application /json", "application/json; =utf-8", "application/json; charset=\"utf-8\"x",
+    // The character before the semicolon joins with it, and U+212A is another K in lower case.
+    "text/plain\u{600}; charset=utf-8", "application/json\u{600}",
+    "application/json; charset=\"utf-8\u{600}\"",
   ]) func `everything else is not`(type: String) {
-    #expect { try JSONContent.check(type: type) } throws: {
+    #expect { try JSONContent.check(type: Array(type.utf8)[...]) } throws: {
       ($0 as? Problem)?.code == .unsupportedMediaType
     }
   }
@@ -27,7 +30,10 @@ import Testing
     for (type, encodings) in [
       (nil, []), ("application/json", ["gzip"]), ("application/json", ["identity", "br"]),
     ] as [(String?, [String])] {
-      #expect { try JSONContent.check(type: type, encodings: encodings) } throws: {
+      let encodings = encodings.map { Array($0.utf8)[...] }
+      #expect {
+        try JSONContent.check(type: type.map { Array($0.utf8)[...] }, encodings: encodings)
+      } throws: {
         ($0 as? Problem)?.code == .unsupportedMediaType
       }
     }

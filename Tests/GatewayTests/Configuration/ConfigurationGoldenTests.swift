@@ -141,8 +141,8 @@ import Testing
     for caller in callers {
       switch caller.proof {
       case .basic(let username, let digest):
-        proofs.append("\(username) \(Hex.encode(digest.bytes).prefix(2))")
-      case .apiKey(let digest): proofs.append(String(Hex.encode(digest.bytes).prefix(2)))
+        proofs.append("\(username) \(Hex.encode(digest.value.bytes).prefix(2))")
+      case .apiKey(let digest): proofs.append(String(Hex.encode(digest.value.bytes).prefix(2)))
       case .jwt(let issuer):
         switch issuer.keys {
         case .url(let url, _): proofs.append("\(url) \(issuer.subjectClaim)")

@@ -81,7 +81,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "talkdesk: { Region: eu }", "config.yaml:1:13: talkdesk.Region: unknown key — did you mean region?"),
     Mistake(
       "rules: [{ name: a, kind: hours }]",
-      "config.yaml:1:9: rules[0].timezone: \"timezone\" is missing — say whose clock counts, as in Europe/Lisbon"
+      "config.yaml:1:9: rule \"a\": timezone: \"timezone\" is missing — say whose clock counts, as in Europe/Lisbon"
     ),
     Mistake(
       "rules: { name: a }",
@@ -94,6 +94,14 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       "store: { url: \"sqlite:\" }",
       "config.yaml:1:15: store.url: names no file — write the path of a file, such as callgate.sqlite3"),
+    Mistake(
+      nil, ["CALLGATE_STATE": ":memory:"],
+      "CALLGATE_STATE: is a special name of SQLite, not the path of a file — write a path such as callgate.sqlite3, or memory to keep state until the server ends"
+    ),
+    Mistake(
+      nil, ["CALLGATE_STATE": "file:state?mode=ro"],
+      "CALLGATE_STATE: is a special name of SQLite, not the path of a file — write a path such as callgate.sqlite3, or memory to keep state until the server ends"
+    ),
     Mistake(
       nil, ["CALLGATE_STATE": "sqlite:x"],
       "CALLGATE_STATE: is a URL, not the path of a file — write a path or memory; a PostgreSQL URL goes into DATABASE_URL"
@@ -223,7 +231,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(
       "cors: { origins: [\"https://Shop.example:443/\"] }",
-      "config.yaml:1:19: cors.origins: is not an origin as browsers send it — write scheme, host and port only: "
+      "config.yaml:1:19: cors.origins: \"https://Shop.example:443/\" is not an origin as browsers send it — write scheme, host and port only: "
         + "\"https://shop.example\""),
   ]
 

@@ -58,6 +58,28 @@ import Testing
     #expect(!closed.allowAnonymous)
   }
 
+  @Test(arguments: [
+    ("DATABASE_URL", "postgres://db.example/production"),
+    ("CALLGATE_STATE", "/var/lib/callgate/production.sqlite3"),
+  ])
+  func `the sandbox leaves a configured store alone and says so`(variable: String, value: String) throws {
+    let yaml = "store: { url: \"sqlite:/var/lib/callgate/other.sqlite3\" }"
+    let loaded = try Fixture.load(yaml, environment: [variable: value], for: .sandbox)
+    guard case .memory = loaded.configuration.store else {
+      Issue.record("it keeps its state in \(loaded.configuration.store)")
+      return
+    }
+    for place in [variable, "config.yaml:1:15"] {
+      #expect(
+        loaded.notices.contains {
+          "\($0)".contains(place) && "\($0)".contains("not used, because of --sandbox")
+        },
+        "\(place): \(loaded.notices)")
+    }
+    let silent = try Fixture.load(environment: ["CALLGATE_STATE": "memory"], for: .sandbox)
+    #expect(!silent.notices.contains { "\($0)".contains("--sandbox") })
+  }
+
   @Test func `the sandbox goes beyond loopback only if the flag says so`() throws {
     let flagged = try Fixture.load(environment: [:], host: "0.0.0.0", for: .sandbox).configuration
     #expect(flagged.listen.host == "0.0.0.0")

@@ -40,13 +40,13 @@ import Testing
     #expect(
       problems.map { String($0.prefix { $0 != "—" }) } == [
         "config.yaml:1:15: log.level: unknown log level \"loud\" ",
-        "config.yaml:5:43: rules[0].timezone: there is no time zone \"Europe/Lisabon\" ",
-        "config.yaml:6:42: rules[1].key: \"callers\" is unknown here ",
-        "config.yaml:6:58: rules[1].limit: \"3O\" is not a whole number ",
-        "config.yaml:7:28: rules[2].kind: \"number\" is unknown here ",
-        "config.yaml:8:71: rules[3].callers[0]: \"ios-ap\" is unknown here ",
-        "config.yaml:8:87: rules[3].apps[0]: \"nope\" is unknown here ",
-        "config.yaml:8:94: rules[3].mod: the key \"mod\" is unknown here ",
+        "config.yaml:5:43: rule \"hours\": timezone: there is no time zone \"Europe/Lisabon\" ",
+        "config.yaml:6:42: rule \"per-caller\": key: \"callers\" is unknown here ",
+        "config.yaml:6:58: rule \"per-caller\": limit: \"3O\" is not a whole number ",
+        "config.yaml:7:28: rule \"numbers\": kind: \"number\" is unknown here ",
+        "config.yaml:8:71: rule \"scoped\": callers[0]: \"ios-ap\" is unknown here ",
+        "config.yaml:8:87: rule \"scoped\": apps[0]: \"nope\" is unknown here ",
+        "config.yaml:8:94: rule \"scoped\": mod: the key \"mod\" is unknown here ",
       ])
     #expect(problems.contains { $0.contains("did you mean \"caller\"?") })
     #expect(problems.contains { $0.contains("did you mean \"ios-app\"?") })

@@ -84,8 +84,7 @@ import Testing
     ),
     (
       "a: 1\n\tb: 2\n",
-      "c:2:1: YAML: found a tab character that violates indentation, while scanning a plain scalar that began in line 1 — "
-        + "check indentation, brackets and quotes here and on the line before"
+      "c:2:1: a tab is used for indentation — YAML allows spaces only: replace the tab"
     ),
     (
       "a: \u{7}\n",

@@ -20,9 +20,9 @@ import Testing
 
   private static let quota = "  - { name: daily, kind: quota, key: caller, limit: 3, per: day }"
 
-  private func ruling(_ decider: Decider, taking takes: Bool = true) async -> Ruling {
+  private func ruling(_ decider: Decider, taking takes: Bool = true) async throws -> Ruling {
     if let ruling = decider.ruleAtOnce(facts, taking: takes) { return ruling }
-    return await decider.rule(facts, taking: takes)
+    return try await decider.rule(facts, taking: takes)
   }
 
   @Test func `in memory everything is decided at once`() throws {
@@ -39,21 +39,21 @@ import Testing
     #expect(decider.ruleAtOnce(facts, taking: true) == nil, "nobody can know yet")
     var granted: [Grant] = []
     for _ in 0..<5 {
-      if let grant = await ruling(decider).grant { granted.append(grant) }
+      if let grant = try await ruling(decider).grant { granted.append(grant) }
     }
     #expect(granted.count == 3)
-    #expect(await ruling(decider).denial?.code == .quotaExhausted)
+    #expect(try await ruling(decider).denial?.code == .quotaExhausted)
     await decider.ledger.giveBack(try #require(granted.first).receipts, at: facts.instant)
-    #expect(await ruling(decider, taking: false).grant != nil)
-    #expect(await ruling(decider).grant != nil)
-    #expect(await ruling(decider).grant == nil)
+    #expect(try await ruling(decider, taking: false).grant != nil)
+    #expect(try await ruling(decider).grant != nil)
+    #expect(try await ruling(decider).grant == nil)
   }
 
   @Test func `a probe takes nothing and tells what the next request would find`() async throws {
     for store: any Store in [MemoryStore(), DistantStore()] {
       let decider = try decider(Self.quota, store)
       for _ in 0..<5 {
-        let ruling = await ruling(decider, taking: false)
+        let ruling = try await ruling(decider, taking: false)
         #expect(ruling.grant?.receipts.isEmpty == true)
         #expect(ruling.statuses.first?.count.remaining == 3)
       }
@@ -65,7 +65,7 @@ import Testing
   {
     let store = DistantStore()
     store.isDown.store(true, ordering: .relaxed)
-    let strict = await ruling(try decider(Self.quota, store))
+    let strict = try await ruling(try decider(Self.quota, store))
     #expect(strict.denial?.code == .storeUnavailable)
     #expect(strict.denial?.rule == "daily")
     let problem = Problem(try #require(strict.denial))
@@ -75,7 +75,7 @@ import Testing
       "  - { name: daily, kind: quota, key: caller, limit: 3, per: day, on_store_failure: allow }",
       "  - { name: daily, kind: quota, key: caller, limit: 3, per: day, mode: audit }",
     ] {
-      let lenient = await ruling(try decider(rules, store))
+      let lenient = try await ruling(try decider(rules, store))
       #expect(lenient.grant != nil)
       #expect(lenient.grant?.receipts.isEmpty == true)
     }
@@ -93,11 +93,11 @@ import Testing
         App(id: "shop", callers: ["a"], scope: nil), App(id: "help", callers: nil, scope: nil),
       ])
     func code(_ caller: String, _ name: Request.QueryItem, _ action: Action = .access) -> Problem.Code? {
-      do throws(Problem) {
+      do throws(Decider.Refusal) {
         _ = try decider.admit(Caller(authenticated: caller), to: action, app: name)
         return nil
       } catch {
-        return error.code
+        return error.problem.code
       }
     }
     #expect(code("a", .absent) == nil && code("b", .absent) == nil)

@@ -9,12 +9,17 @@ final class DistantStore: Store {
   let updates = Atomic<Int>(0)
 
   var sharing: StoreSharing { .instances }
+  let health = StoreHealth()
 
   private func reach() throws(StoreError) {
     if isDown.load(ordering: .relaxed) { throw StoreError(.unavailable, "connect", "connection refused") }
   }
 
   func migrate() throws(StoreError) { try reach() }
+  func schemaVersion() throws(StoreError) -> Int {
+    try reach()
+    return memory.schemaVersion()
+  }
   func ping() throws(StoreError) { try reach() }
   func close() {}
 
@@ -73,8 +78,13 @@ final class DistantStore: Store {
     return memory.callback(id, of: callerID)
   }
 
-  func recoverCallbacks(at now: Instant) throws(StoreError) -> Int {
+  func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
     try reach()
-    return memory.recoverCallbacks(at: now)
+    return memory.callbacks(query)
+  }
+
+  func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
+    try reach()
+    return memory.recoverCallbacks(at: now, besides: inHand)
   }
 }

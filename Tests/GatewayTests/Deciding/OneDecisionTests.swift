@@ -92,17 +92,17 @@ import Testing
     let policy = configuration.policy
     let decider = decider(configuration, store)
     var (facts, caller) = try facts(a.request, policy)
-    do throws(Problem) {
+    do throws(Decider.Refusal) {
       facts.appID = try decider.admit(
         caller, to: facts.action, app: a.request.app.map { .value($0) } ?? .absent)?.id
     } catch {
       return Explanation(
-        isAllowed: false, code: error.code.rawValue, rule: error.rule, verdicts: policy.skipped)
+        isAllowed: false, code: error.problem.code.rawValue, rule: nil, verdicts: policy.skipped)
     }
     try await use(a.counts, of: policy, facts, store)
     let atOnce = decider.ruleAtOnce(facts, taking: taking)
     let ruling: Ruling
-    if let atOnce { ruling = atOnce } else { ruling = await decider.rule(facts, taking: taking) }
+    if let atOnce { ruling = atOnce } else { ruling = try await decider.rule(facts, taking: taking) }
     return Explanation(
       isAllowed: ruling.grant != nil, code: ruling.denial.map { Problem($0).code.rawValue },
       rule: ruling.denial?.rule, verdicts: ruling.verdicts)

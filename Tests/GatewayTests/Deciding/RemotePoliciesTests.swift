@@ -4,6 +4,7 @@ import JSON
 import Platform
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -31,11 +32,13 @@ private final class Scripted: HTTPTransport {
 }
 
 @Suite struct RemotePoliciesTests {
-  private func rules(_ onFailure: String = "deny") -> String {
+  private let time = ManualTime()
+
+  private func rules(_ onFailure: String, mode: String) -> String {
     """
       - { name: daily, kind: quota, key: subject, limit: 1, per: day }
       - { name: fraud, kind: remote, url: "https://policy.example/v1/data/callgate/allow", timeout: 250ms,
-          on_failure: \(onFailure) }
+          on_failure: \(onFailure), mode: \(mode) }
       - { name: recent, kind: field, field: X-App-Version, at_least: "2" }
     """
   }
@@ -51,14 +54,15 @@ private final class Scripted: HTTPTransport {
   }
 
   private func ruling(
-    _ transport: Scripted, onFailure: String = "deny", store: MemoryStore = MemoryStore()
+    _ transport: Scripted, onFailure: String = "deny", mode: String = "enforce",
+    store: MemoryStore = MemoryStore(), deadline: MonotonicTime? = nil
   ) async throws -> Ruling {
     let decider = Decider(
-      apps: AppRegistry([]), policy: try Fixture.policy(rules(onFailure)),
+      apps: AppRegistry([]), policy: try Fixture.policy(rules(onFailure, mode: mode)),
       stops: StopBoard(store: store, clock: SystemClock()), ledger: AllowanceLedger(store: store),
-      remotes: RemotePolicies(transport: transport, log: nil))
+      remotes: RemotePolicies(transport: transport, log: nil, time: time))
     if let ruling = decider.ruleAtOnce(facts, taking: true) { return ruling }
-    return await decider.rule(facts, taking: true)
+    return try await decider.rule(facts, taking: true, deadline: deadline)
   }
 
   @Test func `a policy is asked in the form of OPA's data API`() async throws {
@@ -122,14 +126,91 @@ private final class Scripted: HTTPTransport {
     #expect(try await ruling(Scripted(failing), onFailure: "allow").grant != nil)
   }
 
+  /// What a caller is told instead of a decision.
+  private func problem(
+    _ transport: Scripted, onFailure: String, store: MemoryStore = MemoryStore(),
+    deadline: MonotonicTime? = nil
+  ) async throws -> Problem {
+    do {
+      _ = try await ruling(transport, onFailure: onFailure, store: store, deadline: deadline)
+      throw NoProblem()
+    } catch let problem as Problem {
+      return problem
+    }
+  }
+
+  private struct NoProblem: Error {}
+
+  private func failing(_ reason: TransportError.Reason) -> Scripted {
+    Scripted { _ throws(TransportError) in
+      throw TransportError(
+        reason, sent: reason == .timedOut, detail: "", retryAfter: reason == .overloaded ? .seconds(3) : nil)
+    }
+  }
+
+  @Test(arguments: ["deny", "allow"])
+  func `a policy that was not asked for want of a place decides nothing, whatever its rule says of failures`(
+    onFailure: String
+  ) async throws {
+    let store = MemoryStore()
+    let problem = try await problem(failing(.overloaded), onFailure: onFailure, store: store)
+    #expect(problem.code == .overloaded)
+    #expect(problem.retryAfter == 3)
+    #expect(problem.rule == nil)
+    // Nothing was taken.
+    #expect(try await ruling(Scripted("true"), store: store).grant != nil)
+  }
+
+  @Test(arguments: ["deny", "allow"]) func `nor does one that had less than its time, for others before it`(
+    onFailure: String
+  ) async throws {
+    let curtailed = Scripted { _ throws(TransportError) in
+      var error = TransportError(.timedOut, sent: true, detail: "")
+      error.isCurtailed = true
+      throw error
+    }
+    #expect(try await problem(curtailed, onFailure: onFailure).code == .overloaded)
+  }
+
+  @Test func `a rule in audit mode that could not be asked refuses nothing`() async throws {
+    let ruling = try await ruling(failing(.overloaded), mode: "audit")
+    #expect(ruling.grant != nil)
+    #expect(ruling.verdicts.map(\.verdict) == [.allow, .skipped, .allow, .allow])
+  }
+
+  @Test func `a policy has no more time than its request`() async throws {
+    let transport = Scripted("true")
+    #expect(try await ruling(transport, deadline: time.now + .milliseconds(100)).grant != nil)
+    #expect(try await ruling(transport, deadline: time.now + .seconds(100)).grant != nil)
+    #expect(transport.requests.withLock { $0.map(\.timeout) } == [.milliseconds(100), .milliseconds(250)])
+    #expect(
+      transport.requests.withLock { $0.map(\.reuse) } == [.allowedAndRepeatable, .allowedAndRepeatable])
+  }
+
+  @Test(arguments: ["deny", "allow"])
+  func `a request whose time is over is over, whatever the rule says of failures`(
+    onFailure: String
+  ) async throws {
+    let cut = try await problem(
+      failing(.timedOut), onFailure: onFailure, deadline: time.now + .milliseconds(100))
+    #expect(cut.code == .upstreamTimeout)
+    let transport = Scripted("true")
+    #expect(try await problem(transport, onFailure: onFailure, deadline: time.now).code == .upstreamTimeout)
+    #expect(transport.requests.withLock { $0 }.isEmpty, "there was no time to ask")
+    // With all of its own time, the policy's silence is its own.
+    let whole = try await ruling(
+      failing(.timedOut), onFailure: onFailure, deadline: time.now + .milliseconds(250))
+    #expect((whole.grant != nil) == (onFailure == "allow"))
+  }
+
   @Test(arguments: [
-    ("risk 97 of 100", "risk 97 of 100"), ("+14155550100 is listed", "+*********** is listed"),
-    ("call 123456", "call ******"), ("version 2.3.12345", "version 2.3.12345"), ("", ""),
+    ("risk 97 of 100", "risk 97 of 100"), ("+14155550100 is listed", "+*********00 is listed"),
+    ("call 123456", "call 123456"), ("version 2.3.1", "version 2.3.1"), ("", ""),
     (String(repeating: "a", count: 300), String(repeating: "a", count: 256)),
-    ("ring +1 415-555-0100 (home)", "ring +* ***-***-**** (home)"),
-    ("(0351) 21.234.5678", "(****) **.***.****"),
+    ("ring +1 415-555-0100 (home)", "ring +* ***-***-**00 (home)"),
+    ("(0351) 21.234.5678", "(****) **.***.**78"),
     ("closed until 2026-12-25 09:00", "closed until 2026-12-25 09:00"),
-    ("2026-12-250", "****-**-***"), ("1 of 12 34", "1 of 12 34"),
+    ("2026-12-250", "****-**-*50"), ("1 of 12 34", "1 of 12 34"),
   ])
   func `a reason quotes no number and does not go on for ever`(reason: String, printed: String) {
     #expect(RemotePolicies.printable(reason) == printed)

@@ -1,7 +1,9 @@
+import Foundation
 import HTTP
 import JOSE
 import JSON
 import Platform
+import Store
 import Synchronization
 import Talkdesk
 import Testing
@@ -64,7 +66,7 @@ import Upstream
     #expect(
       report.findings.map(\.check) == [
         "configuration", "key", "algorithm", "region", "proxy", "dns", "connection", "tls", "token endpoint",
-        "clock", "credential", "scope", "lifetime", "token",
+        "clock", "credential", "scope", "lifetime", "token", "admin", "store",
       ])
     #expect(network.requests.map(\.url) == ["https://acme.talkdeskid.com/oauth/token"])
   }
@@ -159,7 +161,7 @@ import Upstream
     }
     let finding = try #require(worst(report, check))
     #expect(finding.status == .fail)
-    #expect(finding.found.contains("the layer's own words"))
+    #expect(!finding.found.contains("the layer's own words"), "they are for the log")
     #expect((finding.found + (finding.fix ?? "")).contains(words), "\(finding)")
     #expect(finding.fix?.isEmpty == false)
     #expect(report.verdict == .unreachable)
@@ -222,7 +224,7 @@ import Upstream
       Self.reply(401, #"{"error":"invalid_client"}"#, Self.date(offset))
     }
     #expect(worst(failed, "clock")?.status == .fail)
-    #expect(worst(failed, "credential")?.fix?.hasPrefix("mend the clock first") == true)
+    #expect(worst(failed, "credential")?.fix?.hasPrefix("set the clock first") == true)
     #expect(failed.verdict == .refused)
   }
 
@@ -233,7 +235,7 @@ import Upstream
       Self.reply(401, #"{"error":"invalid_client","error_description":"no such key"}"#)
     }
     let finding = try #require(worst(report, "credential"))
-    #expect(finding.found == #"key key-1 is refused (status 401 invalid_client: "no such key")"#)
+    #expect(finding.found == #"key key-1 is refused ("no such key", status 401 invalid_client)"#)
     for word in ["client-1", "key-1", "ES256", "TD_REGION"] { #expect(finding.fix?.contains(word) == true) }
     #expect(report.verdict == .refused)
     #expect(network.requests.count == 2, "once more without a scope, to tell the two apart")
@@ -316,7 +318,7 @@ import Upstream
     }
     let (report, _) = try await reportOnCallbacks(reply: reply)
     #expect(worst(report, "scope")?.status == .warn)
-    #expect(worst(report, "scope")?.fix?.contains("where nobody asks for callbacks") == true)
+    #expect(worst(report, "scope")?.fix?.contains("if you do not use callbacks") == true)
     #expect(report.verdict == .well)
   }
 
@@ -425,5 +427,114 @@ import Upstream
   ])
   func `a host is placed by its domain`(url: String, host: TalkdeskHost) {
     #expect(TalkdeskHost(url: url) == host)
+  }
+
+  // MARK: Everything beside Talkdesk
+
+  @Test func `the key sets of issuers are fetched, and one that cannot be had is named`() async throws {
+    let yaml = """
+      callers:
+        - { id: here, jwt: { issuer: a, audience: x, jwks_url: https://here.example/keys } }
+        - { id: gone, jwt: { issuer: b, audience: x, jwks_url: https://gone.example/keys } }
+        - { id: odd, jwt: { issuer: c, audience: x, jwks_url: https://odd.example/keys } }
+      """
+    let key = try PrivateKey.generate(for: .ES256)
+    let set = KeyProvider.set(["k": key.publicKey])
+    let (report, _) = try await report(yaml) { request throws(TransportError) in
+      if request.url.hasPrefix("https://here") {
+        return InboundResponse(status: 200, fields: [:], content: set)
+      }
+      if request.url.hasPrefix("https://odd") { return Self.reply(404, "") }
+      if request.url.hasPrefix("https://gone") {
+        throw TransportError(.connectionLost, sent: true, detail: "Empty reply from server (curl 52)")
+      }
+      return Self.token()
+    }
+    let found = report.findings.filter { $0.check == "jwks" }
+    #expect(found.map(\.status.rawValue) == ["ok", "fail", "fail"])
+    #expect(found[0].found == "here: the issuer's keys are at https://here.example/keys")
+    #expect(
+      found[1].found == "gone: gone.example closed the connection before its response was complete")
+    #expect(found[2].found.contains("404"))
+    #expect(found.dropFirst().allSatisfy { $0.fix?.contains("jwks_url") == true })
+    #expect(report.verdict == .unreachable)
+  }
+
+  @Test(
+    arguments: [
+      ("{\"result\":true}", 200, "deny", "enforce", "ok"),
+      ("{\"result\":false}", 200, "deny", "enforce", "ok"),
+      ("{}", 200, "deny", "enforce", "warn"), ("", 503, "deny", "enforce", "fail"),
+      ("", 503, "allow", "enforce", "warn"), ("", 503, "deny", "audit", "warn"),
+      ("", 0, "deny", "enforce", "fail"), ("", 0, "deny", "off", "-"),
+    ])
+  func `a remote policy is asked, and missed where the rule would deny`(
+    content: String, status: Int, onFailure: String, mode: String, expected: String
+  ) async throws {
+    let yaml = """
+      rules: [{ name: fraud, kind: remote, url: "https://policy.example/v1", on_failure: \(onFailure), mode: "\(mode)" }]
+      """
+    let (report, network) = try await report(yaml) { request throws(TransportError) in
+      guard request.url.hasPrefix("https://policy") else { return Self.token() }
+      if status == 0 {
+        throw TransportError(
+          .connect, sent: false, detail: "x",
+          diagnosis: TransportDiagnosis(.server, .connectionRefused))
+      }
+      return Self.reply(status, content)
+    }
+    let found = report.findings.first { $0.check == "remote policy" }
+    #expect(found?.status.rawValue ?? "-" == expected)
+    #expect((report.verdict == .well) == (expected != "fail"))
+    #expect(network.requests.contains { $0.url.hasPrefix("https://policy") } == (mode != "off"))
+  }
+
+  @Test func `the store is asked, and not made by being looked at`() async throws {
+    let place = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: place) }
+    let file = place.appending(path: "state.sqlite3").path
+    func store(_ path: String) async throws -> DoctorReport.Finding? {
+      let (report, _) = try await report(nil, ["CALLGATE_STATE": path]) { _ throws(TransportError) in
+        Self.token()
+      }
+      return report.findings.first { $0.check == "store" }
+    }
+    #expect(try await store(file)?.found == "SQLite: there is no file \"\(file)\" yet; serve makes it")
+    #expect(!FileManager.default.fileExists(atPath: file))
+    let loaded = try Fixture.load(environment: Fixture.changed(["CALLGATE_STATE": file]), for: .migrate)
+    _ = try await StoreMigration.run(loaded.configuration)
+    #expect(
+      try await store(file)?.found
+        == "SQLite answers and can be written to; schema version \(StoreSchema.latest)")
+    let missing = try await store(place.path + "/none/state.sqlite3")
+    #expect(missing?.status == .fail)
+    #expect(missing?.found.contains("folder") == true)
+    try Data("no database at all, and longer than its header of a hundred bytes would have to be: ".utf8)
+      .write(
+        to: URL(filePath: file))
+    let damaged = try await store(file)
+    #expect(damaged?.status == .fail)
+    #expect(damaged?.fix?.contains("backup") == true)
+    #expect(try await store("memory")?.found == "memory: its state ends with the process")
+  }
+
+  @Test func `no enum case and no library's code reaches the reader`() async throws {
+    let (report, _) = try await report { _ throws(TransportError) in
+      throw TransportError(.connectionLost, sent: true, detail: "Empty reply from server (curl 52)")
+    }
+    let text = report.findings.map(\.found).joined(separator: "\n")
+    #expect(!text.contains("connectionLost") && !text.contains("curl"), "\(text)")
+    #expect(text.contains("closed the connection before its response was complete"))
+  }
+
+  @Test func `a wrong path names the variable that is wrong`() async throws {
+    let (elsewhere, _) = try await report(
+      nil, ["TD_ACCOUNT_NAME": "sandbox", "TD_TOKEN_URL": "http://127.0.0.1:9/x"]
+    ) { _ throws(TransportError) in Self.reply(404, "") }
+    let fix = worst(elsewhere, "token endpoint")?.fix ?? ""
+    #expect(fix.hasPrefix("check TD_TOKEN_URL"), "\(fix)")
+    let (own, _) = try await report { _ throws(TransportError) in Self.reply(404, "") }
+    #expect(worst(own, "token endpoint")?.fix == "check TD_ACCOUNT_NAME (now acme) and TD_REGION")
   }
 }

@@ -82,7 +82,7 @@ import Testing
         """)
       Issue.record("nothing was wrong")
     } catch let errors as ConfigurationErrors {
-      #expect(errors.problems.count == 4)
+      #expect(errors.problems.count == 3)
       #expect(errors.description.contains("tests.yaml:2:24: tests[0].caller: \"ios-ap\" is unknown here"))
       #expect(errors.description.contains("did you mean \"ios-app\"?"))
       #expect(errors.description.contains("did you mean \"expect\"?"))

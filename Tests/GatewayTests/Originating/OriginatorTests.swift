@@ -7,8 +7,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct OriginatorTests {
   private let time = ManualTime()
-  private let ann = Originator.Party(caller: "app", subject: "ann")
-  private let bob = Originator.Party(caller: "partner", subject: "partner")
+  private let ann = Originator.Party("app")
+  private let bob = Originator.Party("partner")
 
   private func deadline(_ seconds: Int64 = 20) -> MonotonicTime { time.now + .seconds(seconds) }
 
@@ -80,13 +80,21 @@ import Testing
     let running = try await take(originator, ann).get()
     let first = try await wait(originator, ann)
     let second = try await wait(originator, ann)
-    #expect(originator.refusal(ann, deadline: deadline(), bytes: 1) == .overloaded(retryAfter: .seconds(4)))
-    #expect(await take(originator, ann).refusal == .overloaded(retryAfter: .seconds(4)))
+    #expect(
+      originator.refusal(ann, deadline: deadline(), bytes: 1) == .overloaded(retryAfter: .milliseconds(5500)))
+    #expect(await take(originator, ann).refusal == .overloaded(retryAfter: .milliseconds(5500)))
     // Another caller's turn would come in time.
     #expect(originator.refusal(bob, deadline: deadline(), bytes: 1) == nil)
     originator.end(running, wasSent: true)
     originator.end(try await first.value.get(), wasSent: true)
     originator.end(try await second.value.get(), wasSent: true)
+  }
+
+  @Test func `a callback whose time is over is late, and no overload`() async throws {
+    let originator = Originator(concurrency: 1, time: time)
+    #expect(originator.refusal(ann, deadline: time.now, bytes: 1) == .late)
+    #expect(await take(originator, ann, seconds: 0).refusal == .late)
+    #expect(Problem(Originator.Refusal.late).code == .upstreamTimeout)
   }
 
   @Test func `an upstream that hangs is known to be slow before anything has ended`() async throws {
@@ -110,11 +118,11 @@ import Testing
     try await until { time.due.count == 1 }
     // A tenth of the time has to be left, a second at most.
     time.advance(by: .seconds(9))
-    #expect(await second.value.refusal == .overloaded(retryAfter: .seconds(9)))
+    #expect(await second.value.refusal == .overloaded(retryAfter: .milliseconds(29_250)))
     #expect(originator.load == (1, 1))
     try await until { time.due.count == 1 }
     time.advance(by: .seconds(10))
-    #expect(await first.value.refusal == .overloaded(retryAfter: .seconds(19)))
+    #expect(await first.value.refusal == .overloaded(retryAfter: .milliseconds(42_750)))
     #expect(originator.load == (1, 0))
     // Nobody is looked after any more, and the next one is.
     let third = try await wait(originator, ann, seconds: 100)
@@ -151,10 +159,12 @@ import Testing
     _ = try await take(originator, ann).get()
   }
 
-  @Test func `another configuration ends a pause, which somebody else may have asked for`() async throws {
+  @Test func `a pause lasts over a reload, but not over one that asks another upstream`() async throws {
     let originator = Originator(concurrency: 1, time: time)
     originator.pause(for: .seconds(3600))
-    originator.reconfigure(concurrency: 1)
+    originator.reconfigure(concurrency: 2, endsPause: false)
+    #expect(originator.pause == .seconds(3600))
+    originator.reconfigure(concurrency: 1, endsPause: true)
     #expect(originator.pause == nil)
     _ = try await take(originator, ann).get()
   }
@@ -172,10 +182,10 @@ import Testing
     let first = try await take(originator, ann).get()
     let second = try await wait(originator, ann)
     let third = try await wait(originator, ann)
-    originator.reconfigure(concurrency: 3)
+    originator.reconfigure(concurrency: 3, endsPause: false)
     let (b, c) = (try await second.value.get(), try await third.value.get())
     #expect(originator.load == (3, 0))
-    originator.reconfigure(concurrency: 1)
+    originator.reconfigure(concurrency: 1, endsPause: false)
     let fourth = try await wait(originator, ann)
     originator.end(first, wasSent: true)
     originator.end(b, wasSent: true)
@@ -187,18 +197,20 @@ import Testing
   @Test func `what waits is bounded, in number and in bytes`() async throws {
     let originator = Originator(concurrency: 1, time: time)
     let first = try await take(originator, ann).get()
-    let large = try await wait(originator, ann, bytes: Originator.mostWaitingBytes - 10)
-    #expect(originator.refusal(bob, deadline: deadline(), bytes: 10) == nil)
-    #expect(originator.refusal(bob, deadline: deadline(), bytes: 11) != nil)
+    let half = Originator.mostWaitingBytes / 2
+    let large = try await wait(originator, ann, bytes: half)
+    #expect(originator.refusal(ann, deadline: deadline(), bytes: 1) != nil)
+    #expect(originator.refusal(bob, deadline: deadline(), bytes: half) == nil)
+    #expect(originator.refusal(bob, deadline: deadline(), bytes: half + 1) != nil)
     originator.end(first, wasSent: false)
     originator.end(try await large.value.get(), wasSent: false)
     #expect(originator.load == (0, 0))
     let hanging = try await take(originator, ann).get()
     var tasks: [Task<Result<Originator.Turn, Originator.Refusal>, Never>] = []
-    for _ in 0..<Originator.mostWaiting { tasks.append(Task { await take(originator, ann) }) }
-    try await until { originator.load.waiting == Originator.mostWaiting }
+    for _ in 0..<(Originator.mostWaiting / 2) { tasks.append(Task { await take(originator, ann) }) }
+    try await until { originator.load.waiting == Originator.mostWaiting / 2 }
     #expect(originator.refusal(ann, deadline: deadline(), bytes: 1) != nil)
-    // Who has less than their share may still come.
+    // Half of the room is left to others.
     #expect(originator.refusal(bob, deadline: deadline(), bytes: 1) == nil)
     originator.shutdown()
     for task in tasks { _ = await task.value }

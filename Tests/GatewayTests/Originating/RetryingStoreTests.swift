@@ -61,7 +61,9 @@ import Testing
     func callback(_ id: CallbackID, of callerID: String) -> StoredCallback? {
       memory.callback(id, of: callerID)
     }
-    func recoverCallbacks(at now: Instant) -> Int { memory.recoverCallbacks(at: now) }
+    func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) -> Int {
+      memory.recoverCallbacks(at: now, besides: inHand)
+    }
   }
 
   private struct Fixture {
@@ -148,24 +150,34 @@ import Testing
     #expect(fixture.time.due.isEmpty)
   }
 
-  @Test func `it ends when the record becomes unknown by itself`() async throws {
+  /// Lets so many tries fail, each after its pause.
+  private func fail(_ tries: Int, _ fixture: Fixture) async throws {
+    for _ in 0..<tries {
+      let before = fixture.doubtful.tries
+      try await until { fixture.time.due.count == 1 }
+      if let due = fixture.time.due.first { fixture.time.advance(to: due) }
+      try await until { fixture.doubtful.tries > before }
+    }
+  }
+
+  @Test func `a withdrawal is tried for hours, and ends with the process`() async throws {
     let fixture = Fixture()
     fixture.doubtful.set(.committedInDoubt, withdraws: false)
     let intent = try fixture.intent()
     #expect(try await fixture.failure(of: intent).isInDoubt)
-    var tries = 0
-    while fixture.store.count > 0, tries < 100 {
-      try await until { fixture.time.due.count == 1 || fixture.store.count == 0 }
-      if let due = fixture.time.due.first { fixture.time.advance(to: due) }
-      tries += 1
-      let before = tries
-      try await until { fixture.doubtful.tries > before || fixture.store.count == 0 }
-    }
-    // A deadline of 30 s and 10 s of grace, in pauses of up to five.
-    #expect((8...20).contains(fixture.doubtful.tries), "\(fixture.doubtful.tries)")
-    #expect(fixture.inHand.count == 0)
-    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now) == 1)
-    #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .unknown)
+    try await until { fixture.doubtful.tries == 1 }
+    try await fail(1000, fixture)
+    #expect(fixture.inHand.count == 1)
+    // Though its time is long over, no one takes it for abandoned.
+    let overdue = fixture.store.overdue(at: fixture.now)
+    #expect(overdue == [intent.id])
+    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: overdue) == 0)
+    fixture.store.end()
+    try await fail(1, fixture)
+    try await until { fixture.inHand.count == 0 }
+    #expect(fixture.store.count == 0)
+    #expect(fixture.store.overdue(at: fixture.now) == [])
+    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: []) == 1)
   }
 
   @Test func `an outcome is written down as soon as that is possible, beside its answer`() async throws {
@@ -173,7 +185,7 @@ import Testing
     let intent = try fixture.intent(key: "k")
     #expect(try await fixture.store.begin(intent, at: fixture.now) == .begun)
     fixture.doubtful.set(settles: false)
-    await fixture.store.settle(intent, fixture.accepted)
+    await fixture.store.settle(intent, fixture.accepted) { _ in }
     #expect(fixture.inHand.count == 1)
     for _ in 1...6 {
       let before = fixture.doubtful.tries
@@ -189,19 +201,51 @@ import Testing
     #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .accepted)
   }
 
-  @Test func `an outcome that cannot be written down is given up when its record is unknown`() async throws {
+  @Test func `an outcome is saved however late, and its record is not taken for abandoned meanwhile`()
+    async throws
+  {
     let fixture = Fixture()
-    let intent = try fixture.intent()
+    let intent = try fixture.intent(key: "k")
+    let saved = Mutex<[Bool]>([])
     #expect(try await fixture.store.begin(intent, at: fixture.now) == .begun)
+    #expect(fixture.store.overdue(at: fixture.now) == [])
     fixture.doubtful.set(settles: false)
-    let start = fixture.time.now
-    await fixture.store.settle(intent, fixture.accepted)
-    while fixture.inHand.count > 0 {
-      try await until { fixture.time.due.count == 1 || fixture.inHand.count == 0 }
-      if let due = fixture.time.due.first { fixture.time.advance(to: due) }
+    await fixture.store.settle(intent, fixture.accepted) { recovered in
+      saved.withLock { $0.append(recovered) }
     }
-    #expect(fixture.time.now - start == .seconds(40))
-    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now) == 1)
+    try await fail(100, fixture)
+    let overdue = fixture.store.overdue(at: fixture.now)
+    #expect(overdue == [intent.id])
+    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: overdue) == 0)
+    // Another instance may have taken this one for gone all the same. This one knows better.
+    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: []) == 1)
+    #expect(saved.withLock { $0 } == [])
+    fixture.doubtful.set(settles: true)
+    try await fail(1, fixture)
+    try await until { fixture.inHand.count == 0 }
+    #expect(saved.withLock { $0 } == [true])
+    #expect(fixture.store.overdue(at: fixture.now) == [])
+    #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .accepted)
+    let standing = try await fixture.store.standing(of: try fixture.intent(key: "k"), at: fixture.now)
+    guard case .replay(let record, let answer?) = standing.key else {
+      Issue.record("\(standing.key)")
+      return
+    }
+    #expect(record.status == .accepted && answer.status == 201)
+  }
+
+  @Test func `what did not begin, or is settled, is not in hand`() async throws {
+    let fixture = Fixture()
+    let later = Instant(seconds: fixture.now.seconds + 3600, nanoseconds: 0)
+    let first = try fixture.intent(key: "k")
+    #expect(try await fixture.store.begin(first, at: fixture.now) == .begun)
+    #expect(fixture.store.overdue(at: later) == [first.id])
+    _ = try await fixture.store.begin(try fixture.intent(key: "k"), at: fixture.now)
+    fixture.doubtful.set(.refused, withdraws: true)
+    _ = try await fixture.failure(of: try fixture.intent("+14155550166"))
+    #expect(fixture.store.overdue(at: later) == [first.id])
+    await fixture.store.settle(first, fixture.accepted) { #expect(!$0) }
+    #expect(fixture.store.overdue(at: later) == [])
   }
 
   @Test func `no more are under way than a bound`() async throws {

@@ -32,10 +32,14 @@ import Testing
   func `a certificate is not shown where the upstream client cannot be made`(isMade: Bool) async throws {
     let clock = SystemClock()
     let first = try Self.load(TestIdentity("DNS:api.example")).configuration
-    let second = try Self.load(TestIdentity("DNS:api.example"))
+    var second = try Self.load(TestIdentity("DNS:api.example"))
     let old = try #require(first.listen.tls?.identity)
     let new = try #require(second.configuration.listen.tls?.identity)
     let upstream = try #require(first.talkdesk.upstream)
+    // A client is made for another credential only.
+    second.configuration.talkdesk.upstream = Configuration.Upstream(
+      tokenURL: upstream.tokenURL, apiURL: upstream.apiURL, clientID: "another",
+      authentication: upstream.authentication)
     let sink = LogSink(lanes: 2) { _ in true }
     let log = Log(sink: sink, lane: 1, level: first.log.level, format: first.log.format, clock: clock)
     let metrics = ServiceMetrics(loops: 1)
@@ -47,7 +51,7 @@ import Testing
       tokens: TokenSource(
         talkdeskID: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
         policy: TokenPolicy(first.tokens), time: clock),
-      storeKind: location.kind, ledger: AllowanceLedger(store: store),
+      storeKind: location.kind, storeHealth: store.health, ledger: AllowanceLedger(store: store),
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(transport: Nobody(), log: log), throttle: LoginThrottle(),
       keys: KeySources(transport: Nobody(), time: clock, log: log), metrics: metrics,
@@ -57,7 +61,7 @@ import Testing
         transport: Nobody(), clock: clock, log: callbackLog, metrics: metrics))
     let listener = try TLSListener(old, time: clock)
     let reloader = Reloader(
-      load: { () throws(ConfigurationErrors) in second },
+      load: { [second] () throws(ConfigurationErrors) in second },
       generations: Generations(Generation(first, number: 1, parts)), parts: parts,
       upstream: { upstream throws in
         guard isMade else { throw NoClient() }

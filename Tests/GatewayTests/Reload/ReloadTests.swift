@@ -85,7 +85,9 @@ import Testing
     #expect(try await service.ask(.get, "/access", credentials.adding("X-Key", "b")).status == 200)
     let lines = try await service.end()
     #expect(
-      lines.contains { $0["problem"]?.string?.hasPrefix("CALLGATE_CONFIG_TEXT:1:26: rules[0].kind:") == true }
+      lines.contains {
+        $0["problem"]?.string?.hasPrefix("CALLGATE_CONFIG_TEXT:1:26: rule \"a\": kind:") == true
+      }
     )
     #expect(lines.contains { $0["message"]?.string == "configuration reloaded" })
   }

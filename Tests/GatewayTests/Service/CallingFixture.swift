@@ -14,6 +14,9 @@ struct CallingFixture: Sendable {
     "Authorization": "Basic " + Base64.encode(Array("app:canary-pass".utf8))
   ]
 
+  /// What opens the operators' paths, where `CALLGATE_ADMIN_TOKEN` is `canary-operators-token`.
+  static let operators: Fields = ["Authorization": "Bearer canary-operators-token"]
+
   init(yaml: String? = nil, environment: [String: String] = [:]) throws {
     service = try RunningService(
       environment: Self.environment.merging(environment) { $1 }, yaml: yaml)

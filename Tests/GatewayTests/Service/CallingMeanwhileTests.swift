@@ -214,7 +214,7 @@ import Testing
     }
     try await arrivals(1, fixture)
     await fixture.service.drain()
-    let line = try await fixture.service.line("callback requested from Talkdesk")
+    let line = try await fixture.service.line("Talkdesk accepted a callback")
     #expect(line["outcome"]?.string == "accepted")
     _ = try await fixture.end()
   }

@@ -52,9 +52,11 @@ import Testing
     #expect(try await fixture.call(body: "{").summary == "400 invalid_json")
     #expect(try await fixture.call("0049").summary == "422 invalid_request")
     #expect(try await fixture.call(path: "/callbacks?validate").json?["valid"] == true)
-    #expect(try await fixture.call(path: "/callbacks", key: "k").summary == "201")
+    let made = try await fixture.call(path: "/callbacks", key: "k")
+    #expect(made.summary == "201")
     #expect(try await fixture.call(key: "k").summary == "201")
     #expect(try await fixture.call().summary == "409 duplicate")
+    #expect(try await fixture.call(path: "/callbacks?validate", key: "k").json?["valid"] == true)
     let other = try await fixture.service.ask(.get, "/calls/callback", CallingFixture.credentials)
     #expect(other.status == 405 && other.fields["Allow"] == "POST, OPTIONS")
     #expect(try await fixture.look("/callbacks/none").summary == "404 not_found")
@@ -65,13 +67,20 @@ import Testing
     #expect(
       audits.map { $0["code"]?.string } == [
         "unauthenticated", "unauthenticated", "unknown_app", "unsupported_media_type", "invalid_json",
-        "invalid_request", nil, nil, nil, "duplicate",
+        "invalid_request", nil, nil, nil, "duplicate", nil,
       ])
     #expect(audits.allSatisfy { $0["action"]?.string == "callback" })
     #expect(
       audits.map { $0["decision"]?.string } == [
         "deny", "deny", "deny", "deny", "deny", "deny", "allow", "allow", "allow", "deny",
+        "allow",
       ])
+    // A callback's lines name its record, and say which of them only repeat its answer.
+    let id = try #require(made.id)
+    #expect(
+      audits.map { $0["callback"]?.string } == [nil, nil, nil, nil, nil, nil, nil, id, id, id, nil])
+    #expect(
+      audits.map { $0["replay"] } == [nil, nil, nil, nil, nil, nil, nil, nil, true, nil, true])
     // A replay asks no rule and no Talkdesk.
     #expect(audits[7]["verdicts"]?.array?.count == 1 && audits[8]["verdicts"]?.array?.count == 0)
     #expect(audits[8]["upstream_status"] == nil && audits[8]["cache"]?.string == "none")
@@ -202,7 +211,7 @@ import Testing
       yaml: """
         callbacks: { timeout: 2s }
         rules: [{ name: one, kind: quota, key: caller, limit: 1, per: month }]
-        """)
+        """, environment: ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"])
     // The token is there, so that the time is the callback's alone.
     #expect(try await fixture.look("/access?probe").status == 204)
     guard var fault = example.fault.object else { return }
@@ -215,6 +224,12 @@ import Testing
     let record = try await fixture.look("/callbacks/\(id)")
     #expect(record.json?["status"]?.string == example.record)
     #expect(record.json?["reason"]?.string == first.code)
+    // Metrics, log and record have one word for what nobody can say.
+    let metrics = String(
+      decoding: try await fixture.look("/metrics", CallingFixture.operators).content, as: UTF8.self)
+    #expect(metrics.contains("\ncallgate_callbacks_total{status=\"\(example.record)\"} 1\n"))
+    let unknown = "\n" + #"callgate_upstream_requests_total{upstream="callback_api",outcome="unknown"} "#
+    #expect(metrics.contains(unknown + (example.record == "unknown" ? "1\n" : "0\n")))
     #expect(first.status != 422 || (first.names.first ?? "contact_phone_number") == "contact_phone_number")
     #expect((first.status == 503) == (first.fields["Retry-After"] != nil))
     if first.status == 503 {
@@ -238,8 +253,14 @@ import Testing
     let another = try await fixture.call("+14155550111", key: "other")
     let isSpent = example.record != "failed" || !example.isBound
     #expect(another.summary == (isSpent ? "429 quota_exhausted" : "201"))
-    let audits = try await fixture.end()
+    let lines = try await fixture.service.end()
+    let asked = try #require(lines.first { $0["log"]?.string == "log" && $0["id"]?.string == id })
+    #expect((asked["outcome"]?.string == "unknown") == (example.record == "unknown"))
+    #expect((asked["outcome"]?.string == "accepted") == (example.record == "accepted"))
+    #expect(asked["outcome"]?.string != "failed")
+    let audits = lines.filter { $0["log"]?.string == "audit" }
     let audit = try #require(audits.first { $0["action"]?.string == "callback" })
+    #expect(audit["callback"]?.string == id && audit["replay"] == nil)
     #expect(audit["code"]?.string == first.code)
     #expect(
       audit["decision"]?.string == (first.status < 300 ? "allow" : first.status < 500 ? "deny" : "error"))

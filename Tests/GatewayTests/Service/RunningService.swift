@@ -37,6 +37,8 @@ final class RunningService: Sendable {
   /// The YAML file, which may be changed while the service runs.
   private final class Yaml: Sendable {
     let text: Mutex<String?>
+    /// Variables that have changed.
+    let variables = Mutex<[String: String]>([:])
     init(_ text: String?) { self.text = Mutex(text) }
   }
 
@@ -53,6 +55,7 @@ final class RunningService: Sendable {
     let load = { @Sendable [environment] () throws(ConfigurationErrors) -> LoadedConfiguration in
       var environment = environment
       environment["CALLGATE_CONFIG_TEXT"] = written.text.withLock { $0 }
+      environment.merge(written.variables.withLock { $0 }) { $1 }
       let sources = ConfigurationSources(environment: environment, files: .system)
       return try ConfigurationLoader.load(sources, for: .serve)
     }
@@ -67,6 +70,13 @@ final class RunningService: Sendable {
 
   /// Writes another YAML file, which nobody has read yet.
   func rewrite(_ text: String) { yaml.text.withLock { $0 = text } }
+
+  /// Names another Talkdesk in the environment, which nobody has read yet.
+  func move(to other: LocalTalkdesk) {
+    yaml.variables.withLock { variables in
+      for (name, value) in other.variables { variables[name] = value.exposedString() }
+    }
+  }
 
   /// Has the service reload.
   func reload() async -> Bool { await service.reload(because: "a test") }
@@ -105,6 +115,12 @@ final class RunningService: Sendable {
 
   /// How many callbacks are asked for at the moment, and how many wait for that.
   var load: (running: Int, waiting: Int) { service.callbackLoad }
+
+  /// How many clients are connected, and how many requests wait for their answers.
+  var connections: (open: Int, waiting: Int) { service.connections }
+
+  /// What was written so far.
+  func lines() throws -> [JSONValue] { try output.lines() }
 
   /// Asks the emulator.
   @discardableResult

@@ -16,9 +16,12 @@ import Testing
     (["text/html", "application/json"], .json),
     (["application/problem+json"], .text),
     (["application/json;q=2"], .json),
+    // A character that joins with the comma behind it.
+    (["text/html\u{600},application/json"], .json),
+    (["text/html\u{600}", "application/json"], .json),
     ([",,;q=,"], .text),
   ])
   func `JSON is answered where it is asked for`(accept: [String], form: TokenForm) {
-    #expect(TokenForm(accept: accept) == form)
+    #expect(TokenForm(accept: accept.map { Array($0.utf8)[...] }) == form)
   }
 }

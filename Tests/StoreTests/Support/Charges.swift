@@ -2,6 +2,8 @@
 
 import Gate
 
+@testable import Store
+
 /// A policy of rates and quotas, and requests to it.
 struct Allowances {
   let policy: Policy
@@ -58,5 +60,31 @@ extension Instant {
     let nanoseconds = Int64((seconds * 1e9).rounded())
     return Instant(
       seconds: 1_795_176_000 + nanoseconds / 1_000_000_000, nanoseconds: Int32(nanoseconds % 1_000_000_000))
+  }
+}
+
+extension Store {
+  /// Takes all charges of a request, or none.
+  ///
+  /// - Returns: `taken` or `refused`, never `unavailable`: that is thrown.
+  func take(_ charges: [AllowanceCharge], at now: Instant) async throws(StoreError) -> ChargeOutcome {
+    guard !charges.isEmpty else { return .taken([]) }
+    return try await update(charges.map(\.key)) { states in
+      let outcome = charges.take(from: states, at: now)
+      guard case .taken(let receipts) = outcome else { return AllowanceUpdate(writes: [], result: outcome) }
+      return AllowanceUpdate(writes: charges.writes(of: receipts.map(\.taken), receipts), result: outcome)
+    }
+  }
+
+  /// Gives back what receipts say was taken. Only where nobody holds leases of these allowances: see
+  /// `AllowanceLedger.giveBack`.
+  func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) async throws(StoreError) {
+    guard !receipts.isEmpty else { return }
+    try await update(receipts.map(\.key)) { states in
+      let writes = zip(receipts, states).map { receipt, state in
+        AllowanceWrite(replacing: state, by: receipt.givenBack(to: state, at: now), of: receipt.plan)
+      }
+      return AllowanceUpdate(writes: writes, result: ())
+    }
   }
 }

@@ -14,6 +14,9 @@ final class ScriptedStore: Store {
     /// Whether purging takes as long as this says so.
     var holdsPurge = false
     var isPurging = false
+    /// Whether the next stop is held before it is kept; and whether one is.
+    var holdsStop = false
+    var isStopping = false
     /// Whether the next update's answer is kept back; and whether one is.
     var holdsNext = false
     var isHolding = false
@@ -23,6 +26,7 @@ final class ScriptedStore: Store {
 
   let memory: MemoryStore
   let sharing: StoreSharing
+  let health = StoreHealth()
   let script = Mutex(Script())
 
   init(_ memory: MemoryStore = MemoryStore(), sharing: StoreSharing) {
@@ -91,8 +95,15 @@ final class ScriptedStore: Store {
     return memory.stops()
   }
 
-  func stop(_ stop: Stop) throws(StoreError) {
+  /// Holds the next stop, which is kept when it is let go.
+  func holdStop(_ holds: Bool) { script.withLock { $0.holdsStop = holds } }
+  var isStopping: Bool { script.withLock { $0.isStopping } }
+
+  func stop(_ stop: Stop) async throws(StoreError) {
     try check()
+    script.withLock { $0.isStopping = $0.holdsStop }
+    while script.withLock({ $0.holdsStop }) { await Task.yield() }
+    script.withLock { $0.isStopping = false }
     memory.stop(stop)
   }
 
@@ -133,8 +144,18 @@ final class ScriptedStore: Store {
     return memory.callback(id, of: callerID)
   }
 
-  func recoverCallbacks(at now: Instant) throws(StoreError) -> Int {
+  func schemaVersion() throws(StoreError) -> Int {
     try check()
-    return memory.recoverCallbacks(at: now)
+    return memory.schemaVersion()
+  }
+
+  func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
+    try check()
+    return memory.callbacks(query)
+  }
+
+  func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
+    try check()
+    return memory.recoverCallbacks(at: now, besides: inHand)
   }
 }

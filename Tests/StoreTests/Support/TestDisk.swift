@@ -1,5 +1,6 @@
-// A disk under a store's log that can be held, that can fail, and whose power can be cut.
+// A disk under an SQLite file that can be held, that can be full, that can fail, and whose power can be cut.
 
+import CDisk
 import Dispatch
 import Foundation
 import Glibc
@@ -7,57 +8,113 @@ import Synchronization
 
 @testable import Store
 
-/// What the disk has of a log is what was really flushed: it reads the descriptor that it is given. As Linux does, it takes what
-/// a failed flush has not written for written, so that no later flush writes it.
+/// It keeps what was written when that is flushed. As Linux does, it takes what a failed flush has not kept for written, so
+/// that no later flush keeps it unless it is written again.
 final class TestDisk: Sendable {
-  fileprivate static let block = 512
+  /// What a flush may be of.
+  enum File: Sendable { case log, database }
 
-  private struct State {
-    var isHeld = false
-    var failures = 0
-    var begun = 0
-    var ended = 0
-    var inside = 0
-    var most = 0
-    /// The log as it was when it was flushed last, with or without success.
+  private static let block = 512
+
+  private struct Image {
+    /// What whoever reads the file sees.
     var seen: [UInt8] = []
-    /// What the disk has of it.
+    /// Blocks that were written since the last flush.
+    var dirty: Set<Int> = []
+    /// What is there after a power cut.
     var kept: [UInt8] = []
 
-    /// Writes what has changed since the last flush.
-    mutating func keep(_ log: [UInt8]) {
-      kept.removeLast(max(0, kept.count - log.count))
-      kept += [UInt8](repeating: 0, count: log.count - kept.count)
-      for start in stride(from: 0, to: log.count, by: TestDisk.block) {
-        let end = min(start + TestDisk.block, log.count)
-        if end <= seen.count, log[start..<end] == seen[start..<end] { continue }
-        kept.replaceSubrange(start..<end, with: log[start..<end])
+    mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+      let end = offset + bytes.count
+      if seen.count < end { seen += [UInt8](repeating: 0, count: end - seen.count) }
+      seen.replaceSubrange(offset..<end, with: bytes)
+      dirty.formUnion(offset / TestDisk.block...(end - 1) / TestDisk.block)
+    }
+
+    mutating func flush(fails: Bool) {
+      defer { dirty = [] }
+      guard !fails else { return }
+      kept.removeLast(max(0, kept.count - seen.count))
+      kept += [UInt8](repeating: 0, count: seen.count - kept.count)
+      for start in dirty.map({ $0 * TestDisk.block }) where start < seen.count {
+        let end = min(start + TestDisk.block, seen.count)
+        kept.replaceSubrange(start..<end, with: seen[start..<end])
       }
+    }
+  }
+
+  private struct State {
+    var log = Image()
+    var database = Image()
+    var isHeld = false
+    var isFull = false
+    /// How the next flush of a file fails.
+    var failures: [File: Int32] = [:]
+    var begun = 0
+    var ended = 0
+    /// The longest log.
+    var mostLog = 0
+
+    subscript(_ file: File) -> Image {
+      get { file == .log ? log : database }
+      _modify { if file == .log { yield &log } else { yield &database } }
     }
   }
 
   private let state = Mutex(State())
   private let release = DispatchSemaphore(value: 0)
+  /// The name under which SQLite knows it.
+  let vfs = "disk-\(UUID())"
 
-  var flush: SQLiteLog.Flush {
-    { [self] descriptor -> Int32 in
-      let log = Self.content(descriptor)
-      let (isHeld, fails): (Bool, Bool) = state.withLock { state in
-        let fails = state.failures > 0
-        if fails { state.failures -= 1 }
-        state.begun += 1
-        state.inside += 1
-        state.most = max(state.most, state.inside)
-        return (state.isHeld, fails)
-      }
-      if isHeld { release.wait() }
-      state.withLock { (state: inout sending State) in
-        if !fails { state.keep(log) }
-        state.seen = log
-        state.inside -= 1
-        state.ended += 1
-      }
-      return fails ? EIO : 0
+  init() {
+    // It is known to SQLite for the rest of the process.
+    let code = callgate_disk_register(
+      vfs,
+      callgate_disk(
+        context: Unmanaged.passRetained(self).toOpaque(),
+        write: { context, isLog, offset, bytes, count in
+          TestDisk.of(context).write(
+            TestDisk.file(isLog), UnsafeRawBufferPointer(start: bytes, count: Int(count)), at: Int(offset))
+        },
+        truncate: { context, isLog, size in
+          TestDisk.of(context).state.withLock { state in
+            let file = TestDisk.file(isLog)
+            state[file].seen.removeLast(max(0, state[file].seen.count - Int(size)))
+          }
+        },
+        sync: { context, isLog in TestDisk.of(context).sync(TestDisk.file(isLog)) },
+        remove_log: { context in TestDisk.of(context).state.withLock { $0.log = Image() } }))
+    precondition(code == 0)
+  }
+
+  private static func of(_ context: UnsafeMutableRawPointer?) -> TestDisk {
+    Unmanaged<TestDisk>.fromOpaque(context!).takeUnretainedValue()
+  }
+
+  private static func file(_ isLog: Int32) -> File { isLog == 0 ? .database : .log }
+
+  private func write(_ file: File, _ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
+    let copy = Array(bytes)
+    return state.withLock { state in
+      // What is there already has its place.
+      if state.isFull, offset + copy.count > state[file].seen.count { return ENOSPC }
+      copy.withUnsafeBytes { state[file].write($0, at: offset) }
+      state.mostLog = max(state.mostLog, state.log.seen.count)
+      return 0
+    }
+  }
+
+  private func sync(_ file: File) -> Int32 {
+    let isHeld = state.withLock { state in
+      state.begun += 1
+      return state.isHeld
+    }
+    if isHeld { release.wait() }
+    return state.withLock { state in
+      let failure = state.failures.removeValue(forKey: file)
+      state[file].flush(fails: failure != nil)
+      state.ended += 1
+      return failure ?? 0
     }
   }
 
@@ -65,11 +122,14 @@ final class TestDisk: Sendable {
   var begun: Int { state.withLock { $0.begun } }
   /// How many are over.
   var ended: Int { state.withLock { $0.ended } }
-  /// How many there were at the same time, at most.
-  var most: Int { state.withLock { $0.most } }
+  /// How long the log was at most, in bytes.
+  var mostLog: Int { state.withLock { $0.mostLog } }
+  /// Holds the flushes that come; one may come.
   func hold() { state.withLock { $0.isHeld = true } }
   /// Has the next flush fail.
-  func failNext() { state.withLock { $0.failures = 1 } }
+  func failNext(_ file: File = .log, _ code: Int32 = EIO) { state.withLock { $0.failures[file] = code } }
+  /// Has room for no longer files, or has it again.
+  func setFull(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
 
   /// Lets the flush that waits, and all that come, go on.
   func letGo() {
@@ -77,29 +137,34 @@ final class TestDisk: Sendable {
     release.signal()
   }
 
-  /// Makes a copy of a database as it would be found after a power cut now: with the log as the disk has it. Nothing may be under way.
+  /// Makes a copy of a database as it is found after a power cut now. Nothing may be under way.
   func cut(_ path: String) throws -> String {
     let copy = path + "-cut-\(UUID())"
-    try FileManager.default.copyItem(atPath: path, toPath: copy)
-    try Data(state.withLock { $0.kept }).write(to: URL(fileURLWithPath: copy + "-wal"))
+    let (log, database) = state.withLock { ($0.log.kept, $0.database.kept) }
+    try Data(database).write(to: URL(fileURLWithPath: copy))
+    try Data(log).write(to: URL(fileURLWithPath: copy + "-wal"))
     return copy
   }
 
-  private static func content(_ descriptor: Int32) -> [UInt8] {
-    let data = FileManager.default.contents(atPath: "/proc/self/fd/\(descriptor)")
-    return data.map { [UInt8]($0) } ?? []
+  /// Makes a copy of a database as another process finds it when the one that has it is killed now. From then on, the disk is that copy's.
+  func kill(_ path: String) throws -> String {
+    let copy = path + "-killed-\(UUID())"
+    let (log, database) = state.withLock { ($0.log.seen, $0.database.seen) }
+    try Data(database).write(to: URL(fileURLWithPath: copy))
+    try Data(log).write(to: URL(fileURLWithPath: copy + "-wal"))
+    return copy
   }
 }
 
 extension TestDisk {
   /// A store with tables, on such a disk.
-  static func made() async throws -> (
+  static func made(patience: Duration = .seconds(60)) async throws -> (
     place: TemporaryPlace, path: String, disk: TestDisk, store: SQLiteStore
   ) {
     let place = try TemporaryPlace()
     let disk = TestDisk()
     let path = place.path + "/state.sqlite3"
-    let store = SQLiteStore(path: path, flush: disk.flush, patience: .seconds(60))
+    let store = SQLiteStore(path: path, vfs: disk.vfs, patience: patience)
     try await store.migrate()
     return (place, path, disk, store)
   }

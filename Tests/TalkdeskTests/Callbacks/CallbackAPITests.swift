@@ -72,9 +72,9 @@ import Testing
     (429, "rate_limited", .notAccepted), (503, "unavailable", .notAccepted),
     (402, "refused", .notAccepted), (404, "refused", .notAccepted), (409, "refused", .notAccepted),
     (413, "refused", .notAccepted), (499, "refused", .notAccepted),
-    (301, "failed", .unknown), (303, "failed", .unknown), (408, "failed", .unknown),
-    (500, "failed", .unknown), (502, "failed", .unknown), (504, "failed", .unknown),
-    (599, "failed", .unknown),
+    (301, "unknown", .unknown), (303, "unknown", .unknown), (408, "unknown", .unknown),
+    (500, "unknown", .unknown), (502, "unknown", .unknown), (504, "unknown", .unknown),
+    (599, "unknown", .unknown),
   ]) func `the status alone decides, whatever the content`(
     status: Int, label: String, certainty: CallbackOutcome.Certainty
   ) async throws {
@@ -99,7 +99,7 @@ import Testing
     reason: TransportError.Reason, sent: Bool
   ) async throws {
     let (report, requests) = try await Self.send(.lost(reason, sent: sent))
-    #expect(report.outcome.label == (sent ? "unanswered" : "unreachable"))
+    #expect(report.outcome.label == (sent ? "unknown" : "unreachable"))
     #expect(report.outcome.certainty == (sent ? .unknown : .notAccepted))
     #expect(report.status == nil && requests.count == 1)
   }

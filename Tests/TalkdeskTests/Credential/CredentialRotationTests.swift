@@ -102,6 +102,10 @@ import Testing
     await exchange(changes)
     #expect(transport.count == 8, "tried again")
     #expect(id.credentialStatus[0].retryIn == .seconds(120), "and left aside for longer")
+    id.tryAllAgain()
+    #expect(states == ["next kid-next refused", "current kid-current accepted"])
+    await exchange(changes)
+    #expect(transport.count == 10, "a reload tries it again at once")
     #expect(changes.all.count == 2, "nothing new to tell")
   }
 

@@ -57,6 +57,7 @@ import Testing
       }
       switch cache.request(0, now: now) {
       case .wait(let id, _, let begin, _): if begin { began(id) }
+      case .waitForTurn: Issue.record("a shared exchange has no turn")
       case .fail(let error): #expect((error.retryAfter ?? .zero) > .zero)
       }
     }

@@ -27,6 +27,9 @@ private final class HeldCache {
     cache.invalidate(token, scope: scope, now: now)
   }
   func accepted(_ scope: Int) { cache.accepted(scope) }
+  func missedTurn(_ id: TokenCache.ExchangeID, now: MonotonicTime) -> TokenError? {
+    cache.missedTurn(id, now: now)
+  }
   func abandoned(_ id: TokenCache.ExchangeID) -> Bool { cache.abandoned(id) }
   func renewalDue(_ scope: Int, now: MonotonicTime) -> TokenCache.Renewal {
     cache.renewalDue(scope, now: now)
@@ -37,6 +40,7 @@ private final class HeldCache {
   ) -> TokenCache.Completion? {
     cache.finished(id, result, waiters: waiters, now: now, unit: unit)
   }
+  func changeUpstream() { cache.changeUpstream() }
   func reconfigure(policy: TokenPolicy, keeping: (AccessToken) -> Bool) {
     cache.reconfigure(policy: policy, keeping: keeping)
   }
@@ -279,13 +283,18 @@ extension TokenCache.Completion {
     else { throw NeverHappened() }
   }
 
-  @Test func `a changed configuration ends cool-downs and keeps what it is told to keep`() throws {
+  @Test func `a changed upstream ends cool-downs, and a changed policy keeps what it is told to keep`() throws
+  {
     let cache = try filled()
     let other = cache.add(scope: "t")
     let id = try begun(cache.request(other, now: Self.start))
     _ = cache.finished(
       id, .failure(.refused(status: 401, code: nil)), waiters: 1, now: Self.start, unit: 0)
     cache.reconfigure(policy: TokenPolicy(minRemaining: .seconds(60))) { _ in true }
+    guard case .fail(.coolingDown(.refused, _)) = cache.request(other, now: Self.start) else {
+      throw NeverHappened()
+    }
+    cache.changeUpstream()
     _ = try begun(cache.request(other, now: Self.start))
     // Kept, and the new policy vends it for longer.
     #expect(cache.hit(0, now: Self.start + .seconds(540)) != nil)
@@ -293,11 +302,20 @@ extension TokenCache.Completion {
     #expect(cache.hit(0, now: Self.start) == nil)
   }
 
-  @Test func `an exchange from before a change of configuration answers its waiters and nobody else`() throws
-  {
+  @Test func `an exchange goes on for everyone where only the policy has changed`() throws {
     let cache = cache()
     let id = try begun(cache.request(0, now: Self.start))
-    cache.reconfigure(policy: TokenPolicy()) { _ in true }
+    cache.reconfigure(policy: TokenPolicy(minRemaining: .seconds(60))) { _ in true }
+    guard case .wait(id, _, false, _) = cache.request(0, now: Self.start) else { throw NeverHappened() }
+    _ = cache.finished(
+      id, .success(token(Self.start, lifetime: .seconds(600))), waiters: 2, now: Self.start, unit: 0)
+    #expect(cache.hit(0, now: Self.start) != nil)
+  }
+
+  @Test func `an exchange from before a change of upstream answers its waiters and nobody else`() throws {
+    let cache = cache()
+    let id = try begun(cache.request(0, now: Self.start))
+    cache.changeUpstream()
     let fresh = try begun(cache.request(0, now: Self.start))
     let done = cache.finished(
       id, .success(token(Self.start, lifetime: .seconds(600))), waiters: 1, now: Self.start, unit: 0)
@@ -351,7 +369,7 @@ extension TokenCache.Completion {
     _ = try begun(cache.request(0, now: Self.start))
     var waiting: [TokenCache.ExchangeID] = []
     for _ in 0..<3 {
-      guard case .wait(let id, _, false, false) = cache.request(0, now: Self.start) else {
+      guard case .waitForTurn(let id, _, _) = cache.request(0, now: Self.start) else {
         throw NeverHappened()
       }
       waiting.append(id)
@@ -366,6 +384,111 @@ extension TokenCache.Completion {
       waiting[1], .failure(.rateLimited(retryAfter: .seconds(3))), waiters: 1, now: Self.start, unit: 0)
     #expect(failed?.begin == [])
     #expect(failed?.refuse.map(\.0) == [waiting[2]])
+  }
+
+  @Test
+  func `an exchange whose turn comes too late does not take place, and who would come too late is told`()
+    throws
+  {
+    let cache = cache(TokenPolicy(share: false, separateExchanges: 1))
+    let four = Self.start + .seconds(4)
+    let first = try begun(cache.request(0, now: Self.start))
+    _ = cache.finished(
+      first, .success(token(Self.start, lifetime: .seconds(600))), waiters: 1, now: four, unit: 0)
+    // One takes four seconds: the next but one would be over after twelve.
+    let second = try begun(cache.request(0, now: four))
+    guard case .waitForTurn(let third, let until, let deadline) = cache.requestProbe(0, now: four),
+      case .fail(.overloaded(let wait)) = cache.request(0, now: four)
+    else { throw NeverHappened() }
+    #expect(until == four + .seconds(6) && deadline == four + .seconds(10))
+    #expect(wait == .seconds(3))
+    #expect(cache.missedTurn(second, now: until) == nil, "it has begun")
+    let done = cache.finished(
+      second, .success(token(four, lifetime: .seconds(600))), waiters: 1, now: four + .seconds(9), unit: 0)
+    #expect(done?.begin == [])
+    guard let (late, error) = done?.refuse.first, late == third, case .overloaded = error else {
+      throw NeverHappened()
+    }
+    #expect(cache.exchanges.isEmpty)
+    // What is refused is nobody's answer.
+    #expect(try begun(cache.requestProbe(0, now: four + .seconds(9))) != third)
+  }
+
+  @Test func `an exchange that misses its turn is out, once`() throws {
+    let cache = cache(TokenPolicy(share: false, separateExchanges: 1))
+    _ = try begun(cache.request(0, now: Self.start))
+    guard case .waitForTurn(let second, let until, _) = cache.request(0, now: Self.start),
+      case .overloaded(let wait)? = cache.missedTurn(second, now: until)
+    else { throw NeverHappened() }
+    #expect(wait == .milliseconds(20_250), "nine seconds are what one takes at least")
+    #expect(cache.missedTurn(second, now: until) == nil)
+    #expect(cache.exchanges.count == 1)
+  }
+
+  @Test func `a time-out counts as an outage only where the exchange had all its time`() throws {
+    let cache = cache(TokenPolicy(share: false, separateExchanges: 1))
+    let first = try begun(cache.request(0, now: Self.start))
+    guard case .waitForTurn(let second, _, _) = cache.request(0, now: Self.start) else {
+      throw NeverHappened()
+    }
+    let token = token(Self.start, lifetime: .seconds(600))
+    let done = cache.finished(first, .success(token), waiters: 1, now: Self.start + .seconds(1), unit: 0)
+    #expect(done?.begin == [second])
+    _ = cache.finished(
+      second, .failure(.timedOut(sent: true)), waiters: 1, now: Self.start + .seconds(10), unit: 0)
+    #expect(cache.outage.failures == 0)
+    let third = try begun(cache.request(0, now: Self.start + .seconds(10)))
+    _ = cache.finished(
+      third, .failure(.timedOut(sent: true)), waiters: 1, now: Self.start + .seconds(20), unit: 0)
+    #expect(cache.outage.failures == 1)
+  }
+
+  @Test func `an exchange that this process had no room for is overload, and no outage`() throws {
+    let cache = cache()
+    let id = try begun(cache.request(0, now: Self.start))
+    let error = TransportError(.overloaded, sent: false, detail: "", retryAfter: .seconds(7))
+    let done = cache.finished(id, .failure(.transport(error)), waiters: 1, now: Self.start, unit: 0)
+    guard case .failure(.overloaded(.seconds(7))) = done?.result else { throw NeverHappened() }
+    #expect(cache.outage.failures == 0)
+    _ = try begun(cache.request(0, now: Self.start))
+  }
+
+  /// Talkdesk ID takes a second, sixteen at once; more is asked for, for as long as one likes.
+  @Test(arguments: [24, 32, 160]) func `more than Talkdesk ID can serve costs nothing of what it can`(
+    perSecond: Int
+  ) throws {
+    let cache = cache(TokenPolicy(share: false))
+    var running: [(id: TokenCache.ExchangeID, end: MonotonicTime, deadline: MonotonicTime)] = []
+    var deadlines: [TokenCache.ExchangeID: MonotonicTime] = [:]
+    var succeeded = [Int](repeating: 0, count: 60)
+    var now = Self.start
+    func begin(_ id: TokenCache.ExchangeID, _ deadline: MonotonicTime) {
+      let end = min(now + .seconds(1), deadline)
+      running.insert((id, end, deadline), at: running.firstIndex { $0.end > end } ?? running.count)
+    }
+    for number in 0..<(60 * perSecond) {
+      let arrival = Self.start + .nanoseconds(Int64(number) * 1_000_000_000 / Int64(perSecond))
+      while let run = running.first, run.end <= arrival {
+        running.removeFirst()
+        now = run.end
+        var result: Result<AccessToken, TokenExchangeError> = .failure(.timedOut(sent: true))
+        if run.end < run.deadline {
+          result = .success(token(now, lifetime: .seconds(600)))
+          succeeded[Int((now - Self.start).components.seconds)] += 1
+        }
+        let done = try #require(cache.finished(run.id, result, waiters: 1, now: now, unit: 0))
+        for id in done.begin { begin(id, try #require(deadlines[id])) }
+      }
+      now = arrival
+      switch cache.request(0, now: now) {
+      case .wait(let id, let deadline, _, _): begin(id, deadline)
+      case .waitForTurn(let id, _, let deadline): deadlines[id] = deadline
+      case .fail(.overloaded): break
+      case .fail(let error): Issue.record("\(error)")
+      }
+    }
+    for second in 2..<60 { #expect(succeeded[second] >= 13, "of 16, in second \(second)") }
+    #expect(cache.outage.failures == 0)
   }
 
   @Test func `a token that was had answers probes for a minute, and no longer than none is refused`() throws {

@@ -527,22 +527,68 @@ import Testing
     #expect(transport.count == 1)
   }
 
-  @Test func `one who waits for a turn has the deadline of an exchange`() async throws {
+  @Test func `one whose turn does not come is told while there is time, and not for Talkdesk ID's fault`()
+    async throws
+  {
     let transport = ScriptedTransport()
     let (source, scope) = try source(transport, policy: TokenPolicy(share: false, separateExchanges: 1))
     let running = Task { await ask(source, scope) }
     try await until { transport.held == [0] }
     async let second = ask(source, scope)
     let clock = time
-    let end = time.now + .seconds(10)
+    // A tenth of the time has to be left.
+    let end = time.now + .seconds(9)
     try await until { clock.due.contains(end) }
     time.advance(to: end)
-    guard case .failure(.deadlineExceeded) = await second else {
-      Issue.record("no deadline")
+    guard case .failure(.overloaded) = await second else {
+      Issue.record("not told")
       return
     }
+    #expect(transport.count == 1)
     running.cancel()
     _ = await running.value
+  }
+
+  @Test
+  func
+    `one who gives up before its turn is past has its own deadline, one whose turn came has the exchange's`()
+    async throws
+  {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport, policy: TokenPolicy(share: false, separateExchanges: 1))
+    let running = Task { await ask(source, scope) }
+    try await until { transport.held == [0] }
+    let (clock, soon) = (time, time.now + .seconds(3))
+    let hasty = Task { await ask(source, scope, deadline: soon) }
+    try await until { clock.due.contains(soon) }
+    time.advance(to: soon)
+    guard case .failure(.deadlineExceeded) = await hasty.value else { throw NeverHappened() }
+    async let patient = ask(source, scope)
+    try await asked(3)
+    try await transport.answer(0, .token("t-0"))
+    _ = await running.value
+    try await until { transport.held == [1] }
+    // Its turn had to come while three seconds were left.
+    let (due, end) = (soon + .seconds(7), soon + .seconds(10))
+    try await until { clock.due.contains(due) }
+    time.advance(to: due)
+    try await until { clock.due.contains(end) }
+    time.advance(to: end)
+    guard case .failure(.deadlineExceeded) = await patient else { throw NeverHappened() }
+    #expect(transport.count == 2)
+  }
+
+  @Test func `who would come too late is refused at once, and counted as overload`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport, policy: TokenPolicy(share: false, separateExchanges: 1))
+    let hanging = Task { await ask(source, scope) }
+    try await until { transport.held == [0] }
+    time.advance(by: .seconds(5))
+    guard case .failure(.overloaded(let wait)) = await ask(source, scope) else { throw NeverHappened() }
+    #expect(wait >= .seconds(1))
+    #expect(recorder.count(.overloaded) == 1)
+    hanging.cancel()
+    _ = await hanging.value
   }
 
   // MARK: Operating
@@ -582,14 +628,19 @@ import Testing
     #expect(status.scopes[0].expiresIn == nil)
   }
 
-  @Test func `a changed configuration ends a cool-down and keeps a client's token`() async throws {
+  @Test func `a changed policy ends no cool-down, and a changed upstream does and keeps a client's token`()
+    async throws
+  {
     let transport = ScriptedTransport { number, _ in [.status(401), .token("t-1"), .token("t-2")][number] }
     let (source, scope) = try source(transport)
     _ = await ask(source, scope)
+    source.reconfigure(talkdeskID: nil, policy: TokenPolicy())
+    guard case .failure(.coolingDown) = await ask(source, scope) else { throw NeverHappened() }
+    #expect(transport.count == 1)
     let same = try TalkdeskID.scripted(transport, time)
     source.reconfigure(talkdeskID: same, policy: TokenPolicy())
     #expect(text(await ask(source, scope)) == "t-1")
-    source.reconfigure(talkdeskID: same, policy: TokenPolicy(minRemaining: .seconds(60)))
+    source.reconfigure(talkdeskID: nil, policy: TokenPolicy(minRemaining: .seconds(60)))
     #expect(source.cached(scope, now: time.now)?.text == "t-1")
     let other = try TalkdeskID.scripted(
       transport, time, credentials: [.secret(clientID: "x", secret: .init("s"))])
@@ -601,6 +652,31 @@ import Testing
       endpoints: TalkdeskEndpoints(account: "acme", region: .eu))
     source.reconfigure(talkdeskID: elsewhere, policy: TokenPolicy())
     #expect(source.cached(scope, now: time.now) == nil)
+  }
+
+  @Test func `a token of one upstream is not given to who asks for that of another`() async throws {
+    let transport = ScriptedTransport()
+    let (source, scope) = try source(transport)
+    let first = source.upstream
+    async let before = source.token(scope, of: first)
+    try await until { transport.held == [0] }
+    source.reconfigure(talkdeskID: nil, policy: TokenPolicy())
+    #expect(source.upstream == first)
+    source.reconfigure(talkdeskID: try .scripted(transport, time), policy: TokenPolicy())
+    let second = source.upstream
+    #expect(second != first)
+    async let after = source.token(scope, of: second)
+    try await until { transport.held == [0, 1] }
+    try await transport.answer(0, .token("old"))
+    try await transport.answer(1, .token("new"))
+    // Who asked the old one in time has its token, and nobody gets it afterwards.
+    #expect(try await before.text == "old")
+    #expect(try await after.text == "new")
+    #expect(source.cached(scope, of: second, now: time.now)?.text == "new")
+    #expect(source.cached(scope, of: first, now: time.now) == nil)
+    let late = await #expect(throws: TokenError.self) { _ = try await source.token(scope, of: first) }
+    guard case .upstreamChanged = late else { throw NeverHappened() }
+    #expect(transport.count == 2)
   }
 
   @Test func `shutdown ends every wait, and nothing is asked afterwards`() async throws {

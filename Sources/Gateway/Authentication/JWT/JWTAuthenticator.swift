@@ -38,6 +38,8 @@ struct JWTAuthenticator: Sendable {
     case refused(detail: String, isForged: Bool)
     /// Its key is not known yet: fetch, then try again.
     case fetchFirst(KeySource)
+    /// The issuer's keys cannot be had at the moment.
+    case unavailable(retryAfter: Duration)
   }
 
   /// Seconds by which an issuer's clock may differ.
@@ -50,7 +52,7 @@ struct JWTAuthenticator: Sendable {
 
   /// Who sent a token that was verified before, with the keys that are still in force; nil for any other.
   /// - Parameter digest: The token's SHA-256.
-  func known(_ digest: [UInt8], now: UnixTime) -> Caller? {
+  func known(_ digest: SHA256Digest, now: UnixTime) -> Caller? {
     verified.caller(digest, generation: isCurrent, now: Self.seconds(now))
   }
 
@@ -64,7 +66,7 @@ struct JWTAuthenticator: Sendable {
   ///   - now: The wall clock, for the token's dates.
   func authenticate(_ token: [UInt8], fetched: Bool, now: UnixTime, at moment: MonotonicTime) -> Outcome {
     let seconds = Self.seconds(now)
-    let digest = SHA256.digest(token)
+    let digest = SHA256Digest(of: token)
     if let caller = verified.caller(digest, generation: isCurrent, now: seconds) { return .caller(caller) }
 
     let jws: JWS.Compact
@@ -84,6 +86,7 @@ struct JWTAuthenticator: Sendable {
 
     var refusal = "The token's signature is not the issuer's."
     var isForged = true
+    var unavailable: Duration?
     for issuer in candidates {
       let key: JWK?
       var generation = 0
@@ -95,13 +98,16 @@ struct JWTAuthenticator: Sendable {
         key = set.key(named: jws.keyID)
         guard let key, jws.verify(with: key) else { continue }
       case .source(let source):
-        switch source.key(named: jws.keyID, now: moment) {
+        switch source.key(named: jws.keyID, fetched: fetched, now: moment) {
         case .key(let found, let current):
           generation = current
           key = found
           guard jws.verify(with: found) else { continue }
-        case .fetchFirst where !fetched: return .fetchFirst(source)
-        case .fetchFirst, .unknown:
+        case .fetchFirst: return .fetchFirst(source)
+        case .unavailable(let wait):
+          unavailable = min(wait, unavailable ?? wait)
+          continue
+        case .unknown:
           refusal = "The token's key is not among the issuer's."
           continue
         }
@@ -127,6 +133,7 @@ struct JWTAuthenticator: Sendable {
         refusal = Self.sentence(error)
       }
     }
+    if isForged, let unavailable { return .unavailable(retryAfter: unavailable) }
     return .refused(detail: refusal, isForged: isForged)
   }
 

@@ -7,15 +7,22 @@ internal import Synchronization
 
 /// The JWK set at a URL (RFC 7517 §5).
 ///
-/// Fetched once at the start, again when its `Cache-Control` says so, and at most once each `shortestPause` when tokens
-/// name keys that are not in it: at once for the first of those, so that keys may change right after the start. A failed
-/// fetch changes nothing: the old keys keep verifying.
+/// It is fetched at the start and at each reload, again when its `Cache-Control` says so, and for tokens that name keys that are
+/// not in it: at once for the first of those, so that keys may change right after the start, then at most once each
+/// `shortestPause`.
+///
+/// What the issuer publishes replaces what it published before. An empty set withdraws all its keys. While the issuer does not
+/// answer, or answers with what is no set, its last set serves on, for `longestAge` at most.
 final class KeySource: Sendable {
-  /// Between two fetches that unknown keys or failures cause, so that invented names do not become requests.
+  /// Between two fetches that unknown keys cause, so that invented names do not become requests.
   static let shortestPause = Duration.seconds(30)
+  /// From a failed fetch to the next. An issuer that comes back is heard after this and one time-out, whoever asks.
+  static let pauseAfterFailure = Duration.seconds(20)
   /// How long a set is fresh whose reply does not say, and the bounds for replies that do.
   static let ordinaryLife = Duration.seconds(600)
   static let lives = Duration.seconds(60)...Duration.seconds(86_400)
+  /// How long the last set serves while no other can be had, counted from the first fetch that failed.
+  static let longestAge = Duration.seconds(86_400)
   private static let timeout = Duration.seconds(5)
 
   /// Why no keys were had.
@@ -23,16 +30,26 @@ final class KeySource: Sendable {
     case transport(TransportError)
     case status(Int)
     case set(JWKSetError)
-    case noUsableKey
 
     var description: String {
       switch self {
       case .transport(let error): "\(error.reason.rawValue): \(error.detail)"
       case .status(let status): "it answers \(status)"
       case .set(let error): "\(error)"
-      case .noUsableKey: "it holds no key that can verify"
       }
     }
+  }
+
+  /// What an operator may want to know.
+  enum Event {
+    /// A fetch failed. New: the one before did not, or for another reason.
+    case failed(Failure, isNew: Bool)
+    /// Keys were had after a fetch that failed.
+    case recovered
+    /// The issuer publishes another set than before.
+    case published(JWKSet)
+    /// The last set was too old, and no other could be had.
+    case expired
   }
 
   private struct State {
@@ -41,26 +58,49 @@ final class KeySource: Sendable {
     var digest: [UInt8] = []
     /// Grows with every set that is not the one before, so that what was verified with an older one is verified anew.
     var generation = 0
+    /// When the issuer last said that these are its keys.
+    var confirmedAt = MonotonicTime(nanoseconds: .min)
     var freshUntil = MonotonicTime(nanoseconds: .min)
     var mayFetchAt = MonotonicTime(nanoseconds: .min)
+    /// Why the last fetch failed; nil where it did not.
+    var failure: Failure?
+    /// When the first fetch failed of those that have failed since.
+    var failingSince: MonotonicTime?
     var fetch: Task<Result<Void, Failure>, Never>?
   }
 
+  /// A reply that is a set.
+  private struct Reply {
+    /// Nil where it is the one before.
+    let set: JWKSet?
+    let digest: [UInt8]
+    let life: Duration
+  }
+
   let url: String
+  /// Origin and path of the URL, for logs: its query may hold a key.
+  let name: String
   private let transport: any HTTPTransport
   private let time: any TimeSource
-  private let report: @Sendable (Failure) -> Void
+  private let report: @Sendable (Event) -> Void
   private let state = Mutex(State())
+  /// Those who wait for the fetch under way because of a key they do not know.
+  private let waiters = Waiters()
 
-  /// - Parameter report: Is told why a fetch failed.
   init(
     url: String, transport: any HTTPTransport, time: any TimeSource,
-    report: @escaping @Sendable (Failure) -> Void
+    report: @escaping @Sendable (Event) -> Void
   ) {
     self.url = url
+    name = Self.name(of: url)
     self.transport = transport
     self.time = time
     self.report = report
+  }
+
+  /// Origin and path of a URL.
+  static func name(of url: String) -> String {
+    String(String.UnicodeScalarView(url.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
   }
 
   /// What can be said of a key at once.
@@ -69,11 +109,15 @@ final class KeySource: Sendable {
     /// Not in the set, and a fetch is due that may bring it.
     case fetchFirst
     case unknown
+    /// The issuer could not be asked; it is asked again after this.
+    case unavailable(retryAfter: Duration)
   }
 
   /// The key a token names. Begins a renewal in the background where the set is no longer fresh.
-  func key(named keyID: String?, now: MonotonicTime) -> Lookup {
+  /// - Parameter fetched: Whether a fetch for this very token has been made: there is no second one.
+  func key(named keyID: String?, fetched: Bool, now: MonotonicTime) -> Lookup {
     state.withLock { state in
+      dropOld(&state, now)
       let due = now >= state.mayFetchAt
       if let set = state.set, let key = set.key(named: keyID) {
         if now >= state.freshUntil, due { begin(&state) }
@@ -81,55 +125,115 @@ final class KeySource: Sendable {
       }
       // A token without `kid` gains nothing from another fetch of a set of several keys.
       guard keyID != nil || state.set == nil else { return .unknown }
-      return due || state.fetch != nil ? .fetchFirst : .unknown
+      if !fetched, due || state.fetch != nil { return .fetchFirst }
+      guard state.failure == nil, state.set != nil else {
+        return .unavailable(retryAfter: max(state.mayFetchAt - now, .seconds(1)))
+      }
+      return .unknown
     }
   }
 
   /// The set's generation; 0 as long as none was had.
   var generation: Int { state.withLock { $0.generation } }
 
+  /// What is known of the issuer's keys.
+  struct Status {
+    /// How many keys verify tokens.
+    let keys: Int
+    /// Since when the issuer has confirmed them; nil without any.
+    let age: Duration?
+    /// Why the last fetch failed; nil where it did not.
+    let failure: Failure?
+
+    /// Whether tokens can be verified and the issuer answers.
+    var isWell: Bool { keys > 0 && failure == nil }
+  }
+
+  var status: Status {
+    state.withLock { state in
+      Status(
+        keys: state.set?.keys.count ?? 0, age: state.set.map { _ in time.now - state.confirmedAt },
+        failure: state.failure)
+    }
+  }
+
   /// Fetches the set, or waits for the fetch under way.
   @discardableResult
   func fetch() async -> Result<Void, Failure> { await state.withLock { begin(&$0) }.value }
+
+  /// Begins what is due: a renewal of what is no longer fresh, another attempt after a failure. Called each second, so that an
+  /// issuer is heard whether tokens come or not.
+  func renewIfDue() {
+    state.withLock { state in
+      let now = time.now
+      dropOld(&state, now)
+      guard now >= state.mayFetchAt, now >= state.freshUntil || state.failure != nil else { return }
+      begin(&state)
+    }
+  }
 
   /// Fetches the set because a token names a key that is not there; the next such fetch has to wait.
   ///
   /// Waits for the fetch under way, and does nothing where one has just ended: whoever was told to fetch first while it
   /// ran finds there what it brought, and invented names cannot follow each other from fetch to fetch.
+  ///
+  /// A cancelled task stops waiting; the fetch goes on for the others.
   func fetchForUnknownKey() async {
-    let fetch = state.withLock { state -> Task<Result<Void, Failure>, Never>? in
-      if let running = state.fetch { return running }
+    state.withLock { state in
       let now = time.now
-      guard now >= state.mayFetchAt else { return nil }
+      guard state.fetch == nil, now >= state.mayFetchAt else { return }
       state.mayFetchAt = now + Self.shortestPause
-      return begin(&state)
+      begin(&state)
     }
-    _ = await fetch?.value
+    await waiters.wait { state.withLock { $0.fetch == nil } }
   }
+
+  /// Forgets a set where the issuer could not be asked for too long: it may have withdrawn a key.
+  private func dropOld(_ state: inout State, _ now: MonotonicTime) {
+    guard state.set != nil, let since = state.failingSince, now >= since + Self.longestAge else { return }
+    state.set = nil
+    state.digest = []
+    state.generation += 1
+    report(.expired)
+  }
+
+  /// How many requests wait for the fetch under way.
+  var waiting: Int { waiters.count }
 
   @discardableResult
   private func begin(_ state: inout State) -> Task<Result<Void, Failure>, Never> {
     if let running = state.fetch { return running }
+    let digest = state.digest
     let task = Task.detached { [self] in
-      let result = await load()
+      let result = await load(known: digest)
+      defer { waiters.wakeAll() }
       switch result {
-      case .success(let fetched):
-        self.state.withLock { state in
-          if state.digest != fetched.digest {
-            state.set = fetched.set
-            state.digest = fetched.digest
+      case .success(let reply):
+        let hadFailed = self.state.withLock { state in
+          if let set = reply.set {
+            state.set = set
+            state.digest = reply.digest
             state.generation += 1
           }
-          state.freshUntil = time.now + fetched.life
+          state.confirmedAt = time.now
+          state.freshUntil = time.now + reply.life
           state.fetch = nil
+          state.failingSince = nil
+          defer { state.failure = nil }
+          return state.failure != nil
         }
+        if hadFailed { report(.recovered) }
+        if let set = reply.set { report(.published(set)) }
         return Result<Void, Failure>.success(())
       case .failure(let failure):
-        self.state.withLock { state in
+        let isNew = self.state.withLock { state in
           state.fetch = nil
-          state.mayFetchAt = max(state.mayFetchAt, time.now + Self.shortestPause)
+          state.mayFetchAt = max(state.mayFetchAt, time.now + Self.pauseAfterFailure)
+          state.failingSince = state.failingSince ?? time.now
+          defer { state.failure = failure }
+          return state.failure?.description != failure.description
         }
-        report(failure)
+        report(.failed(failure, isNew: isNew))
         return .failure(failure)
       }
     }
@@ -137,7 +241,8 @@ final class KeySource: Sendable {
     return task
   }
 
-  private func load() async -> Result<(set: JWKSet, digest: [UInt8], life: Duration), Failure> {
+  /// - Parameter digest: Of the set that serves, which is not read again.
+  private func load(known digest: [UInt8]) async -> Result<Reply, Failure> {
     let request = OutboundRequest(
       method: .get, url: url, fields: ["Accept": "application/jwk-set+json, application/json"],
       timeout: Self.timeout,
@@ -149,10 +254,11 @@ final class KeySource: Sendable {
       return .failure(.transport(error))
     }
     guard response.status == 200 else { return .failure(.status(response.status)) }
+    let found = SHA256.digest(response.content)
+    let life = Self.life(response.fields)
+    guard found != digest else { return .success(Reply(set: nil, digest: digest, life: life)) }
     do throws(JWKSetError) {
-      let set = try JWKSet(parsing: response.content)
-      guard !set.keys.isEmpty else { return .failure(.noUsableKey) }
-      return .success((set, SHA256.digest(response.content), Self.life(response.fields)))
+      return .success(Reply(set: try JWKSet(parsing: response.content), digest: found, life: life))
     } catch {
       return .failure(.set(error))
     }
@@ -160,15 +266,16 @@ final class KeySource: Sendable {
 
   /// How long a reply may be kept (RFC 9111 §5.2.2), within bounds.
   static func life(_ fields: Fields) -> Duration {
-    for element in fields.values(of: "Cache-Control").joined(separator: ",").split(separator: ",") {
-      let directive = element.trimmed.lowercased()
-      if directive == "no-store" || directive == "no-cache" { return lives.lowerBound }
-      guard directive.hasPrefix("max-age=") else { continue }
-      let digits = directive.dropFirst("max-age=".count)
-      guard (1...9).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-        let seconds = Int64(digits)
-      else { continue }
-      return min(max(.seconds(seconds), lives.lowerBound), lives.upperBound)
+    for value in fields.values(of: "Cache-Control") {
+      for directive in Array(value.utf8)[...].elements() {
+        if directive.equals(lowercase: "no-store") || directive.equals(lowercase: "no-cache") {
+          return lives.lowerBound
+        }
+        guard directive.starts(withLowercase: "max-age="),
+          let seconds = directive.dropFirst("max-age=".utf8.count).decimal(digits: 9)
+        else { continue }
+        return min(max(.seconds(seconds), lives.lowerBound), lives.upperBound)
+      }
     }
     return ordinaryLife
   }

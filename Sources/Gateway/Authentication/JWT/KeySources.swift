@@ -1,6 +1,7 @@
-// All issuers' published keys by URL: they outlive a reload, which must not fetch what is known.
+// All issuers' published keys by URL: they outlive a reload.
 
 internal import HTTP
+internal import JOSE
 internal import Platform
 internal import Synchronization
 
@@ -21,49 +22,90 @@ final class KeySources: Sendable {
   func source(_ url: String) -> KeySource {
     sources.withLock { sources in
       if let known = sources[url] { return known }
-      let source = KeySource(url: url, transport: transport, time: time) { [log] failure in
-        log.write(
-          .warning, "an issuer's keys cannot be fetched", ["url.full": url, "error.message": "\(failure)"])
-      }
+      let name = KeySource.name(of: url)
+      let source = KeySource(url: url, transport: transport, time: time) { [log] in log.write($0, of: name) }
       sources[url] = source
       return source
     }
   }
+
+  /// Renews the keys of the configuration that serves, as they become due, until the task is cancelled.
+  func keepFresh(_ generations: Generations) async {
+    while await time.hasSlept(until: time.now + .seconds(1)) {
+      for (_, source) in generations.current.authenticator.jwt.sources { source.renewIfDue() }
+    }
+  }
 }
 
-/// An issuer whose keys cannot be had: nobody could be let in, so it is a mistake of the configuration.
-struct UnreachableKeys: Sendable, CustomStringConvertible {
-  /// Where the issuer is configured.
-  let place: ConfigurationPlace
-  let callerID: String
-  let url: String
-  let reason: String
-
-  /// The problem it is.
-  var problem: ConfigurationProblem {
-    ConfigurationProblem(
-      place: place, subject: "callers",
-      message: "the keys of \(callerID) at \(url) cannot be fetched: \(reason)",
-      remedy: "check jwks_url and that this machine reaches it, or give the set as jwks_file")
+extension JWTAuthenticator {
+  /// The callers whose issuers publish their keys, with where they do.
+  var sources: [(callerID: String, keys: KeySource)] {
+    issuers.compactMap { issuer in
+      if case .source(let source) = issuer.keys { (issuer.id, source) } else { nil }
+    }
   }
+}
 
-  var description: String { problem.description }
+extension Log {
+  /// Tells what became of an issuer's keys.
+  fileprivate func write(_ event: KeySource.Event, of name: String) {
+    switch event {
+    case .failed(let failure, let isNew):
+      write(
+        isNew ? .warning : .debug, "an issuer's keys cannot be fetched",
+        ["url.full": name, "error.message": "\(failure)"])
+    case .recovered:
+      write(.info, "an issuer's keys can be fetched again", ["url.full": name])
+    case .expired:
+      write(
+        .error, "an issuer's keys are no longer used: it could not be asked for a day", ["url.full": name])
+    case .published(let set):
+      if set.keys.isEmpty {
+        write(
+          .warning, "an issuer publishes no key that can verify: none of its tokens is accepted",
+          ["url.full": name])
+      }
+      for skipped in set.skipped {
+        write(
+          .info, "a key of an issuer is not used",
+          ["url.full": name, "position": String(skipped.index + 1), "error.message": "\(skipped.reason)"])
+      }
+    }
+  }
 }
 
 extension Configuration {
-  /// Fetches the keys of every issuer that publishes them.
-  /// - Returns: Those that cannot be had and were not had before.
-  func fetchKeys(_ sources: KeySources) async -> [UnreachableKeys] {
-    var unreachable: [UnreachableKeys] = []
-    for caller in callers {
-      guard case .jwt(let issuer) = caller.proof, case .url(let url, let place) = issuer.keys else {
-        continue
+  /// Fetches the keys of every issuer that publishes them, all at the same time.
+  /// - Returns: What an operator should know: for each caller whose issuer cannot be asked, what becomes of its users.
+  func fetchKeys(_ sources: KeySources) async -> [ConfigurationNotice] {
+    await withTaskGroup(of: (Int, ConfigurationNotice?).self) { group in
+      for (index, caller) in callers.enumerated() {
+        guard case .jwt(let issuer) = caller.proof, case .url(let url, let place) = issuer.keys else {
+          continue
+        }
+        let source = sources.source(url)
+        group.addTask {
+          guard case .failure(let failure) = await source.fetch() else { return (index, nil) }
+          let consequence =
+            source.status.keys == 0
+            ? "users of \(caller.id) get 503 until they come"
+            : "those that were fetched before serve for a day at most"
+          return (
+            index,
+            ConfigurationNotice(
+              place: place,
+              message:
+                "callers: the keys of \(caller.id) at \(source.name) cannot be fetched: \(failure); \(consequence)"
+                + " — check jwks_url, and that this machine reaches it"
+            )
+          )
+        }
       }
-      let source = sources.source(url)
-      guard source.generation == 0, case .failure(let failure) = await source.fetch() else { continue }
-      unreachable.append(
-        UnreachableKeys(place: place, callerID: caller.id, url: url, reason: "\(failure)"))
+      var notices: [(Int, ConfigurationNotice)] = []
+      for await (index, notice) in group {
+        if let notice { notices.append((index, notice)) }
+      }
+      return notices.sorted { $0.0 < $1.0 }.map(\.1)
     }
-    return unreachable
   }
 }

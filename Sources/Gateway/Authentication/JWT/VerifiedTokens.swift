@@ -17,10 +17,10 @@ final class VerifiedTokens: Sendable {
   /// How many tokens are remembered; beyond it the table begins anew.
   static let capacity = 16_384
 
-  private let table = Mutex<[[UInt8]: Entry]>([:])
+  private let table = Mutex<[SHA256Digest: Entry]>([:])
 
   /// The caller of a token that was verified before with the keys in force, if it has not expired.
-  func caller(_ digest: [UInt8], generation: (Entry) -> Bool, now: Double) -> Caller? {
+  func caller(_ digest: SHA256Digest, generation: (Entry) -> Bool, now: Double) -> Caller? {
     table.withLock { table in
       guard let entry = table[digest] else { return nil }
       guard now < entry.validUntil, generation(entry) else {
@@ -32,7 +32,7 @@ final class VerifiedTokens: Sendable {
   }
 
   /// Remembers a token.
-  func remember(_ digest: [UInt8], _ entry: Entry, now: Double) {
+  func remember(_ digest: SHA256Digest, _ entry: Entry, now: Double) {
     table.withLock { table in
       if table.count >= Self.capacity {
         table = table.filter { $0.value.validUntil > now }

@@ -1,0 +1,119 @@
+// Telephone numbers in text that is written down: found however people write them, and hidden.
+
+extension String {
+  /// The text with its telephone numbers hidden: of each, all digits but the last two become `*`, and the rest stays.
+  ///
+  /// A number is seven digits or more, or six after a `+`. Up to three spaces, hyphens, dots, brackets, slashes, underscores or
+  /// characters beyond ASCII that are no letters do not part them. Digits count in every script. Not taken for numbers are dates
+  /// (`2026-12-25`), UUIDs, hexadecimal words of 20 characters or more, and 18 or more digits in a row, which no telephone has
+  /// (ITU-T E.164: at most 15, and a prefix of international calls).
+  public var hidingPhoneNumbers: String {
+    // Nearly every text has fewer digits than a number.
+    var digits = 0
+    for octet in utf8 {
+      if octet.isASCIIDigit || octet >= 0x80 { digits += 1 }
+      if digits == 6 { return HiddenNumbers.hide(in: self) }
+    }
+    return self
+  }
+}
+
+private enum HiddenNumbers {
+  private static let longestGap = 3
+  private static let shortest = 7
+  private static let longestStretch = 17
+
+  static func hide(in text: String) -> String {
+    var scalars = Array(text.unicodeScalars)
+    var digits: [Int] = []
+    var gap = 0
+    var place = 0
+    func end() {
+      if isNumber(digits, scalars) { for digit in digits.dropLast(2) { scalars[digit] = "*" } }
+      digits.removeAll(keepingCapacity: true)
+      gap = 0
+    }
+    while place < scalars.count {
+      if let other = lengthOfOther(at: place, scalars) {
+        end()
+        place += other
+        continue
+      }
+      let scalar = scalars[place]
+      if isDigit(scalar) {
+        digits.append(place)
+        gap = 0
+      } else if !digits.isEmpty, gap < longestGap, isSeparator(scalar) {
+        gap += 1
+      } else {
+        end()
+      }
+      place += 1
+    }
+    end()
+    var hidden = String.UnicodeScalarView()
+    hidden.append(contentsOf: scalars)
+    return String(hidden)
+  }
+
+  private static func isNumber(_ digits: [Int], _ scalars: [Unicode.Scalar]) -> Bool {
+    guard let first = digits.first, let last = digits.last else { return false }
+    if digits.count == shortest - 1 { return first > 0 && scalars[first - 1] == "+" }
+    let isOneStretch = last - first == digits.count - 1
+    return digits.count >= shortest && !(isOneStretch && digits.count > longestStretch)
+  }
+
+  private static func isDigit(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.isASCII ? ("0"..."9").contains(scalar) : scalar.properties.numericType == .decimal
+  }
+
+  private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.isASCII ? " -.()/_\t".unicodeScalars.contains(scalar) : !scalar.properties.isAlphabetic
+  }
+
+  /// The length of what begins at a place and is no telephone number, whatever digits it has.
+  private static func lengthOfOther(at place: Int, _ scalars: [Unicode.Scalar]) -> Int? {
+    guard isWordCharacter(scalars[place]), place == 0 || !isWordCharacter(scalars[place - 1]) else {
+      return nil
+    }
+    if has("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", at: place, scalars) { return 36 }
+    if has("0000-00-00", at: place, scalars),
+      isDate(scalars[place..<(place + 10)].map { Int($0.value) - 0x30 })
+    {
+      return 10
+    }
+    let word = scalars[place...].prefix(while: isWordCharacter)
+    let isIdentifier = word.count >= 20 && word.allSatisfy { isHexadecimal($0) } && !word.allSatisfy(isDigit)
+    return isIdentifier ? word.count : nil
+  }
+
+  /// Whether a form stands at a place, with no digit behind it: `x` is a hexadecimal digit, `0` a decimal one. A letter may follow,
+  /// as the T of a time follows its date.
+  private static func has(_ form: StaticString, at place: Int, _ scalars: [Unicode.Scalar]) -> Bool {
+    let end = place + form.utf8CodeUnitCount
+    guard end <= scalars.count, end == scalars.count || !isDigit(scalars[end]) else { return false }
+    return zip(form.description.unicodeScalars, scalars[place..<end]).allSatisfy { wanted, scalar in
+      switch wanted {
+      case "x": isHexadecimal(scalar)
+      case "0": ("0"..."9").contains(scalar)
+      default: scalar == wanted
+      }
+    }
+  }
+
+  /// - Parameter digits: Of `2026-12-25`, the hyphens among them.
+  private static func isDate(_ digits: [Int]) -> Bool {
+    let century = digits[0] * 10 + digits[1]
+    let month = digits[5] * 10 + digits[6]
+    let day = digits[8] * 10 + digits[9]
+    return (19...20).contains(century) && (1...12).contains(month) && (1...31).contains(day)
+  }
+
+  private static func isHexadecimal(_ scalar: Unicode.Scalar) -> Bool {
+    ("0"..."9").contains(scalar) || ("a"..."f").contains(scalar) || ("A"..."F").contains(scalar)
+  }
+
+  private static func isWordCharacter(_ scalar: Unicode.Scalar) -> Bool {
+    ("0"..."9").contains(scalar) || ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
+  }
+}

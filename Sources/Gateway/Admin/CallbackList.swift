@@ -1,0 +1,54 @@
+// `GET /admin/callbacks`: callbacks of every caller, for operators.
+
+internal import Gate
+internal import HTTP
+internal import JSON
+internal import Store
+
+extension CallbackQuery {
+  /// How many are on a page where the request does not say.
+  static let standardLimit = 50
+
+  /// Reads `status`, `after` and `limit`.
+  init(_ request: borrowing Request) throws(Problem) {
+    self.init(limit: Self.standardLimit)
+    var mistakes: [Problem.FieldProblem] = []
+    func read<Value>(_ name: String, _ need: String, _ parse: (String) -> Value?) -> Value? {
+      switch request.queryItem(name) {
+      case .absent: return nil
+      case .value(let text):
+        if let value = parse(text) { return value }
+      case .malformed: break
+      }
+      mistakes.append(Problem.FieldProblem(name: name, description: need))
+      return nil
+    }
+    let statuses = StoredCallback.Status.allCases.map(\.rawValue).joined(separator: ", ")
+    status = read("status", "Has to be one of \(statuses).", StoredCallback.Status.init)
+    after = read("after", "Has to be the id of a callback, as next has it.", CallbackID.init)
+    let range = "\(Self.limits.lowerBound) to \(Self.limits.upperBound)"
+    limit =
+      read("limit", "Has to be a whole number from \(range).") { Digits.read($0, in: Self.limits) } ?? limit
+    guard mistakes.isEmpty else { throw .invalid(mistakes) }
+  }
+}
+
+extension CallbackDocument {
+  /// A page of callbacks, the newest first.
+  /// - Parameter limit: How many were asked for: a full page names where the next one begins.
+  static func list(_ records: [StoredCallback], limit: Int) -> JSONValue {
+    var document: JSONObject = ["callbacks": .array(records.map { .object(entry($0)) })]
+    if records.count == limit, let last = records.last { document["next"] = .string(last.id.description) }
+    return .object(document)
+  }
+
+  private static func entry(_ record: StoredCallback) -> JSONObject {
+    var document = members(of: record)
+    document["caller"] = .string(record.callerID)
+    if let subject = record.subject { document["subject"] = .string(subject.hidingPhoneNumbers) }
+    if let app = record.appID { document["app"] = .string(app) }
+    if let status = record.upstreamStatus { document["upstream_status"] = .number(JSONNumber(Int64(status))) }
+    if let id = record.platformTID { document["platform_tid"] = .string(id) }
+    return document
+  }
+}

@@ -1,0 +1,27 @@
+// Numbers that are refused on demand, for developers of apps, in the sandbox only.
+
+internal import Gate
+
+/// One number for each code with which a sound `POST /calls/callback` may be refused (docs/sandbox.md lists them). They are
+/// of the range that is set aside for fiction, +1 202 555 0100 to 0199, and their last two digits follow the status.
+enum TestNumbers {
+  /// The last two digits of each number, and its code.
+  static let codes: [(ending: Int, code: Problem.Code)] = [
+    (31, .closed), (32, .denied), (33, .numberNotAllowed), (34, .stopped),
+    (41, .duplicate), (42, .inProgress),
+    (51, .invalidRequest), (52, .idempotencyMismatch),
+    (61, .rateLimited), (62, .quotaExhausted), (63, .upstreamRateLimited),
+    (71, .upstreamRefused), (72, .upstreamFailed),
+    (81, .upstreamUnavailable), (82, .storeUnavailable), (83, .overloaded),
+    (91, .upstreamTimeout), (92, .outcomeUnknown),
+  ]
+
+  private static let problems: [String: Problem] = Dictionary(
+    uniqueKeysWithValues: codes.map { (number(ending: $0.ending), $0.code.exampleProblem) })
+
+  /// A number in E.164.
+  static func number(ending: Int) -> String { "+120255501\(ending)" }
+
+  /// What a callback to a number is refused with; nil for all but these numbers.
+  static func problem(_ number: E164) -> Problem? { problems[number.text] }
+}

@@ -1,0 +1,39 @@
+// Lines on how the store does: when it goes and comes back, and what is wrong with it.
+
+internal import Platform
+internal import Store
+
+/// Writes what a store's health tells.
+struct StoreLog: Sendable {
+  let log: Log
+  /// The kind of store.
+  let kind: String
+
+  /// Writes one event.
+  func write(_ event: StoreHealth.Event) {
+    switch event {
+    case .unavailable(let error):
+      log.write(
+        .error, "the store is unavailable",
+        ["store": kind, "error.type": error.kind.rawValue, "error.message": "\(error)"])
+    case .available(let time):
+      log.write(
+        .info, "the store is available again",
+        ["store": kind, "unavailable_seconds": Self.seconds(time)])
+    case .clockDiffers(let ahead, let isTooMuch):
+      log.write(
+        isTooMuch ? .error : .warning, "this machine's clock differs from the database server's",
+        ["difference_seconds": Self.seconds(ahead)])
+    case .clockAgrees: log.write(.info, "this machine's clock agrees with the database server's again")
+    case .unsafe(let settings):
+      log.write(
+        .warning, "a crash of the database server can undo what was saved",
+        ["settings": settings.joined(separator: ", ")])
+    }
+  }
+
+  /// Seconds with one decimal.
+  private static func seconds(_ span: Duration) -> String {
+    "\((Double(span.nanosecondsClamped) / 1e8).rounded() / 10)"
+  }
+}

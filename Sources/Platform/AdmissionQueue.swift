@@ -1,0 +1,336 @@
+/// Decides what may run now, what waits and what is refused, where only so much may run at once and everything has a deadline.
+///
+/// A queue that serves what has waited longest collapses under a small overload: it grows until each element starts with too
+/// little time left, fails, and has used a place for nothing. So an element is admitted by the time it has left:
+///
+/// 1. Where a place is free and nothing waits, it starts, whatever is known: only so can an estimate become better.
+/// 2. Where it would start too late to end before its deadline, by what others took of late, it is refused at once.
+/// 3. Otherwise it waits. If it can no longer end in time, it is taken out, and never started.
+///
+/// Parties take turns, so that one with a thousand waiting delays another's first by one turn. Within a party the first to come
+/// is the first to start. A party takes at most half of the room for what waits, and a member of a party at most half of its
+/// party's, in time: others find room whatever one of them does.
+///
+/// Pure: no clock, no lock. Its owner passes the time and does what it is told.
+public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
+  /// How much may run and wait.
+  public struct Limits: Hashable, Sendable {
+    /// How many may run at once.
+    public var running: Int
+    /// How many may wait.
+    public var waiting: Int
+    /// How many bytes those that wait may hold.
+    public var waitingBytes: Int
+
+    /// Makes limits.
+    public init(running: Int, waiting: Int, waitingBytes: Int = .max) {
+      precondition(running > 0 && waiting >= 0 && waitingBytes >= 0)
+      self.running = running
+      self.waiting = waiting
+      self.waitingBytes = waitingBytes
+    }
+  }
+
+  /// Whom an element belongs to.
+  public struct Party: Hashable, Sendable {
+    /// Takes turns with others.
+    public let name: String
+    /// One of many within the party, if it has such.
+    public let member: String?
+
+    /// Names a party, and a member of it.
+    public init(_ name: String, member: String? = nil) {
+      self.name = name
+      self.member = member
+    }
+  }
+
+  /// What becomes of a newcomer.
+  public enum Admission: Hashable, Sendable {
+    /// It runs, until `leave`.
+    case starts
+    /// It waits for `admit` to start it. At the given time it can no longer end in time, and `expire` takes it out.
+    case waits(until: MonotonicTime)
+    /// It would come too late, or too many wait. After the time given there is likely to be room.
+    case refused(retryAfter: Duration)
+  }
+
+  /// How an element's run has ended, for what is known of the time that one takes.
+  public enum Ending: Hashable, Sendable {
+    /// By itself: this is how long one takes.
+    case finished
+    /// It was given up: one takes at least so long.
+    case cutShort
+    /// Before its work had begun: this tells nothing.
+    case unused
+  }
+
+  /// What becomes of those that wait.
+  public struct Admitted: Hashable, Sendable {
+    /// These run now, until `leave`.
+    public var starts: [ID] = []
+    /// These could not end in time any more and are out.
+    public var late: [ID] = []
+    /// Whether there are none.
+    public var isEmpty: Bool { starts.isEmpty && late.isEmpty }
+  }
+
+  private struct Waiter {
+    let party: Party?
+    let bytes: Int
+    let deadline: MonotonicTime
+    let due: MonotonicTime
+    /// Tells it from an earlier element with its ID.
+    let number: UInt64
+  }
+
+  /// How much may run and wait. Call `admit` after a change.
+  public var limits: Limits
+  private var started: [ID: MonotonicTime] = [:]
+  private var waiters: [ID: Waiter] = [:]
+  private var bytes = 0
+  private var lines: [String: AdmissionLine<ID>] = [:]
+  /// The names of `lines`, the one whose turn it is first.
+  private var turns: [String] = []
+  /// How many of each member wait.
+  private var members: [Party: Int] = [:]
+  private var serviceTime = ServiceTime()
+  private var lastNumber: UInt64 = 0
+  /// How many entries of lines wait no longer.
+  private var stale = 0
+  /// No waiter is due before this.
+  private var earliestDue: MonotonicTime?
+
+  /// Makes a queue in which nothing runs.
+  public init(_ limits: Limits) { self.limits = limits }
+
+  /// How many run.
+  public var running: Int { started.count }
+  /// How many wait.
+  public var waiting: Int { waiters.count }
+  /// Whether a newcomer would start.
+  public var startsAtOnce: Bool { hasFreePlace && waiters.isEmpty }
+  /// Whether nothing runs and nothing waits.
+  public var isEmpty: Bool { started.isEmpty && waiters.isEmpty }
+  /// When `expire` has something to look at; nil while nothing waits.
+  public var nextExpiry: MonotonicTime? { waiters.isEmpty ? nil : earliestDue }
+  /// Whether it is empty, and what it has learned is too old to be of use.
+  public func isForgotten(at now: MonotonicTime) -> Bool { isEmpty && serviceTime.isForgotten(at: now) }
+
+  // MARK: Coming and going
+
+  /// After how long an element is worth another try that would be refused now; nil for one that would not be.
+  public func refusal(
+    _ party: Party? = nil, bytes: Int = 0, deadline: MonotonicTime, now: MonotonicTime
+  ) -> Duration? {
+    if startsAtOnce { return nil }
+    let late = start(of: party, now: now) + serviceTime.prudent(at: now) - (deadline - now)
+    guard late > .zero || isFull(party, bytes: bytes) else { return nil }
+    return Self.bounded(late)
+  }
+
+  /// Takes an element in, or refuses it.
+  ///
+  /// - Parameters:
+  ///   - party: whom it belongs to; nil where all are one.
+  ///   - bytes: what it holds while it waits.
+  ///   - deadline: when it must have ended.
+  public mutating func enter(
+    _ id: ID, party: Party? = nil, bytes: Int = 0, deadline: MonotonicTime, now: MonotonicTime
+  ) -> Admission {
+    if let wait = refusal(party, bytes: bytes, deadline: deadline, now: now) {
+      return .refused(retryAfter: wait)
+    }
+    if startsAtOnce {
+      start(id, now: now)
+      return .starts
+    }
+    let due = deadline + (.zero - max(serviceTime.estimate(at: now), Self.least(deadline - now)))
+    append(id, party, bytes: bytes, deadline: deadline, due: due)
+    return .waits(until: due)
+  }
+
+  /// Gives back the place of an element that ran. Call `admit` then.
+  public mutating func leave(_ id: ID, _ ending: Ending, now: MonotonicTime) {
+    guard let start = started.removeValue(forKey: id) else { return }
+    serviceTime.end(startedAt: start, at: now, ending)
+  }
+
+  /// Lets those begin whose turn it is, as far as there are places.
+  public mutating func admit(now: MonotonicTime) -> Admitted {
+    var admitted = Admitted()
+    while hasFreePlace, let (id, waiter) = takeNext() {
+      if waiter.due <= now || waiter.deadline - now < serviceTime.estimate(at: now) {
+        admitted.late.append(id)
+      } else {
+        start(id, now: now)
+        admitted.starts.append(id)
+      }
+    }
+    return admitted
+  }
+
+  /// Takes out an element that waits. False for one that does not.
+  public mutating func abandon(_ id: ID) -> Bool {
+    guard let waiter = waiters.removeValue(forKey: id) else { return false }
+    forget(waiter)
+    stale += 1
+    sweepLines()
+    return true
+  }
+
+  /// Takes out everything that can no longer end in time.
+  public mutating func expire(now: MonotonicTime) -> [ID] {
+    guard let earliestDue, earliestDue <= now else { return [] }
+    let late = waiters.filter { $0.value.due <= now }.sorted { $0.value.number < $1.value.number }
+    for (id, _) in late { _ = abandon(id) }
+    self.earliestDue = waiters.values.lazy.map(\.due).min()
+    return late.map(\.key)
+  }
+
+  /// Takes out everything that waits.
+  public mutating func removeAllWaiting() -> [ID] {
+    defer {
+      (waiters, lines, turns, members) = ([:], [:], [], [:])
+      (bytes, stale, earliestDue) = (0, 0, nil)
+    }
+    return waiters.sorted { $0.value.number < $1.value.number }.map(\.key)
+  }
+
+  /// After how long another try of what is told that it is late is likely to find room.
+  public func retryAfterLate(now: MonotonicTime) -> Duration {
+    Self.bounded(start(of: nil, now: now) + serviceTime.prudent(at: now))
+  }
+
+  // MARK: Judging
+
+  private var hasFreePlace: Bool { started.count < limits.running }
+
+  private static func bounded(_ wait: Duration) -> Duration { min(max(wait, .seconds(1)), .seconds(60)) }
+
+  /// What has to be left to do anything with: a tenth, a second at most.
+  private static func least(_ left: Duration) -> Duration { min(max(left, .zero) / 10, .seconds(1)) }
+
+  /// How long it takes until a newcomer of a party would start.
+  private func start(of party: Party?, now: MonotonicTime) -> Duration {
+    serviceTime.estimate(at: now) * (ahead(of: party) + 1) / limits.running
+  }
+
+  /// How many would start before a newcomer; for a member, as if twice as many of its own waited, so that it leaves half of
+  /// the time to others.
+  private func ahead(of party: Party?) -> Int {
+    guard let party else { return waiters.count }
+    let own = lines[party.name]?.count ?? 0
+    // In as many rounds, and the newcomer's, one of every other party's.
+    var others = 0
+    for (name, line) in lines where name != party.name { others += min(line.count, own + 1) }
+    return max(own + others, party.member == nil ? 0 : 2 * members[party, default: 0])
+  }
+
+  private func isFull(_ party: Party?, bytes: Int) -> Bool {
+    guard waiters.count < limits.waiting, self.bytes + bytes <= limits.waitingBytes else { return true }
+    guard let party else { return false }
+    let (count, held) = lines[party.name].map { ($0.count, $0.bytes) } ?? (0, 0)
+    return count >= limits.waiting / 2 || held + bytes > limits.waitingBytes / 2
+      || (party.member != nil && members[party, default: 0] >= limits.waiting / 4)
+  }
+
+  // MARK: Lines
+
+  private mutating func start(_ id: ID, now: MonotonicTime) {
+    started[id] = now
+    serviceTime.begin(at: now)
+  }
+
+  private mutating func append(
+    _ id: ID, _ party: Party?, bytes: Int, deadline: MonotonicTime, due: MonotonicTime
+  ) {
+    lastNumber += 1
+    waiters[id] = Waiter(party: party, bytes: bytes, deadline: deadline, due: due, number: lastNumber)
+    self.bytes += bytes
+    earliestDue = min(earliestDue ?? due, due)
+    let name = party?.name ?? ""
+    if lines[name] == nil { turns.append(name) }
+    lines[name, default: AdmissionLine()].append(id, number: lastNumber, bytes: bytes)
+    if let party, party.member != nil { members[party, default: 0] += 1 }
+  }
+
+  private mutating func takeNext() -> (ID, Waiter)? {
+    while !turns.isEmpty {
+      let name = turns.removeFirst()
+      while let (id, number) = lines[name]?.takeFirst() {
+        guard let waiter = waiters[id], waiter.number == number else {
+          stale -= 1
+          continue
+        }
+        waiters[id] = nil
+        forget(waiter)
+        if lines[name]?.count == 0 { drop(name) } else { turns.append(name) }
+        return (id, waiter)
+      }
+      drop(name)
+    }
+    return nil
+  }
+
+  /// Drops a line in which nothing waits.
+  private mutating func drop(_ name: String) {
+    if let line = lines.removeValue(forKey: name) { stale -= line.entries.count - line.first }
+  }
+
+  /// Takes note that one waits no longer.
+  private mutating func forget(_ waiter: Waiter) {
+    bytes -= waiter.bytes
+    if waiters.isEmpty { earliestDue = nil }
+    let name = waiter.party?.name ?? ""
+    lines[name]?.count -= 1
+    lines[name]?.bytes -= waiter.bytes
+    guard let party = waiter.party, party.member != nil, let count = members[party] else { return }
+    members[party] = count == 1 ? nil : count - 1
+  }
+
+  /// Drops the entries of lines that wait no longer, when they are as many as those that do.
+  private mutating func sweepLines() {
+    guard stale > waiters.count else { return }
+    stale = 0
+    for name in turns {
+      lines[name]?.keep { waiters[$0]?.number == $1 }
+      if lines[name]?.count == 0 { lines[name] = nil }
+    }
+    turns.removeAll { lines[$0] == nil }
+  }
+}
+
+/// What waits of one party, in its order. What is taken out of the middle stays as an entry, to be passed over.
+private struct AdmissionLine<ID: Hashable & Sendable>: Sendable {
+  var entries: [(id: ID, number: UInt64)] = []
+  /// Those before it have been taken out.
+  var first = 0
+  /// How many of the entries still wait.
+  var count = 0
+  var bytes = 0
+
+  mutating func append(_ id: ID, number: UInt64, bytes: Int) {
+    entries.append((id, number))
+    count += 1
+    self.bytes += bytes
+  }
+
+  mutating func takeFirst() -> (id: ID, number: UInt64)? {
+    guard first < entries.count else { return nil }
+    defer {
+      first += 1
+      // Moving what is left when that is no more than what went: constant on average.
+      if first * 2 >= entries.count {
+        entries.removeFirst(first)
+        first = 0
+      }
+    }
+    return entries[first]
+  }
+
+  mutating func keep(_ condition: (ID, UInt64) -> Bool) {
+    entries = entries[first...].filter { condition($0.id, $0.number) }
+    first = 0
+  }
+}

@@ -1,0 +1,61 @@
+/// How long a piece of work takes at the moment, as far as that can be told: a smoothed mean and deviation of the last ones
+/// (RFC 6298 §2), and never less than the mean age of those that run, so that what hangs is known to be slow before anything has
+/// ended.
+struct ServiceTime: Sendable {
+  /// What is known of this long ago, with nothing since, says nothing about now.
+  static let memory = Duration.seconds(60)
+
+  private static let origin = MonotonicTime(nanoseconds: 0)
+  private var mean: Duration?
+  private var deviation = Duration.zero
+  private var running = 0
+  /// The sum of the starting points of those that run.
+  private var starts = Duration.zero
+  private var lastEnd: MonotonicTime?
+
+  /// One begins.
+  mutating func begin(at now: MonotonicTime) {
+    if isForgotten(at: now) { (mean, deviation) = (nil, .zero) }
+    running += 1
+    starts += now - Self.origin
+  }
+
+  /// One that began at `start` has ended.
+  mutating func end<ID>(
+    startedAt start: MonotonicTime, at now: MonotonicTime, _ ending: AdmissionQueue<ID>.Ending
+  ) {
+    running -= 1
+    starts -= start - Self.origin
+    lastEnd = now
+    let sample = max(now - start, .zero)
+    switch ending {
+    case .unused: return
+    case .cutShort: if let mean, sample <= mean { return }
+    case .finished: break
+    }
+    guard let mean else {
+      mean = sample
+      return
+    }
+    let difference = sample - mean
+    deviation += ((difference < .zero ? .zero - difference : difference) - deviation) / 4
+    self.mean = mean + difference / 8
+  }
+
+  /// What one takes; zero where nothing is known yet.
+  func estimate(at now: MonotonicTime) -> Duration {
+    let age = running == 0 ? .zero : (now - Self.origin) - starts / running
+    return max(mean ?? .zero, age)
+  }
+
+  /// What nearly every one takes at most: a quarter more at least.
+  func prudent(at now: MonotonicTime) -> Duration {
+    let estimate = estimate(at: now)
+    return estimate + max(deviation * 4, estimate / 4)
+  }
+
+  /// Whether nothing is known that is recent.
+  func isForgotten(at now: MonotonicTime) -> Bool {
+    running == 0 && (lastEnd.map { now - $0 > Self.memory } ?? true)
+  }
+}

@@ -1,0 +1,48 @@
+internal import Synchronization
+
+/// Tasks that wait for one event, each until the event or until it is cancelled. `Task.value` waits on after a cancellation.
+public final class Waiters: Sendable {
+  private struct State {
+    var lastID: UInt64 = 0
+    var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// Nobody waits.
+  public init() {}
+
+  /// How many wait.
+  public var count: Int { state.withLock { $0.waiting.count } }
+
+  /// Returns after the next `wakeAll`, or as soon as the task is cancelled.
+  /// - Parameter isOver: Whether the event has taken place already. Asked under a lock, so it must not call this object.
+  public func wait(unless isOver: () -> Bool) async {
+    let id = state.withLock { state in
+      state.lastID += 1
+      return state.lastID
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let waits = state.withLock { state in
+          // A cancellation that came before this found nobody to wake.
+          guard !Task.isCancelled, !isOver() else { return false }
+          state.waiting[id] = continuation
+          return true
+        }
+        if !waits { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
+    }
+  }
+
+  /// The event has taken place: everyone who waits goes on.
+  public func wakeAll() {
+    let all = state.withLock { state in
+      defer { state.waiting = [:] }
+      return state.waiting
+    }
+    for continuation in all.values { continuation.resume() }
+  }
+}

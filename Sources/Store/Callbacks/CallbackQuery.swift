@@ -1,0 +1,35 @@
+// Which callbacks an operator looks at.
+
+/// A page of callbacks. Ids begin with their time, so the order of ids is that of time.
+public struct CallbackQuery: Hashable, Sendable {
+  /// How many there may be on a page.
+  public static let limits = 1...1000
+
+  /// Only those of one status; nil for all.
+  public var status: StoredCallback.Status?
+  /// Only those that are older than this one; nil for the newest.
+  public var after: CallbackID?
+  /// How many at most.
+  public var limit: Int
+
+  /// A page.
+  public init(status: StoredCallback.Status? = nil, after: CallbackID? = nil, limit: Int) {
+    precondition(Self.limits.contains(limit))
+    self.status = status
+    self.after = after
+    self.limit = limit
+  }
+
+  /// All records it asks for have smaller ids.
+  var bound: StoreID { after?.id ?? StoreID(high: .max, low: .max) }
+
+  /// What it asks for as SQL after WHERE, `id < ` and the mark of a parameter coming next. The word for a rare status stands there
+  /// with the condition of the index that holds only those.
+  static func condition(_ status: StoredCallback.Status?) -> String {
+    switch status {
+    case nil: ""
+    case .accepted: "status = 'accepted' AND "
+    case let status?: "status = '\(status.rawValue)' AND status <> 'accepted' AND "
+    }
+  }
+}

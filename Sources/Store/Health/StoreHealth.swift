@@ -1,0 +1,176 @@
+// What a store's last operations say about it: for readiness, metrics, the log, and for requests that must not wait in vain.
+
+public import Platform
+internal import Synchronization
+
+/// Whether a store can be read and written, told by every operation on it.
+///
+/// An operation that fails makes the store unavailable, unless another one of its kind has succeeded since it began, and
+/// lately: one transaction that waits too long for a row does not. Failed writes are forgotten only by a successful write, so a store
+/// that can be read and not written stays unavailable. `Upkeep` writes every few seconds.
+public final class StoreHealth: Sendable {
+  /// What operators are told, each once.
+  public enum Event: Hashable, Sendable {
+    /// The store cannot be read, or not written. Told again when the kind of failure changes.
+    case unavailable(StoreError)
+    /// It can be read and written again, after this time.
+    case available(after: Duration)
+    /// This machine's clock is ahead of the store's by more than `clockWarning`; behind it where negative.
+    /// - Parameter isTooMuch: Whether by more than `clockLimit`.
+    case clockDiffers(by: Duration, isTooMuch: Bool)
+    /// The clocks agree again.
+    case clockAgrees
+    /// The server's settings let a crash of its machine undo what was committed.
+    case unsafe(settings: [String])
+  }
+
+  /// What an operation says when it succeeds.
+  enum Effect: Sendable {
+    /// The store can be read.
+    case reads
+    /// It may have had nothing to write: success says that the store can be read, failure that it cannot be written.
+    case updates
+    /// The store can be written.
+    case writes
+  }
+
+  /// A difference of clocks that operators are warned of. Records become `unknown` ten seconds after their deadline.
+  public static let clockWarning = Duration.seconds(2)
+  /// A difference with which an instance must not serve.
+  public static let clockLimit = Duration.seconds(10)
+  /// A store that answers nobody for as long as this, while somebody waits, hangs. `Upkeep` asks it more often.
+  static let patience = Duration.milliseconds(1500)
+
+  private struct State {
+    /// When an operation last succeeded, and when a write.
+    var answered: MonotonicTime?
+    var wrote: MonotonicTime?
+    var failure: (error: StoreError, isWrite: Bool, since: MonotonicTime)?
+    var isHanging = false
+    var clockAhead: Duration?
+    var unsafeSettings: [String] = []
+    var errors: [StoreError.Kind: Int] = [:]
+    var observer: (@Sendable (Event) -> Void)?
+  }
+
+  private let clock: any TimeSource
+  private let state = Mutex(State())
+
+  /// The health of a store of which nothing is known yet, which is taken for good health.
+  public init(clock: any TimeSource = SystemClock()) { self.clock = clock }
+
+  /// Why the store cannot be read or written; nil where it can.
+  public var failure: StoreError? { state.withLock { $0.failure?.error } }
+
+  /// How far this machine's clock is ahead of the store's; nil where the store has no clock of its own, or was not asked.
+  public var clockAhead: Duration? { state.withLock { $0.clockAhead } }
+
+  /// How many operations have failed so far, by the kind of failure.
+  public var errors: [StoreError.Kind: Int] { state.withLock { $0.errors } }
+
+  /// The failure that operations get at once, because the store does not answer; nil where they may ask.
+  var hanging: StoreError? { state.withLock { $0.isHanging ? $0.failure?.error : nil } }
+
+  /// Tells a function what happens from now on, and what is wrong already. It is called in the order of the events, one at a
+  /// time, and must neither wait nor ask this object.
+  public func observe(_ observer: @escaping @Sendable (Event) -> Void) {
+    state.withLock { state in
+      state.observer = observer
+      if let failure = state.failure { observer(.unavailable(failure.error)) }
+      if let ahead = state.clockAhead, let event = Self.event(of: ahead) { observer(event) }
+      if !state.unsafeSettings.isEmpty { observer(.unsafe(settings: state.unsafeSettings)) }
+    }
+  }
+
+  // MARK: What is noted
+
+  /// An operation succeeded.
+  func succeeded(_ effect: Effect) {
+    let now = clock.now
+    state.withLock { state in
+      state.answered = now
+      state.isHanging = false
+      if effect == .writes { state.wrote = now }
+      guard let failure = state.failure, effect == .writes || !failure.isWrite else { return }
+      state.failure = nil
+      state.observer?(.available(after: now - failure.since))
+    }
+  }
+
+  /// Operations failed together.
+  ///
+  /// - Parameters:
+  ///   - begun: when they were begun.
+  ///   - count: how many.
+  func failed(_ error: StoreError, _ effect: Effect, since begun: MonotonicTime, count: Int = 1) {
+    let now = clock.now
+    state.withLock { state in
+      state.errors[error.kind, default: 0] += count
+      // Nothing is wrong with the store where it cannot keep one value.
+      guard error.kind != .rejected else { return }
+      let isWrite = effect != .reads
+      // What it answered right after this began says nothing about the time since.
+      let isSilent = now - max(begun, state.answered ?? begun) >= Self.patience
+      if !isSilent, let last = isWrite ? state.wrote : state.answered, last >= begun { return }
+      if isSilent, error.kind == .unavailable { state.isHanging = true }
+      let last = state.failure
+      // A read that fails too does not make up for the writes that do.
+      state.failure = (error, isWrite || last?.isWrite == true, last?.since ?? now)
+      if last?.error.kind != error.kind { state.observer?(.unavailable(error)) }
+    }
+  }
+
+  /// Operations were refused because the store does not answer.
+  func refused(_ error: StoreError, count: Int = 1) {
+    state.withLock { $0.errors[error.kind, default: 0] += count }
+  }
+
+  /// The clocks were compared.
+  func compared(clockAhead ahead: Duration) {
+    state.withLock { state in
+      let old = state.clockAhead.flatMap(Self.event(of:))
+      state.clockAhead = ahead
+      let new = Self.event(of: ahead)
+      switch (old, new) {
+      case (nil, nil): break
+      case (_?, nil): state.observer?(.clockAgrees)
+      case (.clockDiffers(_, let was)?, .clockDiffers(_, let now)?) where was == now: break
+      case (_, let event?): state.observer?(event)
+      }
+    }
+  }
+
+  /// A server's settings were read; those are named that let committed data be lost.
+  func found(unsafe settings: [String]) {
+    state.withLock { state in
+      guard settings != state.unsafeSettings else { return }
+      state.unsafeSettings = settings
+      if !settings.isEmpty { state.observer?(.unsafe(settings: settings)) }
+    }
+  }
+
+  private static func event(of ahead: Duration) -> Event? {
+    let size = ahead < .zero ? .zero - ahead : ahead
+    return size > clockWarning ? .clockDiffers(by: ahead, isTooMuch: size > clockLimit) : nil
+  }
+}
+
+extension StoreHealth {
+  /// How the clocks stand.
+  public enum ClockStanding: Sendable {
+    /// They agree, or are not known to differ.
+    case agrees
+    /// They differ by more than `clockWarning`.
+    case differs
+    /// They differ by more than `clockLimit`: this instance would take others' callbacks for abandoned.
+    case isWrong
+  }
+
+  /// How the clocks stand.
+  public var clockStanding: ClockStanding {
+    switch clockAhead.flatMap(Self.event(of:)) {
+    case .clockDiffers(_, let isTooMuch)?: isTooMuch ? .isWrong : .differs
+    default: .agrees
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import ArgumentParser
+import Gateway
+
+/// `callgate status`: how a running server is doing.
+struct StatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Shows the state of a running server.",
+    discussion: """
+      Shows what is stopped, the configuration and its last reload, rules, tokens and keys.
+
+      \(AdminOptions.discussion)
+
+      Examples:
+        callgate status
+        callgate status --json
+        callgate status --url https://calls.example.com --admin-token-file token
+
+      \(AdminOptions.exits)
+      """)
+
+  @OptionGroup var admin: AdminOptions
+
+  @Flag(help: "Print the JSON of /admin/status.")
+  var json = false
+
+  func run() throws {
+    let reply = try admin.ask(for: .status)
+    if json { return Output.line(reply.json) }
+    for line in reply.lines { Output.line(line) }
+  }
+}
+
+/// Whom and what `stop` and `resume` mean: by default everyone and everything.
+struct StopTarget: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("Whom: all, app or caller.", valueName: "scope"),
+    completion: .list(StopOrder.scopes))
+  var scope = "all"
+
+  @Option(help: ArgumentHelp("The app's or caller's id, beside --scope app or caller.", valueName: "id"))
+  var id: String?
+
+  @Option(
+    help: ArgumentHelp("What: access (tokens), callback or all.", valueName: "action"),
+    completion: .list(StopOrder.actions))
+  var action = "all"
+
+  func validate() throws {
+    guard StopOrder.scopes.contains(scope) else {
+      throw ValidationError("--scope \(scope): write all, app or caller")
+    }
+    guard StopOrder.actions.contains(action) else {
+      throw ValidationError("--action \(action): write access, callback or all")
+    }
+    if scope == "all", id != nil {
+      throw ValidationError("--id names one app or caller: add --scope app or --scope caller")
+    }
+    if scope != "all", id?.isEmpty != false {
+      throw ValidationError("--scope \(scope): say which \(scope) with --id")
+    }
+  }
+}
+
+/// `callgate stop`: the kill switch.
+struct StopCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stop",
+    abstract: "Stops tokens, callbacks or both at a running server.",
+    discussion: """
+      Without options everything stops, for everyone, until resume. The next request is refused with 403 stopped. Other \
+      instances with the same store follow within 2 seconds. Callers are not told the reason; status and the log show it.
+
+      \(AdminOptions.discussion)
+
+      Examples:
+        callgate stop
+        callgate stop --action callback --reason "agents have no phones" --for 30m
+        callgate stop --scope app --id shop --action access
+
+      \(AdminOptions.exits)
+      """)
+
+  @OptionGroup var admin: AdminOptions
+  @OptionGroup var target: StopTarget
+
+  @Option(help: ArgumentHelp("Why, for operators; at most 200 characters.", valueName: "text"))
+  var reason: String?
+
+  @Option(
+    name: .customLong("for"),
+    help: ArgumentHelp("How long, as 90s, 30m, 2h or 1d. Without it: until resume.", valueName: "time"))
+  var duration: String?
+
+  func run() throws {
+    let order = StopOrder(
+      scope: target.scope, id: target.id, action: target.action, reason: reason, duration: duration)
+    for line in try admin.ask(for: .stop(order)).lines { Output.line(line) }
+  }
+}
+
+/// `callgate resume`: the way back.
+struct ResumeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "resume",
+    abstract: "Resumes what was stopped at a running server.",
+    discussion: """
+      Takes back what was stopped for the same scope and id. Resuming all does not resume an app or caller that was \
+      stopped by name.
+
+      \(AdminOptions.discussion)
+
+      Examples:
+        callgate resume
+        callgate resume --scope app --id shop
+
+      \(AdminOptions.exits)
+      """)
+
+  @OptionGroup var admin: AdminOptions
+  @OptionGroup var target: StopTarget
+
+  func run() throws {
+    let order = StopOrder(scope: target.scope, id: target.id, action: target.action)
+    for line in try admin.ask(for: .resume(order)).lines { Output.line(line) }
+  }
+}
+
+/// `callgate reload`: the configuration again.
+struct ReloadCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reload",
+    abstract: "Has a running server load its configuration again.",
+    discussion: """
+      The server reads its own file and environment, as after SIGHUP. If the new configuration has a problem, the command \
+      prints every problem and the old configuration stays in use.
+
+      \(AdminOptions.discussion)
+
+      Examples:
+        callgate reload
+        callgate reload --url http://127.0.0.1:9091
+
+      \(AdminOptions.exits)
+      """)
+
+  @OptionGroup var admin: AdminOptions
+
+  func run() throws {
+    for line in try admin.ask(for: .reload).lines { Output.line(line) }
+  }
+}

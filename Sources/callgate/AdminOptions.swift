@@ -1,0 +1,93 @@
+import ArgumentParser
+import Foundation
+import Gateway
+import Platform
+import Upstream
+
+/// Which running server an operators' command asks.
+struct AdminOptions: ParsableArguments {
+  /// Where the server is, for the help of each command.
+  static let discussion = """
+    The server is found through --url, or the admin listener of the configuration file, or the public port where an \
+    operators' token is set, or http://127.0.0.1:9091. The token comes from --admin-token-file, CALLGATE_ADMIN_TOKEN, \
+    CALLGATE_ADMIN_TOKEN_FILE or the file's admin.token_file. A listener on loopback needs none.
+    """
+
+  /// What the command ends with, for the help of each command.
+  static let exits =
+    "Exit status: 0 if done, 64 for wrong arguments, 69 if the server does not respond, 70 if something else "
+    + "responds, 77 if the server refuses, 78 if the configuration does not say where the server is."
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Option(
+    help: ArgumentHelp("The server's address: http://127.0.0.1:9091.", valueName: "url"))
+  var url: String?
+
+  @Option(help: ArgumentHelp("A file that holds the operators' token.", valueName: "file"))
+  var adminTokenFile: String?
+
+  @Option(
+    help: ArgumentHelp("A PEM file of the authorities to trust in place of the system's.", valueName: "file"))
+  var caFile: String?
+
+  /// Asks the server; prints why there is no result, and ends the command.
+  func ask(for command: AdminClient.Command) throws -> AdminClient.Reply {
+    ProcessSetup.ignoreBrokenPipes()
+    let destination: AdminDestination
+    do throws(ConfigurationErrors) {
+      destination = try AdminDestination.find(
+        url: url, tokenFile: adminTokenFile, sources: options.sources())
+    } catch {
+      for problem in error.problems { Output.message(problem.description) }
+      throw (error.isMisuse ? ExitStatus.usage : .configuration).exit
+    }
+    let caFile = caFile ?? destination.caFile
+    let result: Result<AdminClient.Reply, Failure> = Blocker.run {
+      do throws(CurlTransport.SetupError) {
+        let transport = try CurlTransport(TransportSettings(caFile: caFile))
+        let result: Result<AdminClient.Reply, Failure>
+        do throws(AdminClient.Failure) {
+          result = .success(try await AdminClient(destination, transport: transport).run(command))
+        } catch {
+          result = .failure(.client(error))
+        }
+        await transport.shutdown()
+        return result
+      } catch {
+        return .failure(.setup(error))
+      }
+    }
+    switch result {
+    case .success(let value): return value
+    case .failure(let failure): throw status(failure).exit
+    }
+  }
+
+  private enum Failure: Error {
+    case client(AdminClient.Failure)
+    case setup(CurlTransport.SetupError)
+  }
+
+  /// Prints a failure.
+  private func status(_ failure: Failure) -> ExitStatus {
+    switch failure {
+    case .client(.invalidURL(let detail)):
+      Output.message("callgate: --url: \(detail) — write it as https://HOST, or http:// for loopback")
+      return .usage
+    case .client(.unreachable(let text)):
+      Output.message("callgate: \(text)")
+      return .unavailable
+    case .client(.foreign(let text)):
+      Output.message("callgate: \(text)")
+      return .internal
+    case .client(.refused(let lines)):
+      for (index, line) in lines.enumerated() { Output.message(index == 0 ? "callgate: \(line)" : line) }
+      return .refused
+    case .setup(let error):
+      Output.message("callgate: \(error)")
+      if case .library = error { return .internal }
+      return .usage
+    }
+  }
+}

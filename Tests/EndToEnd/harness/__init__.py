@@ -1,0 +1,52 @@
+"""The harness of the end-to-end tests: starts the release binary, asks it, stands in for what it talks to, compares, counts.
+
+A test is an executable file `Tests/EndToEnd/NN-name` of cases. script/test runs each by its first line, with CALLGATE (the
+binary), LOGS (a folder that keeps every server's output) and SKIPPED (a file for what could not be run):
+
+    #!/usr/bin/env python3
+    '''What this file shows, in a sentence or two.'''
+    from harness import *
+
+
+    @case("a stranger is refused where a caller is configured")
+    def strangers():
+        with Server("--sandbox", DEFAULT_USERNAME="app", DEFAULT_PASSWORD="canary-pass") as server:
+            answer = server.get("/access")
+            check("it says so", answer.says(401, "unauthenticated"), answer)
+            equal("the caller is let in", server.get("/access", user="app:canary-pass").status, 200)
+
+
+    run()
+
+To run one, or those of its cases whose sentence contains a text:
+
+    LOGS=$(mktemp -d) CALLGATE=.build/debug/callgate Tests/EndToEnd/NN-name ['text']
+
+- Checks: `check(NAME, IS_RIGHT, TOLD)`, `equal`, `matches`, `until(CONDITION)` for what comes a moment later, `skip(NAME, REASON)`,
+  and `raise Skipped(REASON)` for a whole case. A name is a sentence that says what is right.
+- The program: `Server`, `Emulator`, `command(…)`, `talkdesk(token, api)` for the environment of a server before stubs. `config` is
+  YAML, other keywords are environment variables; None removes one. State is in memory unless a test sets CALLGATE_STATE.
+- Requests: `server.get`, `.post`, `.ask`, `.callback`, `.record`, `.operate` (admin token), `.connect()` for raw octets on a kept
+  connection. `at_once` and `paced` send many; `statuses` counts their answers; `steady` is a load of kept connections.
+- What was written: `server.audited(answer)`, `.logged(text)`, `.lines`, `.metric(name, label=…)`, `.memory`, `.cpu`.
+- Stand-ins: `TalkdeskID`, `CallbackAPI`, `KeySet`, `Policy`, `Stub` with `Reply`, `Say`, `Silent`, `Hole`, `Through`, `Postgres`,
+  `Nginx`. Each records what arrived and answers as it is told.
+- Keys: `Key(kid).sign(subject=…)`, `hs256`, `sha256`, `certificate()`.
+
+Everything that a test starts ends with it. Passwords and keys of tests carry the word `canary`, so that script/scan-logs finds
+them in the logs. A condition is waited for with `until` or a stub's `wait`, never with a sleep.
+
+Only Python's own library is used. A check that needs a tool adds its package to `script/bootstrap` (a Debian package in the list of
+its part) or to `script/tools.txt` (PyPI, found in `.build/tools/bin`), and calls `skip` where it is missing. What is too slow for
+each run (a browser, generated clients) has a part of script/bootstrap and a step of `script/test --all` of its own.
+"""
+from .callback_api import CallbackAPI
+from .checks import Skipped, case, check, equal, matches, run, skip, until
+from .asking import (
+    Answer, Client, Connection, at_once, new_number, paced, request, retry_after, statuses)
+from .keys import Key, certificate, claims_of, hs256, sha256
+from .nginx import Nginx
+from .postgres import Postgres
+from .processes import CALLGATE, LOGS, ROOT, SCRATCH, SHARED, end, environment, free_port, log_path, scratch, spawn
+from .servers import Emulator, NotStarted, Outcome, Server, command, configuration, program, steady, talkdesk
+from .stubs import Arrival, Hole, KeySet, Policy, Reply, Say, Silent, Stub, TalkdeskID, Through

@@ -1,0 +1,236 @@
+import HTTP
+import JOSE
+import JSON
+import Platform
+import Testing
+import Upstream
+
+@testable import Gateway
+
+/// What the commands of operators do with a server that works, and with everything else.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct AdminClientTests {
+  private static let token = "canary-operators-token"
+  private let environment = [
+    "DEFAULT_USERNAME": "app", "DEFAULT_PASSWORD": "canary-pass", "CALLGATE_ADMIN_TOKEN": token,
+  ]
+
+  private func run(
+    _ command: AdminClient.Command, _ url: String, token: String? = Self.token
+  ) async throws -> Result<AdminClient.Reply, AdminClient.Failure> {
+    let transport = try CurlTransport(TransportSettings(proxies: .direct))
+    let client = AdminClient(
+      AdminDestination(url: url, token: token.map { Secret($0) }), transport: transport)
+    let result: Result<AdminClient.Reply, AdminClient.Failure>
+    do throws(AdminClient.Failure) { result = .success(try await client.run(command)) } catch {
+      result = .failure(error)
+    }
+    await transport.shutdown()
+    return result
+  }
+
+  @Test func `a server is stopped, looked at and resumed`() async throws {
+    let service = try RunningService(
+      environment: environment,
+      yaml: "rules: [{ name: daily, kind: quota, key: caller, limit: 5, per: day, mode: audit }]")
+    let order = StopOrder(
+      scope: "caller", id: "default", action: "callback", reason: "agents are ill", duration: "30m")
+    let stopped = try await run(.stop(order), service.baseURL).get()
+    #expect(stopped.lines.joined(separator: "\n").contains("callbacks for caller default since 20"))
+    #expect(stopped.lines.joined(separator: " ").hasSuffix("because: agents are ill"))
+    let status = try await run(.status, service.baseURL).get()
+    #expect(status.lines.allSatisfy { $0.count <= 80 }, "\(status.lines)")
+    let text = status.lines.joined(separator: "\n")
+    for part in [
+      "Server         \(service.baseURL)", "Status         pass",
+      "Stopped        callbacks for caller default",
+      "agents are ill", "Rules          daily (quota, audit)", "Callers        default",
+      "Apps           example-app-ios", "Store          memory", "Keys           ",
+    ] {
+      #expect(text.contains(part), "\(part) in\n\(text)")
+    }
+    let document = try JSONValue(parsing: Array(status.json.utf8))
+    #expect(document["stops"]?.array?.first?["reason"]?.string == "agents are ill")
+    // Reason and end are a stop's alone.
+    let resumed = try await run(.resume(order), service.baseURL).get()
+    #expect(resumed.lines == ["Nothing is stopped."])
+    #expect(
+      try await run(.status, service.baseURL).get().lines.contains("Stopped        nothing"))
+    _ = try await service.end()
+  }
+
+  @Test func `a reload says what serves now, and what is wrong with a new file`() async throws {
+    let service = try RunningService(environment: environment, yaml: "tokens: { min_remaining: 60s }")
+    #expect(
+      try await run(.reload, service.baseURL).get().lines == [
+        "The server uses configuration number 2 now."
+      ])
+    service.rewrite("tokens: { min_remainin: 60s }")
+    guard case .failure(.refused(let lines)) = try await run(.reload, service.baseURL) else {
+      Issue.record("a wrong file was taken")
+      return
+    }
+    #expect(lines.count == 2)
+    #expect(lines[1].contains("CALLGATE_CONFIG_TEXT:1:11: tokens.min_remainin: unknown key"), "\(lines)")
+    let text = try await run(.status, service.baseURL).get().lines.joined(separator: "\n")
+    #expect(text.contains("Last reload    failed at 20"), "\(text)")
+    #expect(text.contains("unknown key"), "\(text)")
+    _ = try await service.end()
+  }
+
+  @Test func `a refusal says why, and what to give`() async throws {
+    let service = try RunningService(environment: environment)
+    func refusal(_ command: AdminClient.Command, token: String?) async throws -> String {
+      guard case .failure(.refused(let lines)) = try await run(command, service.baseURL, token: token) else {
+        return "not refused"
+      }
+      return lines.joined(separator: "\n")
+    }
+    #expect(try await refusal(.status, token: nil).contains("give --admin-token-file"))
+    #expect(try await refusal(.status, token: "wrong-token").contains("invalid_token"))
+    let unknown = StopOrder(scope: "app", id: "example-app-iso", action: "all")
+    #expect(
+      try await refusal(.stop(unknown), token: Self.token).contains(
+        #"id: There is no app "example-app-iso". Did you mean example-app-ios?"#))
+    let tooLong = StopOrder(scope: "all", id: nil, action: "all", duration: "30")
+    #expect(try await refusal(.stop(tooLong), token: Self.token).contains("30s for seconds"))
+    _ = try await service.end()
+    let closed = try RunningService(environment: ["DEFAULT_USERNAME": "a", "DEFAULT_PASSWORD": "canary-pass"])
+    guard case .failure(.refused(let lines)) = try await run(.status, closed.baseURL, token: nil) else {
+      Issue.record("a server without operators was asked")
+      return
+    }
+    #expect(lines.first?.contains("there is no admin interface at") == true)
+    _ = try await closed.end()
+  }
+
+  @Test func `a server that is not there, and one that is another, are told apart`() async throws {
+    let service = try RunningService(environment: environment)
+    let url = service.baseURL
+    _ = try await service.end()
+    #expect(
+      try await run(.status, url)
+        == .failure(
+          .unreachable("no response from \(url): the server refuses connections")))
+    guard case .failure(.invalidURL(let detail)) = try await run(.status, "http://calls.example.com") else {
+      Issue.record("a token would have gone out in the clear")
+      return
+    }
+    #expect(detail.contains("loopback"))
+    struct Scripted: HTTPTransport {
+      let response: InboundResponse
+      func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse { response }
+    }
+    for (status, type, content) in [
+      (200, "text/html", "<html>"), (404, "text/html", "<html>"), (502, "text/html", "Bad Gateway"),
+      (200, "application/json", "[]"), (403, "application/json", "{}"),
+    ] {
+      let transport = Scripted(
+        response: InboundResponse(
+          status: status, fields: ["Content-Type": type], content: Array(content.utf8)))
+      await #expect(
+        performing: {
+          try await AdminClient(
+            AdminDestination(url: "https://x.example", token: nil), transport: transport
+          ).run(.status)
+        },
+        throws: { error in
+          if case .foreign(let text)? = error as? AdminClient.Failure {
+            text.contains("check --url")
+          } else {
+            false
+          }
+        })
+    }
+    let overloaded = Scripted(
+      response: InboundResponse(
+        status: 503, fields: ["Content-Type": "application/problem+json"],
+        content: Array(#"{"code":"store_unavailable","detail":"It is stopped here."}"#.utf8)))
+    await #expect(
+      throws: AdminClient.Failure.unreachable(
+        "https://x.example cannot do this now (store_unavailable): It is stopped here.")
+    ) {
+      try await AdminClient(
+        AdminDestination(url: "https://x.example", token: nil), transport: overloaded
+      ).run(.status)
+    }
+  }
+
+  @Test func `what a server says cannot steer the terminal`() {
+    let stops: JSONObject = [
+      "stops": [["scope": "all", "action": "all", "since": "x", "reason": "a\u{1B}[2Jb\nc \"d\""]]
+    ]
+    let text = StopText.lines(stops).joined(separator: "\n")
+    #expect(!text.unicodeScalars.contains("\u{1B}"))
+    #expect(text == #"Stopped: everything for everyone since x, because: a\u{1b}[2Jb\nc "d""#)
+  }
+
+  // MARK: Where the server is
+
+  private func find(
+    _ environment: [String: String] = [:], yaml: String? = nil, url: String? = nil, tokenFile: String? = nil,
+    files: [String: String] = [:]
+  ) -> Result<AdminDestination, ConfigurationErrors> {
+    var environment = environment
+    environment["CALLGATE_CONFIG_TEXT"] = yaml
+    let sources = ConfigurationSources(
+      environment: environment,
+      files: Fixture.reader(files.mapValues { ConfigurationFiles.Content(bytes: Array($0.utf8)) }))
+    return Result { () throws(ConfigurationErrors) in
+      try AdminDestination.find(url: url, tokenFile: tokenFile, sources: sources)
+    }
+  }
+
+  @Test func `the server is where the configuration says, however wrong the rest of it is`() throws {
+    let wrong = "rules: [{ name: x }]\nlisten: { prot: 1 }\n"
+    for (yaml, environment, expected) in [
+      (nil, [:], "http://127.0.0.1:9091"),
+      ("admin: { port: 9200 }", [:], "http://127.0.0.1:9200"),
+      ("admin: { host: \"::1\" }", [:], "http://[::1]:9091"),
+      (wrong + "admin: { host: 0.0.0.0, token_file: t }", [:], "http://127.0.0.1:9091"),
+      ("admin: { host: 10.0.0.5, token_file: t }", [:], "http://10.0.0.5:9091"),
+      // With a token and no listener of their own, operators are served on the public port.
+      (nil, ["CALLGATE_ADMIN_TOKEN": Self.token, "PORT": "9000"], "http://127.0.0.1:9000"),
+      (
+        "listen: { host: \"::\", tls: { certificate_file: a, key_file: b } }",
+        ["CALLGATE_ADMIN_TOKEN": Self.token], "https://[::1]:8080"
+      ),
+    ] as [(String?, [String: String], String)] {
+      let found = try find(environment, yaml: yaml, files: ["t": "canary-token-of-the-file"]).get()
+      #expect(found.url == expected)
+    }
+    #expect(try find(url: "https://calls.example.com//").get().url == "https://calls.example.com")
+  }
+
+  @Test func `the token is the flag's, then the environment's, then the file's`() throws {
+    let files = ["flag": "canary-flag-token\n", "env": "canary-env-token", "yaml": "canary-yaml-token"]
+    let yaml = "admin: { host: 0.0.0.0, token_file: yaml }"
+    func token(_ environment: [String: String], _ yaml: String?, _ flag: String?) throws -> String? {
+      try find(environment, yaml: yaml, tokenFile: flag, files: files).get().token?.exposedString()
+    }
+    #expect(try token([:], nil, nil) == nil)
+    #expect(try token([:], yaml, nil) == "canary-yaml-token")
+    #expect(try token(["CALLGATE_ADMIN_TOKEN_FILE": "env"], yaml, nil) == "canary-env-token")
+    #expect(try token(["CALLGATE_ADMIN_TOKEN": "canary-variable"], yaml, "flag") == "canary-flag-token")
+    // A listener on loopback needs none, so a file that only the server may read does not matter.
+    #expect(try token([:], "admin: { port: 9091, token_file: secret }", nil) == nil)
+  }
+
+  @Test func `what stands in the way of finding the server is told`() throws {
+    for (yaml, environment, flag, expected) in [
+      (nil, [:], "none", "--admin-token-file: cannot read \"none\""),
+      ("admin: { port: 0 }", [:], nil, "0 is a different port at each start"),
+      ("admin: { port: x }", [:], nil, "admin.port: \"x\""),
+      ("admin: [", [:], nil, "YAML"),
+      ("admin: { host: 0.0.0.0, token_file: none }", [:], nil, "admin.token_file: cannot read"),
+      (nil, ["CALLGATE_ADMIN_TOKEN": "with space"], nil, "CALLGATE_ADMIN_TOKEN: holds spaces"),
+    ] as [(String?, [String: String], String?, String)] {
+      guard case .failure(let errors) = find(environment, yaml: yaml, tokenFile: flag) else {
+        Issue.record("\(yaml ?? "") was taken")
+        continue
+      }
+      #expect(errors.description.contains(expected), "\(errors)")
+    }
+    // Where the server is said to be, the file is not needed.
+    #expect(try find(yaml: "admin: [", url: "http://127.0.0.1:1").get().url == "http://127.0.0.1:1")
+  }
+}

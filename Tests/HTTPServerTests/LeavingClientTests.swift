@@ -1,0 +1,105 @@
+// Requests that wait, and clients that do not.
+
+import HTTP
+import Platform
+import Synchronization
+import Testing
+
+@testable import HTTPServer
+
+private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
+
+@Test func `a deferred request is told once that its client has left`() async throws {
+  let server = try TestServer()
+  let count = Mutex(0)
+  var client: Client? = try server.client()
+  try client?.send(waiting)
+  let responder = await server.handler.nextResponder()
+  responder.whenClientLeaves { count.withLock { $0 += 1 } }
+  server.settle()
+  #expect(count.withLock { $0 } == 0)
+  client?.resetOnClose()
+  client = nil
+  while server.server.connectionCount > 0 { await Task.yield() }
+  server.settle()
+  #expect(count.withLock { $0 } == 1)
+  // Asking later is no different.
+  responder.whenClientLeaves { count.withLock { $0 += 10 } }
+  #expect(count.withLock { $0 } == 11)
+  responder.respond(Response(status: .ok))
+  responder.whenClientLeaves { count.withLock { $0 += 100 } }
+  #expect(count.withLock { $0 } == 11)
+}
+
+@Test func `a request that is answered is told nothing when its client leaves`() async throws {
+  let server = try TestServer()
+  let hasLeft = Mutex(false)
+  var client: Client? = try server.client()
+  try client?.send(waiting)
+  let responder = await server.handler.nextResponder()
+  responder.whenClientLeaves { hasLeft.withLock { $0 = true } }
+  responder.respond(Response(status: .ok))
+  #expect(try client?.answer().status == 200)
+  client = nil
+  while server.server.connectionCount > 0 { await Task.yield() }
+  server.settle()
+  #expect(!hasLeft.withLock { $0 })
+}
+
+@Test
+func
+  `requests without clients count until they are answered, and no more may wait than connections are open`()
+  async throws
+{
+  let server = try TestServer(limits: ServerLimits(connections: 2))
+  var left: [Responder] = []
+  for _ in 0..<2 {
+    var client: Client? = try server.client()
+    try client?.send(waiting)
+    left.append(await server.handler.nextResponder())
+    client?.resetOnClose()
+    client = nil
+    while server.server.connectionCount > 0 { await Task.yield() }
+  }
+  let client = try server.client()
+  try client.send(waiting)
+  #expect(try client.answer().status == 503)
+  left[0].respond(Response(status: .ok))
+  try client.send(waiting)
+  await server.handler.nextResponder().respond(Response(status: .ok))
+  #expect(try client.answer().status == 200)
+  // One that nobody ever answers counts no longer either.
+  left = []
+  for _ in 0..<2 {
+    let other = try server.client()
+    try other.send(waiting)
+    await server.handler.nextResponder().respond(Response(status: .ok))
+    #expect(try other.answer().status == 200)
+    other.finish()
+    #expect(try other.readToEnd() == "")
+  }
+}
+
+@Test func `a client that has finished writing keeps its place until another needs it`() async throws {
+  let server = try TestServer(limits: ServerLimits(connections: 2))
+  let hasLeft = Mutex(false)
+  let first = try server.client()
+  try first.send(waiting)
+  let responder = await server.handler.nextResponder()
+  responder.whenClientLeaves { hasLeft.withLock { $0 = true } }
+  first.finish()
+  let second = try server.client()
+  try second.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+  #expect(try second.answer().status == 200)
+  #expect(!hasLeft.withLock { $0 })
+  // No room is left, and the second still writes: the first may have gone.
+  let third = try server.client()
+  try third.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+  #expect(try third.answer().status == 200)
+  #expect(hasLeft.withLock { $0 })
+  let fourth = try server.client()
+  try fourth.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+  #expect(try fourth.answer().status == 503)
+  try second.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+  #expect(try second.answer().status == 200)
+}

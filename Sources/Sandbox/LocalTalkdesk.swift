@@ -25,26 +25,32 @@ public struct LocalTalkdesk: Sendable {
   ///   - port: the port on 127.0.0.1; 0 lets the system choose.
   ///   - clientKey: a key to trust, public or private, in any form the gateway takes; nil makes an ES256 key.
   ///   - furtherKeys: more keys of the same client, as while keys are rotated.
+  ///   - clientSecret: a secret to trust in place of any key.
   ///   - accountName: the name of the account.
   ///   - time: the clock that everything is judged by.
   public static func start(
-    port: UInt16 = 0, clientKey: [UInt8]? = nil, furtherKeys: [[UInt8]] = [], accountName: String = "sandbox",
-    time: any TimeSource = SystemClock()
+    port: UInt16 = 0, clientKey: [UInt8]? = nil, furtherKeys: [[UInt8]] = [], clientSecret: Secret? = nil,
+    accountName: String = "sandbox", time: any TimeSource = SystemClock()
   ) throws(StartError) -> LocalTalkdesk {
     let credential: SandboxCredential
     let emulator: Emulator
     var registrations: [RegisteredKey] = []
     do throws(KeyError) {
-      if let clientKey {
+      if let clientSecret {
+        credential = SandboxCredential(trusting: clientSecret)
+      } else if let clientKey {
         credential = try SandboxCredential(trusting: clientKey)
       } else {
         credential = try SandboxCredential()
       }
-      registrations.append(credential.registration)
-      for key in furtherKeys { registrations.append(try SandboxCredential(trusting: key).registration) }
+      registrations = [credential.registration].compactMap(\.self)
+      for key in furtherKeys {
+        registrations += [try SandboxCredential(trusting: key).registration].compactMap(\.self)
+      }
       emulator = try Emulator(
         EmulatorConfiguration(
-          accountName: accountName, clientID: credential.clientID, keys: registrations),
+          accountName: accountName, clientID: credential.clientID, keys: registrations,
+          clientSecret: credential.clientSecret),
         time: time)
     } catch {
       throw .key(error)
@@ -58,16 +64,17 @@ public struct LocalTalkdesk: Sendable {
   }
 
   /// The variables, by their names, in the order to print them. `TD_PRIVATE_KEY` is among them only when the sandbox
-  /// made the key. Names and values need no quoting in a shell.
+  /// made the key; what was brought, its owner has. Names and values need no quoting in a shell.
   public var variables: [(name: String, value: Secret)] {
-    var variables = [
-      ("TD_ACCOUNT_NAME", accountName), ("TD_CLIENT_ID", credential.clientID),
-      ("TD_KEY_ID", credential.registration.keyID),
-      ("TD_KEY_ALGORITHM", credential.registration.algorithm.rawValue),
-      ("TD_TOKEN_URL", server.baseURL + "/oauth/token"), ("TD_API_URL", server.baseURL),
-    ].map { (name: $0.0, value: Secret($0.1)) }
-    if let privateKey = credential.privateKey { variables.insert(("TD_PRIVATE_KEY", privateKey), at: 4) }
-    return variables
+    var variables = [("TD_ACCOUNT_NAME", Secret(accountName)), ("TD_CLIENT_ID", Secret(credential.clientID))]
+    if let registration = credential.registration {
+      variables.append(("TD_KEY_ID", Secret(registration.keyID)))
+      variables.append(("TD_KEY_ALGORITHM", Secret(registration.algorithm.rawValue)))
+    }
+    if let privateKey = credential.privateKey { variables.append(("TD_PRIVATE_KEY", privateKey)) }
+    variables.append(("TD_TOKEN_URL", Secret(server.baseURL + "/oauth/token")))
+    variables.append(("TD_API_URL", Secret(server.baseURL)))
+    return variables.map { (name: $0.0, value: $0.1) }
   }
 
   /// What `callgate sandbox` prints: one `NAME=value` line for each variable.

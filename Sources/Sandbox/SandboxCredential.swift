@@ -1,17 +1,19 @@
 public import JOSE
 
-/// The credential of the sandbox's client: a key made here, or one that somebody brought.
+/// The credential of the sandbox's client: a key made here, or a key or a secret that somebody brought.
 ///
-/// Client id and key id follow from the public key, so that a client that keeps its key keeps its configuration over
-/// restarts of the sandbox.
+/// Client id and key id follow from the public key or the secret, so that a client that keeps its credential keeps its
+/// configuration over restarts of the sandbox.
 public struct SandboxCredential: Sendable {
   /// The client's id.
   public let clientID: String
-  /// The public half, its id and its algorithm.
-  public let registration: RegisteredKey
+  /// The key's public half, its id and its algorithm; nil for a client with a secret.
+  public let registration: RegisteredKey?
   /// The private key as bare Base64 of its PKCS#8 form, as Talkdesk hands keys out; nil when it was brought, since then
   /// its owner has it.
   public let privateKey: Secret?
+  /// The secret that was brought; nil for a client with a key.
+  public let clientSecret: Secret?
 
   /// Makes a key.
   public init(generating algorithm: SignatureAlgorithm = .ES256) throws(KeyError) {
@@ -37,10 +39,20 @@ public struct SandboxCredential: Sendable {
     self.init(publicKey, algorithms, privateKey: nil)
   }
 
+  /// Trusts a secret that somebody brought, as an account's own OAuth client has one.
+  public init(trusting secret: Secret) {
+    let digest = Hex.encode(SHA256.digest(secret.exposedBytes()))
+    clientID = Identifier.derived(from: "callgate sandbox client with secret " + digest)
+    registration = nil
+    privateKey = nil
+    clientSecret = secret
+  }
+
   private init(_ publicKey: PublicKey, _ algorithms: [SignatureAlgorithm], privateKey: Secret?) {
     clientID = Identifier.derived(from: "callgate sandbox client " + publicKey.fingerprint)
     registration = RegisteredKey(
       keyID: String(publicKey.fingerprint.prefix(32)), algorithms: algorithms, publicKey: publicKey)
     self.privateKey = privateKey
+    clientSecret = nil
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Gateway
+import JOSE
 import Platform
 import Sandbox
 
@@ -11,11 +12,12 @@ struct SandboxCommand: ParsableCommand {
     abstract: "Runs an emulated Talkdesk alone.",
     discussion: """
       Prints the variables that make a server its client, fit for a shell, then where it listens. The private key is a \
-      test key: it opens nothing but this emulator.
+      test key: it opens nothing but this emulator. A key or a secret of yours is not printed.
 
       Examples:
         callgate sandbox --port 9100
         callgate sandbox --client-key talkdesk.pem
+        callgate sandbox --client-secret-file secret.txt
         callgate sandbox --client-key old.pem --client-key new.pem
 
       The last one has two keys of one client, to try a rotation.
@@ -31,14 +33,24 @@ struct SandboxCommand: ParsableCommand {
         + "name the first.", valueName: "file"))
   var clientKeys: [String] = []
 
+  @Option(help: ArgumentHelp("A file with a client secret to trust in place of a key.", valueName: "file"))
+  var clientSecretFile: String?
+
+  func validate() throws {
+    guard clientSecretFile == nil || clientKeys.isEmpty else {
+      throw ValidationError("Give --client-key or --client-secret-file: a client has one of the two.")
+    }
+  }
+
   func run() throws {
     let signals = SignalWatch()
     ProcessSetup.ignoreBrokenPipes()
     do {
       try ProcessSetup.raiseDescriptorLimit()
-      let keys = try clientKeys.map(key)
+      let keys = try clientKeys.map { try content(of: $0, "--client-key") }
       let talkdesk = try LocalTalkdesk.start(
-        port: port, clientKey: keys.first, furtherKeys: Array(keys.dropFirst()))
+        port: port, clientKey: keys.first, furtherKeys: Array(keys.dropFirst()),
+        clientSecret: try clientSecret())
       for line in talkdesk.shellLines { Output.line(line) }
       Output.line("callgate: listening on \(talkdesk.server.baseURL)")
       signals.waitForEnd()
@@ -59,11 +71,24 @@ struct SandboxCommand: ParsableCommand {
     }
   }
 
-  private func key(_ file: String) throws -> [UInt8] {
+  /// The secret to trust: the file's content without a final newline, as a server reads it.
+  private func clientSecret() throws -> Secret? {
+    guard let clientSecretFile else { return nil }
+    var bytes = try content(of: clientSecretFile, "--client-secret-file")
+    if bytes.last == 0x0A { bytes.removeLast() }
+    if bytes.last == 0x0D { bytes.removeLast() }
+    guard !bytes.isEmpty else {
+      Output.message("callgate: --client-secret-file \(clientSecretFile): the file is empty")
+      throw ExitStatus.configuration.exit
+    }
+    return Secret(wiping: &bytes)
+  }
+
+  private func content(of file: String, _ option: String) throws -> [UInt8] {
     do {
       return try ConfigurationFiles.system.read(file, 65_536).bytes
     } catch {
-      Output.message("callgate: --client-key \(file): \(error)")
+      Output.message("callgate: \(option) \(file): \(error)")
       throw ExitStatus.configuration.exit
     }
   }

@@ -157,8 +157,9 @@ struct ServeCommand: ParsableCommand {
 
   /// The emulator as the configuration's upstream, reached over HTTP like the real one.
   private static func upstream(of talkdesk: LocalTalkdesk) throws -> Configuration.Upstream {
-    guard let key = talkdesk.credential.privateKey else { preconditionFailure("the sandbox made the key") }
-    let registration = talkdesk.credential.registration
+    guard let key = talkdesk.credential.privateKey, let registration = talkdesk.credential.registration else {
+      preconditionFailure("the sandbox made the key")
+    }
     return Configuration.Upstream(
       tokenURL: talkdesk.server.baseURL + "/oauth/token", apiURL: talkdesk.server.baseURL,
       clientID: talkdesk.credential.clientID,

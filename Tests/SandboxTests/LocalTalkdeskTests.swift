@@ -61,6 +61,23 @@ import Testing
     }
   }
 
+  @Test func `with a brought secret the client proves itself by it, and it is not printed`() async throws {
+    let talkdesk = try LocalTalkdesk.start(clientSecret: Secret("canary-client-secret"))
+    try await stopping(talkdesk) { talkdesk in
+      #expect(
+        talkdesk.variables.map(\.name) == ["TD_ACCOUNT_NAME", "TD_CLIENT_ID", "TD_TOKEN_URL", "TD_API_URL"])
+      for (secret, status) in [("canary-client-secret", 200), ("canary-other-secret", 401)] {
+        let pair = Base64.encode(Array("\(talkdesk.credential.clientID):\(secret)".utf8))
+        let answer = try await LoopbackClient(port: talkdesk.server.port).send(
+          "POST", "/oauth/token",
+          fields: [
+            ("Content-Type", "application/x-www-form-urlencoded"), ("Authorization", "Basic \(pair)"),
+          ], content: "grant_type=client_credentials")
+        #expect(answer?.status == status)
+      }
+    }
+  }
+
   @Test func `a key that cannot be used is an error of the key`() {
     #expect {
       _ = try LocalTalkdesk.start(clientKey: Array("nonsense".utf8))

@@ -6,12 +6,13 @@ import Testing
 @Suite struct SandboxCredentialTests {
   @Test func `a made key comes as Talkdesk hands keys out`() throws {
     let credential = try SandboxCredential()
-    #expect(credential.registration.algorithm == .ES256)
+    let registration = try #require(credential.registration)
+    #expect(registration.algorithm == .ES256)
     let text = try #require(credential.privateKey).exposedString()
     #expect(text.hasPrefix("MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEH"))
     #expect(text.utf8.count == 184)
-    #expect(try PrivateKey(text).publicKey == credential.registration.publicKey)
-    for id in [credential.clientID, credential.registration.keyID] {
+    #expect(try PrivateKey(text).publicKey == registration.publicKey)
+    for id in [credential.clientID, registration.keyID] {
       #expect(id.utf8.count == 32)
       #expect(id.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) })
     }
@@ -29,13 +30,24 @@ import Testing
     let byPrivate = try SandboxCredential(trusting: key.pem().exposedBytes())
     let byPublic = try SandboxCredential(trusting: Array(key.publicKey.pem().utf8))
     for credential in [byPrivate, byPublic] {
-      #expect(credential.registration.algorithm == algorithm)
-      #expect(credential.registration.algorithms == key.publicKey.kind.algorithms)
-      #expect(credential.registration.publicKey == key.publicKey)
+      let registration = try #require(credential.registration)
+      #expect(registration.algorithm == algorithm)
+      #expect(registration.algorithms == key.publicKey.kind.algorithms)
+      #expect(registration.publicKey == key.publicKey)
       #expect(credential.privateKey == nil)
       #expect(credential.clientID == byPrivate.clientID)
-      #expect(credential.registration.keyID == byPrivate.registration.keyID)
+      #expect(registration.keyID == byPrivate.registration?.keyID)
     }
+  }
+
+  @Test func `a brought secret has no key beside it and keeps its client id`() {
+    let credential = SandboxCredential(trusting: Secret("canary-client-secret"))
+    #expect(credential.registration == nil)
+    #expect(credential.privateKey == nil)
+    #expect(credential.clientSecret?.exposedString() == "canary-client-secret")
+    #expect(credential.clientID.wholeMatch(of: /[0-9a-f]{32}/) != nil)
+    #expect(credential.clientID == SandboxCredential(trusting: Secret("canary-client-secret")).clientID)
+    #expect(credential.clientID != SandboxCredential(trusting: Secret("canary-other-secret")).clientID)
   }
 
   @Test func `a key Talkdesk has no algorithm for is refused`() throws {

@@ -8,10 +8,12 @@ import Upstream
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
-    abstract: "Says what would become of a request, rule by rule.",
+    abstract: "Says what would become of a request, rule by rule, and why.",
     discussion: """
       Asks the rules exactly as the server would, without a server, a store or Talkdesk's credential: nothing is stopped, \
       and nothing is used but what --count says. Remote policies are asked.
+
+      Prints a line for each rule (its name, its verdict, the reason), a sentence, and the decision as the last line.
 
       Examples:
         callgate explain callgate.yaml --action access --caller ios-app
@@ -100,6 +102,7 @@ struct ExplainCommand: ParsableCommand {
       Output.line(explanation.json)
     } else {
       for line in explanation.verdictLines { Output.line(line) }
+      Output.line(explanation.summary)
       Output.line(explanation.decisionLine)
     }
     guard explanation.isAllowed else { throw ExitStatus.refused.exit }

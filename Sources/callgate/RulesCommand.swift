@@ -26,7 +26,7 @@ struct RulesTestCommand: ParsableCommand {
             code: closed
             rule: opening-hours
 
-      Prints a line for each test that fails and then how many passed and failed. No server, store or credential is
+      Prints a line for each test that fails, with the reason, and then how many passed and failed. No server, store or credential is
       needed; docs/rules.md explains every member.
 
       Examples:

@@ -319,7 +319,7 @@ struct PolicyTests {
       return
     }
     #expect(words(decision) == ["before allow", "fraud deny", "after skipped", "default-numbers skipped"])
-    #expect(decision.denial == Denial(code: .denied, rule: "fraud", reason: "known fraud"))
+    #expect(decision.denial == Denial(code: .denied, rule: "fraud", answer: .deny(reason: "known fraud")))
     #expect(policy.decide(facts, states: FetchedStates(), remote: { _ in .allow }).denial == nil)
     #expect(policy.decide(facts, states: FetchedStates()).denial?.rule == "fraud", "no answer denies")
     let lenient = try RemoteRule(url: "http://127.0.0.1:8181/x", onFailure: .allow)
@@ -336,10 +336,10 @@ struct PolicyTests {
       (object(("allow", .bool(true))), .allow),
       (object(("allow", .bool(false)), ("reason", .string("no"))), .deny(reason: "no")),
       (object(("result", object(("allow", .bool(false)), ("reason", .string("no"))))), .deny(reason: "no")),
-      (object(), .failed), (.null, .failed), (.string("true"), .failed), (.number("1"), .failed),
-      (object(("allow", .string("true"))), .failed), (object(("result", object())), .failed),
-      (object(("result", .bool(true)), ("allow", .bool(false))), .failed),
-      (object(("result", object(("result", .bool(true))))), .failed), (.array([.bool(true)]), .failed),
+      (object(), .undecided), (.null, .undecided), (.string("true"), .undecided), (.number("1"), .undecided),
+      (object(("allow", .string("true"))), .undecided), (object(("result", object())), .undecided),
+      (object(("result", .bool(true)), ("allow", .bool(false))), .undecided),
+      (object(("result", object(("result", .bool(true))))), .undecided), (.array([.bool(true)]), .undecided),
     ]
     for (document, answer) in cases { #expect(RemoteAnswer(reading: document) == answer, "\(document)") }
   }

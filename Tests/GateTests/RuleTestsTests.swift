@@ -22,7 +22,8 @@ struct RuleTestsTests {
     let context = RuleTestContext(
       known: KnownNames(callers: ["ios-app", "app-users"], apps: ["shop", "closed-shop"]), now: now
     ) { caller, app in
-      app == "closed-shop" ? .refused(Denial(code: .denied, rule: nil)) : .admitted(app: app)
+      app == "closed-shop"
+        ? .refused(Denial(code: .denied, rule: nil), because: "the shop is closed") : .admitted(app: app)
     }
     let policy = try policy()
     switch policy.readingTests(["tests": RuleNode(.list(tests))], context: context) {
@@ -69,16 +70,36 @@ struct RuleTestsTests {
     #expect(failures == Array(repeating: nil, count: 9))
   }
 
-  @Test func `expectations that do not hold fail, saying what was found`() throws {
+  @Test func `expectations that do not hold fail, saying what was found and why`() throws {
+    func asked(_ stub: KeyValuePairs<String, RuleNode>) -> RuleNode {
+      RuleNode(
+        .mapping(
+          [
+            .init("name", "remote"), .init("action", "callback"), .init("at", "2026-11-20T10:00:00-05:00"),
+            .init("caller", "ios-app"), .init("phone", "+14155550100"), .init("expect", "allow"),
+          ] + stub.map { RuleNode.Member($0.key, $0.value) }))
+    }
     let failures = try failures(
       ["name": "a", "caller": "app-users", "expect": "allow"],
       ["name": "b", "caller": "ios-app", "expect": "deny", "code": "closed"],
       ["name": "c", "caller": "app-users", "expect": "deny", "code": "closed"],
-      ["name": "d", "caller": "app-users", "expect": "deny", "rule": "daily"])
+      ["name": "d", "caller": "app-users", "expect": "deny", "rule": "daily"],
+      ["name": "e", "caller": "ios-app", "counts": ["daily": "2"], "expect": "deny", "rule": "daily"],
+      ["name": "f", "caller": "ios-app", "expect": "deny", "rule": "paying"],
+      ["name": "g", "caller": "ios-app", "app": "closed-shop", "expect": "allow"],
+      asked([:]), asked(["remote": ["fraud": "deny"]]), asked(["remote": ["fraud": "fail"]]))
     #expect(
       failures == [
-        "expected allow, got deny denied paying", "expected deny closed, got allow",
-        "expected deny closed, got deny denied paying", "expected deny daily, got deny denied paying",
+        "expected allow, got deny denied paying: claim \"tier\" is missing; \"gold\" is required",
+        "expected deny closed, got allow",
+        "expected deny closed, got deny denied paying: claim \"tier\" is missing; \"gold\" is required",
+        "expected deny daily, got deny denied paying: claim \"tier\" is missing; \"gold\" is required",
+        "expected deny daily, got allow: daily allows it, since 2 of 5 used by caller ios-app this day (UTC)",
+        "expected deny paying, got allow: paying was skipped, since it concerns only caller app-users",
+        "expected allow, got deny denied -: the shop is closed",
+        "expected allow, got deny denied fraud: fraud was not stubbed: add remote: { fraud: allow }",
+        "expected allow, got deny denied fraud: the policy refuses it",
+        "expected allow, got deny denied fraud: the policy gave no decision: the test says so; on_failure is deny",
       ])
   }
 

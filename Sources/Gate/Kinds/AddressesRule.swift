@@ -54,6 +54,18 @@ public struct AddressesRule: Sendable {
     return allowed > denied
   }
 
+  /// The network that decided, or that none holds the address.
+  func reason(_ address: IPAddress?) -> String {
+    guard let address else { return "the client's address is unknown" }
+    let allowed = allow.first { $0.contains(address) }
+    let denied = deny.first { $0.contains(address) }
+    if let denied, denied.prefixLength >= allowed?.prefixLength ?? -1 {
+      return "\(address) is in \(denied), which is denied"
+    }
+    if let allowed { return "\(address) is in \(allowed), which is allowed" }
+    return "\(address) is in none of the \(allow.isEmpty ? "denied" : "allowed") networks"
+  }
+
   private static func longestMatch(_ networks: [CIDR], _ address: IPAddress) -> Int {
     for place in networks.indices where networks[place].contains(address) {
       return networks[place].prefixLength

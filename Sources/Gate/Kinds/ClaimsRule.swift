@@ -44,14 +44,38 @@ public struct ClaimsRule: Sendable {
     for place in claims.indices where claims[place].name == requirements[index].name {
       return Self.fits(claims[place].value, requirements[index].accepted)
     }
-    let path = requirements[index].path
+    guard let value = Self.value(at: requirements[index].path, in: claims) else { return false }
+    return Self.fits(value, requirements[index].accepted)
+  }
+
+  /// The value at the end of a path into objects.
+  private static func value(at path: [String], in claims: [FactMember]) -> FactValue? {
     guard let first = path.first, var value = claims.first(where: { $0.name == first })?.value
-    else { return false }
+    else { return nil }
     for name in path.dropFirst() {
-      guard let member = value[name] else { return false }
+      guard let member = value[name] else { return nil }
       value = member
     }
-    return Self.fits(value, requirements[index].accepted)
+    return value
+  }
+
+  /// The first claim that is not as required and what it should be, or all that are.
+  func reason(_ claims: [FactMember], _ values: ValueDisclosure) -> String {
+    func words(_ requirement: Requirement, isFulfilled: Bool) -> String {
+      let name = "claim \(quoted(requirement.name))"
+      let found =
+        claims.first { $0.name == requirement.name }?.value ?? Self.value(at: requirement.path, in: claims)
+      guard let found else { return "\(name) is missing" }
+      guard values == .shown else { return "\(name) has \(isFulfilled ? "an" : "no") accepted value" }
+      return "\(name) is \(found.words)"
+    }
+    guard let place = requirements.indices.first(where: { !fulfils(claims, $0) }) else {
+      return requirements.map { words($0, isFulfilled: true) }.joined(separator: ", ")
+    }
+    let requirement = requirements[place]
+    let text = words(requirement, isFulfilled: false)
+    return values == .shown
+      ? text + "; \(listed(requirement.accepted.map { quoted($0) })) is required" : text
   }
 
   private static func fits(_ value: FactValue, _ accepted: [String]) -> Bool {

@@ -97,6 +97,37 @@ public struct FieldRule: Sendable {
     }
   }
 
+  /// The value that was found and the one that is required.
+  func reason(_ fields: [RequestField], _ values: ValueDisclosure) -> String {
+    let found = fields.filter { $0.name == field }.map(\.value)
+    let name = "header \(field)"
+    let required: String? =
+      switch requirement {
+      case .equals(let value): values == .shown ? "\(quoted(value)) is required" : nil
+      case .oneOf(let accepted):
+        values == .shown ? "\(listed(accepted.map { quoted($0) })) is required" : nil
+      case .atLeast(let version): "\(version) or later is required"
+      }
+    let text: String
+    switch found.count {
+    case 0: text = "\(name) is missing"
+    case 1:
+      let value = found[0]
+      let isVersion = Self.numbers(of: value) != nil
+      if case .atLeast = requirement, isVersion {
+        text = "\(name) is \(value.hidingPhoneNumbers)"
+      } else if case .atLeast = requirement {
+        text = "\(name) is \(values == .shown ? "\(quoted(value.hidingPhoneNumbers)), " : "")not a version"
+      } else if values == .shown {
+        text = "\(name) is \(quoted(value.hidingPhoneNumbers))"
+      } else {
+        text = "\(name) has \(allows(fields) ? "an" : "no") accepted value"
+      }
+    default: text = "\(name) is there \(found.count) times, so none of them counts"
+    }
+    return required.map { "\(text); \($0)" } ?? text
+  }
+
   /// The numbers of a version, without zeros at the end, so that `2.3` is `2.3.0`; nil for what is not made of numbers of
   /// at most 18 digits with dots between them, or is longer than 64 bytes.
   private static func numbers(of version: String) -> [UInt64]? {

@@ -68,4 +68,21 @@ public struct NumbersRule: Sendable {
     }
     return allowed > deny.longestMatch(number) ?? 0
   }
+
+  /// The prefix that decided, or that none fits the number.
+  func reason(_ number: E164?) -> String {
+    guard let number else {
+      return isAllowList ? "no number is given, and only listed ones are allowed" : "no number is given"
+    }
+    if refusesDefaultRanges, let reason = NumberRanges.reason(toRefuse: number) {
+      return "\(number) \(reason)"
+    }
+    let allowed = allow.longestMatch(number)
+    if let denied = deny.longestMatch(number), denied >= allowed ?? 0 {
+      return "\(number) begins with \(number.prefix(denied)), which is denied"
+    }
+    if let allowed { return "\(number) begins with \(number.prefix(allowed)), which is allowed" }
+    if isAllowList { return "\(number) begins with none of the allowed prefixes" }
+    return "\(number) is in no refused range"
+  }
 }

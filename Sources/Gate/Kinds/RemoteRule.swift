@@ -134,8 +134,14 @@ public enum RemoteAnswer: Hashable, Sendable {
   case allow
   /// With its reason, which is for the audit line only.
   case deny(reason: String?)
-  /// Nothing usable: no answer in time, an error, or a document that says neither yes nor no.
-  case failed
+  /// Nothing usable: no answer in time, an error, or a document that says neither yes nor no. With the cause, for operators.
+  case failed(because: String)
+
+  /// The failure of an answer that says neither yes nor no.
+  public static let undecided = RemoteAnswer.failed(because: "its response says neither yes nor no")
+
+  /// The failure of a policy that nobody asked.
+  public static let notAsked = RemoteAnswer.failed(because: "it was not asked")
 
   /// Reads an answer: `true`, `false` or `{"allow": true, "reason": "…"}`, bare or under `result`.
   public init(reading document: FactValue) {
@@ -143,7 +149,7 @@ public enum RemoteAnswer: Hashable, Sendable {
     if case .object = document, let result = document["result"] {
       // One that says both could mean either.
       guard document["allow"] == nil else {
-        self = .failed
+        self = .undecided
         return
       }
       answer = result
@@ -152,13 +158,13 @@ public enum RemoteAnswer: Hashable, Sendable {
     case .bool(let allowed): self = allowed ? .allow : .deny(reason: nil)
     case .object:
       guard case .bool(let allowed)? = answer["allow"] else {
-        self = .failed
+        self = .undecided
         return
       }
       var reason: String?
       if case .string(let text)? = answer["reason"] { reason = text }
       self = allowed ? .allow : .deny(reason: reason)
-    default: self = .failed
+    default: self = .undecided
     }
   }
 }

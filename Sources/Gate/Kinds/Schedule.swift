@@ -151,6 +151,31 @@ public final class Schedule: Sendable {
     isOpen(at: seconds) == true ? seconds : nextChange(after: seconds)
   }
 
+  /// Why it is open or closed: the time on the wall, the windows that count then, and when that ends.
+  /// - Parameter opening: When all opening hours that concern the request are open again; nil for never.
+  func reason(at seconds: Int64, opening: Int64?) -> String {
+    guard let local = zone.localSeconds(at: seconds), let clock = zone.wallClock(at: seconds) else {
+      return "the time lies outside of the years 1970 to 2099, which time zones are known for"
+    }
+    let (day, second) = local.flooredDivision(by: 86_400)
+    let time = Int(second)
+    let today = windows(of: day)
+    let now = "\(clock) in \(zone.name)"
+    let current =
+      today.first { $0.start <= time && time < $0.end }
+      ?? windows(of: day - 1).first { time + 86_400 < $0.end }
+    if let current {
+      let end = nextChange(after: seconds).map { ", closes \(zone.moment($0))" } ?? ""
+      return "\(now) is within \(current.text)" + end
+    }
+    let isSpecial = specialDays.contains(day)
+    let hours =
+      today.isEmpty
+      ? (isSpecial ? "a closed date" : "a day without opening hours")
+      : "outside of \(listed(today.map(\.text)))" + (isSpecial ? ", the hours of this date" : "")
+    return "\(now) is \(hours); " + (opening.map { "opens \(zone.moment($0))" } ?? "never opens again")
+  }
+
   // MARK: On the wall clock
 
   private func isOpen(local: Int64) -> Bool {

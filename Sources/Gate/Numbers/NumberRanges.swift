@@ -8,6 +8,15 @@ public enum NumberRanges {
     refused.longestMatch(number) != nil || tooShort.longestMatch(number) != nil || !isPossible(number)
   }
 
+  /// Why a number is refused; nil where it is not.
+  static func reason(toRefuse number: E164) -> String? {
+    if let length = refused.longestMatch(number) {
+      return "begins with \(number.prefix(length)), a range that is refused by default"
+    }
+    if tooShort.longestMatch(number) != nil { return "is too short for a number of its country" }
+    return isPossible(number) ? nil : "is in no numbering plan, so no phone can have it"
+  }
+
   /// Whether a numbering plan has room for a number. No country or network has the calling codes 210 or 999. After +1 stand
   /// ten digits, and an area code begins with 2 to 9 (ATIS-0300055); Canada's 310 numbers have seven digits.
   private static func isPossible(_ number: E164) -> Bool {

@@ -49,20 +49,29 @@ public struct Denial: Hashable, Sendable {
   public var retryAfter: Int64?
   /// What is left of the allowance that is used up.
   public var status: AllowanceStatus?
-  /// What a remote policy gave as its reason: for the audit line, never for the caller.
-  public var reason: String?
+  /// What the remote policy said that refused, or why it said nothing: for operators, never for the caller.
+  public var answer: RemoteAnswer?
+
+  /// Why a remote policy refused, or that it gave no decision, for the audit line.
+  public var reason: String? {
+    switch answer {
+    case .deny(let reason): reason
+    case .failed(let cause): "the policy gave no decision: \(cause)"
+    case .allow, nil: nil
+    }
+  }
 
   /// Describes a refusal.
   public init(
     code: DenialCode, rule: String?, nextOpen: Instant? = nil, retryAfter: Int64? = nil,
-    status: AllowanceStatus? = nil, reason: String? = nil
+    status: AllowanceStatus? = nil, answer: RemoteAnswer? = nil
   ) {
     self.code = code
     self.rule = rule
     self.nextOpen = nextOpen
     self.retryAfter = retryAfter
     self.status = status
-    self.reason = reason
+    self.answer = answer
   }
 }
 
@@ -126,6 +135,8 @@ public struct Decision: Sendable {
   /// The policy that decided.
   public let policy: Policy
   var marks: [Verdict]
+  /// What remote policies answered, by the place of the rule that asked.
+  let answers: [Int: RemoteAnswer]
 
   /// Every rule of the policy in order, and the built-in one where it was asked, with what became of it.
   public var verdicts: RuleVerdicts { RuleVerdicts(policy, marks) }

@@ -27,6 +27,8 @@ public struct Evaluation: Sendable {
   private var isDenied = false
   /// Whether the rule at `index` waits for an answer.
   private var isWaiting = false
+  /// What remote policies answered, by the place of the rule that asked.
+  private var answers: [Int: RemoteAnswer] = [:]
 
   private var facts: Facts { held.value }
 
@@ -76,15 +78,17 @@ public struct Evaluation: Sendable {
     isWaiting = false
     let entry = policy.entries[index]
     guard case .remote(let rule) = entry.question else { preconditionFailure("only remote rules wait") }
-    switch answer {
-    case .allow: marks[index] = .allow
-    case .deny(let reason): object(Denial(code: .denied, rule: entry.name, reason: reason))
-    case .failed:
-      if rule.value.onFailure == .allow {
-        marks[index] = .allow
-      } else {
-        object(Denial(code: .denied, rule: entry.name))
+    answers[index] = answer
+    let allows =
+      switch answer {
+      case .allow: true
+      case .deny: false
+      case .failed: rule.value.onFailure == .allow
       }
+    if allows {
+      marks[index] = .allow
+    } else {
+      object(Denial(code: .denied, rule: entry.name, answer: answer))
     }
     index += 1
   }
@@ -122,7 +126,7 @@ public struct Evaluation: Sendable {
     }
     let outcome: Decision.Outcome =
       if let denial { .deny(denial) } else { .allow(Clearance(charges: charges, held: held)) }
-    return Decision(outcome: outcome, audited: audited, policy: policy, marks: marks)
+    return Decision(outcome: outcome, audited: audited, policy: policy, marks: marks, answers: answers)
   }
 
   // MARK: Hours

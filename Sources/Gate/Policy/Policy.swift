@@ -224,7 +224,7 @@ public final class Policy: Sendable {
 
   /// Asks the rules about a request where no rule is remote, or an answer for those is at hand.
   public func decide(
-    _ facts: Facts, states: some AllowanceStates, remote: (RemoteQuery) -> RemoteAnswer = { _ in .failed }
+    _ facts: Facts, states: some AllowanceStates, remote: (RemoteQuery) -> RemoteAnswer = { _ in .notAsked }
   ) -> Decision {
     var evaluation = Evaluation(self, facts)
     while true {

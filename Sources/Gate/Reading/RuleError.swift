@@ -21,9 +21,20 @@ public struct RuleError: Error, Hashable, Sendable {
 }
 
 /// A text from a configuration in quotation marks, cut where it is long and without control characters.
-func quoted(_ text: String) -> String {
-  let shown = text.unicodeScalars.prefix(60).map { $0.value < 0x20 || $0.value == 0x7F ? "?" : String($0) }
-  return "\"\(shown.joined())\(text.unicodeScalars.count > 60 ? "…" : "")\""
+func quoted(_ text: String, limit: Int = 60) -> String {
+  let shown = text.unicodeScalars.prefix(limit).map { $0.isPrintable ? String($0) : "?" }
+  return "\"\(shown.joined())\(text.unicodeScalars.count > limit ? "…" : "")\""
+}
+
+extension Unicode.Scalar {
+  /// Whether it stays on its line and leaves the order of what stands beside it.
+  fileprivate var isPrintable: Bool {
+    guard !isASCII else { return value >= 0x20 && value != 0x7F }
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: return false
+    default: return true
+    }
+  }
 }
 
 /// The word of a list that a mistyped one is nearest to; nil when none is near.

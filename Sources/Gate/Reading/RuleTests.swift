@@ -8,8 +8,8 @@ public struct RuleTestContext: Sendable {
   public enum Admission: Sendable {
     /// The request is for this app, if for any.
     case admitted(app: String?)
-    /// The caller may not use the app.
-    case refused(Denial)
+    /// The request is refused before any rule is asked, with the reason for whoever wrote the test.
+    case refused(Denial, because: String)
   }
 
   /// The callers and apps there are.
@@ -39,7 +39,7 @@ public struct RuleTest: Sendable {
   let facts: Facts
   let states: CountedStates
   let answers: [String: RemoteAnswer]
-  let refusal: Denial?
+  let refusal: (denial: Denial, reason: String)?
   let expectation: Expectation
 
   /// What is expected: the code and the rule only where they are given.
@@ -53,21 +53,39 @@ public struct RuleTest: Sendable {
     }
   }
 
-  /// Asks the rules; nil if they say what is expected, else what was expected and what they said.
+  /// Asks the rules; nil if they say what is expected, else what was expected, what they said, and why.
   public func failure(under policy: Policy) -> String? {
-    let denial: Denial?
-    if let refusal {
-      denial = refusal
-    } else {
-      denial = policy.decide(facts, states: states, remote: { answers[$0.rule] ?? .failed }).denial
-    }
+    let decision =
+      refusal == nil
+      ? policy.decide(facts, states: states, remote: { answers[$0.rule] ?? .notAsked }) : nil
+    let denial = refusal?.denial ?? decision?.denial
     let found = Expectation(
       allows: denial == nil, code: denial?.code.rawValue, rule: denial.map { $0.rule ?? "-" })
     guard
       found.allows == expectation.allows, expectation.code == nil || expectation.code == found.code,
       expectation.rule == nil || expectation.rule == found.rule
-    else { return "expected \(expectation.text), got \(found.text)" }
+    else {
+      let reason = refusal?.reason ?? decision.flatMap(reason)
+      return "expected \(expectation.text), got \(found.text)" + (reason.map { ": \($0)" } ?? "")
+    }
     return nil
+  }
+
+  /// Why the rule that refused did so, or why the one that was expected to did not.
+  private func reason(_ decision: Decision) -> String? {
+    let name = decision.denial?.rule ?? expectation.rule
+    guard let index = decision.verdicts.firstIndex(where: { $0.rule == name }) else { return nil }
+    let (rule, verdict) = (decision.verdicts[index].rule, decision.verdicts[index].verdict)
+    if decision.answers[index] == .notAsked {
+      return "\(rule) was not stubbed: add remote: { \(rule): allow }"
+    }
+    let reason = decision.reasons(of: facts, states: states)[index].text
+    return switch verdict {
+    case .deny: reason
+    case .allow: "\(rule) allows it, since \(reason)"
+    case .wouldDeny: "\(rule) is in audit mode; \(reason)"
+    case .skipped: "\(rule) was skipped, since \(reason)"
+    }
   }
 }
 
@@ -132,7 +150,9 @@ struct RuleTestReader {
             remedy: "name a rule of the kind remote"))
         continue
       }
-      answers[member.name] = answer == .allow ? .allow : answer == .deny ? .deny(reason: nil) : .failed
+      answers[member.name] =
+        answer == .allow
+        ? .allow : answer == .deny ? .deny(reason: nil) : .failed(because: "the test says so")
     }
     let expectation = expectation(&mapping)
     mapping.refuseRest(known: Self.keys)
@@ -143,10 +163,10 @@ struct RuleTestReader {
       return (nil, mapping.problems)
     }
     var resolved = facts
-    var refusal: Denial?
+    var refusal: (denial: Denial, reason: String)?
     switch context.admission(facts.callerID, facts.appID) {
     case .admitted(let app): resolved.appID = app
-    case .refused(let denial): refusal = denial
+    case .refused(let denial, let reason): refusal = (denial, reason)
     }
     return (
       RuleTest(

@@ -53,6 +53,12 @@ struct AppRegistry: Sendable {
       }
     }
 
+    /// Why a caller is refused that was not admitted, for operators.
+    func refusal(of caller: Caller) -> String {
+      app.map { "caller \(caller.id) is not listed for app \($0.id)" }
+        ?? "the request names an app that is not configured"
+    }
+
     /// The app of the request, or the problem that its caller is told.
     func admitted() throws(Problem) -> App? {
       switch self {

@@ -36,10 +36,7 @@ struct Decider: Sendable {
     do throws(Problem) {
       return try claim.admitted()
     } catch {
-      let reason =
-        claim.app.map { "caller \(caller.id) is not listed for app \($0.id)" }
-        ?? "the request names an app that is not configured"
-      throw Refusal(problem: error, app: claim.app?.id, reason: reason)
+      throw Refusal(problem: error, app: claim.app?.id, reason: claim.refusal(of: caller))
     }
   }
 

@@ -27,7 +27,7 @@ struct RemotePolicies: Sendable {
 
   /// Asks once, within the rule's time and the request's.
   func ask(_ query: RemoteQuery, deadline: MonotonicTime?) async -> Outcome {
-    guard let transport else { return .answer(.failed) }
+    guard let transport else { return .answer(.notAsked) }
     let usual = Duration.milliseconds(query.remote.timeoutMilliseconds)
     let timeout = min(usual, deadline.map { $0 - time.now } ?? usual)
     guard timeout > .zero else { return .late }
@@ -38,28 +38,33 @@ struct RemotePolicies: Sendable {
       content: JSONValue(query.document).serialized(),
       timeout: timeout, maximumContentLength: Self.maximumAnswer, reuse: .allowedAndRepeatable)
     let failure: String
+    var detail = ""
     do throws(TransportError) {
       let response = try await transport.send(request)
       if response.status == 200 {
         let answer = Self.answer(in: response.content)
-        if answer != .failed { return .answer(answer) }
-        failure = "an answer that says neither yes nor no"
+        guard case .failed(let cause) = answer else { return .answer(answer) }
+        failure = cause
       } else {
-        failure = "status \(response.status)"
+        failure = "it responded with status \(response.status)"
       }
     } catch {
       // Its client has gone: nothing follows from it, and the policy is not to blame.
-      if error.reason == .cancelled { return .answer(.failed) }
+      if error.reason == .cancelled { return .answer(.notAsked) }
       if error.reason == .overloaded { return .overloaded(retryAfter: error.retryAfter ?? .seconds(1)) }
       if error.reason == .timedOut, timeout < usual { return .late }
       // It had less than the rule's time, for others that were before it.
       if error.reason == .timedOut, error.isCurtailed { return .overloaded(retryAfter: .seconds(1)) }
-      failure = "\(error.reason.rawValue): \(error.detail)"
+      failure = error.words(about: "its server")
+      detail = "\(error.reason.rawValue): \(error.detail)"
     }
     log?.write(
-      .warning, "a remote policy did not decide; on_failure does",
-      ["rule": query.rule, "on_failure": query.remote.onFailure.rawValue, "error.message": failure])
-    return .answer(.failed)
+      .warning, "a remote policy gave no decision; on_failure decides",
+      [
+        "rule": query.rule, "on_failure": query.remote.onFailure.rawValue,
+        "error.message": detail.isEmpty ? failure : detail,
+      ])
+    return .answer(.failed(because: failure))
   }
 
   private static func answer(in content: [UInt8]) -> RemoteAnswer {
@@ -68,7 +73,7 @@ struct RemotePolicies: Sendable {
       if case .deny(let reason?) = answer { return .deny(reason: printable(reason)) }
       return answer
     } catch {
-      return .failed
+      return .failed(because: "its response is not JSON")
     }
   }
 }

@@ -17,7 +17,7 @@ struct Ruling: Sendable {
   let outcome: Outcome
   /// What is left of the caller's allowances, for the fields of a success.
   let statuses: [AllowanceStatus]
-  /// What a remote policy gave as its reason: for the audit line alone.
+  /// Why a remote policy refused, or that it gave no decision: for the audit line alone.
   let reason: String?
 
   /// The grant, if it is one.

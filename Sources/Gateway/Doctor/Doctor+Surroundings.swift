@@ -162,7 +162,7 @@ extension Doctor {
 
   private static func decides(_ content: [UInt8]) -> Bool {
     do throws(JSONError) {
-      return RemoteAnswer(reading: FactValue(try JSONValue(parsing: content))) != .failed
+      return RemoteAnswer(reading: FactValue(try JSONValue(parsing: content))) != .undecided
     } catch {
       return false
     }

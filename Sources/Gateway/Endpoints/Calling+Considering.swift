@@ -156,7 +156,9 @@ extension Gateway {
     calling.record.reason = ruling.reason
     let grant: Grant
     switch ruling.outcome {
-    case .refused(let denial): return .answer(refuse(&calling, Problem(denial)))
+    case .refused(let denial):
+      logRefusal(denial, of: facts, by: decider.policy, calling.context)
+      return .answer(refuse(&calling, Problem(denial)))
     case .granted(let granted): grant = granted
     }
     if let duplicate {

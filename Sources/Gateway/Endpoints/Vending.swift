@@ -75,7 +75,9 @@ extension Gateway {
     }
     vending.note(ruling)
     switch ruling.outcome {
-    case .refused(let denial): return .respond(refuse(&vending, Problem(denial)))
+    case .refused(let denial):
+      logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
+      return .respond(refuse(&vending, Problem(denial)))
     case .granted(let grant): return proceed(&vending, grant, ruling.statuses, circumstances)
     }
   }
@@ -114,7 +116,9 @@ extension Gateway {
     guard !Task.isCancelled else { return await abandon(&vending, ruling.grant) }
     vending.note(ruling)
     switch ruling.outcome {
-    case .refused(let denial): return refuse(&vending, Problem(denial))
+    case .refused(let denial):
+      logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
+      return refuse(&vending, Problem(denial))
     case .granted(let grant):
       let scope = vending.generation.scopes.scope(of: grant.appID)
       if let token = tokens.cached(scope, now: clock.now, lane: vending.lane) {

@@ -4,7 +4,7 @@ internal import Gate
 internal import HTTP
 internal import JSON
 
-/// A decision with every rule's verdict.
+/// A decision with every rule's verdict and the reasons.
 public struct Explanation: Sendable {
   /// Whether the request would go on to Talkdesk.
   public let isAllowed: Bool
@@ -13,6 +13,35 @@ public struct Explanation: Sendable {
   /// The rule that refuses; nil where none does, or the refusal comes before the rules.
   public let rule: String?
   let verdicts: RuleVerdicts
+  /// Why each rule has its verdict, in their order.
+  let reasons: [RuleReason]
+  /// Why a request is refused that no rule refuses.
+  let cause: String?
+
+  /// Why a request without credentials is refused, for operators.
+  static let noCredential =
+    "a request without credentials is refused where callers are configured and allow_anonymous is not true"
+
+  /// A decision of the rules.
+  init(_ decision: Decision, reasons: [RuleReason]) {
+    let denial = decision.denial
+    isAllowed = denial == nil
+    code = denial.map { Problem.Code($0.code).rawValue }
+    rule = denial?.rule
+    verdicts = decision.verdicts
+    self.reasons = reasons
+    cause = nil
+  }
+
+  /// A refusal that is no rule's.
+  init(_ code: Problem.Code, because cause: String, verdicts: RuleVerdicts) {
+    isAllowed = false
+    self.code = code.rawValue
+    rule = nil
+    self.verdicts = verdicts
+    reasons = verdicts.map { _ in RuleReason(skip: .notReached, text: "no rule was asked") }
+    self.cause = cause
+  }
 
   /// The decision as the last line of a text: `decision: allow` or `decision: deny CODE RULE`.
   public var decisionLine: String {
@@ -20,12 +49,41 @@ public struct Explanation: Sendable {
     return "decision: deny \(code) \(rule ?? "-")"
   }
 
-  /// A line for each rule, its verdict beside its name.
+  /// A line for each rule: its name, its verdict, and why.
   public var verdictLines: [String] {
     let width = (verdicts.map { $0.rule.utf8.count }.max() ?? 0) + 2
-    return verdicts.map { verdict in
-      verdict.rule + String(repeating: " ", count: width - verdict.rule.utf8.count) + verdict.verdict.word
+    let wordWidth = (verdicts.map { $0.verdict.word.utf8.count }.max() ?? 0) + 2
+    func column(_ text: String, _ width: Int) -> String {
+      text + String(repeating: " ", count: width - text.utf8.count)
     }
+    return zip(verdicts, reasons).map { verdict, reason in
+      column(verdict.rule, width) + column(verdict.verdict.word, wordWidth)
+        + (reason.skip.map { "\($0.words): " } ?? "") + reason.text
+    }
+  }
+
+  /// The decision and its reason as a sentence.
+  public var summary: String {
+    guard let code else { return allowance }
+    guard let rule, let index = verdicts.firstIndex(where: { $0.rule == rule }) else {
+      return "Refused without a rule (\(code)): \(cause ?? "")."
+    }
+    return "Refused by \(rule) (\(code)): \(reasons[index].text)."
+  }
+
+  /// Why it is allowed.
+  private var allowance: String {
+    let asked = verdicts.filter { $0.verdict != .skipped }
+    let audited = asked.filter { $0.verdict == .wouldDeny }.map(\.rule)
+    let text: String
+    switch asked.count {
+    case 0:
+      text = "Allowed: \(verdicts.isEmpty ? "there are no rules" : "no rule applies to this request")."
+    case 1: text = "Allowed: the one rule that applies does not refuse it."
+    default: text = "Allowed: none of the \(asked.count) rules that apply refuses it."
+    }
+    guard !audited.isEmpty else { return text }
+    return text + " In audit mode: \(audited.joined(separator: ", ")) would refuse it."
   }
 
   /// The document that `/admin/explain` answers.
@@ -35,41 +93,43 @@ public struct Explanation: Sendable {
     var document: JSONObject = ["decision": .string(isAllowed ? "allow" : "deny")]
     if let code { document["code"] = .string(code) }
     if let rule { document["rule"] = .string(rule) }
+    document["reason"] = .string(summary)
     document["verdicts"] = .array(
-      verdicts.map { ["rule": .string($0.rule), "verdict": .string($0.verdict.word)] })
+      zip(verdicts, reasons).map { verdict, reason in
+        var member: JSONObject = ["rule": .string(verdict.rule), "verdict": .string(verdict.verdict.word)]
+        if let skip = reason.skip { member["because"] = .string(skip.rawValue) }
+        member["reason"] = .string(reason.text)
+        return .object(member)
+      })
     return document
   }
 }
 
 extension Decider {
-  /// What would become of a request. Takes nothing; remote policies are asked as on its way.
+  /// What would become of a request, and why. Takes nothing; remote policies are asked as on its way.
   ///
   /// Where the question gives no count, what is used now counts.
   func explain(_ inquiry: Question.Inquiry) async -> Explanation {
     // As on its way: nobody is asked, neither the switch nor the rules.
     guard !inquiry.isUnauthenticated else {
-      return Explanation(
-        isAllowed: false, code: Problem.Code.unauthenticated.rawValue, rule: nil, verdicts: .none)
+      return Explanation(.unauthenticated, because: Explanation.noCredential, verdicts: .none)
     }
     var facts = inquiry.facts
     do throws(Decider.Refusal) {
       facts.appID = try admit(inquiry.caller, to: facts.action, app: inquiry.app)?.id
     } catch {
-      return Explanation(
-        isAllowed: false, code: error.problem.code.rawValue, rule: nil, verdicts: policy.skipped)
+      return Explanation(error.problem.code, because: error.reason, verdicts: policy.skipped)
     }
     let given = GivenStates(
       counted: inquiry.states, rules: inquiry.countedRules, otherwise: await states(for: facts))
-    let decision: Decision
     do throws(Problem) {
-      decision = try await decide(facts, given)
+      let decision = try await decide(facts, given)
+      return Explanation(decision, reasons: decision.reasons(of: facts, states: given))
     } catch {
-      return Explanation(isAllowed: false, code: error.code.rawValue, rule: nil, verdicts: policy.skipped)
+      return Explanation(
+        error.code, because: "more queries wait for a policy than it can answer in time",
+        verdicts: policy.skipped)
     }
-    let denial = decision.denial
-    return Explanation(
-      isAllowed: denial == nil, code: denial.map { Problem.Code($0.code).rawValue }, rule: denial?.rule,
-      verdicts: decision.verdicts)
   }
 }
 

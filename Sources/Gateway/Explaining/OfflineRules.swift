@@ -82,13 +82,15 @@ public struct OfflineRules: Sendable {
       now: Instant(clock.unixTime)
     ) { callerID, name in
       if callerID == Configuration.anonymousCaller, refusesAnonymous {
-        return .refused(Denial(code: .unauthenticated, rule: nil))
+        return .refused(Denial(code: .unauthenticated, rule: nil), because: Explanation.noCredential)
       }
       let caller = Caller(authenticated: callerID ?? Configuration.anonymousCaller)
-      switch apps.claim(named: name.map { .value($0) } ?? .absent, by: caller) {
+      let claim = apps.claim(named: name.map { .value($0) } ?? .absent, by: caller)
+      switch claim {
       case .admitted(let app): return .admitted(app: app?.id)
       // An unknown name is a mistake in the table, and told as one.
-      case .unlisted, .unknown: return .refused(Denial(code: .denied, rule: nil))
+      case .unlisted, .unknown:
+        return .refused(Denial(code: .denied, rule: nil), because: claim.refusal(of: caller))
       }
     }
   }

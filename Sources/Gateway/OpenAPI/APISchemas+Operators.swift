@@ -169,16 +169,20 @@ extension APISchemas {
       "Explanation",
       JSONValue(
         literally: #"""
-          { "type": "object", "additionalProperties": false, "required": ["decision", "verdicts"],
+          { "type": "object", "additionalProperties": false, "required": ["decision", "reason", "verdicts"],
             "properties": {
               "decision": { "type": "string", "enum": ["allow", "deny"] },
               "code": { "type": "string", "description": "Why not: the code of the problem." },
               "rule": { "type": "string", "description": "The rule that refuses." },
+              "reason": { "type": "string", "description": "The decision and its reason as a sentence." },
               "verdicts": { "type": "array", "items": { "type": "object", "additionalProperties": false,
-                "required": ["rule", "verdict"],
+                "required": ["rule", "verdict", "reason"],
                 "properties": {
                   "rule": { "type": "string" },
-                  "verdict": { "type": "string", "enum": ["allow", "deny", "would_deny", "skipped"] } } } } } }
+                  "verdict": { "type": "string", "enum": ["allow", "deny", "would_deny", "skipped"] },
+                  "because": { "type": "string", "enum": ["not_applicable", "not_reached"],
+                    "description": "Why the rule was skipped: it does not concern the request, or the request was decided before it." },
+                  "reason": { "type": "string", "description": "What the rule compared, or why it was skipped. Phone numbers are masked." } } } } } }
           """#)
     ),
   ]

@@ -21,6 +21,16 @@ extension Gateway {
     audit.append(record, since: refused.now, lane: refused.loopIndex)
   }
 
+  /// Says in the log why a rule refused: for operators who look into one request.
+  func logRefusal(_ denial: Denial, of facts: Facts, by policy: Policy, _ context: RequestContext) {
+    guard log.isEnabled(.debug), let reason = policy.reason(for: denial, of: facts) else { return }
+    RequestContext.$current.withValue(context) {
+      log.write(
+        .debug, "a rule refused the request",
+        ["rule": denial.rule ?? "", "code": denial.code.rawValue, "reason": reason])
+    }
+  }
+
   /// Says in the log what was refused: for whoever looks for a client's mistake. A request without an answer is ours.
   func logRefusal(_ failure: RequestFailure, _ code: Problem.Code, _ refused: RefusedRequest) {
     let isOurs = failure == .unanswered

@@ -55,7 +55,7 @@ import Testing
     for rule in policy.rules {
       switch rule.kind {
       case .rate, .quota: if dice.chance(60) { counts[rule.name] = Int64(dice.below(13)) }
-      case .remote: remotes[rule.name] = dice.one(of: [.allow, .allow, .deny(reason: nil), .failed])
+      case .remote: remotes[rule.name] = dice.one(of: [.allow, .allow, .deny(reason: nil), .undecided])
       default: break
       }
     }
@@ -85,9 +85,22 @@ import Testing
     return (facts, caller)
   }
 
+  /// A decision and every rule's verdict.
+  private struct Found: Equatable {
+    var code: String?
+    var rule: String?
+    var verdicts: [RuleVerdict]
+
+    var isAllowed: Bool { code == nil }
+  }
+
+  private func found(_ explanation: Explanation) -> Found {
+    Found(code: explanation.code, rule: explanation.rule, verdicts: Array(explanation.verdicts))
+  }
+
   /// The way of a request: the app, the rules, and its allowances, taken or not.
   private func live(_ a: Case, _ configuration: Configuration, _ store: any Store, taking: Bool) async throws
-    -> Explanation
+    -> Found
   {
     let policy = configuration.policy
     let decider = decider(configuration, store)
@@ -96,16 +109,16 @@ import Testing
       facts.appID = try decider.admit(
         caller, to: facts.action, app: a.request.app.map { .value($0) } ?? .absent)?.id
     } catch {
-      return Explanation(
-        isAllowed: false, code: error.problem.code.rawValue, rule: nil, verdicts: policy.skipped)
+      return Found(code: error.problem.code.rawValue, verdicts: Array(policy.skipped))
     }
     try await use(a.counts, of: policy, facts, store)
     let atOnce = decider.ruleAtOnce(facts, taking: taking)
     let ruling: Ruling
     if let atOnce { ruling = atOnce } else { ruling = try await decider.rule(facts, taking: taking) }
-    return Explanation(
-      isAllowed: ruling.grant != nil, code: ruling.denial.map { Problem($0).code.rawValue },
-      rule: ruling.denial?.rule, verdicts: ruling.verdicts)
+    if let denial = ruling.denial { #expect(policy.reason(for: denial, of: facts) != nil) }
+    return Found(
+      code: ruling.denial.map { Problem($0).code.rawValue }, rule: ruling.denial?.rule,
+      verdicts: Array(ruling.verdicts))
   }
 
   /// Writes down what a request's party has used.
@@ -138,7 +151,7 @@ import Testing
   }
 
   /// The case as a line of a table of tests, which expects what was found.
-  private func test(_ a: Case, _ found: Explanation) -> String {
+  private func test(_ a: Case, _ found: Found) -> String {
     let request = a.request
     func text(_ value: String) -> String {
       String(decoding: JSONValue.string(value).serialized(), as: UTF8.self)
@@ -158,7 +171,7 @@ import Testing
     let counts = a.counts.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
     parts.append("counts: { \(counts.joined(separator: ", ")) }")
     let remotes = a.remotes.sorted { $0.key < $1.key }.map { name, answer in
-      "\(name): \(answer == .allow ? "allow" : answer == .failed ? "fail" : "deny")"
+      "\(name): \(answer == .allow ? "allow" : answer == .undecided ? "fail" : "deny")"
     }
     parts.append("remote: { \(remotes.joined(separator: ", ")) }")
     parts.append(
@@ -199,9 +212,11 @@ import Testing
           try question(a, counts: false).inquiry(configuration, now: Instant(seconds: 0)))
         let told = await running.explain(
           try question(a, counts: true).inquiry(configuration, now: Instant(seconds: 0)))
-        for other in [distant, probe, distantProbe, explained, used, told] {
-          #expect(other.json == found.json, "\(a) of \(yaml)")
+        for other in [distant, probe, distantProbe, self.found(explained)] {
+          #expect(other == found, "\(a) of \(yaml)")
         }
+        // With the same reasons, too.
+        for other in [used, told] { #expect(other.json == explained.json, "\(a) of \(yaml)") }
         // An app that is not there is a mistake in a table.
         if found.code != "unknown_app" { table += test(a, found) }
       }

@@ -126,6 +126,31 @@ private final class Scripted: HTTPTransport {
     #expect(try await ruling(Scripted(failing), onFailure: "allow").grant != nil)
   }
 
+  @Test(arguments: [
+    ("perhaps", 200, "its response is not JSON"), ("{}", 200, "its response says neither yes nor no"),
+    ("true", 500, "it responded with status 500"),
+  ])
+  func `a refusal for want of a decision is told from a policy's own`(
+    content: String, status: Int, cause: String
+  ) async throws {
+    let ruling = try await ruling(Scripted(content, status: status))
+    #expect(ruling.reason == "the policy gave no decision: \(cause)")
+    #expect(!"\(Problem(try #require(ruling.denial)))".contains("policy gave"))
+    let audited = try await self.ruling(Scripted(content, status: status), mode: "audit")
+    #expect(audited.reason == "the policy gave no decision: \(cause)")
+    #expect(audited.verdicts.map(\.verdict) == [.allow, .wouldDeny, .allow, .allow])
+  }
+
+  @Test(arguments: [
+    (TransportError.Reason.connect, "its server cannot be reached"),
+    (.timedOut, "its server did not respond in time"),
+    (.nameResolution, "there is no address for its server"),
+  ])
+  func `no answer has its cause`(reason: TransportError.Reason, cause: String) async throws {
+    let ruling = try await ruling(failing(reason))
+    #expect(ruling.reason == "the policy gave no decision: \(cause)")
+  }
+
   /// What a caller is told instead of a decision.
   private func problem(
     _ transport: Scripted, onFailure: String, store: MemoryStore = MemoryStore(),

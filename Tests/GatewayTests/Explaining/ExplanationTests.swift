@@ -35,25 +35,75 @@ import Testing
     #expect(explanation.isAllowed)
     #expect(
       explanation.verdictLines == [
-        "opening-hours  allow", "daily          allow", "paying         skipped", "recent         allow",
+        "opening-hours  allow    Monday 2026-11-23 10:00 in America/New_York is within 09:00-18:00, "
+          + "closes Monday 2026-11-23 18:00 (2026-11-23T23:00:00Z)",
+        "daily          allow    0 of 5 used by caller ios-app this day (UTC)",
+        "paying         skipped  not applicable: it concerns only caller partner",
+        "recent         allow    header x-app-version is 2.4; 2.3.0 or later is required",
       ])
+    #expect(explanation.summary == "Allowed: none of the 3 rules that apply refuses it.")
     #expect(explanation.decisionLine == "decision: allow")
+    let json = try JSONValue(parsing: Array(explanation.json.utf8))
+    #expect(json["decision"]?.string == "allow" && json["code"] == nil && json["rule"] == nil)
+    #expect(json["reason"]?.string == explanation.summary)
     #expect(
-      explanation.json
-        == #"{"decision":"allow","verdicts":[{"rule":"opening-hours","verdict":"allow"},"#
-        + #"{"rule":"daily","verdict":"allow"},{"rule":"paying","verdict":"skipped"},"#
-        + #"{"rule":"recent","verdict":"allow"}]}"#)
+      json["verdicts"]?.array?[1] == [
+        "rule": "daily", "verdict": "allow", "reason": "0 of 5 used by caller ios-app this day (UTC)",
+      ])
+    #expect(
+      json["verdicts"]?.array?[2] == [
+        "rule": "paying", "verdict": "skipped", "because": "not_applicable",
+        "reason": "it concerns only caller partner",
+      ])
+  }
+
+  @Test func `a refusal closes with a sentence that says why`() async throws {
+    let closed = try await explain { $0.at = "2026-11-22T10:00:00-05:00" }
+    #expect(
+      closed.summary
+        == "Refused by opening-hours (closed): Sunday 2026-11-22 10:00 in America/New_York is a day without "
+        + "opening hours; opens Monday 2026-11-23 09:00 (2026-11-23T14:00:00Z).")
+    #expect(
+      closed.verdictLines[1] == "daily          skipped  not reached: opening-hours refused the request")
+    #expect(
+      try JSONValue(parsing: Array(closed.json.utf8))["verdicts"]?.array?[1] == [
+        "rule": "daily", "verdict": "skipped", "because": "not_reached",
+        "reason": "opening-hours refused the request",
+      ])
+  }
+
+  @Test func `a permission names what audit mode would refuse, or that no rule applies`() async throws {
+    let audited = try await explain { _ in }
+    #expect(
+      audited.summary
+        == "Allowed: none of the 3 rules that apply refuses it. In audit mode: recent would refuse it.")
+    #expect(
+      audited.verdictLines.last
+        == "recent         would_deny  header x-app-version is missing; 2.3.0 or later is required")
+    for (rules, summary) in [
+      ("", "Allowed: there are no rules."),
+      (
+        "rules: [{ name: n, kind: claims, callers: [anonymous], apps: [example-app-ios], require: { a: b } }]",
+        "Allowed: no rule applies to this request."
+      ), (Self.rulesAlone, "Allowed: the one rule that applies does not refuse it."),
+    ] {
+      let configuration = try Fixture.load(rules, environment: [:], for: .explain).configuration
+      var question = Question()
+      question.action = "access"
+      #expect(try await OfflineRules(configuration, transport: nil).explain(question).summary == summary)
+    }
   }
 
   @Test func `the first denial decides, and what follows is skipped`() async throws {
     let closed = try await explain { $0.at = "2026-11-22T10:00:00-05:00" }
     #expect(closed.decisionLine == "decision: deny closed opening-hours")
     #expect(
-      closed.verdictLines.map { $0.split(separator: " ").last } == ["deny", "skipped", "skipped", "skipped"])
+      closed.verdictLines.map { $0.split(separator: " ")[1] } == ["deny", "skipped", "skipped", "skipped"])
     let used = try await explain { $0.counts = [("daily", 5)] }
     #expect(used.decisionLine == "decision: deny quota_exhausted daily")
     #expect(
-      used.json.hasPrefix(#"{"decision":"deny","code":"quota_exhausted","rule":"daily","verdicts":["#))
+      used.json.hasPrefix(#"{"decision":"deny","code":"quota_exhausted","rule":"daily","reason":"Refused by"#)
+    )
     let left = try await explain { $0.counts = [("daily", 4)] }
     #expect(left.decisionLine == "decision: allow")
   }
@@ -74,10 +124,13 @@ import Testing
       $0.app = "shop"
     }
     #expect(unlisted.decisionLine == "decision: deny denied -")
-    #expect(unlisted.verdictLines.allSatisfy { $0.hasSuffix("skipped") })
+    #expect(unlisted.verdictLines.allSatisfy { $0.hasSuffix("skipped  not reached: no rule was asked") })
     #expect(!unlisted.json.contains("\"rule\":\"-\""))
+    #expect(
+      unlisted.summary == "Refused without a rule (denied): caller partner is not listed for app shop.")
     let unknown = try await explain { $0.app = "nope" }
     #expect(unknown.decisionLine == "decision: deny unknown_app -")
+    #expect(unknown.summary.hasSuffix("(unknown_app): the request names an app that is not configured."))
   }
 
   @Test func `numbers nobody should call are refused by the built-in rule`() async throws {
@@ -86,7 +139,10 @@ import Testing
       $0.phone = "+19005550100"
     }
     #expect(explanation.decisionLine == "decision: deny number_not_allowed default-numbers")
-    #expect(explanation.verdictLines.last == "default-numbers  deny")
+    #expect(
+      explanation.verdictLines.last
+        == "default-numbers  deny        +*********00 begins with +1900, a range that is refused by default")
+    #expect(!explanation.json.contains("5550100"))
   }
 
   @Test func `every mistake of a question is told at once`() async throws {
@@ -126,7 +182,10 @@ import Testing
   {
     let explanation = try await explain { $0.caller = "anonymous" }
     #expect(explanation.decisionLine == "decision: deny unauthenticated -")
-    #expect(explanation.json == #"{"decision":"deny","code":"unauthenticated","verdicts":[]}"#)
+    #expect(
+      explanation.json
+        == #"{"decision":"deny","code":"unauthenticated","reason":"Refused without a rule (unauthenticated): "#
+        + #"\#(Explanation.noCredential).","verdicts":[]}"#)
   }
 
   @Test func `where nobody is named the rules alone are asked`() async throws {

@@ -52,7 +52,10 @@ import Testing
         - { name: nobody, caller: anonymous, expect: deny, code: unauthenticated, rule: "-" }
         - { name: nobody either, caller: anonymous, fields: { X-App-Version: "2.3.0" }, expect: allow }
       """)
-    #expect(result.failures == ["tests.yaml:4:5: nobody either: expected allow, got deny unauthenticated -"])
+    #expect(
+      result.failures == [
+        "tests.yaml:4:5: nobody either: expected allow, got deny unauthenticated -: \(Explanation.noCredential)"
+      ])
   }
 
   @Test func `a failure names its place, its test, and both verdicts`() throws {
@@ -66,8 +69,25 @@ import Testing
     #expect(result.passed == 1)
     #expect(
       result.failures == [
-        "tests.yaml:2:5: old app: expected allow, got deny denied recent",
-        "tests.yaml:3:5: new app: expected deny recent, got allow",
+        "tests.yaml:2:5: old app: expected allow, got deny denied recent: header x-app-version is 2.2.9; "
+          + "2.3.0 or later is required",
+        "tests.yaml:3:5: new app: expected deny recent, got allow: recent allows it, since header x-app-version "
+          + "is 2.3.0; 2.3.0 or later is required",
+      ])
+  }
+
+  @Test func `a failure says what a test lacks`() throws {
+    let result = try run(
+      """
+      tests:
+        - { name: not stubbed, caller: app-users, fields: { X-App-Version: "3" }, address: 203.0.113.9, expect: allow }
+        - { name: not listed, caller: ios-app, app: shop, expect: allow }
+      """)
+    #expect(
+      result.failures == [
+        "tests.yaml:2:5: not stubbed: expected allow, got deny denied fraud: fraud was not stubbed: "
+          + "add remote: { fraud: allow }",
+        "tests.yaml:3:5: not listed: expected allow, got deny denied -: caller ios-app is not listed for app shop",
       ])
   }
 

@@ -1,0 +1,204 @@
+// Why each rule has its verdict, in words for operators. A reason is made from the same facts when somebody asks for it, so
+// a request that is only decided pays nothing.
+
+internal import Platform
+
+/// Why a rule has its verdict.
+public struct RuleReason: Hashable, Sendable {
+  /// Why a rule was not asked.
+  public enum Skip: String, CaseIterable, Sendable {
+    /// The rule is off, or does not concern the request.
+    case notApplicable = "not_applicable"
+    /// The request was decided before the rule could be asked.
+    case notReached = "not_reached"
+
+    /// The words for people.
+    public var words: String {
+      switch self {
+      case .notApplicable: "not applicable"
+      case .notReached: "not reached"
+      }
+    }
+  }
+
+  /// Why the rule was not asked; nil where it was.
+  public let skip: Skip?
+  /// What the rule compared, or why it was not asked. It holds no whole phone number.
+  public let text: String
+
+  /// Gives a reason.
+  public init(skip: Skip? = nil, text: String) {
+    self.skip = skip
+    self.text = text
+  }
+}
+
+/// Whether a reason shows the values of claims and headers.
+enum ValueDisclosure {
+  /// For an operator who asked with these values.
+  case shown
+  /// For a log: a value may be personal, or a secret that a rule compares.
+  case hidden
+}
+
+extension Decision {
+  /// Why each rule has its verdict, in the order of `verdicts`.
+  ///
+  /// - Parameters:
+  ///   - facts: The facts that were decided about.
+  ///   - states: The allowances as they were then.
+  public func reasons(of facts: Facts, states: some AllowanceStates) -> [RuleReason] {
+    let concern = policy.concern(of: facts)
+    let refusal = marks.firstIndex(of: .deny)
+    return marks.indices.map { index in
+      guard marks[index] == .skipped else {
+        let evidence = policy.evidence(at: index, facts, states, answers[index])
+        return RuleReason(text: policy.reason(at: index, facts, evidence, .shown))
+      }
+      if let text = policy.exemption(at: index, concern) {
+        return RuleReason(skip: .notApplicable, text: text)
+      }
+      guard let refusal, refusal < index else {
+        return RuleReason(skip: .notReached, text: "too many queries wait for the policy")
+      }
+      return RuleReason(skip: .notReached, text: "\(policy.name(of: refusal)) refused the request")
+    }
+  }
+}
+
+extension Policy {
+  /// Why a rule refused a request, for a log: without the values of claims and headers.
+  /// - Returns: Nil where no rule of this policy refused.
+  public func reason(for denial: Denial, of facts: Facts) -> String? {
+    guard let rule = denial.rule else { return nil }
+    let index = rule == Rule.defaultNumbers ? entries.count : entries.firstIndex { $0.name == rule }
+    guard let index else { return nil }
+    let evidence: Evidence =
+      switch (denial.code, denial.status, denial.answer) {
+      case (.storeUnavailable, _, _): .storeUnavailable
+      case (_, let status?, _): .count(status.count)
+      case (_, _, let answer?): .answer(answer)
+      default: .none
+      }
+    return reason(at: index, facts, evidence, .hidden)
+  }
+
+  /// What a rule looked at besides the facts.
+  fileprivate enum Evidence {
+    case none
+    case count(AllowanceCount)
+    case storeUnavailable
+    case answer(RemoteAnswer)
+  }
+
+  fileprivate func evidence(
+    at index: Int, _ facts: Facts, _ states: some AllowanceStates, _ answer: RemoteAnswer?
+  ) -> Evidence {
+    if let answer { return .answer(answer) }
+    guard index < entries.count, let rule = entries[index].allowance else { return .none }
+    switch states.lookup(AllowanceKey(rule: rule.name, party: rule.scope.party(of: facts))) {
+    case .unused: return .count(rule.plan.count(of: nil, at: facts.instant))
+    case .state(let state): return .count(rule.plan.count(of: state, at: facts.instant))
+    case .unavailable: return .storeUnavailable
+    }
+  }
+
+  /// What the rule at a place compared.
+  fileprivate func reason(
+    at index: Int, _ facts: Facts, _ evidence: Evidence, _ values: ValueDisclosure
+  ) -> String {
+    guard index < entries.count else { return NumbersRule.defaults.reason(facts.phone) }
+    switch entries[index].question {
+    case .hours(let schedule):
+      let places = hours(concern(of: facts), including: index)
+      return schedule.value.reason(
+        at: facts.instant.seconds, opening: nextOpen(from: facts.instant.seconds, places))
+    case .allowance(let rule):
+      guard case .count(let count) = evidence else {
+        return "the store cannot be asked; on_store_failure is \(rule.onStoreFailure.rawValue)"
+      }
+      return rule.reason(count, facts)
+    case .numbers(let rule): return rule.value.reason(facts.phone)
+    case .addresses(let rule): return rule.value.reason(facts.address)
+    case .claims(let rule): return rule.value.reason(facts.claims, values)
+    case .field(let rule): return rule.value.reason(facts.fields, values)
+    case .remote(let rule):
+      guard case .answer(let answer) = evidence else { return "the policy was not asked" }
+      return answer.reason(rule.value.onFailure)
+    }
+  }
+
+  /// Why the rule at a place does not concern a request; nil where it does.
+  fileprivate func exemption(at index: Int, _ concern: Concern) -> String? {
+    guard index < entries.count, !Self.concerns(entries[index], concern) else { return nil }
+    let entry = entries[index]
+    guard let rule = rules.first(where: { $0.name == entry.name }) else { return "it does not concern this" }
+    guard rule.mode != .off else { return "the rule is off" }
+    guard entry.actions & concern.action != 0 else {
+      let actions = Action.allCases.filter { entry.actions & $0.bit != 0 }.map(\.rawValue)
+      return "it concerns only \(listed(actions))"
+    }
+    if let callers = rule.callers, entry.callers?.contains(concern.caller) == false {
+      return "it concerns only \(callers.count == 1 ? "caller" : "callers") \(listed(callers))"
+    }
+    let apps = rule.apps ?? []
+    return "it concerns only \(apps.count == 1 ? "app" : "apps") \(listed(apps))"
+  }
+}
+
+extension AllowanceRule {
+  /// The count against the limit, and when more may be used.
+  fileprivate func reason(_ count: AllowanceCount, _ facts: Facts) -> String {
+    let now = facts.instant
+    let user = scope.words(of: facts)
+    switch plan {
+    case .rate(let rate):
+      let text =
+        "\(rate.burst - min(count.remaining, rate.burst)) of \(rate.burst) at once used by \(user), "
+        + "at \(rate.limit) per \(spanText(nanoseconds: rate.per))"
+      return count.remaining > 0 ? text : text + "; the next is free in \(count.reset) s"
+    case .quota(let quota):
+      let text =
+        "\(quota.limit - count.remaining) of \(quota.limit) used by \(user) this \(quota.period.rawValue) "
+        + "(\(quota.zone.name))"
+      guard count.remaining == 0 else { return text }
+      return text
+        + "; the next \(quota.period.rawValue) begins \(quota.zone.moment(now.seconds + count.reset))"
+    }
+  }
+}
+
+extension AllowanceScope {
+  /// By whom requests like this one are counted.
+  fileprivate func words(of facts: Facts) -> String {
+    switch party(of: facts) {
+    case .caller(let id): "caller \(id)"
+    case .subject:
+      facts.effectiveSubject == facts.effectiveCaller
+        ? "caller \(facts.effectiveCaller)"
+        : "subject \(quoted(facts.effectiveSubject.hidingPhoneNumbers)) of caller \(facts.effectiveCaller)"
+    case .app(let id): "app \(id)"
+    case .address(let address): address.isV4 ? "\(address)" : "\(address)/64"
+    case .phone(let number): "\(number)"
+    case .global: "all callers"
+    case .unknown:
+      switch self {
+      case .app: "requests without an app"
+      case .address: "requests without a known address"
+      default: "requests without a number"
+      }
+    }
+  }
+}
+
+extension RemoteAnswer {
+  /// What the policy said, or why it said nothing.
+  fileprivate func reason(_ onFailure: FailurePolicy) -> String {
+    switch self {
+    case .allow: "the policy allows it"
+    case .deny(nil): "the policy refuses it"
+    case .deny(let reason?): "the policy refuses it: \(quoted(reason.hidingPhoneNumbers, limit: 256))"
+    case .failed(let cause): "the policy gave no decision: \(cause); on_failure is \(onFailure.rawValue)"
+    }
+  }
+}

@@ -89,7 +89,7 @@ struct ServeCommand: ParsableCommand {
               listeningOn: IPAddress(configuration.listen.host), forgetTokens: forgetTokens)
           } ?? gateway
         },
-        write: StandardOutput.write)
+        isColoured: Style(STDOUT_FILENO).isColoured, write: StandardOutput.write)
       try Blocker.run { () async -> Result<Void, Service.StartError> in
         do throws(Service.StartError) { return .success(try await service.prepare()) } catch {
           return .failure(error)

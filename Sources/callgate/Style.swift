@@ -13,7 +13,8 @@ struct Style {
     case strong = "1"
   }
 
-  private let isColoured: Bool
+  /// Whether texts get colours.
+  let isColoured: Bool
 
   /// The style of a stream.
   init(_ descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {

@@ -1,4 +1,4 @@
-// Where audit records go: stdout, one line each, whatever the log's level and format.
+// Where audit records go: stdout, one line each, whatever the log's level.
 
 internal import Platform
 
@@ -7,6 +7,8 @@ struct AuditLog: Sendable {
   let sink: LogSink
   let clock: any TimeSource
   let metrics: ServiceMetrics
+  /// Whose format the lines have.
+  let log: Log
 
   /// Hands a record's line to the sink; returns at once.
   /// - Parameters:
@@ -18,6 +20,11 @@ struct AuditLog: Sendable {
     let time = time ?? clock.unixTime
     let duration = clock.now - start
     metrics.decided(record, lane: lane)
-    sink.append(lane: lane) { record.append(to: &$0, time: time, duration: duration) }
+    guard log.isText else {
+      return sink.append(lane: lane) { record.append(to: &$0, time: time, duration: duration) }
+    }
+    sink.append(lane: lane) {
+      record.appendText(to: &$0, time: time, duration: duration, colour: log.colour)
+    }
   }
 }

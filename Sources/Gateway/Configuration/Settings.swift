@@ -78,7 +78,7 @@ enum Settings {
     Setting(
       "log.format", variable: "CALLGATE_LOG_FORMAT", flag: "--log-format",
       note: "`json`; `text` on a terminal", example: "json",
-      "How log lines look: `json` or `text`. Audit lines are always JSON."),
+      "How log and audit lines look: `json` or `text`."),
     ChoiceText.reader("log format", Configuration.Log.Format.self))
 
   // talkdesk

@@ -12,26 +12,42 @@ public struct Log: Sendable {
   private let lane: Int
   private let settings: Settings
   private let clock: any TimeSource
+  /// The colours of text lines.
+  let colour: TerminalColour
 
   /// What all copies of a log share, so that a reload reaches them.
   private final class Settings: Sendable {
     let current: Mutex<Configuration.Log>
-    init(_ first: Configuration.Log) { current = Mutex(first) }
+    /// Whether the format is text. Beside the lock, because each audit line asks.
+    let isText: Atomic<Bool>
+
+    init(_ first: Configuration.Log) {
+      current = Mutex(first)
+      isText = Atomic(first.format == .text)
+    }
   }
 
   /// Makes a log that writes lines of `level` and above to one lane of a sink.
+  /// - Parameter isColoured: Whether lines are read on a terminal that shows colours. JSON has none.
   public init(
     sink: LogSink, lane: Int, level: Configuration.Log.Level, format: Configuration.Log.Format,
-    clock: any TimeSource
+    clock: any TimeSource, isColoured: Bool = false
   ) {
     self.sink = sink
     self.lane = lane
     settings = Settings(Configuration.Log(level: level, format: format))
     self.clock = clock
+    colour = TerminalColour(isOn: isColoured)
   }
 
   /// Writes by other settings from now on, in every copy of this log.
-  func set(_ new: Configuration.Log) { settings.current.withLock { $0 = new } }
+  func set(_ new: Configuration.Log) {
+    settings.current.withLock { $0 = new }
+    settings.isText.store(new.format == .text, ordering: .relaxed)
+  }
+
+  /// Whether lines are for people, and no JSON.
+  var isText: Bool { settings.isText.load(ordering: .relaxed) }
 
   /// Whether events of a level are written: to be asked where gathering the particulars costs something.
   func isEnabled(_ level: Configuration.Log.Level) -> Bool {
@@ -81,7 +97,9 @@ public struct Log: Sendable {
       line.append(contentsOf: "}\n".utf8)
     case .text:
       clock.unixTime.appendRFC3339(to: &line)
-      line.append(contentsOf: " \(level.rawValue) \(message)".utf8)
+      line.append(UInt8(ascii: " "))
+      colour.append(level.rawValue, level.tone, to: &line)
+      line.append(contentsOf: " \(message)".utf8)
       for (name, value) in particulars {
         line.append(contentsOf: " \(name)=".utf8)
         // Quoted like JSON, so that no value can forge a line or move a terminal's cursor.
@@ -103,5 +121,17 @@ public struct Log: Sendable {
     if let context { ids.append(("request_id", context.requestID.description)) }
     if let trace = trace ?? context?.trace { ids.append(("trace_id", trace.traceID)) }
     return ids.filter { id in !particulars.contains { $0.key == id.0 } }
+  }
+}
+
+extension Configuration.Log.Level {
+  /// The colour of the level's word; `info` has none.
+  fileprivate var tone: TerminalColour.Tone? {
+    switch self {
+    case .debug: .quiet
+    case .info: nil
+    case .warning: .doubtful
+    case .error: .bad
+    }
   }
 }

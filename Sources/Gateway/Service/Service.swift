@@ -46,6 +46,7 @@ public final class Service: Sendable {
   ///   - loops: The loops to run on.
   ///   - inherited: A listening descriptor to take over instead of binding the configured address.
   ///   - descriptorLimit: How many descriptors the process may open; connections are capped to fit it.
+  ///   - isColoured: Whether stdout is a terminal that shows colours.
   ///   - write: Writes to stdout; see `LogSink`.
   public init(
     configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: Int32? = nil,
@@ -54,6 +55,7 @@ public final class Service: Sendable {
       handler, _ in
       handler
     },
+    isColoured: Bool = false,
     write: @escaping @Sendable ([UInt8]) -> Bool
   ) throws(StartError) {
     guard let upstream = configuration.talkdesk.upstream else {
@@ -65,7 +67,7 @@ public final class Service: Sendable {
     sink = LogSink(lanes: loops.loops.count + 1, write: write)
     log = Log(
       sink: sink, lane: loops.loops.count, level: configuration.log.level, format: configuration.log.format,
-      clock: clock)
+      clock: clock, isColoured: isColoured)
 
     let metrics = ServiceMetrics(loops: loops.loops.count)
     do {
@@ -131,7 +133,8 @@ public final class Service: Sendable {
       log: log, clock: clock)
     let gateway = Gateway(
       generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
-      audit: AuditLog(sink: sink, clock: clock, metrics: metrics), log: log, clock: clock, health: health,
+      audit: AuditLog(sink: sink, clock: clock, metrics: metrics, log: log), log: log, clock: clock,
+      health: health,
       callbacks: parts.callbacks, administration: administration)
     let source: Server.Source =
       inherited.map { .inherited(descriptor: $0) }
@@ -206,7 +209,7 @@ public final class Service: Sendable {
     if let adminServer, let listener = configuration.admin.listener {
       let address = try Self.start(adminServer, listener.host, listener.port)
       // Kept until the log is written, so that the public address is the first line.
-      log.write(.info, "operators are served", ["address": "\(address)"])
+      log.write(.info, "admin listener started", ["address": "\(address)"])
     }
     let address = try Self.start(server, configuration.listen.host, configuration.listen.port)
     store.health.observe(StoreLog(log: log, kind: parts.storeKind).write)
@@ -277,7 +280,7 @@ public final class Service: Sendable {
   /// Says that this instance goes away, takes requests for `drain_delay`, finishes what runs within `drain_timeout`, and
   /// ends everything.
   public func drain() async {
-    log.write(.info, "draining")
+    log.write(.info, "draining: finishing running requests")
     health.beginDrain()
     server.beginDrain()
     watch.stop()
@@ -305,7 +308,7 @@ public final class Service: Sendable {
     parts.callbacks.store.end()
     await parts.ledger.close(at: Instant(clock.unixTime))
     await store.close()
-    log.write(.info, "ended")
+    log.write(.info, "stopped")
     // A reader that does not read must not keep the process from ending.
     _ = sink.close(within: .seconds(1))
   }

@@ -234,24 +234,42 @@ import Testing
       #expect(answer.status == 200)
       return try json(answer)
     }
-    let allowed: JSONValue = ["decision": "allow", "verdicts": [["rule": "daily", "verdict": "allow"]]]
-    for _ in 0..<3 { #expect(try await explain() == allowed) }
+    func allowed(_ used: Int) -> JSONValue {
+      [
+        "decision": "allow", "reason": "Allowed: the one rule that applies does not refuse it.",
+        "verdicts": [
+          [
+            "rule": "daily", "verdict": "allow",
+            "reason": .string("\(used) of 2 used by caller default this day (UTC)"),
+          ]
+        ],
+      ]
+    }
+    for _ in 0..<3 { #expect(try await explain() == allowed(1)) }
     #expect(try await service.ask(.get, "/access", credentials).status == 200)
-    let denied: JSONValue = [
-      "decision": "deny", "code": "quota_exhausted", "rule": "daily",
-      "verdicts": [["rule": "daily", "verdict": "deny"]],
-    ]
-    #expect(try await explain() == denied)
-    #expect(try await explain(["counts": ["daily": 1]]) == allowed)
+    let denied = try await explain()
+    #expect(denied["decision"]?.string == "deny" && denied["code"]?.string == "quota_exhausted")
+    #expect(denied["rule"]?.string == "daily")
+    let reason = try #require(denied["verdicts"]?.array?.first?["reason"]?.string)
+    #expect(reason.hasPrefix("2 of 2 used by caller default this day (UTC); the next day begins "))
+    #expect(denied["reason"]?.string == "Refused by daily (quota_exhausted): \(reason).")
+    #expect(try await explain(["counts": ["daily": 1]]) == allowed(1))
     #expect(
       try await explain(["caller": "anonymous"]) == [
-        "decision": "deny", "code": "unauthenticated", "verdicts": [],
+        "decision": "deny", "code": "unauthenticated",
+        "reason": .string("Refused without a rule (unauthenticated): \(Explanation.noCredential)."),
+        "verdicts": [],
       ])
-    #expect(try await explain(["caller": .null]) == allowed)
-    _ = try await post(service, "/admin/stop", ["scope": "all", "action": "all"])
+    #expect(try await explain(["caller": .null])["decision"]?.string == "allow")
+    _ = try await post(service, "/admin/stop", ["scope": "all", "action": "all", "reason": "a drill"])
+    let stopped = try await explain()
+    #expect(stopped["decision"]?.string == "deny" && stopped["code"]?.string == "stopped")
     #expect(
-      try await explain() == [
-        "decision": "deny", "code": "stopped", "verdicts": [["rule": "daily", "verdict": "skipped"]],
+      stopped["reason"]?.string?.hasPrefix("Refused without a rule (stopped): an operator stopped") == true)
+    #expect(stopped["reason"]?.string?.contains("a drill") == true)
+    #expect(
+      stopped["verdicts"] == [
+        ["rule": "daily", "verdict": "skipped", "because": "not_reached", "reason": "no rule was asked"]
       ])
     let wrong = try await post(
       service, "/admin/explain",
@@ -266,7 +284,7 @@ import Testing
   @Test func `the own listener asks for no token on loopback, and serves no web page`() async throws {
     let service = try RunningService(
       environment: ["DEFAULT_USERNAME": "app", "DEFAULT_PASSWORD": "canary-pass"], yaml: "admin: { port: 0 }")
-    let address = try #require(try await service.line("operators are served")["address"]?.string)
+    let address = try #require(try await service.line("admin listener started")["address"]?.string)
     let base = "http://\(address)"
     let status = try await service.ask(.get, at: "\(base)/admin/status")
     #expect(status.status == 200)

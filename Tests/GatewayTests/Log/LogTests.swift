@@ -43,6 +43,20 @@ import Testing
         == "2026-11-20T23:59:59.005Z info something happened scope=\"a b\"\n")
   }
 
+  @Test func `colours mark the level on a terminal that shows them, in text only`() {
+    func line(_ level: Configuration.Log.Level, _ format: Configuration.Log.Format) -> String {
+      let sink = LogSink(lanes: 1) { _ in true }
+      return text(
+        Log(sink: sink, lane: 0, level: .debug, format: format, clock: StandingClock(), isColoured: true)
+          .line(level, "a", [:]))
+    }
+    #expect(line(.warning, .text) == "2026-11-20T23:59:59.005Z \u{1B}[33mwarning\u{1B}[0m a\n")
+    #expect(line(.error, .text).contains("\u{1B}[31merror\u{1B}[0m"))
+    #expect(line(.debug, .text).contains("\u{1B}[2mdebug\u{1B}[0m"))
+    #expect(line(.info, .text) == "2026-11-20T23:59:59.005Z info a\n")
+    #expect(!line(.error, .json).contains("\u{1B}") && !line(.error, .json).contains("u001"))
+  }
+
   @Test(arguments: [Configuration.Log.Format.json, .text])
   func `no value can forge a line or move a terminal's cursor`(format: Configuration.Log.Format) {
     let line = log(.info, format).line(.info, "a", ["b": "x\n{\"log\":\"audit\"}\u{1B}[31m\u{0}\u{7F}"])

@@ -51,7 +51,7 @@ import Testing
         listen: { tls: { certificate_file: "\(chain.path)", key_file: "\(key.path)" } }
         """)
     // The operators' listener speaks plain HTTP.
-    let line = try await service.line("operators are served")
+    let line = try await service.line("admin listener started")
     let address = try #require((line["server.address"] ?? line["address"])?.string)
     func scraped() async throws -> String? {
       Self.value(in: try await service.ask(.get, at: "http://\(address)/metrics").content)
@@ -69,7 +69,7 @@ import Testing
   @Test func `without TLS nothing is said of a certificate`() async throws {
     let service = try RunningService(
       environment: ["DEFAULT_USERNAME": "app", "DEFAULT_PASSWORD": "canary-pass"], yaml: "admin: { port: 0 }")
-    let line = try await service.line("operators are served")
+    let line = try await service.line("admin listener started")
     let address = try #require((line["server.address"] ?? line["address"])?.string)
     let page = try await service.ask(.get, at: "http://\(address)/metrics")
     #expect(page.status == 200)

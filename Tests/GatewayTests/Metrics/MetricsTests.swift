@@ -53,7 +53,7 @@ import Testing
     let wrong = try await service.ask(.post, "/metrics", operatorFields)
     #expect(wrong.status == 405 && wrong.fields["Allow"] == "GET, HEAD, OPTIONS")
     // Its own listener asks for no token on loopback.
-    let line = try await service.line("operators are served")
+    let line = try await service.line("admin listener started")
     let address = try #require((line["server.address"] ?? line["address"])?.string)
     let own = try await service.ask(.get, at: "http://\(address)/metrics")
     #expect(own.status == 200 && own.content.starts(with: Array("# HELP callgate_build_info".utf8)))

@@ -1,0 +1,78 @@
+// One audit line for people: what the JSON line says, but for the verdicts that explain nothing and the token's digest.
+
+internal import Gate
+internal import HTTP
+internal import HTTPServer
+internal import JSON
+internal import Platform
+
+extension AuditRecord {
+  /// Appends the record as one readable line:
+  /// `TIME deny  callback ios-app/shop 203.0.113.9 +*********00 closed (opening-hours) 0.213 ms request_id=…`.
+  func appendText(
+    to line: inout [UInt8], time: UnixTime, duration: Duration, colour: TerminalColour
+  ) {
+    time.appendRFC3339(to: &line)
+    line.append(UInt8(ascii: " "))
+    colour.append(outcome?.rawValue ?? "-", outcome?.tone, to: &line)
+    line.append(contentsOf: Self.padding(outcome?.rawValue ?? "-", to: 6).utf8)
+    line.append(contentsOf: (action.rawValue + Self.padding(action.rawValue, to: 9)).utf8)
+    Self.append(word: caller?.id ?? "-", to: &line)
+    if let app {
+      line.append(UInt8(ascii: "/"))
+      Self.append(word: app, to: &line)
+    }
+    line.append(contentsOf: " \(address)".utf8)
+    if let contact { line.append(contentsOf: " \(contact)".utf8) }
+    if let code { line.append(contentsOf: " \(code.rawValue)".utf8) }
+    if let rule { line.append(contentsOf: " (\(rule))".utf8) }
+    if let reason { Self.append(member: "reason", reason, to: &line) }
+    let objections = verdicts.filter { $0.verdict == .wouldDeny }.map(\.rule)
+    if !objections.isEmpty { Self.append(member: "would_deny", objections.joined(separator: ","), to: &line) }
+    if let subject = caller?.loggedSubject, subject != caller?.id {
+      Self.append(member: "subject", subject, to: &line)
+    }
+    if cache != .none { Self.append(member: "cache", cache.rawValue, to: &line) }
+    if let upstreamStatus { Self.append(member: "upstream_status", "\(upstreamStatus)", to: &line) }
+    if let callback { Self.append(member: "callback", callback, to: &line) }
+    if isReplay { Self.append(member: "replay", "true", to: &line) }
+    line.append(UInt8(ascii: " "))
+    line.append(milliseconds: duration)
+    line.append(contentsOf: " ms request_id=".utf8)
+    requestID.append(to: &line)
+    if let trace {
+      line.append(contentsOf: " trace_id=".utf8)
+      trace.appendTraceID(to: &line)
+    }
+    line.append(UInt8(ascii: "\n"))
+  }
+
+  private static func padding(_ word: String, to width: Int) -> String {
+    String(repeating: " ", count: max(1, width - word.utf8.count))
+  }
+
+  private static func append(member name: String, _ value: String, to line: inout [UInt8]) {
+    line.append(contentsOf: " \(name)=".utf8)
+    append(word: value, to: &line)
+  }
+
+  /// Appends a value: as it is where it is a plain word, else quoted like JSON, so that no value can forge a line or move a
+  /// terminal's cursor.
+  private static func append(word: String, to line: inout [UInt8]) {
+    let isPlain = word.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+        || "-._:,@+*".utf8.contains($0)
+    }
+    if isPlain, !word.isEmpty { line.append(contentsOf: word.utf8) } else { JSONText.append(word, to: &line) }
+  }
+}
+
+extension AuditRecord.Outcome {
+  fileprivate var tone: TerminalColour.Tone {
+    switch self {
+    case .allow: .good
+    case .deny: .doubtful
+    case .error: .bad
+    }
+  }
+}

@@ -1,0 +1,21 @@
+// Colours of the lines that people read on a terminal.
+
+/// Puts words into colours, or leaves them as they are.
+struct TerminalColour: Sendable {
+  /// What a colour is to say.
+  enum Tone: String, Sendable {
+    case good = "32"
+    case doubtful = "33"
+    case bad = "31"
+    case quiet = "2"
+  }
+
+  /// Whether lines are read on a terminal that shows colours.
+  let isOn: Bool
+
+  /// Appends a word, in a tone if it has one.
+  func append(_ word: String, _ tone: Tone?, to line: inout [UInt8]) {
+    guard isOn, let tone else { return line.append(contentsOf: word.utf8) }
+    line.append(contentsOf: "\u{1B}[\(tone.rawValue)m\(word)\u{1B}[0m".utf8)
+  }
+}

@@ -110,9 +110,9 @@ extension Policy {
     guard index < entries.count else { return NumbersRule.defaults.reason(facts.phone) }
     switch entries[index].question {
     case .hours(let schedule):
-      let places = hours(concern(of: facts), including: index)
+      let now = facts.instant.seconds
       return schedule.value.reason(
-        at: facts.instant.seconds, opening: nextOpen(from: facts.instant.seconds, places))
+        at: now, opening: nextOpen(from: now, hours(concern(of: facts), including: index)))
     case .allowance(let rule):
       guard case .count(let count) = evidence else {
         return "the store cannot be asked; on_store_failure is \(rule.onStoreFailure.rawValue)"

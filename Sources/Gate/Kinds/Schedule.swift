@@ -152,8 +152,9 @@ public final class Schedule: Sendable {
   }
 
   /// Why it is open or closed: the time on the wall, the windows that count then, and when that ends.
-  /// - Parameter opening: When all opening hours that concern the request are open again; nil for never.
-  func reason(at seconds: Int64, opening: Int64?) -> String {
+  /// - Parameter opening: When all opening hours that concern the request are open again; nil for never. Looked for only
+  ///   where it is closed.
+  func reason(at seconds: Int64, opening: @autoclosure () -> Int64?) -> String {
     guard let local = zone.localSeconds(at: seconds), let clock = zone.wallClock(at: seconds) else {
       return "the time lies outside of the years 1970 to 2099, which time zones are known for"
     }
@@ -173,7 +174,7 @@ public final class Schedule: Sendable {
       today.isEmpty
       ? (isSpecial ? "a closed date" : "a day without opening hours")
       : "outside of \(listed(today.map(\.text)))" + (isSpecial ? ", the hours of this date" : "")
-    return "\(now) is \(hours); " + (opening.map { "opens \(zone.moment($0))" } ?? "never opens again")
+    return "\(now) is \(hours); " + (opening().map { "opens \(zone.moment($0))" } ?? "never opens again")
   }
 
   // MARK: On the wall clock

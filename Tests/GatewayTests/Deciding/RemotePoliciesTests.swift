@@ -186,6 +186,19 @@ private final class Scripted: HTTPTransport {
     #expect(try await ruling(Scripted("true"), store: store).grant != nil)
   }
 
+  @Test func `an explanation says that a policy had no place for its query`() async throws {
+    let rules = "rules: [{ name: fraud, kind: remote, url: \"https://policy.example/\", on_failure: allow }]"
+    let configuration = try Fixture.load(rules, environment: [:], for: .explain).configuration
+    var question = Question()
+    question.action = "access"
+    let explanation = try await OfflineRules(configuration, transport: failing(.overloaded)).explain(question)
+    #expect(explanation.decisionLine == "decision: deny overloaded -")
+    #expect(
+      explanation.summary
+        == "Refused without a rule (overloaded): more queries wait for a policy than it can answer in time.")
+    #expect(explanation.verdictLines == ["fraud  skipped  not reached: no rule was asked"])
+  }
+
   @Test(arguments: ["deny", "allow"]) func `nor does one that had less than its time, for others before it`(
     onFailure: String
   ) async throws {

@@ -141,8 +141,18 @@ extension Endpoint {
               "deny",
               [
                 "decision": "deny", "code": "closed", "rule": "opening-hours",
+                "reason":
+                  "Refused by opening-hours (closed): Sunday 2026-11-22 10:00 in America/New_York is a day without opening hours; opens Monday 2026-11-23 09:00 (2026-11-23T14:00:00Z).",
                 "verdicts": [
-                  ["rule": "opening-hours", "verdict": "deny"], ["rule": "daily", "verdict": "skipped"],
+                  [
+                    "rule": "opening-hours", "verdict": "deny",
+                    "reason":
+                      "Sunday 2026-11-22 10:00 in America/New_York is a day without opening hours; opens Monday 2026-11-23 09:00 (2026-11-23T14:00:00Z)",
+                  ],
+                  [
+                    "rule": "daily", "verdict": "skipped", "because": "not_reached",
+                    "reason": "opening-hours refused the request",
+                  ],
                 ],
               ]
             ))

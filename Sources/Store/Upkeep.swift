@@ -13,20 +13,24 @@ public struct Upkeep: Sendable {
   private let inHand: @Sendable (Instant) -> Set<CallbackID>
   private let recovered: @Sendable (Int) -> Void
   private let ended: @Sendable ([Stop]) -> Void
+  private let saved: @Sendable (Stop) -> Void
 
   /// Upkeep of a store and what stands before it.
   /// - Parameters:
   ///   - inHand: Says which callbacks are overdue at a time and still this process's to settle.
   ///   - recovered: Is told how many callbacks became `unknown` because nobody will settle them.
   ///   - ended: Is told the stops whose end has come.
+  ///   - saved: Is told each stop that the store has now, and could not keep before.
   public init(
     store: any Store, ledger: AllowanceLedger, board: StopBoard, clock: any TimeSource,
     inHand: @escaping @Sendable (Instant) -> Set<CallbackID> = { _ in [] },
     recovered: @escaping @Sendable (Int) -> Void = { _ in },
-    ended: @escaping @Sendable ([Stop]) -> Void = { _ in }
+    ended: @escaping @Sendable ([Stop]) -> Void = { _ in },
+    saved: @escaping @Sendable (Stop) -> Void = { _ in }
   ) {
     self.inHand = inHand
     self.ended = ended
+    self.saved = saved
     self.recovered = recovered
     self.store = store
     self.ledger = ledger
@@ -68,7 +72,7 @@ public struct Upkeep: Sendable {
 
   private func refresh() async {
     // The board keeps what it showed.
-    do throws(StoreError) { try await board.refresh() } catch {}
+    do throws(StoreError) { try await board.refresh(onEnd: ended, onSave: saved) } catch {}
   }
 
   private func tidy(turn: Int) async {

@@ -86,6 +86,92 @@ import Testing
     #expect(board.stops.isEmpty)
   }
 
+  @Test(arguments: [nil, 1] as [Int64?])
+  func `a stop that is made while a resume is under way holds and is kept`(_ earlier: Int64?) async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let clock = ManualTime()
+    let board = StopBoard(store: store, clock: clock)
+    let until = clock.unixTime.seconds + 90
+    if let earlier { try await board.stop(Stop(.all, .all, since: earlier, reason: "earlier")) }
+    store.holdResume(true)
+    async let resume = board.resume(.all, .callback)
+    while !store.isResuming { await Task.yield() }
+    async let stop: Void = board.stop(Stop(.all, .all, since: 7, until: until, reason: "meanwhile"))
+    while board.stop(for: .callback, callerID: nil, appID: nil)?.reason != "meanwhile" { await Task.yield() }
+    for _ in 0..<1000 { await Task.yield() }
+    store.holdResume(false)
+    // What was stopped before is resumed.
+    #expect(try await resume == (earlier != nil))
+    try await stop
+    let callbacks = Stop(.all, .callback, since: 7, until: until, reason: "meanwhile")
+    #expect(board.stop(for: .callback, callerID: nil, appID: nil) == callbacks)
+    #expect(store.memory.stops() == board.stops)
+    try await board.refresh()
+    #expect(board.stop(for: .callback, callerID: nil, appID: nil) == callbacks)
+    // One that comes afterwards ends it.
+    try await board.resume(.all, .callback)
+    #expect(board.stop(for: .callback, callerID: nil, appID: nil) == nil)
+    #expect(store.memory.stops() == board.stops)
+  }
+
+  @Test func `what cannot be kept by a store that can be read hides nothing that others stop`() async throws {
+    let memory = MemoryStore()
+    let store = ScriptedStore(memory, sharing: .instances)
+    let board = StopBoard(store: store, clock: ManualTime())
+    store.setReadOnly(true)
+    await #expect(throws: StoreError.self) { try await board.stop(Stop(.app("here"), .all, since: 5)) }
+    memory.stop(Stop(.app("there"), .all, since: 6))
+    await #expect(throws: StoreError.self) { try await board.refresh() }
+    #expect(board.stops.list.map(\.target) == [.app("here"), .app("there")])
+    #expect(board.age == .zero)
+    memory.resume(.app("there"), .all)
+    await #expect(throws: StoreError.self) { try await board.refresh() }
+    #expect(board.stops.list.map(\.target) == [.app("here")])
+    // It is kept as soon as that is possible, and told of once.
+    store.setReadOnly(false)
+    var saved: [Stop] = []
+    try await board.refresh(onSave: { saved.append($0) })
+    try await board.refresh(onSave: { saved.append($0) })
+    #expect(saved == [Stop(.app("here"), .all, since: 5)])
+    #expect(memory.stops().list == saved)
+  }
+
+  @Test func `what is resumed in part is kept for the rest`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let board = StopBoard(store: store, clock: ManualTime())
+    store.setReadOnly(true)
+    for since in [5, 6] as [Int64] {
+      await #expect(throws: StoreError.self) { try await board.stop(Stop(.all, .all, since: since)) }
+    }
+    store.setReadOnly(false)
+    try await board.resume(.all, .access)
+    var saved: [Stop] = []
+    try await board.refresh(onSave: { saved.append($0) })
+    #expect(saved == [Stop(.all, .callback, since: 5), Stop(.all, .callback, since: 6)])
+    #expect(store.memory.stops().list == [Stop(.all, .callback, since: 5)])
+  }
+
+  @Test func `a refresh tells which stops have ended, each once, unless another instance made them longer`()
+    async throws
+  {
+    let clock = ManualTime()
+    let memory = MemoryStore()
+    let board = StopBoard(store: ScriptedStore(memory, sharing: .instances), clock: clock)
+    let now = clock.unixTime.seconds
+    let short = Stop(.app("short"), .all, since: now, until: now + 2)
+    let long = Stop(.app("long"), .all, since: now, until: now + 2)
+    try await board.stop(short)
+    try await board.stop(long)
+    #expect(board.removeEnded().isEmpty)
+    clock.advance(by: .seconds(2))
+    memory.stop(Stop(.app("long"), .all, since: now + 1, until: now + 60))
+    var ended: [Stop] = []
+    for _ in 0..<2 { try await board.refresh(onEnd: { ended += $0 }) }
+    #expect(ended == [short])
+    #expect(board.removeEnded().isEmpty)
+    #expect(board.stops.list.map(\.target) == [.app("long")])
+  }
+
   @Test func `what was left without an outcome is told of once`() async throws {
     let store = MemoryStore()
     let clock = ManualTime()

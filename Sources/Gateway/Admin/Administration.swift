@@ -49,7 +49,7 @@ final class Administration: Sendable {
       if problem.code == .invalidToken {
         log.write(.warning, "a wrong operators' token was refused", ["address": "\(address)"])
       }
-      // Whoever does not prove to be an operator keeps no connection.
+      // Close the connection of every client that has not given the right token.
       exchange.closeAfterAnswer()
       return exchange.respond(problem.response(requestID: exchange.requestID))
     }
@@ -83,8 +83,11 @@ final class Administration: Sendable {
       try check(wanted.target, generation)
       change(
         &exchange, context, stop, address,
-        unkept: "The store does not keep this. It is stopped here, but other instances and a restart do not "
-          + "know of it until the store works again."
+        unsaved: (
+          "stopped by an operator, but not saved: other instances and a restart do not know of it",
+          "The store does not keep this. It is stopped here, but other instances and a restart do not "
+            + "know of it until the store works again."
+        )
       ) {
         [parts] () async throws(StoreError) in
         try await parts.stops.stop(stop)
@@ -98,7 +101,9 @@ final class Administration: Sendable {
       }
       change(
         &exchange, context, wanted.stop(at: clock.unixTime.seconds), address,
-        unkept: "The store does not keep this, so nothing has changed."
+        unsaved: (
+          "not resumed: the store could not save it", "The store does not keep this, so nothing has changed."
+        )
       ) {
         [parts] () async throws(StoreError) in
         try await parts.stops.resume(wanted.target, wanted.action)
@@ -142,10 +147,12 @@ final class Administration: Sendable {
   // MARK: Kill switch
 
   /// Changes what is stopped, and answers with all that is stopped then.
-  /// - Parameter body: Makes the change and returns what it came to, for the log.
+  /// - Parameters:
+  ///   - unsaved: What the log and the operator are told where the store cannot save it.
+  ///   - body: Makes the change and returns what it came to, for the log.
   private func change(
     _ exchange: inout Exchange, _ context: RequestContext, _ stop: Stop, _ address: IPAddress,
-    unkept: String,
+    unsaved: (log: String, detail: String),
     _ body: @escaping @Sendable () async throws(StoreError) -> (Configuration.Log.Level, String)
   ) {
     let responder = exchange.deferred()
@@ -155,8 +162,8 @@ final class Administration: Sendable {
         log.write(stop, message, level, address: address)
         responder.respond(Self.answer(["stops": stops]))
       } catch {
-        log.write(.error, "the kill switch could not be saved", ["error.message": "\(error)"])
-        let problem = Problem(.storeUnavailable, unkept, retryAfter: 1)
+        log.write(stop, unsaved.log, .error, address: address, error: error)
+        let problem = Problem(.storeUnavailable, unsaved.detail, retryAfter: 1)
         responder.respond(problem.response(requestID: responder.requestID))
       }
     }
@@ -264,14 +271,15 @@ final class Administration: Sendable {
 extension Log {
   /// Writes what became of a stop, with all that is known of it.
   func write(
-    _ stop: Stop, _ message: String, _ level: Configuration.Log.Level = .warning, address: IPAddress? = nil
+    _ stop: Stop, _ message: String, _ level: Configuration.Log.Level = .warning, address: IPAddress? = nil,
+    error: StoreError? = nil
   ) {
     write(
       level, message,
       [
         "scope": stop.target.parts.scope, "id": stop.target.parts.id, "action": stop.action.rawValue,
         "until": stop.until.map { Instant(seconds: $0).rfc3339 } ?? "", "reason": stop.reason ?? "",
-        "address": address.map { "\($0)" } ?? "",
+        "address": address.map { "\($0)" } ?? "", "error.message": error.map { "\($0)" } ?? "",
       ])
   }
 }

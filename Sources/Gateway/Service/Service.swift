@@ -217,7 +217,8 @@ public final class Service: Sendable {
     let work = Upkeep(
       store: store, ledger: parts.ledger, board: parts.stops, clock: clock,
       inHand: { callbacks.store.overdue(at: $0) }, recovered: { callbacks.recovered($0) },
-      ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } })
+      ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } },
+      saved: { [log] in log.write($0, "a stop is saved now, which the store could not save before") })
     upkeep.withLock { [keys, generations] in
       $0 = Task {
         async let renewal: Void = keys.keepFresh(generations)

@@ -2,27 +2,36 @@
 
 internal import Synchronization
 
-/// Runs pieces of work one after the other, in the order of their coming. A piece must not wait for another one.
+/// Runs pieces of work one after the other, in the order in which they were announced. A piece must not wait for another one.
 final class OneAtATime: Sendable {
   private struct State: Sendable {
-    var isRunning = false
-    var waiting: [UnsafeContinuation<Void, Never>] = []
+    var announced = 0
+    /// The piece that runs, or that is to run next.
+    var current = 1
+    var waiting: [Int: UnsafeContinuation<Void, Never>] = [:]
   }
 
   private let state = Mutex(State())
 
-  /// Runs a piece of work when those before it have ended.
-  func run(_ body: () async throws(StoreError) -> Void) async throws(StoreError) {
+  /// Announces a piece of work, which has to be run then: those after it wait for it.
+  ///
+  /// - Returns: its number; later ones have greater numbers.
+  func announce() -> Int {
+    state.withLock { state in
+      state.announced += 1
+      return state.announced
+    }
+  }
+
+  /// Runs an announced piece of work when those before it have ended.
+  func run(_ number: Int, _ body: () async throws(StoreError) -> Void) async throws(StoreError) {
     await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-      let isFirst = state.withLock { state in
-        guard state.isRunning else {
-          state.isRunning = true
-          return true
-        }
-        state.waiting.append(continuation)
+      let isNext = state.withLock { state in
+        if state.current == number { return true }
+        state.waiting[number] = continuation
         return false
       }
-      if isFirst { continuation.resume() }
+      if isNext { continuation.resume() }
     }
     defer { next()?.resume() }
     try await body()
@@ -30,11 +39,8 @@ final class OneAtATime: Sendable {
 
   private func next() -> UnsafeContinuation<Void, Never>? {
     state.withLock { state in
-      guard !state.waiting.isEmpty else {
-        state.isRunning = false
-        return nil
-      }
-      return state.waiting.removeFirst()
+      state.current += 1
+      return state.waiting.removeValue(forKey: state.current)
     }
   }
 }

@@ -7,12 +7,20 @@ internal import Synchronization
 /// What is stopped, read on the way of every request and refreshed beside it.
 ///
 /// With nothing stopped, which is nearly always, asking it reads one atomic.
+///
+/// Changes have numbers, in whose order the store gets them. A resume ends the stops of smaller numbers, and none that was made
+/// while it was under way.
 public final class StopBoard: Sendable {
+  /// Stopped here, and not known to be kept by the store yet.
+  private struct Unkept {
+    let number: Int
+    var stop: Stop
+  }
+
   private struct State {
     var stops = StopSet()
     var refreshedAt: MonotonicTime?
-    /// Stopped here, and not known to be kept by the store yet.
-    var unkept: [Stop] = []
+    var unkept: [Unkept] = []
     /// Counts changes made here, so that a refresh that began before one does not undo it.
     var changes = 0
   }
@@ -47,7 +55,7 @@ public final class StopBoard: Sendable {
     let seconds = clock.unixTime.seconds
     return state.withLock { state in
       let ended = state.stops.removeEnded(at: seconds)
-      state.unkept.removeAll { $0.hasEnded(at: seconds) }
+      state.unkept.removeAll { $0.stop.hasEnded(at: seconds) }
       hasStops.store(!state.stops.isEmpty, ordering: .relaxed)
       return ended
     }
@@ -56,67 +64,93 @@ public final class StopBoard: Sendable {
   /// How old what it shows is; nil before the first refresh.
   public var age: Duration? { state.withLock { $0.refreshedAt }.map { clock.now - $0 } }
 
-  /// Fetches what is stopped, once the store has kept what it could not keep before. What was shown stays when the store
-  /// fails.
-  public func refresh() async throws(StoreError) {
+  /// Fetches what is stopped, then has the store keep what it could not keep before. What was shown stays when the store cannot
+  /// be read; one that can only be read still shows what others have stopped.
+  ///
+  /// - Parameters:
+  ///   - onEnd: Is told the stops that were shown and whose end has come.
+  ///   - onSave: Is told each stop that the store has now, and could not keep before.
+  public func refresh(
+    onEnd: ([Stop]) -> Void = { _ in }, onSave: (Stop) -> Void = { _ in }
+  ) async throws(StoreError) {
     let started = clock.now
-    for stop in state.withLock({ $0.unkept }) { try await keep(stop) }
     let changes = state.withLock { $0.changes }
     let stops = try await store.stops()
-    state.withLock { state in
-      guard state.changes == changes else { return }
+    let (ended, unkept) = state.withLock { state -> ([Stop], [Unkept]) in
+      guard state.changes == changes else { return ([], state.unkept) }
+      let before = state.stops
       state.stops = stops
-      for stop in state.unkept { state.stops.stop(stop) }
+      for entry in state.unkept { state.stops.stop(entry.stop) }
       // A store keeps them a while longer, for instances whose clocks are behind.
-      _ = state.stops.removeEnded(at: clock.unixTime.seconds)
+      let seconds = clock.unixTime.seconds
+      _ = state.stops.removeEnded(at: seconds)
       state.refreshedAt = started
       hasStops.store(!state.stops.isEmpty, ordering: .relaxed)
+      return (before.ended(at: seconds, in: state.stops), state.unkept)
+    }
+    if !ended.isEmpty { onEnd(ended) }
+    for entry in unkept {
+      if let kept = try await keep(entry.number, turn: changing.announce()) { onSave(kept) }
     }
   }
 
   /// Stops something: effective here at once, then kept by the store, and elsewhere with the next refresh. Where the store
   /// fails it holds here all the same, and each refresh tries to have it kept.
   public func stop(_ stop: Stop) async throws(StoreError) {
-    change { state in
+    let number = change { state in
+      let number = changing.announce()
       state.stops.stop(stop)
-      state.unkept.append(stop)
+      state.unkept.append(Unkept(number: number, stop: stop))
+      return number
     }
-    try await keep(stop)
+    _ = try await keep(number, turn: number)
   }
 
-  /// Ends a stop: kept by the store first, so that nothing begins again that a restart would stop.
+  /// Ends the stops that were made before this: kept by the store first, so that nothing begins again that a restart would stop.
   /// - Returns: Whether there was one, as far as this board shows.
   @discardableResult
   public func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) -> Bool {
     var hasEnded = false
-    try await changing.run { () throws(StoreError) in
+    let number = changing.announce()
+    try await changing.run(number) { () throws(StoreError) in
       try await store.resume(target, action)
       change { state in
         let before = state.stops
         state.stops.resume(target, action)
-        hasEnded = state.stops != before
-        state.unkept = state.unkept.flatMap { stop in
-          stop.target == target ? stop.without(action) : [stop]
+        state.unkept = state.unkept.flatMap { entry in
+          guard entry.number < number, entry.stop.target == target else { return [entry] }
+          return entry.stop.without(action).map { Unkept(number: entry.number, stop: $0) }
         }
+        // Those that were made meanwhile hold, by themselves.
+        for entry in state.unkept { state.stops.stop(entry.stop) }
+        hasEnded = state.stops != before
       }
     }
     return hasEnded
   }
 
-  /// Has the store keep a stop that holds here already, unless it was ended meanwhile.
-  private func keep(_ stop: Stop) async throws(StoreError) {
-    try await changing.run { () throws(StoreError) in
-      guard state.withLock({ $0.unkept.contains(stop) }) else { return }
+  /// Has the store keep a stop that holds here already, unless it has ended meanwhile.
+  ///
+  /// - Parameters:
+  ///   - number: The stop's.
+  ///   - turn: When the store gets it.
+  /// - Returns: what the store has now; nil where there is nothing left to keep.
+  private func keep(_ number: Int, turn: Int) async throws(StoreError) -> Stop? {
+    var kept: Stop?
+    try await changing.run(turn) { () throws(StoreError) in
+      guard let stop = state.withLock({ $0.unkept.first { $0.number == number } })?.stop else { return }
       try await store.stop(stop)
-      change { state in state.unkept.removeAll { $0 == stop } }
+      change { state in state.unkept.removeAll { $0.number == number } }
+      kept = stop
     }
+    return kept
   }
 
-  private func change(_ body: (inout State) -> Void) {
+  private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     state.withLock { state in
       state.changes += 1
-      body(&state)
-      hasStops.store(!state.stops.isEmpty, ordering: .relaxed)
+      defer { hasStops.store(!state.stops.isEmpty, ordering: .relaxed) }
+      return body(&state)
     }
   }
 }

@@ -43,6 +43,13 @@ public struct StopSet: Hashable, Sendable {
     return ended.list
   }
 
+  /// What of it has ended and does not go on in a later set, as `list` shows it.
+  func ended(at seconds: Int64, in later: StopSet) -> [Stop] {
+    var ended = StopSet()
+    ended.stops = stops.filter { key, stop in stop.hasEnded(at: seconds) && later.stops[key] == nil }
+    return ended.list
+  }
+
   /// Ends the stop of exactly this target, for these actions.
   public mutating func resume(_ target: Stop.Target, _ action: Stop.Action) {
     for action in action.single { stops[Key(target: target, action: action)] = nil }

@@ -1,9 +1,11 @@
+import Foundation
 import HTTP
 import JOSE
 import JSON
 import Testing
 
 @testable import Gateway
+@testable import Store
 
 @Suite(.timeLimit(.minutes(2))) struct AdministrationTests {
   private static let token = "canary-operators-token"
@@ -167,6 +169,41 @@ import Testing
     #expect(lines.count { $0["message"]?.string == "a stop has ended" } == 1)
     let audit = lines.first { $0["log"]?.string == "audit" && $0["code"]?.string == "stopped" }
     #expect(audit?["reason"]?.string?.hasSuffix(" until \(until): agents are ill") == true)
+  }
+
+  @Test func `of a stop that could not be saved the log says whose it was, and when it is saved`() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "admin-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "state.sqlite3").path
+    let store = SQLiteStore(path: file)
+    try await store.migrate()
+    await store.close()
+    let service = try RunningService(environment: environment.merging(["CALLGATE_STATE": file]) { $1 })
+    // Another process writes, and the file can be read only.
+    let other = try SQLiteConnection(path: file)
+    try other.execute("BEGIN IMMEDIATE")
+    let stop: JSONValue = ["scope": "caller", "id": "default", "action": "access", "reason": "agents are ill"]
+    #expect(try await post(service, "/admin/stop", stop).status == 503)
+    #expect(try await service.ask(.get, "/access", credentials).status == 403)
+    let resume: JSONValue = ["scope": "app", "id": "example-app-ios", "action": "all"]
+    #expect(try await post(service, "/admin/resume", resume).status == 503)
+    try other.execute("ROLLBACK")
+    let saved = try await service.line("a stop is saved now, which the store could not save before")
+    let lines = try await service.end()
+    func line(_ beginning: String) -> JSONValue? {
+      lines.first { $0["message"]?.string?.hasPrefix(beginning) == true }
+    }
+    let unsaved = try #require(line("stopped by an operator, but not saved"))
+    for (line, isRequest) in [(saved, false), (unsaved, true)] {
+      #expect(line["scope"]?.string == "caller" && line["id"]?.string == "default")
+      #expect(line["action"]?.string == "access" && line["reason"]?.string == "agents are ill")
+      #expect(line["address"]?.string == (isRequest ? "127.0.0.1" : nil))
+    }
+    #expect(unsaved["level"]?.string == "error" && unsaved["error.message"]?.string?.isEmpty == false)
+    let refused = try #require(line("not resumed"))
+    #expect(refused["scope"]?.string == "app" && refused["id"]?.string == "example-app-ios")
+    #expect(refused["address"]?.string == "127.0.0.1")
   }
 
   @Test func `a reason is a line of 200 characters, and an end is a duration of at most a year`() async throws

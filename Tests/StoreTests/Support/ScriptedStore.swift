@@ -17,6 +17,11 @@ final class ScriptedStore: Store {
     /// Whether the next stop is held before it is kept; and whether one is.
     var holdsStop = false
     var isStopping = false
+    /// Whether the next resume is held before it is kept; and whether one is.
+    var holdsResume = false
+    var isResuming = false
+    /// Whether stops can be read, and not changed.
+    var isReadOnly = false
     /// Whether the next update's answer is kept back; and whether one is.
     var holdsNext = false
     var isHolding = false
@@ -99,16 +104,30 @@ final class ScriptedStore: Store {
   func holdStop(_ holds: Bool) { script.withLock { $0.holdsStop = holds } }
   var isStopping: Bool { script.withLock { $0.isStopping } }
 
-  func stop(_ stop: Stop) async throws(StoreError) {
+  func setReadOnly(_ isReadOnly: Bool) { script.withLock { $0.isReadOnly = isReadOnly } }
+
+  private func checkWritable() throws(StoreError) {
     try check()
+    if script.withLock({ $0.isReadOnly }) { throw StoreError(.readOnly, "test", "read only") }
+  }
+
+  func stop(_ stop: Stop) async throws(StoreError) {
+    try checkWritable()
     script.withLock { $0.isStopping = $0.holdsStop }
     while script.withLock({ $0.holdsStop }) { await Task.yield() }
     script.withLock { $0.isStopping = false }
     memory.stop(stop)
   }
 
-  func resume(_ target: Stop.Target, _ action: Stop.Action) throws(StoreError) {
-    try check()
+  /// Holds the next resume, which is kept when it is let go.
+  func holdResume(_ holds: Bool) { script.withLock { $0.holdsResume = holds } }
+  var isResuming: Bool { script.withLock { $0.isResuming } }
+
+  func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
+    try checkWritable()
+    script.withLock { $0.isResuming = $0.holdsResume }
+    while script.withLock({ $0.holdsResume }) { await Task.yield() }
+    script.withLock { $0.isResuming = false }
     memory.resume(target, action)
   }
 

@@ -111,6 +111,28 @@ struct PostgresHealthTests {
     #expect(rows[0].rows == [["\(server.port)"]])
   }
 
+  @Test func `of one name's several addresses the one is used that can be written`() async throws {
+    let server = try server.get()
+    let standby = try PostgresServer(options: ["default_transaction_read_only = on"])
+    func route(_ ports: [Int]) -> PostgresRoute {
+      PostgresRoute { host in
+        ports.map { PostgresHost(name: host.name, address: "127.0.0.1", port: "\($0)") }
+      }
+    }
+    let address = try PostgresAddress("postgres://callgate:secret@db.example/postgres")
+    for ports in [[standby.port, server.port], [server.port, standby.port]] {
+      let connection = try route(ports).connect(to: address, within: .seconds(3))
+      let rows = try connection.run([.plain("SHOW port")], within: .seconds(3))
+      #expect(rows[0].rows == [["\(server.port)"]])
+    }
+    // One that stands alone can be read, and the address may ask for any.
+    _ = try route([standby.port]).connect(to: address, within: .seconds(3))
+    let any = try PostgresAddress(
+      "postgres://callgate:secret@db.example/postgres?target_session_attrs=any")
+    let connection = try route([standby.port, server.port]).connect(to: any, within: .seconds(3))
+    #expect(try connection.run([.plain("SHOW port")], within: .seconds(3))[0].rows == [["\(standby.port)"]])
+  }
+
   @Test func `a password that is refused is not tried at the next server`() async throws {
     let (server, _, name) = try database()
     let silent = try SilentServer()
@@ -242,7 +264,9 @@ struct PostgresHealthTests {
   @Test func `each server is asked for by itself, and of several the one that can be written`() throws {
     func parameters(_ text: String) throws -> [String: String] {
       let address = try PostgresAddress(text)
-      return Dictionary(uniqueKeysWithValues: address.parameters(for: address.hosts?.last))
+      let hosts = address.hosts ?? []
+      return Dictionary(
+        uniqueKeysWithValues: address.parameters(for: hosts.last, isOneOfSeveral: hosts.count > 1))
     }
     let several = try parameters("postgres://u:p@a:1,b:2/d?sslmode=verify-full&keepalives_idle=9")
     #expect(several["host"] == "b" && several["port"] == "2" && several["user"] == "u")

@@ -73,14 +73,15 @@ extension PostgresAddress {
 
   /// What libpq gets to connect to one server; all of them where it is nil.
   ///
-  /// Of several servers the one is meant that can be written, unless the address says otherwise.
-  func parameters(for host: PostgresHost?) -> [(String, String)] {
+  /// - Parameter isOneOfSeveral: Whether there are others. Then the one is meant that can be written, unless the address says
+  ///   otherwise.
+  func parameters(for host: PostgresHost?, isOneOfSeveral: Bool = false) -> [(String, String)] {
     var options = options
     if let host {
       options["host"] = host.name
       options["hostaddr"] = host.address
       options["port"] = host.port
-      if options["target_session_attrs"] == nil, let hosts, hosts.count > 1 {
+      if options["target_session_attrs"] == nil, isOneOfSeveral {
         options["target_session_attrs"] = "read-write"
       }
     }

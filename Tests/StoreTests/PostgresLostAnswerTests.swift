@@ -147,6 +147,7 @@ struct PostgresLostAnswerTests {
     #expect(try await failure { _ = try await place.store.begin(intent, at: .noon()) }.isInDoubt)
     place.proxy.refuse(false)
     try await eventually { try await place.store.ping() }
+    let errors = place.store.health.errors
     let clock = ContinuousClock()
     let start = clock.now
     let failed = await withTaskGroup(of: Bool.self) { group in
@@ -156,6 +157,8 @@ struct PostgresLostAnswerTests {
       return await group.reduce(into: 0) { count, isFailed in count += isFailed ? 1 : 0 }
     }
     #expect(failed == 200)
+    // The store is well: it is a transaction that is open.
+    #expect(place.store.health.failure == nil && place.store.health.errors == errors)
     // One by one it would have been half a minute.
     #expect(clock.now - start < .seconds(15))
     place.proxy.release(passesOn: false)

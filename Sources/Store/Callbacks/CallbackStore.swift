@@ -4,8 +4,7 @@ public import Gate
 
 /// Where callbacks are kept, so that none is sent twice: see docs/callbacks.md.
 ///
-/// What changes something survives the process when it returns. `begin` and `withdraw` survive a power cut as well; in an SQLite file
-/// `settle` and `recoverCallbacks` do so moments later, and before anything that begins after them. Where it throws, nothing was
+/// Outside of memory, what changes something survives the process and a power cut when it returns. Where it throws, nothing was
 /// changed, unless the error is in doubt (`StoreError.isInDoubt`): then it may have been, or may yet be. `withdraw` after such a
 /// `begin` makes sure.
 public protocol CallbackStore: Sendable {

@@ -62,10 +62,13 @@ final class PostgresInstance: Sendable {
     }
   }
 
-  /// These have ended, one way or the other; others may have not.
-  func looked(ended: Set<PostgresMark>, isAll: Bool, at now: MonotonicTime) {
+  /// This one has ended, one way or the other.
+  func ended(_ mark: PostgresMark) { doubts.withLock { $0.marks.removeAll { $0 == mark } } }
+
+  /// Nobody looks any more.
+  /// - Parameter isAll: Whether all that were looked at have ended.
+  func looked(isAll: Bool, at now: MonotonicTime) {
     doubts.withLock { doubts in
-      doubts.marks.removeAll { ended.contains($0) }
       doubts.isLookedAt = false
       doubts.quietUntil = isAll ? nil : now + .milliseconds(500)
     }

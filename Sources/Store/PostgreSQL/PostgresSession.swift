@@ -80,22 +80,27 @@ final class PostgresSession: StoreSession {
   }
 
   /// Waits for transactions in which callbacks may have begun, so that what is withdrawn now cannot begin later.
-  func settleDoubts() throws(StoreError) {
-    guard let marks = instance.lookAtDoubts(at: clock.now) else {
-      throw StoreError(.unavailable, "withdraw", "a transaction that may begin it has not ended")
-    }
-    var ended: Set<PostgresMark> = []
-    defer { instance.looked(ended: ended, isAll: ended.count == marks.count, at: clock.now) }
-    for mark in marks {
+  ///
+  /// - Returns: whether all of them have ended.
+  func settleDoubts(_ marks: [PostgresMark]) throws(StoreError) -> Bool {
+    var hasEnded = true
+    for mark in marks where hasEnded {
       try use { connection throws(PostgresFailure) in
         _ = try self.maker(connection)
-        _ = try connection.run(
-          [
-            .plain("BEGIN"), .plain("SET LOCAL lock_timeout = '500ms'"), mark.question, .plain("COMMIT"),
-          ], within: Self.span)
+        do throws(PostgresFailure) {
+          _ = try connection.run(
+            [
+              .plain("BEGIN"), .plain("SET LOCAL lock_timeout = '500ms'"), mark.question, .plain("COMMIT"),
+            ], within: Self.span)
+          self.instance.ended(mark)
+        } catch {
+          // 55P03, the lock was not to be had: the transaction is still open, and nothing is wrong with the store.
+          guard error.state == "55P03" else { throw error }
+          hasEnded = false
+        }
       }
-      ended.insert(mark)
     }
+    return hasEnded
   }
 
   func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?] {

@@ -1,6 +1,7 @@
 // Callbacks in a PostgreSQL database.
 
 public import Gate
+internal import Platform
 
 extension PostgresStore {
   public func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError)
@@ -23,10 +24,21 @@ extension PostgresStore {
 
   /// Nothing that was begun before this, and whose fate was not known, comes later: it is waited for.
   public func withdraw(_ id: CallbackID) async throws(StoreError) {
-    if instance.hasDoubts {
-      try await sessions.call(.updates) { session throws(StoreError) in try session.settleDoubts() }
-    }
+    if instance.hasDoubts { try await settleDoubts() }
     try await sessions.withdraw(id)
+  }
+
+  /// Waits for the transactions whose fate is not known. That one of them is still open, or that somebody else looks, is no
+  /// failure of the store: it is thrown here, where `health` does not see it.
+  private func settleDoubts() async throws(StoreError) {
+    let open = StoreError(.unavailable, "withdraw", "a transaction that may begin it has not ended")
+    guard let marks = instance.lookAtDoubts(at: clock.now) else { throw open }
+    var isAll = false
+    defer { instance.looked(isAll: isAll, at: clock.now) }
+    isAll = try await sessions.call(.updates) { session throws(StoreError) in
+      try session.settleDoubts(marks)
+    }
+    guard isAll else { throw open }
   }
 
   public func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {

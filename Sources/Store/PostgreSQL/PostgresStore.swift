@@ -12,6 +12,7 @@ public final class PostgresStore: Store {
   let sessions: SessionQueue<PostgresSession>
   public let health: StoreHealth
   let instance: PostgresInstance
+  let clock: any TimeSource
 
   /// A store in a database, which is connected to with the first use.
   ///
@@ -27,6 +28,7 @@ public final class PostgresStore: Store {
     self.health = health
     let instance = PostgresInstance(health)
     self.instance = instance
+    self.clock = clock
     sessions = SessionQueue(label: "callgate.postgres", count: connections, health: health) {
       PostgresSession(address, instance, clock)
     }

@@ -15,8 +15,10 @@ public protocol Store: CallbackStore {
   /// Doing it again changes nothing.
   func migrate() async throws(StoreError)
 
-  /// The version of its schema, 0 where it has none; `StoreSchema.latest` is this release's. Changes nothing.
-  func schemaVersion() async throws(StoreError) -> Int
+  /// Looks at it from beside the server that uses it, and changes nothing. Fails where this process could not write to it.
+  ///
+  /// - Returns: the version of its schema, 0 where it has none; `StoreSchema.latest` is this release's.
+  func inspect() async throws(StoreError) -> Int
 
   /// Writes something, and compares this machine's clock with the store's where that has one; `health` shows what comes of
   /// it. To be called every few seconds.

@@ -151,6 +151,85 @@ import Testing
     await again.close()
   }
 
+  @Test(arguments: ["state.sqlite3", "100%3f?# x.sqlite3"])
+  func `a look at a file moves, makes and removes nothing`(_ name: String) async throws {
+    let (place, _) = try place()
+    defer { place.end() }
+    let path = "\(place.path)/\(name)"
+    func contents() throws -> [String: Data] {
+      try FileManager.default.contentsOfDirectory(atPath: place.path).reduce(into: [:]) { files, file in
+        // Its memory says who reads.
+        let isMemory = file.hasSuffix("-shm")
+        files[file] = isMemory ? Data() : try Data(contentsOf: URL(fileURLWithPath: "\(place.path)/\(file)"))
+      }
+    }
+    func look() async throws -> Int {
+      let store = SQLiteStore(path: path)
+      let version = try await store.inspect()
+      await store.close()
+      return version
+    }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    try await store.stop(Stop(.all, .all, since: 5))
+    let open = try contents()
+    #expect(open["\(name)-wal"]?.isEmpty == false)
+    #expect(try await look() == StoreSchema.latest)
+    #expect(try contents() == open)
+    await store.close()
+    let closed = try contents()
+    #expect(closed["\(name)-wal"] == nil)
+    #expect(try await look() == StoreSchema.latest)
+    #expect(try contents() == closed)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can act as a stranger"))
+  func `a look finds what this user may not write`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == .refused)
+    chmod(path, 0o666)
+    chmod(place.path, 0o755)
+    // The log and the folder are still its owner's alone.
+    #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == .refused)
+    for file in [path + "-wal", path + "-shm"] { chmod(file, 0o666) }
+    #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == .refused)
+    chmod(place.path, 0o777)
+    #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == nil)
+    await store.close()
+    let folder = SQLiteStore(path: place.path)
+    #expect(await kind { _ = try await folder.inspect() } == .misconfigured)
+    await folder.close()
+  }
+
+  /// Runs something with the rights of a user who owns nothing, on this thread alone (setfsuid(2)).
+  private static func asStranger(_ body: () throws -> Void) -> StoreError.Kind? {
+    let setfsuid = unsafeBitCast(dlsym(nil, "setfsuid"), to: (@convention(c) (uid_t) -> Int32).self)
+    _ = setfsuid(65534)
+    defer { _ = setfsuid(0) }
+    do {
+      try body()
+      return nil
+    } catch {
+      return (error as? StoreError)?.kind
+    }
+  }
+
+  @Test func `a newer release's file is told of by a look`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    await store.close()
+    let connection = try SQLiteConnection(path: path)
+    try connection.execute("INSERT INTO callgate_schema (version, applied) VALUES (99, 0)")
+    let again = SQLiteStore(path: path)
+    #expect(await kind { _ = try await again.inspect() } == .incompatible)
+    await again.close()
+  }
+
   @Test func `a directory that comes later is found without a restart`() async throws {
     let (place, _) = try place()
     defer { place.end() }

@@ -272,10 +272,27 @@ import Testing
     defer { fixture.end() }
     let allowances = try Allowances([try Allowances.quota(limit: 1)])
     #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
-    #expect(try await store.schemaVersion() == StoreSchema.latest)
+    #expect(try await store.inspect() == StoreSchema.latest)
     try await store.migrate()
     try await store.ping()
     #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isRefused)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func `a look at a store in use changes nothing of it`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let allowances = try Allowances([try Allowances.quota(limit: 2)])
+    #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
+    let stop = Stop(.caller("callgate doctor"), .access, since: 5)
+    try await store.stop(stop)
+    let beside = fixture.open()
+    #expect(try await beside.inspect() == StoreSchema.latest)
+    await beside.close()
+    #expect(try await store.stops().list == [stop])
+    #expect(try await store.states(of: allowances.charges(at: .noon()).map(\.key))[0]?.count == 1)
+    try await store.ping()
     await store.close()
   }
 

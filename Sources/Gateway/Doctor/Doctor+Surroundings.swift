@@ -32,9 +32,6 @@ extension Doctor {
 
   // MARK: Store
 
-  /// A name that no caller can have: ending its stop changes nothing, and only a store that may be written to does it.
-  private static let nobody = Stop.Target.caller("callgate doctor")
-
   private mutating func reportStore() async {
     let location = StoreLocation(configuration.store)
     switch configuration.store {
@@ -55,16 +52,12 @@ extension Doctor {
     let name = location.kind == "postgres" ? "PostgreSQL" : "SQLite"
     let store = location.store()
     do throws(StoreError) {
-      let version = try await store.schemaVersion()
-      if version < StoreSchema.latest {
-        report.ok(
-          "store",
-          "\(name) answers; its schema has version \(version), and serve brings it to \(StoreSchema.latest)")
-      } else {
-        try await store.ping()
-        try await store.resume(Self.nobody, .access)
-        report.ok("store", "\(name) answers and can be written to; schema version \(version)")
-      }
+      let version = try await store.inspect()
+      report.ok(
+        "store",
+        version < StoreSchema.latest
+          ? "\(name) answers; its schema has version \(version), and serve brings it to \(StoreSchema.latest)"
+          : "\(name) answers and this user may write to it; schema version \(version)")
     } catch {
       let failure = StoreFailure(error, of: location.kind)
       report.fail(
@@ -93,6 +86,8 @@ extension Doctor {
     case .full: "make room on its disk"
     case .incompatible:
       "a newer release made this schema: use that release, or restore the backup taken before it"
+    case .refused where name == "SQLite":
+      "run doctor as the user that the server runs as; that user must own the file and write to its folder"
     case .refused: "check user, password, database and permissions in DATABASE_URL"
     case .rejected, .misconfigured: "correct DATABASE_URL or CALLGATE_STATE"
     }
@@ -103,14 +98,16 @@ extension Doctor {
   private mutating func reportKeySets() async {
     for caller in configuration.callers {
       guard case .jwt(let issuer) = caller.proof, case .url(let url, _) = issuer.keys else { continue }
+      // Its query may hold a secret.
+      let name = KeySource.name(of: url)
       let source = KeySource(url: url, transport: transport, time: clock) { _ in }
       let found: String
       switch await source.fetch() {
       case .success:
-        report.ok("jwks", "\(caller.id): the issuer's keys are at \(url)")
+        report.ok("jwks", "\(caller.id): the issuer's keys are at \(name)")
         continue
       case .failure(.transport(let error)): found = error.words(about: TalkdeskHost.host(of: url))
-      case .failure(let failure): found = "\(url): \(failure)"
+      case .failure(let failure): found = "\(name): \(failure)"
       }
       report.fail(
         "jwks", "\(caller.id): \(found)",
@@ -125,6 +122,7 @@ extension Doctor {
   private mutating func reportPolicies() async {
     for rule in configuration.policy.rules where rule.mode != .off {
       guard case .remote(let remote) = rule.kind else { continue }
+      let name = KeySource.name(of: remote.url)
       let request = OutboundRequest(
         method: .post, url: remote.url,
         fields: ["Content-Type": "application/json", "Accept": "application/json"],
@@ -133,12 +131,12 @@ extension Doctor {
       do throws(TransportError) {
         let response = try await transport.send(request)
         if response.status != 200 {
-          reportPolicy(rule, remote, "\(remote.url) responds with status \(response.status)")
+          reportPolicy(rule, remote, "\(name) responds with status \(response.status)")
         } else if Self.decides(response.content) {
-          report.ok("remote policy", "\(rule.name): \(remote.url) decides a trial request")
+          report.ok("remote policy", "\(rule.name): \(name) decides a trial request")
         } else {
           report.warn(
-            "remote policy", "\(rule.name): \(remote.url) says neither yes nor no to a trial request",
+            "remote policy", "\(rule.name): \(name) says neither yes nor no to a trial request",
             fix: "have it answer true, false or {\"allow\": …} to every input; else on_failure decides")
         }
       } catch {

@@ -111,7 +111,7 @@ public final class MemoryStore: Store {
   // MARK: As a store
 
   public func migrate() {}
-  public func schemaVersion() -> Int { Migration.latest }
+  public func inspect() -> Int { Migration.latest }
   public func ping() {}
   public func close() {}
 

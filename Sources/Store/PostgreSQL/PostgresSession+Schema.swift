@@ -141,16 +141,24 @@ extension PostgresSession {
     return version[0].rows.first?.first.flatMap { $0.flatMap { Int($0) } } ?? 0
   }
 
-  /// The version of the schema; 0 where there is none.
-  func schemaVersion() throws(StoreError) -> Int {
+  /// The version of the schema; 0 where there is none. What proves that this role can write is rolled back.
+  func inspect() throws(StoreError) -> Int {
     var version = 0
     try use { connection throws(PostgresFailure) in
       version = try Self.version(connection)
+      guard version == Migration.latest else { return }
+      let trial = "\(self.instance.number)"
+      _ = try connection.run(
+        [
+          .plain("BEGIN"), .prepared(PostgresStatements.live, [trial]),
+          .prepared(PostgresStatements.leave, [trial]), .plain("ROLLBACK"),
+        ], within: Self.span)
     }
+    guard version <= Migration.latest else { throw Migration.incompatible(version) }
     return version
   }
 
-  /// What makes ids, read once; also the proof that the schema is ours.
+  /// What makes ids, read once for each connection; also the proof that the schema is ours.
   func maker(_ connection: PostgresConnection) throws(PostgresFailure) -> StoreIDMaker {
     if let ids { return ids }
     let row =

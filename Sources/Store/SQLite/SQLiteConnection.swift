@@ -22,27 +22,38 @@ final class SQLiteConnection {
   /// journal beside it gets the same mode from SQLite.
   ///
   /// - Parameter vfs: the name of SQLite's way to the operating system; nil for the usual one.
-  init(path: String, vfs: String? = nil) throws(StoreError) {
+  convenience init(path: String, vfs: String? = nil) throws(StoreError) {
+    try Self.protect(path)
+    try self.init(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs)
+    for pragma in [
+      "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = \(Self.logPages)",
+      "journal_size_limit = \(6144 * Self.logPages)",
+    ] {
+      try execute("PRAGMA \(pragma)")
+    }
+  }
+
+  /// Opens a file that is there to read it while another process may be using it. Makes, moves and changes nothing.
+  convenience init(reading path: String, vfs: String? = nil) throws(StoreError) {
+    let real = try SQLiteFile.real(path)
+    // SQLite makes shared memory to read a log, and leaves it beside the file. It makes none for a file that is `immutable`.
+    let uri = "file:\(SQLiteFile.uriPath(real))" + (SQLiteFile.hasLog(real) ? "" : "?immutable=1")
+    try self.init(uri, path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, vfs)
+  }
+
+  private init(_ name: String, _ path: String, _ flags: Int32, _ vfs: String?) throws(StoreError) {
     guard sqlite3_libversion_number() >= CALLGATE_SQLITE_LEAST_VERSION else {
       throw StoreError(
         .incompatible, "sqlite", "version \(sqlite3_libversion_number()) is older than 3.37")
     }
-    try Self.protect(path)
     var opened: OpaquePointer?
-    let code = sqlite3_open_v2(
-      path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-      vfs)
+    let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
     // Also a connection that could not be opened has to be closed.
     guard let opened else { throw StoreError(.unavailable, "open \(path)", "no memory") }
     handle = opened
     guard code == SQLITE_OK else { throw error("open \(path)", code) }
     sqlite3_busy_timeout(handle, 2000)
-    for pragma in [
-      "journal_mode = WAL", "synchronous = FULL", "trusted_schema = OFF",
-      "wal_autocheckpoint = \(Self.logPages)", "journal_size_limit = \(6144 * Self.logPages)",
-    ] {
-      try execute("PRAGMA \(pragma)")
-    }
+    try execute("PRAGMA trusted_schema = OFF")
   }
 
   deinit { sqlite3_close_v2(handle) }
@@ -72,12 +83,7 @@ final class SQLiteConnection {
       default: throw StoreError(.unavailable, "open", "\(error)")
       }
     }
-    var status = stat()
-    guard stat(path, &status) == 0 else { return }
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      let what = status.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"
-      throw StoreError(.misconfigured, "open", "\(path) is \(what): give the path of a file")
-    }
+    guard let status = try SQLiteFile.status(path) else { return }
     // What is not ours to change is left as it is: whether it can be used shows when it is.
     if status.st_mode & 0o077 != 0, status.st_uid == geteuid() {
       _ = chmod(path, status.st_mode & 0o700)

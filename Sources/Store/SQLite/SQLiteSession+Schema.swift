@@ -104,14 +104,15 @@ extension SQLiteSession {
     }
   }
 
-  /// The version of the schema; 0 for an empty file.
-  func schemaVersion() throws(StoreError) -> Int {
-    var version = 0
-    try use { open throws(StoreError) in version = try Self.version(open.connection) }
+  /// The version of the schema of a file that another process may have open; 0 for an empty one.
+  func inspect() throws(StoreError) -> Int {
+    try SQLiteFile.requireWritable(path)
+    let version = try Self.version(try SQLiteConnection(reading: path, vfs: vfs))
+    guard version <= Migration.latest else { throw Migration.incompatible(version) }
     return version
   }
 
-  /// The same on a connection.
+  /// The version of the schema; 0 for an empty file.
   static func version(_ connection: SQLiteConnection) throws(StoreError) -> Int {
     var tables: [String] = []
     try SQLiteStatement(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'").run {

@@ -10,7 +10,7 @@ final class SQLiteSession: StoreSession {
   /// This open store, until it is closed; a connection may come and go meanwhile.
   var instance = SQLiteInstance()
   let clock = SystemClock()
-  private let vfs: String?
+  let vfs: String?
   private var open: Open?
   private var backOff = BackOff()
   var closedUntil: (time: MonotonicTime, error: StoreError)?

@@ -35,8 +35,8 @@ public final class SQLiteStore: Store {
     try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in try session.migrate() }
   }
 
-  public func schemaVersion() async throws(StoreError) -> Int {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.schemaVersion() }
+  public func inspect() async throws(StoreError) -> Int {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.inspect() }
   }
 
   public func ping() async throws(StoreError) {

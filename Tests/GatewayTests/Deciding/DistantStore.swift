@@ -16,9 +16,9 @@ final class DistantStore: Store {
   }
 
   func migrate() throws(StoreError) { try reach() }
-  func schemaVersion() throws(StoreError) -> Int {
+  func inspect() throws(StoreError) -> Int {
     try reach()
-    return memory.schemaVersion()
+    return memory.inspect()
   }
   func ping() throws(StoreError) { try reach() }
   func close() {}

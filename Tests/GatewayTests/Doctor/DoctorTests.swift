@@ -434,9 +434,9 @@ import Upstream
   @Test func `the key sets of issuers are fetched, and one that cannot be had is named`() async throws {
     let yaml = """
       callers:
-        - { id: here, jwt: { issuer: a, audience: x, jwks_url: https://here.example/keys } }
-        - { id: gone, jwt: { issuer: b, audience: x, jwks_url: https://gone.example/keys } }
-        - { id: odd, jwt: { issuer: c, audience: x, jwks_url: https://odd.example/keys } }
+        - { id: here, jwt: { issuer: a, audience: x, jwks_url: "https://here.example/keys?key=canary-key" } }
+        - { id: gone, jwt: { issuer: b, audience: x, jwks_url: "https://gone.example/keys?key=canary-key" } }
+        - { id: odd, jwt: { issuer: c, audience: x, jwks_url: "https://odd.example/keys?key=canary-key" } }
       """
     let key = try PrivateKey.generate(for: .ES256)
     let set = KeyProvider.set(["k": key.publicKey])
@@ -455,7 +455,8 @@ import Upstream
     #expect(found[0].found == "here: the issuer's keys are at https://here.example/keys")
     #expect(
       found[1].found == "gone: gone.example closed the connection before its response was complete")
-    #expect(found[2].found.contains("404"))
+    #expect(found[2].found.hasPrefix("odd: https://odd.example/keys: ") && found[2].found.contains("404"))
+    #expect(!report.json.contains("canary"), "\(report.json)")
     #expect(found.dropFirst().allSatisfy { $0.fix?.contains("jwks_url") == true })
     #expect(report.verdict == .unreachable)
   }
@@ -472,7 +473,7 @@ import Upstream
     content: String, status: Int, onFailure: String, mode: String, expected: String
   ) async throws {
     let yaml = """
-      rules: [{ name: fraud, kind: remote, url: "https://policy.example/v1", on_failure: \(onFailure), mode: "\(mode)" }]
+      rules: [{ name: fraud, kind: remote, url: "https://policy.example/v1?key=canary-key", on_failure: \(onFailure), mode: "\(mode)" }]
       """
     let (report, network) = try await report(yaml) { request throws(TransportError) in
       guard request.url.hasPrefix("https://policy") else { return Self.token() }
@@ -486,6 +487,7 @@ import Upstream
     let found = report.findings.first { $0.check == "remote policy" }
     #expect(found?.status.rawValue ?? "-" == expected)
     #expect((report.verdict == .well) == (expected != "fail"))
+    #expect(!report.json.contains("canary"))
     #expect(network.requests.contains { $0.url.hasPrefix("https://policy") } == (mode != "off"))
   }
 
@@ -506,7 +508,7 @@ import Upstream
     _ = try await StoreMigration.run(loaded.configuration)
     #expect(
       try await store(file)?.found
-        == "SQLite answers and can be written to; schema version \(StoreSchema.latest)")
+        == "SQLite answers and this user may write to it; schema version \(StoreSchema.latest)")
     let missing = try await store(place.path + "/none/state.sqlite3")
     #expect(missing?.status == .fail)
     #expect(missing?.found.contains("folder") == true)

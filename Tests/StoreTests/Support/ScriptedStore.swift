@@ -163,9 +163,9 @@ final class ScriptedStore: Store {
     return memory.callback(id, of: callerID)
   }
 
-  func schemaVersion() throws(StoreError) -> Int {
+  func inspect() throws(StoreError) -> Int {
     try check()
-    return memory.schemaVersion()
+    return memory.inspect()
   }
 
   func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {

@@ -219,9 +219,51 @@ struct PostgresStoreTests {
     try await store.migrate()
     let name = try #require(address.text.split(separator: "/").last.map(String.init))
     _ = try server.query(name, "INSERT INTO callgate_schema (version, applied) VALUES (99, 0)")
-    #expect(await kind { try await store.migrate() } == .incompatible)
-    #expect(await kind { try await store.ping() } == .incompatible)
+    let again = PostgresStore(address)
+    #expect(await kind { try await again.migrate() } == .incompatible)
+    #expect(await kind { try await again.ping() } == .incompatible)
+    #expect(await kind { _ = try await again.inspect() } == .incompatible)
+    await again.close()
     await store.close()
+  }
+
+  @Test func `a newer release's schema leaves the connections of running instances to them`() async throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.database()
+    let store = PostgresStore(address, connections: 1)
+    try await store.migrate()
+    let name = try #require(address.text.split(separator: "/").last.map(String.init))
+    try await store.ping()
+    _ = try server.query(name, "INSERT INTO callgate_schema (version, applied) VALUES (99, 0)")
+    let allowances = try Allowances([try Allowances.quota(limit: 100)])
+    for _ in 0..<3 {
+      try await store.ping()
+      #expect(try await store.take(allowances.charges(at: .noon()), at: .noon()).isTaken)
+      #expect(try await store.stops().isEmpty)
+      #expect(store.health.failure == nil)
+    }
+    // A new connection sees which schema it has come to.
+    _ = try server.query(
+      "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
+    #expect(await kind { try await store.ping() } == .incompatible)
+    #expect(store.health.failure?.kind == .incompatible)
+    await store.close()
+  }
+
+  @Test func `a look proves that a role can write, and leaves nothing`() async throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.database()
+    let store = PostgresStore(address)
+    #expect(try await store.inspect() == 0)
+    try await store.migrate()
+    #expect(try await store.inspect() == StoreSchema.latest)
+    let name = try #require(address.text.split(separator: "/").last.map(String.init))
+    #expect(try server.query(name, "SELECT count(*) FROM callgate_instance") == "0\n")
+    await store.close()
+    _ = try server.query("postgres", "ALTER DATABASE \(name) SET default_transaction_read_only = on")
+    let reading = PostgresStore(address)
+    #expect(await kind { _ = try await reading.inspect() } == .readOnly)
+    await reading.close()
   }
 
   @Test func `refusals leave nothing behind and write nothing`() async throws {

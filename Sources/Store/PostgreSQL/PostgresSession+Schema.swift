@@ -62,10 +62,10 @@ extension PostgresSession {
 
   // MARK: Schema
 
-  /// Writes the sign of life, and compares the clocks.
+  /// Writes the sign of life, and compares the clocks. A newer release may have changed the schema meanwhile: instances of this
+  /// one go on with the connections they have.
   func ping() throws(StoreError) {
     try use { connection throws(PostgresFailure) in
-      self.ids = nil
       _ = try self.maker(connection)
       try self.live(connection, isDue: true)
       let asked = (self.clock.now, self.clock.unixTime)

@@ -28,7 +28,9 @@ struct AdminOptions: ParsableArguments {
   var adminTokenFile: String?
 
   @Option(
-    help: ArgumentHelp("A PEM file of the authorities to trust in place of the system's.", valueName: "file"))
+    help: ArgumentHelp(
+      "A PEM file of the authorities to trust in place of the system's. A certificate on loopback is verified only with this.",
+      valueName: "file"))
   var caFile: String?
 
   /// Asks the server; prints why there is no result, and ends the command.
@@ -42,10 +44,12 @@ struct AdminOptions: ParsableArguments {
       for problem in error.problems { Output.message(problem.description) }
       throw (error.isMisuse ? ExitStatus.usage : .configuration).exit
     }
-    let caFile = caFile ?? destination.caFile
+    // The certificate of a server on this machine names its public host and not its loopback address, which only this machine
+    // answers: what another user's process could do there, it could over plain http as well.
+    let settings = TransportSettings(caFile: caFile ?? destination.caFile, verifiesLoopback: caFile != nil)
     let result: Result<AdminClient.Reply, Failure> = Blocker.run {
       do throws(CurlTransport.SetupError) {
-        let transport = try CurlTransport(TransportSettings(caFile: caFile))
+        let transport = try CurlTransport(settings)
         let result: Result<AdminClient.Reply, Failure>
         do throws(AdminClient.Failure) {
           result = .success(try await AdminClient(destination, transport: transport).run(command))

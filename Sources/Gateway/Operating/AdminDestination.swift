@@ -69,25 +69,34 @@ extension ConfigurationBuilder {
     guard hasListener || partial.entries[Settings.adminToken.setting] == nil else {
       let scheme = partial.entries[Settings.certificateFile.setting] == nil ? "http" : "https"
       return AdminDestination(
-        url: local(scheme, value(Settings.host), value(Settings.port), Settings.port.setting),
+        url: local(scheme, value(Settings.host), Settings.host.setting, value(Settings.port), Settings.port.setting),
         token: adminToken(), caFile: caFile)
     }
     let host = value(Settings.adminHost)
     // A listener on loopback asks for no token, so a file that only the server may read does not matter.
     let needsToken = !host.isLoopback || place(of: Settings.adminToken)?.isFile == false
     return AdminDestination(
-      url: local("http", host, value(Settings.adminPort), Settings.adminPort.setting),
+      url: local(
+        "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting),
       token: needsToken ? adminToken() : nil, caFile: caFile)
   }
 
   /// The URL of a listener as this machine reaches it.
   private mutating func local(
-    _ scheme: String, _ address: ListenAddress, _ port: UInt16, _ setting: Setting
+    _ scheme: String, _ address: ListenAddress, _ hostSetting: Setting, _ port: UInt16, _ portSetting: Setting
   ) -> String {
     if port == 0 {
       problems.add(
-        place(of: Settings.adminPort) ?? place(of: Settings.port) ?? .setting(setting.name), setting.name,
+        partial.entries[portSetting]?.place ?? .setting(portSetting.name), portSetting.name,
         Refusal("0 is a different port at each start", "give the server's address with --url"))
+    }
+    if scheme == "http", !address.isLoopback, !["0.0.0.0", "::"].contains(address.host) {
+      problems.add(
+        partial.entries[hostSetting]?.place ?? .setting(hostSetting.name), hostSetting.name,
+        Refusal(
+          "\(address.host) is reached over plain http, which would show the operators' token to the network",
+          "set it to 127.0.0.1 or 0.0.0.0 and run this command on the server's machine, or give the https address of the "
+            + "public port with --url"))
     }
     let host =
       switch address.host {

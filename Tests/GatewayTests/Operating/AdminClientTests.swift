@@ -1,3 +1,4 @@
+import Foundation
 import HTTP
 import JOSE
 import JSON
@@ -187,18 +188,31 @@ import Upstream
       ("admin: { port: 9200 }", [:], "http://127.0.0.1:9200"),
       ("admin: { host: \"::1\" }", [:], "http://[::1]:9091"),
       (wrong + "admin: { host: 0.0.0.0, token_file: t }", [:], "http://127.0.0.1:9091"),
-      ("admin: { host: 10.0.0.5, token_file: t }", [:], "http://10.0.0.5:9091"),
       // With a token and no listener of their own, operators are served on the public port.
       (nil, ["CALLGATE_ADMIN_TOKEN": Self.token, "PORT": "9000"], "http://127.0.0.1:9000"),
       (
         "listen: { host: \"::\", tls: { certificate_file: a, key_file: b } }",
         ["CALLGATE_ADMIN_TOKEN": Self.token], "https://[::1]:8080"
       ),
+      (
+        "listen: { host: 10.0.0.5, tls: { certificate_file: a, key_file: b } }",
+        ["CALLGATE_ADMIN_TOKEN": Self.token], "https://10.0.0.5:8080"
+      ),
     ] as [(String?, [String: String], String)] {
       let found = try find(environment, yaml: yaml, files: ["t": "canary-token-of-the-file"]).get()
       #expect(found.url == expected)
     }
     #expect(try find(url: "https://calls.example.com//").get().url == "https://calls.example.com")
+  }
+
+  @Test func `without options a command finds the server of the shipped systemd unit`() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let text = try String(contentsOf: root.appending(path: "deploy/systemd/callgate.yaml"), encoding: .utf8)
+    let admin = try Fixture.load(text, environment: [:], for: .explain).configuration.admin
+    let listener = try #require(admin.listener)
+    #expect(listener.isLoopback)
+    #expect(try find().get().url == "http://\(listener.host):\(listener.port)")
   }
 
   @Test func `the token is the flag's, then the environment's, then the file's`() throws {
@@ -223,6 +237,15 @@ import Upstream
       ("admin: [", [:], nil, "YAML"),
       ("admin: { host: 0.0.0.0, token_file: none }", [:], nil, "admin.token_file: cannot read"),
       (nil, ["CALLGATE_ADMIN_TOKEN": "with space"], nil, "CALLGATE_ADMIN_TOKEN: holds spaces"),
+      // No token goes out in the clear.
+      (
+        "admin: { host: 10.0.0.5 }", ["CALLGATE_ADMIN_TOKEN": Self.token], nil,
+        "CALLGATE_CONFIG_TEXT:1:16: admin.host: 10.0.0.5 is reached over plain http"
+      ),
+      (
+        nil, ["CALLGATE_ADMIN_TOKEN": Self.token, "HOST": "10.0.0.5"], nil,
+        "HOST: 10.0.0.5 is reached over plain http"
+      ),
     ] as [(String?, [String: String], String?, String)] {
       guard case .failure(let errors) = find(environment, yaml: yaml, tokenFile: flag) else {
         Issue.record("\(yaml ?? "") was taken")

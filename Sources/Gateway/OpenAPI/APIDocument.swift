@@ -41,8 +41,8 @@ struct APIDocument: Sendable {
     (`Authorization: Bearer JWT`). A request is authenticated first; then the kill switch, the app and the rules decide, before \
     anything that is kept is looked at.
 
-    Members of responses, problem codes and other values may be added: pass over what you do not know, and judge an unknown code by \
-    the status. What is here does not go away or change its meaning.
+    Members of responses, problem codes and other values may be added. Ignore unknown members; treat an unknown code by its \
+    status. What is here does not go away or change its meaning.
 
     Every refusal is a problem document (RFC 9457) with a `code` to decide on. It never holds a token, a credential, a full phone \
     number or Talkdesk's own words. Every answer has `X-Request-Id`; a request may bring its own, and a W3C `traceparent`.

@@ -128,6 +128,8 @@ extension APISchemas {
                 "properties": {
                   "kind": { "type": "string", "enum": ["memory", "sqlite", "postgres"] },
                   "stops_age_seconds": { "type": "integer", "minimum": 0, "description": "How old is what is known of stops." },
+                  "clock_difference_seconds": { "type": "integer",
+                    "description": "How far this machine's clock is ahead of the store's, where that has one; negative where it is behind." },
                   "failure": { "type": "string", "description": "What the store said last, where it fails." } } },
               "tokens": { "type": "array", "items": { "$ref": "#/components/schemas/Scope" } },
               "keys": { "$ref": "#/components/schemas/Keys" } } }

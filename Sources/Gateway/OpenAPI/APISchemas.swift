@@ -218,12 +218,17 @@ enum APISchemas {
             "properties": {
               "status": { "$ref": "#/components/schemas/Health" },
               "checks": { "type": "object", "additionalProperties": { "$ref": "#/components/schemas/IssuerKeys" },
-                "required": ["configuration", "process", "key", "store", "talkdesk_id"],
+                "required": ["configuration", "process", "key", "store", "clock", "talkdesk_id"],
                 "properties": {
                   "configuration": { "$ref": "#/components/schemas/Check" },
                   "process": { "$ref": "#/components/schemas/Check" },
                   "key": { "$ref": "#/components/schemas/Keys" },
                   "store": { "$ref": "#/components/schemas/Check" },
+                  "clock": { "type": "object", "additionalProperties": false, "required": ["status"],
+                    "properties": {
+                      "status": { "$ref": "#/components/schemas/Health" },
+                      "difference_seconds": { "type": "integer",
+                        "description": "How far this machine's clock is ahead of the store's; negative where it is behind. Absent where the store has no clock of its own." } } },
                   "talkdesk_id": { "type": "object", "additionalProperties": false, "required": ["status", "scopes"],
                     "properties": {
                       "status": { "$ref": "#/components/schemas/Health" },

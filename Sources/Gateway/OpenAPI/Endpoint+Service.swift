@@ -39,7 +39,8 @@ extension Endpoint {
                     "status": "pass", "serving": "main",
                     "keys": [["key_id": "main", "role": "current", "state": "accepted", "age_seconds": 12]],
                   ],
-                  "store": ["status": "pass"], "talkdesk_id": ["status": "pass", "scopes": []],
+                  "store": ["status": "pass"], "clock": ["status": "pass", "difference_seconds": 0],
+                  "talkdesk_id": ["status": "pass", "scopes": []],
                 ],
               ]
             ))

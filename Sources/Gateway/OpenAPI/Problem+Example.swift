@@ -81,7 +81,7 @@ extension Problem.Code {
       return Problem(self, "Talkdesk ID is not available; try again later.", retryAfter: 2)
     case .storeUnavailable:
       return Problem(
-        self, "It cannot be counted at the moment what is used; wait as Retry-After says.", retryAfter: 1)
+        self, "Usage cannot be checked right now. Retry after the time in Retry-After.", retryAfter: 1)
     case .upstreamTimeout: return Problem(self, "Talkdesk ID did not answer in time.")
     case .outcomeUnknown:
       return Problem(

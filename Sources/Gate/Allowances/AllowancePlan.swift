@@ -8,7 +8,7 @@ public enum AllowanceTaking: Hashable, Sendable {
   case refused(retryAfter: Int64)
 }
 
-/// What is left of an allowance, and the policy behind it, as a client is told.
+/// What is left of an allowance, and the policy behind it, as `RateLimit` fields show them to clients.
 public struct AllowanceCount: Hashable, Sendable {
   /// How many requests a window has; never fewer than `remaining`.
   public var limit: Int64

@@ -15,7 +15,7 @@ public struct RateLimit: Hashable, Sendable {
 
   /// The time one request takes to earn, the time a full burst takes, and that of a burst but for one.
   private let interval, capacity, tolerance: ExactTime
-  /// The policy as a client is told: so many requests in so many whole seconds.
+  /// The policy as `RateLimit-Policy` shows it to clients: so many requests in so many whole seconds.
   ///
   /// The rate is `limit` in `per`, and a burst may be more than `limit`. So the window is the shortest span of whole seconds that
   /// earns both a limit and a burst, and the quota is all that the window earns: `limit` and `per`, where those are whole

@@ -1,6 +1,6 @@
 // RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-10, §§ 3 and 4) as structured fields.
 
-/// What is left of a rule's allowance, as a client is told.
+/// What is left of a rule's allowance, as responses show it to clients.
 public struct AllowanceStatus: Hashable, Sendable {
   /// The rule's name.
   public var rule: String

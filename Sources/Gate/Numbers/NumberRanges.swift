@@ -1,7 +1,7 @@
 // The number ranges no callback is placed to by default: what costs the company money or reaches nobody.
 
 /// The built-in list of ranges that are refused: premium rate, shared cost, personal, pager and satellite
-/// numbers, short and emergency codes, and numbers that nobody can have.
+/// numbers, short and emergency codes, and numbers that cannot exist.
 public enum NumberRanges {
   /// Whether a number lies in a refused range.
   public static func refuses(_ number: E164) -> Bool {

@@ -21,7 +21,7 @@ final class AdminHandler: RequestHandler {
     if case .admin(let route) = route {
       return administration.handle(route, access, request, &exchange)
     }
-    // Whoever does not prove to be an operator keeps no connection.
+    // Close the connection of every client that has not given the right token.
     exchange.closeAfterAnswer()
     let isRead = request.method == .get || request.method == .head
     switch route {

@@ -251,7 +251,7 @@ extension Span<UInt8> {
     return dots == 2
   }
 
-  /// The hash that callers are found by, seeded anew in each process.
+  /// The hash that finds callers. Each process has its own seed.
   fileprivate var seededHash: Int {
     var hasher = Hasher()
     // The pointer lives inside the closure only.

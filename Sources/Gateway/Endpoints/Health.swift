@@ -53,8 +53,8 @@ final class Health: Sendable {
       content: document.serialized())
   }
 
-  /// The sum of it: `pass`, `warn` or `fail`. Without its store an instance can neither count nor hear of a stop; with a
-  /// wrong clock it counts for others at the wrong time, and takes their callbacks for abandoned.
+  /// The sum of it: `pass`, `warn` or `fail`. Without its store an instance can neither count nor hear of a stop. With a wrong
+  /// clock it counts for others at the wrong time, and is wrong about what has expired: dedupe windows, tokens, callers' JWTs.
   var word: String {
     let clocks = store.clockStanding
     guard !draining.load(ordering: .relaxed), store.failure == nil, clocks != .isWrong else { return "fail" }

@@ -69,7 +69,8 @@ extension ConfigurationBuilder {
     guard hasListener || partial.entries[Settings.adminToken.setting] == nil else {
       let scheme = partial.entries[Settings.certificateFile.setting] == nil ? "http" : "https"
       return AdminDestination(
-        url: local(scheme, value(Settings.host), Settings.host.setting, value(Settings.port), Settings.port.setting),
+        url: local(
+          scheme, value(Settings.host), Settings.host.setting, value(Settings.port), Settings.port.setting),
         token: adminToken(), caFile: caFile)
     }
     let host = value(Settings.adminHost)

@@ -57,7 +57,7 @@ extension Problem {
     case .late: self = .tooLate
     case .overloaded(let wait): self = .busy(after: wait)
     case .ended:
-      self.init(.overloaded, "This server is ending; try again, with the same key.", retryAfter: 1)
+      self.init(.overloaded, "The server is shutting down. Try again with the same key.", retryAfter: 1)
     }
   }
 
@@ -73,10 +73,10 @@ extension Problem {
     Problem(.upstreamTimeout, "Talkdesk could not be asked in time; no call was requested.")
   }
 
-  /// The store failed: what cannot be written down is not done.
+  /// The store failed: what cannot be saved is not done.
   static var noStore: Problem {
     Problem(
-      .storeUnavailable, "It cannot be written down at the moment what is done, so nothing was done.",
+      .storeUnavailable, "The server could not save this request, so no call was requested. Try again.",
       retryAfter: 1)
   }
 
@@ -84,7 +84,7 @@ extension Problem {
   static var outcomeLost: Problem {
     Problem(
       .outcomeUnknown,
-      "It was not written down what came of this callback; the call may come. A new request could ring twice."
+      "The result of this callback was not recorded; the call may still come. A new request could ring twice."
     )
   }
 

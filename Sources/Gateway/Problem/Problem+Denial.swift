@@ -36,7 +36,7 @@ extension Problem {
     case .numberNotAllowed: "Callbacks are not made to numbers of this kind."
     case .rateLimited: "Requests come faster than they are allowed to; wait as Retry-After says."
     case .quotaExhausted: "All requests of this period are used up; wait as Retry-After says."
-    case .storeUnavailable: "It cannot be counted at the moment what is used; wait as Retry-After says."
+    case .storeUnavailable: "Usage cannot be checked right now. Retry after the time in Retry-After."
     case .stopped: stopped.detail
     case .unauthenticated: "Credentials are needed."
     }

@@ -18,7 +18,7 @@ extension Problem {
     case .upstreamChanged:
       self.init(
         .upstreamUnavailable,
-        "The server's Talkdesk settings changed while this request waited. No call was requested. Try again.",
+        "The server's Talkdesk settings changed while this request waited, so it was not sent. Try again.",
         retryAfter: 1)
     case .shutDown: self = .unavailable(after: .seconds(1))
     }

@@ -142,7 +142,7 @@ extension Problem.Code {
     case .denied: "Not allowed"
     case .numberNotAllowed: "This phone number cannot be called"
     case .stopped: "Stopped by the operator"
-    case .notFound: "Nothing is here"
+    case .notFound: "Not found"
     case .unknownApp: "There is no such app"
     case .methodNotAllowed: "This method is not supported here"
     case .requestTimeout: "The request did not arrive in time"
@@ -160,11 +160,11 @@ extension Problem.Code {
     case .internal: "Something went wrong here"
     case .upstreamRefused: "Talkdesk refused this server"
     case .upstreamFailed: "Talkdesk answered with a failure"
-    case .upstreamUnavailable: "Talkdesk cannot be reached"
+    case .upstreamUnavailable: "A service behind this server is not available"
     case .storeUnavailable: "The store cannot be reached"
     case .overloaded: "Too busy at the moment"
     case .upstreamTimeout: "An upstream service did not answer in time"
-    case .outcomeUnknown: "Whether the call was requested is not known"
+    case .outcomeUnknown: "The outcome of the call request is unknown"
     }
   }
 }

@@ -34,7 +34,7 @@ public final class StoreHealth: Sendable {
     case writes
   }
 
-  /// A difference of clocks that operators are warned of. Records become `unknown` ten seconds after their deadline.
+  /// A difference of clocks that operators are warned of.
   public static let clockWarning = Duration.seconds(2)
   /// A difference with which an instance must not serve.
   public static let clockLimit = Duration.seconds(10)
@@ -162,7 +162,7 @@ extension StoreHealth {
     case agrees
     /// They differ by more than `clockWarning`.
     case differs
-    /// They differ by more than `clockLimit`: this instance would take others' callbacks for abandoned.
+    /// They differ by more than `clockLimit`: limits, dedupe windows and the lives of tokens no longer end when they should.
     case isWrong
   }
 

@@ -88,7 +88,8 @@ final class PostgresRoute: Sendable {
       let share = max(Self.leastShare, left / (candidates.count - index))
       do throws(PostgresFailure) {
         // One name with several addresses is several servers, too.
-        let parameters = address.parameters(for: host, isOneOfSeveral: hosts.count > 1 || candidates.count > 1)
+        let parameters = address.parameters(
+          for: host, isOneOfSeveral: hosts.count > 1 || candidates.count > 1)
         let made = try PostgresConnection(
           parameters, until: min(clock.now + min(left, share), limit(address)))
         remember(host)

@@ -171,7 +171,9 @@ import Testing
     #expect(audit?["reason"]?.string?.hasSuffix(" until \(until): agents are ill") == true)
   }
 
-  @Test func `of a stop that could not be saved the log says whose it was, and when it is saved`() async throws {
+  @Test func `of a stop that could not be saved the log says whose it was, and when it is saved`()
+    async throws
+  {
     let folder = FileManager.default.temporaryDirectory.appending(path: "admin-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -183,7 +185,9 @@ import Testing
     // Another process writes, and the file can be read only.
     let other = try SQLiteConnection(path: file)
     try other.execute("BEGIN IMMEDIATE")
-    let stop: JSONValue = ["scope": "caller", "id": "default", "action": "access", "reason": "agents are ill"]
+    let stop: JSONValue = [
+      "scope": "caller", "id": "default", "action": "access", "reason": "agents are ill",
+    ]
     #expect(try await post(service, "/admin/stop", stop).status == 503)
     #expect(try await service.ask(.get, "/access", credentials).status == 403)
     let resume: JSONValue = ["scope": "app", "id": "example-app-ios", "action": "all"]

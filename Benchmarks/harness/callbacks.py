@@ -100,7 +100,9 @@ class Caller(Callgate):
 
     def command(self) -> list[str]:
         configuration = self.scratch / "callbacks.yaml"
-        configuration.write_text("allow_anonymous: true\ncallbacks: { concurrency: 8000, timeout: 120s }\n")
+        # Brakes count as always, and refuse nothing.
+        brakes = "brakes: { per_5m: 1000000000, per_hour: 1000000000 }"
+        configuration.write_text(f"allow_anonymous: true\ncallbacks: {{ concurrency: 8000, timeout: 120s, {brakes} }}\n")
         arguments = ["serve", "--config", str(configuration), "--host", client.HOST, "--port", "0"]
         return [str(self.binary), *arguments]
 

@@ -14,6 +14,7 @@ from harness.stand import in_turns
 SIGNING_TARGET = 0.8
 RULES_TARGET = 3.0
 REPEATED_TARGET = 5.0
+BRAKES_TARGET = 0.3
 KEYS_TARGET_MIB = 150
 # What a figure may be at most, in its own unit.
 LIMITS = {"metrics, all that one request counts": 300}
@@ -48,9 +49,10 @@ def measure_callers(microbench: Path | None, pairs: int, seconds: int) -> list[R
 
 
 def measure_gate(microbench: Path | None, seconds: int) -> list[Row]:
-    """What twenty rules and a repeated JWT cost a request, and a million keys the process."""
+    """What twenty rules and a repeated JWT cost a request, brakes a callback, and a million keys the process."""
     rules, repeated = _ours(microbench, "rules", seconds)
     rows = [_within(rules, RULES_TARGET), _within(repeated, REPEATED_TARGET)]
+    rows += [_within(figure, BRAKES_TARGET) for figure in _ours(microbench, "brakes", seconds)]
     return rows + [_within(figure, KEYS_TARGET_MIB) for figure in _ours(microbench, "keys", seconds)]
 
 

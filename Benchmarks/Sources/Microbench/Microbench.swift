@@ -23,6 +23,7 @@ struct Microbench {
   private typealias Family = @Sendable (Double) throws -> [Figure]
   private static let families: [String: [Family]] = [
     "assertion": [SigningFigures.assertion],
+    "brakes": [BrakeFigures.measure],
     "all": [
       HTTPFigures.measure, JSONFigures.measure, MetricsFigures.measure, SigningFigures.signature,
     ],

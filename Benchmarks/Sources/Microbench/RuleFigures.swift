@@ -68,8 +68,8 @@ enum RuleFigures {
   struct WrongRules: Error { let problems: [RuleProblem] }
 
   /// Reads rules written as JSON.
-  static func policy(_ text: [UInt8]) throws -> Policy {
-    switch Policy.reading(node(try JSONValue(parsing: text))) {
+  static func policy(_ text: [UInt8], brakes: Brakes = .off) throws -> Policy {
+    switch Policy.reading(node(try JSONValue(parsing: text)), brakes: brakes) {
     case .policy(let policy): return policy
     case .problems(let problems): throw WrongRules(problems: problems)
     }

@@ -18,6 +18,8 @@ public struct AllowanceCharge: Sendable {
   public var isEnforced: Bool { rule.isEnforced }
   /// What happens when the store fails.
   public var onStoreFailure: FailurePolicy { rule.onStoreFailure }
+  /// The brake whose allowance it is; nil for a configured rule's.
+  public var brake: Brake? { rule.brake }
 }
 
 /// A request that was taken from an allowance, to give it back should it not be used.
@@ -35,6 +37,8 @@ public struct AllowanceReceipt: Sendable {
   public var plan: AllowancePlan { rule.plan }
   /// Whether the rule is enforced; an audit rule's count is nothing for a caller to see.
   public var isEnforced: Bool { rule.isEnforced }
+  /// The brake whose allowance it is; nil for a configured rule's.
+  public var brake: Brake? { rule.brake }
 
   /// What to tell the caller: no more than is left.
   func count(at now: Instant) -> AllowanceCount {

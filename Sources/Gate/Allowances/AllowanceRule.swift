@@ -17,6 +17,8 @@ final class AllowanceRule: Sendable {
   let onStoreFailure: FailurePolicy
   /// The rule's place in its policy.
   let index: Int
+  /// The brake that it is; nil for a configured rule.
+  let brake: Brake?
 
   /// Nil for a rule that counts nothing.
   init?(_ rule: Rule, index: Int) {
@@ -34,5 +36,6 @@ final class AllowanceRule: Sendable {
     name = rule.name
     isEnforced = rule.mode == .enforce
     self.index = index
+    brake = rule.brake
   }
 }

@@ -35,10 +35,15 @@ public protocol AllowanceStates {
   /// How long a refused request is told to wait follows from what `lookup` says of this allowance. A view that shows
   /// less than the whole truth, enough to allow a request, has to see to it that nobody is told that.
   func waits(for charge: AllowanceCharge)
+
+  /// Whether brakes are not to be looked up for a request that is taken from them right afterwards: they are asked last, so
+  /// that taking says the same.
+  var leavesBrakesToTaking: Bool { get }
 }
 
 extension AllowanceStates {
   public func waits(for charge: AllowanceCharge) {}
+  public var leavesBrakesToTaking: Bool { false }
 }
 
 /// States that were fetched before; what is not among them is unused.

@@ -8,13 +8,13 @@ public struct CountedStates: AllowanceStates, Sendable {
   public init(policy: Policy, counts: [String: Int64], at now: Instant) throws(RuleError) {
     var states: [String: AllowanceState] = [:]
     for (name, used) in counts.sorted(by: { $0.key < $1.key }) {
-      guard let rule = policy.rules.first(where: { $0.name == name }) else {
-        let near = nearest(to: name, in: policy.rules.map(\.name))
+      guard let entry = policy.entries.first(where: { $0.name == name }) else {
+        let near = nearest(to: name, in: policy.entries.map(\.name))
         throw RuleError(
           key: "counts.\(name)", problem: "there is no rule \(quoted(name))",
           remedy: near.map { "did you mean \"\($0)\"?" } ?? "name a rule of the configuration")
       }
-      guard let (plan, _) = rule.kind.allowance else {
+      guard let plan = entry.allowance?.plan else {
         throw RuleError(
           key: "counts.\(name)", problem: "the rule \(quoted(name)) counts nothing",
           remedy: "give counts for rules of the kinds rate and quota")

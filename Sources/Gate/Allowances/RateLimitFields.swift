@@ -6,11 +6,14 @@ public struct AllowanceStatus: Hashable, Sendable {
   public var rule: String
   /// What is left.
   public var count: AllowanceCount
+  /// Whether the rule is a brake, whose allowance is not told in these fields.
+  public var isBrake: Bool
 
   /// Names a count.
-  public init(rule: String, count: AllowanceCount) {
+  public init(rule: String, count: AllowanceCount, isBrake: Bool = false) {
     self.rule = rule
     self.count = count
+    self.isBrake = isBrake
   }
 }
 

@@ -50,18 +50,19 @@ extension Decision {
   public func reasons(of facts: Facts, states: some AllowanceStates) -> [RuleReason] {
     let concern = policy.concern(of: facts)
     let refusal = marks.firstIndex(of: .deny)
-    return marks.indices.map { index in
-      guard marks[index] == .skipped else {
-        let evidence = policy.evidence(at: index, facts, states, answers[index])
+    return marks.indices.map { place in
+      let index = policy.index(at: place, among: marks.count)
+      guard marks[place] == .skipped else {
+        let evidence = policy.evidence(at: index, facts, states, index.flatMap { answers[$0] })
         return RuleReason(text: policy.reason(at: index, facts, evidence, .shown))
       }
       if let text = policy.exemption(at: index, concern) {
         return RuleReason(skip: .notApplicable, text: text)
       }
-      guard let refusal, refusal < index else {
+      guard let refusal, refusal < place else {
         return RuleReason(skip: .notReached, text: "too many queries wait for the policy")
       }
-      return RuleReason(skip: .notReached, text: "\(policy.name(of: refusal)) refused the request")
+      return RuleReason(skip: .notReached, text: "\(verdicts[refusal].rule) refused the request")
     }
   }
 }
@@ -71,8 +72,8 @@ extension Policy {
   /// - Returns: Nil where no rule of this policy refused.
   public func reason(for denial: Denial, of facts: Facts) -> String? {
     guard let rule = denial.rule else { return nil }
-    let index = rule == Rule.defaultNumbers ? entries.count : entries.firstIndex { $0.name == rule }
-    guard let index else { return nil }
+    let index = entries.firstIndex { $0.name == rule }
+    guard index != nil || rule == Rule.defaultNumbers else { return nil }
     let evidence: Evidence =
       switch (denial.code, denial.status, denial.answer) {
       case (.storeUnavailable, _, _): .storeUnavailable
@@ -92,10 +93,10 @@ extension Policy {
   }
 
   fileprivate func evidence(
-    at index: Int, _ facts: Facts, _ states: some AllowanceStates, _ answer: RemoteAnswer?
+    at index: Int?, _ facts: Facts, _ states: some AllowanceStates, _ answer: RemoteAnswer?
   ) -> Evidence {
     if let answer { return .answer(answer) }
-    guard index < entries.count, let rule = entries[index].allowance else { return .none }
+    guard let index, let rule = entries[index].allowance else { return .none }
     switch states.lookup(AllowanceKey(rule: rule.name, party: rule.scope.party(of: facts))) {
     case .unused: return .count(rule.plan.count(of: nil, at: facts.instant))
     case .state(let state): return .count(rule.plan.count(of: state, at: facts.instant))
@@ -103,11 +104,11 @@ extension Policy {
     }
   }
 
-  /// What the rule at a place compared.
+  /// What the rule at an index compared, or the built-in one about numbers.
   fileprivate func reason(
-    at index: Int, _ facts: Facts, _ evidence: Evidence, _ values: ValueDisclosure
+    at index: Int?, _ facts: Facts, _ evidence: Evidence, _ values: ValueDisclosure
   ) -> String {
-    guard index < entries.count else { return NumbersRule.defaults.reason(facts.phone) }
+    guard let index else { return NumbersRule.defaults.reason(facts.phone) }
     switch entries[index].question {
     case .hours(let schedule):
       let now = facts.instant.seconds
@@ -128,9 +129,9 @@ extension Policy {
     }
   }
 
-  /// Why the rule at a place does not concern a request; nil where it does.
-  fileprivate func exemption(at index: Int, _ concern: Concern) -> String? {
-    guard index < entries.count, !Self.concerns(entries[index], concern) else { return nil }
+  /// Why the rule at an index does not concern a request; nil where it does.
+  fileprivate func exemption(at index: Int?, _ concern: Concern) -> String? {
+    guard let index, !Self.concerns(entries[index], concern) else { return nil }
     let entry = entries[index]
     guard let rule = rules.first(where: { $0.name == entry.name }) else { return "it does not concern this" }
     guard rule.mode != .off else { return "the rule is off" }

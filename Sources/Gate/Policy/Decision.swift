@@ -89,7 +89,7 @@ public struct RuleVerdict: Hashable, Sendable {
   }
 }
 
-/// Every rule of a policy in order, and the built-in one where it was asked, with what became of it. Names stay with
+/// Every rule of a policy in order, and the built-in ones where they were asked, with what became of it. Names stay with
 /// the policy, so that passing verdicts on copies none.
 public struct RuleVerdicts: RandomAccessCollection, Sendable {
   private let policy: Policy
@@ -109,13 +109,15 @@ public struct RuleVerdicts: RandomAccessCollection, Sendable {
   public var startIndex: Int { 0 }
   public var endIndex: Int { marks.count }
   public subscript(index: Int) -> RuleVerdict {
-    RuleVerdict(rule: policy.name(of: index), verdict: marks[index])
+    RuleVerdict(rule: policy.name(at: index, among: marks.count), verdict: marks[index])
   }
 }
 
 extension Policy {
   /// Every rule passed over, as where a request is refused before any is asked.
-  public var skipped: RuleVerdicts { RuleVerdicts(self, entries.map { _ in .skipped }) }
+  public var skipped: RuleVerdicts {
+    RuleVerdicts(self, [Verdict](repeating: .skipped, count: firstBrake))
+  }
 }
 
 /// What the rules say of a request, rule by rule.
@@ -138,7 +140,7 @@ public struct Decision: Sendable {
   /// What remote policies answered, by the place of the rule that asked.
   let answers: [Int: RemoteAnswer]
 
-  /// Every rule of the policy in order, and the built-in one where it was asked, with what became of it.
+  /// Every rule of the policy in order, and the built-in ones where they were asked, with what became of it.
   public var verdicts: RuleVerdicts { RuleVerdicts(policy, marks) }
 
   /// What is to be taken from allowances; nothing for a refusal.
@@ -167,7 +169,7 @@ public struct Decision: Sendable {
       return (self, clearance.grant(receipts, at: now))
     case .refused(let index, let states):
       let charge = clearance.charges[index]
-      var denial = Denial.exhausted(charge.rule.name, charge.plan, states[index], at: now)
+      var denial = Denial.exhausted(charge.rule, states[index], at: now)
       denial.wait(for: waiting(clearance, states), from: now)
       deny(at: charge.rule.index, denial)
       return (self, nil)
@@ -183,8 +185,9 @@ public struct Decision: Sendable {
 
   /// Turns the decision into a rule's denial: what comes after it no longer counts.
   private mutating func deny(at index: Int, _ denial: Denial) {
-    marks[index] = .deny
-    for later in marks.index(after: index)..<marks.endIndex { marks[later] = .skipped }
+    let place = policy.place(of: index, among: marks.count)
+    marks[place] = .deny
+    for later in marks.index(after: place)..<marks.endIndex { marks[later] = .skipped }
     outcome = .deny(denial)
   }
 }
@@ -198,17 +201,15 @@ extension Denial {
   }
 
   /// The denial of an allowance that is used up.
-  static func exhausted(_ rule: String, _ plan: AllowancePlan, _ state: AllowanceState?, at now: Instant)
-    -> Denial
-  {
-    let count = plan.count(of: state, at: now)
+  static func exhausted(_ rule: AllowanceRule, _ state: AllowanceState?, at now: Instant) -> Denial {
+    let count = rule.plan.count(of: state, at: now)
     let code: DenialCode =
-      switch plan {
+      switch rule.plan {
       case .rate: .rateLimited
       case .quota: .quotaExhausted
       }
     return Denial(
-      code: code, rule: rule, retryAfter: max(1, count.reset),
-      status: AllowanceStatus(rule: rule, count: count))
+      code: code, rule: rule.name, retryAfter: max(1, count.reset),
+      status: AllowanceStatus(rule: rule.name, count: count, isBrake: rule.brake != nil))
   }
 }

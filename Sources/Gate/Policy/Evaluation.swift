@@ -18,7 +18,7 @@ public struct Evaluation: Sendable {
   private let held: Policy.Held<Facts>
   private let concern: Policy.Concern
   private var index = 0
-  /// Of every rule; those that are not asked stay `skipped`.
+  /// Of every rule that the request may concern; those that are not asked stay `skipped`.
   private var marks: [Verdict]
   private var charges: [AllowanceCharge] = []
   private var audited: [Denial] = []
@@ -36,13 +36,13 @@ public struct Evaluation: Sendable {
     self.policy = policy
     held = Policy.Held(facts)
     concern = policy.concern(of: facts)
-    marks = [Verdict](repeating: .skipped, count: policy.entries.count)
+    marks = [Verdict](repeating: .skipped, count: policy.verdictCount(concern))
   }
 
   /// Asks rules until one denies, one has to ask a remote policy, or none is left.
   public mutating func next(_ states: some AllowanceStates) -> Step {
     precondition(!isWaiting, "the remote policy's answer is outstanding")
-    while index < policy.entries.count, !isDenied {
+    while index < policy.firstBrake, !isDenied {
       if policy.entryActions[index] & concern.action != 0 {
         switch policy.entries[index].finding(held, concern) {
         case .passedOver: break
@@ -64,12 +64,16 @@ public struct Evaluation: Sendable {
       }
       index += 1
     }
+    if marks.count > policy.firstBrake, !isDenied { askBuiltIn(states) }
     // Only a refusal pays for saying how long to wait.
     if isDenied, var refusal = denial, refusal.passes {
       refusal.wait(for: policy.waiting(facts, concern, states), from: facts.instant)
       denial = refusal
     }
-    return .decided(decision())
+    let outcome: Decision.Outcome =
+      if let denial { .deny(denial) } else { .allow(Clearance(charges: charges, held: held)) }
+    return .decided(
+      Decision(outcome: outcome, audited: audited, policy: policy, marks: marks, answers: answers))
   }
 
   /// Takes what the remote policy said that `next` asked for.
@@ -100,33 +104,37 @@ public struct Evaluation: Sendable {
     index += 1
   }
 
-  /// Writes down the objection of the rule at `index`.
-  private mutating func object(_ objection: Denial) {
-    if policy.entries[index].isEnforced {
-      marks[index] = .deny
-      denial = objection
-      isDenied = true
-    } else {
-      marks[index] = .wouldDeny
-      audited.append(objection)
+  /// Asks the built-in rules, which concern callbacks: the one about numbers, then the brakes. So nothing is asked after a
+  /// brake, and no number that is refused for good is told to wait.
+  private mutating func askBuiltIn(_ states: some AllowanceStates) {
+    if marks.count > policy.entries.count {
+      if let phone = held.value.phone, NumberRanges.refuses(phone) {
+        marks[index] = .deny
+        denial = Denial(code: .numberNotAllowed, rule: Rule.defaultNumbers)
+        isDenied = true
+      } else {
+        marks[index] = .allow
+      }
+    }
+    while index < policy.entries.count, !isDenied {
+      ask(states)
+      index += 1
     }
   }
 
-  /// The built-in rule and the sum of it all.
-  private mutating func decision() -> Decision {
-    if policy.asksDefaultNumbers(concern) {
-      if isDenied {
-        marks.append(.skipped)
-      } else if let phone = facts.phone, NumberRanges.refuses(phone) {
-        marks.append(.deny)
-        denial = Denial(code: .numberNotAllowed, rule: Rule.defaultNumbers)
-      } else {
-        marks.append(.allow)
-      }
+  /// Where the verdict of the rule at `index` stands.
+  private var place: Int { policy.place(of: index, among: marks.count) }
+
+  /// Writes down the objection of the rule at `index`.
+  private mutating func object(_ objection: Denial) {
+    if policy.entries[index].isEnforced {
+      marks[place] = .deny
+      denial = objection
+      isDenied = true
+    } else {
+      marks[place] = .wouldDeny
+      audited.append(objection)
     }
-    let outcome: Decision.Outcome =
-      if let denial { .deny(denial) } else { .allow(Clearance(charges: charges, held: held)) }
-    return Decision(outcome: outcome, audited: audited, policy: policy, marks: marks, answers: answers)
   }
 
   // MARK: Hours
@@ -147,22 +155,28 @@ public struct Evaluation: Sendable {
   private mutating func ask(_ states: some AllowanceStates) {
     guard let rule = policy.entries[index].allowance else { preconditionFailure("it counts") }
     let party = rule.scope.party(of: held.value)
+    guard rule.brake == nil || !states.leavesBrakesToTaking else { return charge(rule, party) }
     let state: AllowanceState?
     switch states.lookup(AllowanceKey(rule: rule.name, party: party)) {
     case .unused: state = nil
     case .state(let kept): state = kept
     case .unavailable:
       if rule.onStoreFailure == .allow {
-        marks[index] = .allow
+        marks[place] = .allow
       } else {
         object(.storeUnavailable(rule.name))
       }
       return
     }
     guard case .taken = rule.plan.take(from: state, at: held.value.instant) else {
-      return object(.exhausted(rule.name, rule.plan, state, at: facts.instant))
+      return object(.exhausted(rule, state, at: facts.instant))
     }
-    marks[index] = .allow
+    charge(rule, party)
+  }
+
+  /// Has nothing against the request, which takes one from the allowance of the rule at `index`.
+  private mutating func charge(_ rule: AllowanceRule, _ party: AllowanceParty) {
+    marks[place] = .allow
     if charges.isEmpty { charges.reserveCapacity(policy.mostCharges) }
     charges.append(AllowanceCharge(rule: rule, party: party))
   }

@@ -47,11 +47,11 @@ public struct Grant: Sendable {
     self.grantedAt = grantedAt
   }
 
-  /// What is left of the caller's allowances, for the fields of the answer.
+  /// What is left of the caller's allowances, for the fields of the answer; those of brakes are not told there.
   public var statuses: [AllowanceStatus] {
     var statuses: [AllowanceStatus] = []
     statuses.reserveCapacity(receipts.count)
-    for receipt in receipts where receipt.rule.isEnforced {
+    for receipt in receipts where receipt.rule.isEnforced && receipt.rule.brake == nil {
       statuses.append(AllowanceStatus(rule: receipt.rule.name, count: receipt.count(at: grantedAt)))
     }
     return statuses

@@ -2,8 +2,10 @@
 
 /// An ordered list of rules. Asking it is pure: the same facts and states have the same decision.
 public final class Policy: Sendable {
-  /// The rules in order, without the built-in one.
+  /// The configured rules in order, without the built-in ones.
   public let rules: [Rule]
+  /// What the brakes let pass.
+  public let brakes: Brakes
   /// The fields of a request that rules look at, in lower case: what `Facts.fields` has to hold.
   public let fieldNames: [String]
   /// Whether any rule asks a remote policy.
@@ -96,6 +98,8 @@ public final class Policy: Sendable {
   }
 
   let entries: [Entry]
+  /// Where the brakes begin among the entries. The built-in rule about numbers is asked before the first of them.
+  let firstBrake: Int
   /// The entries' actions, side by side: most rules that do not concern a request are passed over by these alone.
   let entryActions: [UInt8]
   /// The names of apps and callers that any rule tells apart.
@@ -109,29 +113,42 @@ public final class Policy: Sendable {
   let mostCharges: Int
 
   /// Makes a policy. Throws when two rules have one name.
-  public init(rules: [Rule]) throws(RuleError) {
+  public convenience init(rules: [Rule], brakes: Brakes = .off) throws(RuleError) {
     var names: Set<String> = []
     for (place, rule) in rules.enumerated() where !names.insert(rule.name).inserted {
       throw RuleError(
         key: "[\(place)].name", problem: "two rules are named \(quoted(rule.name))",
         remedy: "give each rule a name of its own")
     }
+    self.init(distinct: rules, brakes)
+  }
+
+  /// A policy without configured rules: everything is allowed but what the built-in rules refuse.
+  public convenience init(brakes: Brakes) { self.init(distinct: [], brakes) }
+
+  /// A policy without rules and brakes: everything is allowed but what the built-in rule about numbers refuses.
+  public static let open = Policy(brakes: .off)
+
+  private init(distinct configured: [Rule], _ brakes: Brakes) {
+    let asked = configured + brakes.rules
+    rules = configured
+    self.brakes = brakes
+    firstBrake = configured.count
     var apps: [String: Int] = [:]
     var callers: [String: Int] = [:]
-    entries = rules.enumerated().map { index, rule in
+    entries = asked.enumerated().map { index, rule in
       Entry(
         rule, index: index, apps: rule.apps.map { NameSet($0, numbering: &apps) },
         callers: rule.callers.map { NameSet($0, numbering: &callers) })
     }
     entryActions = entries.map(\.actions)
-    self.rules = rules
     appNames = apps
     callerNames = callers
     var fields: [String] = []
     var allowances = 0
     var remotes = false
     var optOut = false
-    for rule in rules where rule.mode != .off {
+    for rule in asked where rule.mode != .off {
       switch rule.kind {
       case .field(let field): if !fields.contains(field.field) { fields.append(field.field) }
       case .rate, .quota: allowances += 1
@@ -146,23 +163,32 @@ public final class Policy: Sendable {
     hasOptOut = optOut
   }
 
-  /// A policy without rules: everything is allowed but what the built-in rule refuses.
-  public static let open = Policy()
+  /// The names of all rules that can decide, the built-in ones among them.
+  var ruleNames: [String] { entries.map(\.name) + [Rule.defaultNumbers] }
 
-  private init() {
-    rules = []
-    fieldNames = []
-    asksRemotes = false
-    entries = []
-    entryActions = []
-    appNames = [:]
-    callerNames = [:]
-    mostCharges = 0
-    hasOptOut = false
+  // MARK: Verdicts
+
+  /// How many verdicts there are of a request: the brakes and the built-in rule about numbers are asked about callbacks only.
+  func verdictCount(_ concern: Concern) -> Int {
+    guard concern.action == Action.callback.bit else { return firstBrake }
+    return entries.count + (asksDefaultNumbers(concern) ? 1 : 0)
   }
 
-  /// The name of the rule at a place among the verdicts.
-  func name(of index: Int) -> String { index < entries.count ? entries[index].name : Rule.defaultNumbers }
+  /// The place of an entry's verdict among so many.
+  @inline(__always) func place(of index: Int, among count: Int) -> Int {
+    index < firstBrake ? index : index + (count - entries.count)
+  }
+
+  /// The entry whose verdict stands at a place among so many; nil for the built-in rule about numbers.
+  @inline(__always) func index(at place: Int, among count: Int) -> Int? {
+    guard place >= firstBrake, count > entries.count else { return place }
+    return place == firstBrake ? nil : place - 1
+  }
+
+  /// The name of the rule at a place among so many verdicts.
+  func name(at place: Int, among count: Int) -> String {
+    index(at: place, among: count).map { entries[$0].name } ?? Rule.defaultNumbers
+  }
 
   // MARK: Scope
 
@@ -209,11 +235,11 @@ public final class Policy: Sendable {
 
   // MARK: Asking
 
-  /// The grant of access where there are no rules to ask; nil where there are.
+  /// The grant of access where there are no rules to ask about it; nil where there are.
   public func unconditionalAccess(callerID: String?, subject: String?, appID: String?, at now: Instant)
     -> Grant?
   {
-    guard entries.isEmpty else { return nil }
+    guard firstBrake == 0 else { return nil }
     return Grant(
       action: .access, callerID: callerID, subject: subject, appID: appID, phone: nil, receipts: [],
       grantedAt: now)
@@ -236,11 +262,14 @@ public final class Policy: Sendable {
   }
 
   /// The allowances a decision about a request may look at, for a store that has to fetch them first.
-  public func charges(for facts: Facts) -> [AllowanceCharge] {
+  ///
+  /// - Parameter taking: Whether they will be taken where the decision is to allow. Nothing is asked after the brakes, so
+  ///   what is left of theirs need not be known then: taking them says it.
+  public func charges(for facts: Facts, taking: Bool = false) -> [AllowanceCharge] {
     guard mostCharges > 0 else { return [] }
     let concern = concern(of: facts)
     var charges: [AllowanceCharge] = []
-    for entry in entries where Self.concerns(entry, concern) {
+    for entry in taking ? entries[..<firstBrake] : entries[...] where Self.concerns(entry, concern) {
       guard case .allowance(let rule) = entry.question else { continue }
       charges.append(AllowanceCharge(rule: rule, party: rule.scope.party(of: facts)))
     }
@@ -261,7 +290,9 @@ public final class Policy: Sendable {
       case .state(let kept): state = kept
       case .unavailable: continue
       }
-      statuses.append(AllowanceStatus(rule: rule.name, count: rule.plan.count(of: state, at: facts.instant)))
+      statuses.append(
+        AllowanceStatus(
+          rule: rule.name, count: rule.plan.count(of: state, at: facts.instant), isBrake: rule.brake != nil))
     }
     return statuses
   }
@@ -283,15 +314,6 @@ extension Rule.Kind {
     switch self {
     case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _): Action.callback.bit
     default: Action.access.bit | Action.callback.bit
-    }
-  }
-
-  /// How and by what a rate or quota counts.
-  var allowance: (plan: AllowancePlan, scope: AllowanceScope)? {
-    switch self {
-    case .rate(let rate, let key, _): (.rate(rate), key)
-    case .quota(let quota, let key, _): (.quota(quota), key)
-    default: nil
     }
   }
 }

@@ -53,6 +53,8 @@ public struct Rule: Sendable {
   public let mode: Mode
   /// What it asks.
   public let kind: Kind
+  /// The brake that it is; nil for a configured rule.
+  public let brake: Brake?
 
   /// The name of the rule that refuses premium, short and satellite numbers without being configured.
   public static let defaultNumbers = "default-numbers"
@@ -75,6 +77,11 @@ public struct Rule: Sendable {
       throw RuleError(
         key: "name", problem: "\"\(name)\" is the name of a built-in rule", remedy: "choose another name")
     }
+    guard !name.hasPrefix(Brake.prefix) else {
+      throw RuleError(
+        key: "name", problem: "names that begin with \"\(Brake.prefix)\" are kept for the built-in brakes",
+        remedy: "choose another name; the brakes' figures stand under callbacks.brakes")
+    }
     guard !actions.isEmpty else {
       throw RuleError(
         key: "on", problem: "the rule concerns no action",
@@ -92,5 +99,17 @@ public struct Rule: Sendable {
     self.callers = callers
     self.mode = mode
     self.kind = kind
+    brake = nil
+  }
+
+  /// The rule of a brake: on every callback.
+  init(_ brake: Brake, _ kind: Kind) {
+    name = brake.ruleName
+    actions = [.callback]
+    apps = nil
+    callers = nil
+    mode = .enforce
+    self.kind = kind
+    self.brake = brake
   }
 }

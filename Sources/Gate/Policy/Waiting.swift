@@ -56,6 +56,16 @@ extension Policy {
 }
 
 extension Decision {
+  /// Whether it is a refusal that time alone may end.
+  public var waits: Bool { denial?.passes ?? false }
+
+  /// Looks again how long a refused request waits, where more is known of the allowances than when it was decided.
+  public mutating func wait(_ facts: Facts, _ states: some AllowanceStates) {
+    guard case .deny(var refusal) = outcome, refusal.passes else { return }
+    refusal.wait(for: policy.waiting(facts, policy.concern(of: facts), states), from: facts.instant)
+    outcome = .deny(refusal)
+  }
+
   /// What a request waits for whose charges were refused.
   func waiting(_ clearance: Clearance, _ states: [AllowanceState?]) -> Waiting {
     var allowances: [(plan: AllowancePlan, state: AllowanceState?)] = []

@@ -17,8 +17,11 @@ public struct KnownNames: Sendable {
 extension Policy {
   /// Reads the list that stands under `rules`.
   ///
+  /// - Parameter brakes: what the built-in limits on callbacks let pass beside them.
   /// - Returns: a policy, or the problems, in the order of their places.
-  public static func reading(_ node: RuleNode, known: KnownNames = KnownNames()) -> PolicyReading {
+  public static func reading(
+    _ node: RuleNode, known: KnownNames = KnownNames(), brakes: Brakes = .off
+  ) -> PolicyReading {
     guard case .list(let items) = node.content else {
       return .problems([
         RuleProblem(
@@ -44,7 +47,7 @@ extension Policy {
     }
     if reader.problems.isEmpty {
       do {
-        return .policy(try Policy(rules: rules))
+        return .policy(try Policy(rules: rules, brakes: brakes))
       } catch {
         reader.problems.append(
           RuleProblem(

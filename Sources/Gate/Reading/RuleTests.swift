@@ -259,7 +259,7 @@ struct RuleTestReader {
     let code: DenialCode? = mapping.choice("code")
     let rule = mapping.text("rule")
     if let rule {
-      let names = policy.rules.map(\.name) + [Rule.defaultNumbers, "-"]
+      let names = policy.ruleNames + ["-"]
       if !names.contains(rule) { mapping.report(mapping.unknown(rule, key: "rule", known: names)) }
     }
     if verdict == .allow, code != nil || rule != nil {

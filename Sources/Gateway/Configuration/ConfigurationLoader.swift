@@ -179,13 +179,13 @@ extension ConfigurationBuilder {
     }
     for name in PartialConfiguration.ownSections {
       guard let node = partial.sections[name] else { continue }
-      let count =
+      let value =
         switch node.content {
-        case .list(let items): items.count
-        case .mapping(let members): members.count
-        case .text: 0
+        case .list(let items): "\(items.count) listed"
+        case .mapping(let members): "\(members.count) listed"
+        case .text(let text, _): quoted(text)
         }
-      origins.append(SettingOrigin(name: name, value: "\(count) listed", place: node.place))
+      origins.append(SettingOrigin(name: name, value: value, place: node.place))
     }
     return origins
   }

@@ -12,7 +12,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
   public init(_ configuration: Configuration) {
     lines =
       Self.effects(configuration) + Self.rules(configuration.policy.rules)
-      + Self.statements(configuration.origins)
+      + [Self.brakes(configuration.policy.brakes)] + Self.statements(configuration.origins)
   }
 
   /// The lines as one text.
@@ -77,6 +77,16 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
       }
   }
 
+  /// The brakes in force, and those that are off.
+  private static func brakes(_ brakes: Brakes) -> String {
+    let figures = Brake.allCases.compactMap { brake in
+      brakes[brake] == 0 ? nil : "\(brakes[brake]) \(brake.measure)"
+    }
+    let off = Brake.allCases.filter { brakes[$0] == 0 }.map(\.ruleName)
+    return "brakes on callbacks: " + (figures.isEmpty ? "none" : list(figures))
+      + (off.isEmpty ? "" : "; off: \(list(off))")
+  }
+
   private static func list(_ words: [String]) -> String { words.joined(separator: ", ") }
 
   private static func aligned(_ facts: [(name: String, value: String)]) -> [String] {
@@ -110,6 +120,17 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
     case .memory: "memory"
     case .sqlite(let path): "SQLite, \(quoted(path: path))"
     case .postgres: "PostgreSQL"
+    }
+  }
+}
+
+extension Brake {
+  /// What its figure counts.
+  fileprivate var measure: String {
+    switch self {
+    case .number: "per number and day (UTC)"
+    case .burst: "per 5 minutes"
+    case .hour: "per hour"
     }
   }
 }

@@ -1,6 +1,6 @@
 extension PartialConfiguration {
   /// The sections that are not a tree of settings.
-  static let ownSections = ["callers", "apps", "rules"]
+  static let ownSections = ["callers", "apps", "rules", ConfigurationBuilder.brakesSection]
 
   /// What a YAML file says. Unknown keys are problems.
   init(file root: ConfigurationNode, into problems: inout ProblemList) {
@@ -24,7 +24,7 @@ extension PartialConfiguration {
       let path = prefix + member.name
       if let setting = Self.byPath[path] {
         entries[setting] = Self.entry(setting, member, path, into: &problems)
-      } else if prefix.isEmpty, Self.ownSections.contains(path) {
+      } else if Self.ownSections.contains(path) {
         guard !member.value.isNothing else {
           Self.refuseNothing(member, path, into: &problems)
           continue
@@ -92,9 +92,9 @@ extension PartialConfiguration {
   private static func unknown(_ name: String, below prefix: String) -> (Refusal, meant: String?) {
     let paths = byPath.keys.sorted()
     let siblings = Set(
-      paths.filter { $0.hasPrefix(prefix) }.map { path in
+      (paths + ownSections).filter { $0.hasPrefix(prefix) }.map { path in
         String(path.dropFirst(prefix.count).prefix { $0 != "." })
-      } + (prefix.isEmpty ? ownSections : []))
+      })
     if siblings.contains(name + "_file") {
       let refusal = Refusal(
         "unknown key", "secrets are not written here: did you mean \(name)_file, the path of a file?")

@@ -24,7 +24,7 @@ struct PartialConfiguration: Sendable {
 
   /// What is said about settings with a value of their own.
   var entries: [Setting: Entry] = [:]
-  /// The sections with a shape of their own: `callers`, `apps`, `rules`.
+  /// The sections with a shape of their own: `callers`, `apps`, `rules`, `callbacks.brakes`.
   var sections: [String: ConfigurationNode] = [:]
   /// Variables that are set but empty, which count as unset.
   var emptyVariables: Set<String> = []

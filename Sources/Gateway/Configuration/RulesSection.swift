@@ -3,11 +3,12 @@ internal import Platform
 
 /// Reads the `rules` section: Gate reads the rules, and its mistakes become problems at their places in the file.
 extension ConfigurationBuilder {
-  /// `rules`; without any, everything is allowed but numbers nobody should be called at.
+  /// `rules` and `callbacks.brakes`; without rules, everything is allowed but what the built-in rules refuse.
   mutating func policy(callers: [Configuration.Caller], apps: [Configuration.App]) -> Policy {
-    guard let section = partial.sections["rules"] else { return .open }
+    let brakes = brakes()
+    guard let section = partial.sections["rules"] else { return Policy(brakes: brakes) }
     let known = KnownNames(callers: Set(callerIDs(callers)), apps: Set(appIDs(apps)))
-    switch Policy.reading(RuleNode(section), known: known) {
+    switch Policy.reading(RuleNode(section), known: known, brakes: brakes) {
     case .policy(let policy):
       for names in policy.exclusiveHours(at: Instant(sources.clock.unixTime)) {
         problems.note(

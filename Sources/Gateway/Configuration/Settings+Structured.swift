@@ -1,7 +1,21 @@
+internal import Gate
+
 extension Settings {
   /// The keys of the sections that are lists or name things of the operator's own: declared for the documents, read
   /// by the builder. A test holds the two together.
   static let structured: [Setting] = [
+    Setting(
+      "callbacks.brakes.number_per_day", default: "\(Brakes().numberPerDay)", example: "6",
+      "Built-in limit: callbacks to one number in a day (UTC), under the name `brake-number`. `0` switches the brake off, "
+        + "`brakes: off` all of them."),
+    Setting(
+      "callbacks.brakes.per_5m", default: "\(Brakes().perFiveMinutes)", example: "500",
+      "Built-in limit: callbacks of all callers in five minutes, under the name `brake-burst`. `0` switches it off."
+    ),
+    Setting(
+      "callbacks.brakes.per_hour", default: "\(Brakes().perHour)", example: "1000",
+      "Built-in limit: callbacks of all callers in an hour, under the name `brake-hour`. `0` switches it off."
+    ),
     Setting(
       "callers[].id", example: "ios-app",
       "The caller's name, in logs, rules and `apps`; unique. `anonymous` is taken."),

@@ -42,23 +42,37 @@ struct Decider: Sendable {
 
   // MARK: The rules
 
+  /// What asking the rules comes to without waiting for anybody.
+  enum AtOnce {
+    case ruled(Ruling)
+    /// No rule objects; only the store can take the allowances, and `take` has it do so. Nothing has been taken.
+    case untaken(Decision)
+    /// A remote policy or the store has to be asked, and `rule` does so. Nothing has been taken.
+    case undecided
+
+    /// The ruling, if there is one.
+    var ruling: Ruling? { if case .ruled(let ruling) = self { ruling } else { nil } }
+  }
+
   /// Asks the rules, and takes what an allowed request takes from its allowances, without waiting for anybody.
   ///
   /// - Parameter takes: Whether allowances are taken; a probe takes none.
-  /// - Returns: The ruling; nil where a remote policy or the store has to be asked, and then `rule` does so. Nothing has
-  ///   been taken then.
-  func ruleAtOnce(_ facts: Facts, taking takes: Bool) -> Ruling? {
-    let view = ledger.view(at: facts.instant)
+  func ruleAtOnce(_ facts: Facts, taking takes: Bool) -> AtOnce {
+    let view = ledger.view(at: facts.instant, taking: takes)
     var evaluation = policy.evaluation(of: facts)
-    guard case .decided(let decision) = evaluation.next(view), !view.isIncomplete else { return nil }
-    guard takes else { return view.isExact ? Ruling(untaken: decision, facts, view) : nil }
-    var outcome = ChargeOutcome.taken([])
+    guard case .decided(let decision) = evaluation.next(view), !view.isIncomplete else { return .undecided }
+    guard takes else { return view.isExact ? .ruled(Ruling(untaken: decision, facts, view)) : .undecided }
     let charges = decision.charges
-    if !charges.isEmpty {
-      guard let taken = view.take(charges) else { return nil }
-      outcome = taken
-    }
-    return Ruling(decision, outcome, facts)
+    guard !charges.isEmpty else { return .ruled(Ruling(decision, .taken([]), facts)) }
+    guard let outcome = view.take(charges) else { return .untaken(decision) }
+    return .ruled(Ruling(decision, outcome, facts))
+  }
+
+  /// Takes what an allowed request takes from its allowances, asking the store.
+  func take(_ decision: Decision, _ facts: Facts) async -> Ruling {
+    let charges = decision.charges
+    return Ruling(
+      decision, charges.isEmpty ? .taken([]) : await ledger.take(charges, at: facts.instant), facts)
   }
 
   /// Asks the rules, remote policies among them, and the store.
@@ -69,15 +83,16 @@ struct Decider: Sendable {
   func rule(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime? = nil) async throws(Problem)
     -> Ruling
   {
-    let kept = await states(for: facts)
-    let decision = try await decide(facts, kept, deadline: deadline)
-    guard takes else { return Ruling(untaken: decision, facts, kept) }
-    var outcome = ChargeOutcome.taken([])
-    let charges = decision.charges
-    if !charges.isEmpty {
-      outcome = await ledger.take(charges, at: facts.instant)
+    guard takes else {
+      let kept = await states(for: facts)
+      return Ruling(untaken: try await decide(facts, kept, deadline: deadline), facts, kept)
     }
-    return Ruling(decision, outcome, facts)
+    // For brakes alone the store is not asked twice: what is left of theirs, taking says.
+    let isKnown = !policy.charges(for: facts, taking: true).isEmpty
+    let kept = isKnown ? await states(for: facts) : FetchedStates()
+    var decision = try await decide(facts, kept, deadline: deadline)
+    if decision.waits, !isKnown { decision.wait(facts, await states(for: facts)) }
+    return await take(decision, facts)
   }
 
   /// Asks the rules, remote policies among them, of a request that gets nothing whatever its allowances are: those are

@@ -4,8 +4,10 @@ internal import Gate
 internal import HTTP
 
 extension Fields {
-  /// Adds `RateLimit-Policy` and `RateLimit`, where there is an allowance to tell of.
-  mutating func append(allowances statuses: [AllowanceStatus]) {
+  /// Adds `RateLimit-Policy` and `RateLimit`, where there is an allowance to tell of. Those of brakes are not: they are for
+  /// stopping abuse, and no client is to plan by them.
+  mutating func append(allowances all: [AllowanceStatus]) {
+    let statuses = all.contains(where: \.isBrake) ? all.filter { !$0.isBrake } : all
     guard !statuses.isEmpty else { return }
     append("RateLimit-Policy", statuses.rateLimitPolicy)
     append("RateLimit", statuses.rateLimit)

@@ -137,10 +137,12 @@ extension Gateway {
     do throws(Problem) {
       if duplicate != nil {
         ruling = try await decider.ruleBesideAllowances(facts, deadline: wish.deadline)
-      } else if let atOnce = decider.ruleAtOnce(facts, taking: takes) {
-        ruling = atOnce
       } else {
-        ruling = try await decider.rule(facts, taking: takes, deadline: wish.deadline)
+        switch decider.ruleAtOnce(facts, taking: takes) {
+        case .ruled(let atOnce): ruling = atOnce
+        case .untaken(let decision): ruling = await decider.take(decision, facts)
+        case .undecided: ruling = try await decider.rule(facts, taking: takes, deadline: wish.deadline)
+        }
       }
     } catch {
       calling.record.verdicts = decider.policy.skipped
@@ -158,8 +160,14 @@ extension Gateway {
     switch ruling.outcome {
     case .refused(let denial):
       logRefusal(denial, of: facts, by: decider.policy, calling.context)
+      if takes {
+        callbacks.brakes.refused(
+          denial, by: decider.policy.brakes, contact: calling.record.contact, at: facts.instant)
+      }
       return .answer(refuse(&calling, Problem(denial)))
-    case .granted(let granted): grant = granted
+    case .granted(let granted):
+      callbacks.brakes.taken(granted.receipts, contact: calling.record.contact, at: facts.instant)
+      grant = granted
     }
     if let duplicate {
       let problem = await callbacks.store.problem(duplicateOf: duplicate, wish.intent)

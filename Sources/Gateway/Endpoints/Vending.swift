@@ -69,7 +69,7 @@ extension Gateway {
       }
     }
 
-    guard let ruling = generation.decider.ruleAtOnce(facts, taking: vending.takes) else {
+    guard let ruling = generation.decider.ruleAtOnce(facts, taking: vending.takes).ruling else {
       guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
       return .later { [self, vending] in $0.respond(await rule(vending, facts)) }
     }

@@ -1,5 +1,6 @@
 // `GET /metrics`: everything that is counted, and how things stand at the moment.
 
+internal import Gate
 internal import HTTP
 internal import Metrics
 internal import Platform
@@ -13,6 +14,7 @@ struct MetricsPage: Sendable {
   let stops: StopBoard
   let store: StoreHealth
   let throttle: LoginThrottle
+  let brakes: BrakeWatch
   let generations: Generations
   let health: Health
   let sink: LogSink
@@ -36,6 +38,7 @@ struct MetricsPage: Sendable {
     text.sample([("version", Version.current)], 1)
     metrics.append(to: &text)
     appendState(to: &text)
+    appendBrakes(to: &text)
     appendTokens(to: &text)
     ProcessUsage.now().append(to: &text)
     return text.bytes
@@ -72,6 +75,17 @@ struct MetricsPage: Sendable {
     text.family(
       "callgate_log_lines_lost_total", .counter, "Log and audit lines that were dropped: nobody read them.")
     text.sample(sink.droppedLines)
+  }
+
+  private func appendBrakes(to text: inout MetricsText) {
+    let figures = generations.current.decider.policy.brakes
+    text.family(
+      "callgate_brake_used_ratio", .gauge,
+      "The share of a brake that callbacks have used and time has not given back; 1 where it refuses.")
+    for brake in Brake.allCases {
+      guard let ratio = brakes.usedRatio(brake, figures) else { continue }
+      text.sample([("brake", brake.rawValue)], ratio)
+    }
   }
 
   private func appendTokens(to text: inout MetricsText) {

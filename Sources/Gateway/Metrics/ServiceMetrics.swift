@@ -66,7 +66,7 @@ final class ServiceMetrics: Sendable {
     tokenCache = LaneCounters(
       label: "outcome", words: TokenCacheOutcome.allCases.map(\.rawValue), lanes: loops)
     connections = LaneCounters(label: "event", words: ["opened", "closed"], lanes: loops)
-    decisions.know([Rule.defaultNumbers])
+    decisions.know([Rule.defaultNumbers] + Brake.allCases.map(\.ruleName))
   }
 
   /// Gives the rules of a configuration series of their own.

@@ -126,7 +126,7 @@ extension APISchemas {
                   "properties": {
                     "start": { "type": "string", "format": "date-time" },
                     "end": { "type": "string", "format": "date-time", "description": "Not open any more at this time." } } } },
-              "remaining": { "type": "object", "description": "What is left of the caller's allowances, by rule.",
+              "remaining": { "type": "object", "description": "What is left of the caller's allowances, by rule, and of the brakes that all callers share.",
                 "additionalProperties": { "type": "integer", "minimum": 0 } } } }
           """#)
     ),

@@ -20,6 +20,8 @@ struct CallbackParts: Sendable {
   let clock: any TimeSource
   let log: CallbackLog
   let metrics: ServiceMetrics
+  /// What callbacks use of the brakes.
+  let brakes: BrakeWatch
 
   /// Callbacks became `unknown` because nobody will settle them: their process has ended, or could not write.
   func recovered(_ count: Int) {

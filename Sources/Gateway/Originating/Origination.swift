@@ -21,6 +21,7 @@ final class Origination: Sendable {
   let clock: any TimeSource
   let log: CallbackLog
   let metrics: ServiceMetrics
+  let brakes: BrakeWatch
 
   init(
     _ parts: CallbackParts, tokens: TokenSource, ledger: AllowanceLedger, stops: StopBoard, api: CallbackAPI,
@@ -32,6 +33,7 @@ final class Origination: Sendable {
     clock = parts.clock
     log = parts.log
     metrics = parts.metrics
+    brakes = parts.brakes
     self.tokens = tokens
     self.ledger = ledger
     self.stops = stops
@@ -192,6 +194,7 @@ final class Origination: Sendable {
 
   /// Gives back what was taken for an order that came to nothing.
   func giveBack(_ order: CallbackOrder) async {
+    brakes.gaveBack(order.receipts)
     await ledger.giveBack(order.receipts, at: Instant(clock.unixTime))
   }
 }

@@ -1,6 +1,7 @@
 // Puts a new configuration in the place of the running one, or says why not.
 
 internal import Dispatch
+internal import Gate
 internal import JOSE
 internal import Platform
 internal import Synchronization
@@ -111,6 +112,7 @@ final class Reloader: Sendable {
         parts.metrics.configurationLoaded(at: outcome.time)
         outcome.restartNeeded = Self.unchangeable(from: started, to: configuration)
         log.set(configuration.log)
+        log.write(configuration.policy.brakes)
       }
     } catch {
       outcome.problems = error.problems

@@ -101,7 +101,8 @@ public final class Service: Sendable {
       callbacks: CallbackParts(
         store: RetryingStore(store, inHand: inHand, clock: clock, log: callbackLog),
         originator: Originator(concurrency: configuration.callbacks.concurrency, time: clock),
-        inHand: inHand, transport: callbackTransport, clock: clock, log: callbackLog, metrics: metrics))
+        inHand: inHand, transport: callbackTransport, clock: clock, log: callbackLog, metrics: metrics,
+        brakes: BrakeWatch(log: log, clock: clock)))
     do throws(TLSFailure) {
       if let identity = configuration.listen.tls?.identity {
         tls = try TLSListener(identity, time: clock)
@@ -126,7 +127,7 @@ public final class Service: Sendable {
     limits.connections = min(limits.connections, fitting)
     let page = MetricsPage(
       metrics: metrics, tokens: tokens, stops: parts.stops, store: store.health, throttle: parts.throttle,
-      generations: generations,
+      brakes: parts.callbacks.brakes, generations: generations,
       health: health, sink: sink, connectionLimit: limits.connections)
     let administration = Administration(
       generations: generations, parts: parts, store: store, reloader: reloader, health: health, metrics: page,
@@ -187,6 +188,7 @@ public final class Service: Sendable {
       try await parts.stops.refresh()
       // A clock that is wrong is known before the first request.
       try await store.ping()
+      await parts.callbacks.brakes.begin(configuration.policy, parts.ledger)
     } catch {
       throw .store(kind: parts.storeKind, StoreFailure(error, of: parts.storeKind))
     }
@@ -269,6 +271,7 @@ public final class Service: Sendable {
         "this version of SQLite can lose saved state when two processes write to one file: let no other process write to "
           + "it, or update SQLite", ["version": "\(SQLiteVersion.current)"])
     }
+    log.write(configuration.policy.brakes)
     if configuration.purpose == .sandbox, configuration.callers.isEmpty {
       log.write(
         .info, "no caller is configured, so this sandbox accepts any credential and none",

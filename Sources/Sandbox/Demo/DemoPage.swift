@@ -49,7 +49,8 @@ extension DemoClient {
     <label for="phone">Your number, with country code</label>
     <input id="phone" name="phone" type="tel" autocomplete="off" required
     value="+14155550100" pattern="\+[1-9][0-9]{5,14}" aria-describedby="phone-help">
-    <small id="phone-help">E.164, such as +14155550100. Nobody is called.</small>
+    <small id="phone-help">E.164, such as +14155550100. Nobody is called. After six callbacks to one
+    number in a day, Callgate refuses the next one.</small>
     <label for="own">The account's number</label>
     <input id="own" name="own" type="tel" autocomplete="off" value="+18005550199"
     pattern="\+[1-9][0-9]{5,14}" aria-describedby="own-help">

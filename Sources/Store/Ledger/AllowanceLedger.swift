@@ -50,7 +50,12 @@ public final class AllowanceLedger: Sendable {
   // MARK: At once
 
   /// A view for one request. It is not for two threads; a loop may keep one and `reset` it.
-  public func view(at now: Instant) -> LedgerView { LedgerView(self, at: now) }
+  ///
+  /// - Parameter taking: Whether the request is taken from the allowances by the view where it is allowed. Then brakes are not
+  ///   looked up before.
+  public func view(at now: Instant, taking: Bool = false) -> LedgerView {
+    LedgerView(self, at: now, taking: taking)
+  }
 
   @inline(__always) func id(of key: borrowing AllowanceKey) -> LocalID {
     if let memory { return memory.id(of: key) }

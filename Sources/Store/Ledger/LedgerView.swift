@@ -5,6 +5,7 @@ public import Gate
 /// A request's view: it answers a policy at once, remembers whether it could, and takes what the policy then names.
 public final class LedgerView: AllowanceStates {
   private let ledger: AllowanceLedger
+  public let leavesBrakesToTaking: Bool
   private var look: Look
 
   /// What changes, in one piece: the language checks each access to a variable of an object.
@@ -31,8 +32,9 @@ public final class LedgerView: AllowanceStates {
   /// is a guess.
   public var isIncomplete: Bool { look.isIncomplete }
 
-  init(_ ledger: AllowanceLedger, at now: Instant) {
+  init(_ ledger: AllowanceLedger, at now: Instant, taking: Bool) {
     self.ledger = ledger
+    leavesBrakesToTaking = taking
     look = Look(now: now)
   }
 
@@ -53,8 +55,13 @@ public final class LedgerView: AllowanceStates {
   /// - Parameter charges: of a decision that was made with this view.
   public func take(_ charges: [AllowanceCharge]) -> ChargeOutcome? {
     let (now, seen) = (look.now, look.seen)
-    // As many as were asked for are the same, in the policy's order; fewer are looked up again.
-    return ledger.take(
-      charges, charges.count == seen.count ? seen : charges.map { ledger.id(of: $0.key) }, at: now)
+    let brakes = leavesBrakesToTaking ? charges.reversed().prefix { $0.brake != nil }.count : 0
+    // As many as were asked for are the same, in the policy's order; fewer are looked up again. Brakes come last.
+    guard charges.count - brakes == seen.count else {
+      return ledger.take(charges, charges.map { ledger.id(of: $0.key) }, at: now)
+    }
+    var ids = seen
+    for charge in charges[seen.count...] { ids.append(ledger.id(of: charge.key)) }
+    return ledger.take(charges, ids, at: now)
   }
 }

@@ -57,7 +57,8 @@ import Testing
           other: allow
       open: {}
     callbacks:
-      { dedupe_window: 0s, key_retention: 1h, retention: 1d, timeout: 15s, concurrency: 2, talkdesk_phone_numbers: [+18500000002] }
+      { dedupe_window: 0s, key_retention: 1h, retention: 1d, timeout: 15s, concurrency: 2, talkdesk_phone_numbers: [+18500000002],
+        brakes: { number_per_day: 3, per_5m: 50, per_hour: 0 } }
     cors: { origins: ["https://shop.example", "http://localhost:3000"] }
     rules: []
     store: { url: "sqlite:/data/callgate.sqlite3" }
@@ -121,6 +122,7 @@ import Testing
         == Configuration.Callbacks(
           talkdeskPhoneNumbers: ["+18500000002"], dedupeWindow: .zero, keyRetention: .seconds(3600),
           retention: .seconds(86_400), timeout: .seconds(15), concurrency: 2))
+    #expect(configuration.policy.brakes == Brakes(numberPerDay: 3, perFiveMinutes: 50, perHour: 0))
     #expect(configuration.allowedOrigins == ["https://shop.example", "http://localhost:3000"])
     guard case .sqlite(path: "/data/callgate.sqlite3") = configuration.store else {
       Issue.record("another store")

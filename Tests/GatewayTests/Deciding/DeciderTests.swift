@@ -21,22 +21,22 @@ import Testing
   private static let quota = "  - { name: daily, kind: quota, key: caller, limit: 3, per: day }"
 
   private func ruling(_ decider: Decider, taking takes: Bool = true) async throws -> Ruling {
-    if let ruling = decider.ruleAtOnce(facts, taking: takes) { return ruling }
+    if let ruling = decider.ruleAtOnce(facts, taking: takes).ruling { return ruling }
     return try await decider.rule(facts, taking: takes)
   }
 
   @Test func `in memory everything is decided at once`() throws {
     let decider = try decider(Self.quota, MemoryStore())
     for left in [2, 1, 0] {
-      #expect(decider.ruleAtOnce(facts, taking: true)?.statuses.first?.count.remaining == Int64(left))
+      #expect(decider.ruleAtOnce(facts, taking: true).ruling?.statuses.first?.count.remaining == Int64(left))
     }
-    #expect(decider.ruleAtOnce(facts, taking: true)?.denial?.code == .quotaExhausted)
+    #expect(decider.ruleAtOnce(facts, taking: true).ruling?.denial?.code == .quotaExhausted)
   }
 
   @Test func `through a store the limit is the same, and what is given back is there again`() async throws {
     let store = DistantStore()
     let decider = try decider(Self.quota, store)
-    #expect(decider.ruleAtOnce(facts, taking: true) == nil, "nobody can know yet")
+    #expect(decider.ruleAtOnce(facts, taking: true).ruling == nil, "nobody can know yet")
     var granted: [Grant] = []
     for _ in 0..<5 {
       if let grant = try await ruling(decider).grant { granted.append(grant) }
@@ -81,7 +81,8 @@ import Testing
     }
     // Rules that count nothing need no store.
     #expect(
-      try decider("  - { name: a, kind: field, field: X, equals: a }", store).ruleAtOnce(facts, taking: true)?
+      try decider("  - { name: a, kind: field, field: X, equals: a }", store).ruleAtOnce(facts, taking: true)
+        .ruling?
         .denial?.code == .denied)
   }
 

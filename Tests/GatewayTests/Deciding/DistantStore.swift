@@ -7,6 +7,7 @@ final class DistantStore: Store {
   private let memory = MemoryStore()
   let isDown = Atomic<Bool>(false)
   let updates = Atomic<Int>(0)
+  let reads = Atomic<Int>(0)
 
   var sharing: StoreSharing { .instances }
   let health = StoreHealth()
@@ -33,6 +34,7 @@ final class DistantStore: Store {
 
   func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?] {
     try reach()
+    reads.wrappingAdd(1, ordering: .relaxed)
     return memory.states(of: keys)
   }
 

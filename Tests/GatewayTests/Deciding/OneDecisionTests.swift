@@ -112,7 +112,7 @@ import Testing
       return Found(code: error.problem.code.rawValue, verdicts: Array(policy.skipped))
     }
     try await use(a.counts, of: policy, facts, store)
-    let atOnce = decider.ruleAtOnce(facts, taking: taking)
+    let atOnce = decider.ruleAtOnce(facts, taking: taking).ruling
     let ruling: Ruling
     if let atOnce { ruling = atOnce } else { ruling = try await decider.rule(facts, taking: taking) }
     if let denial = ruling.denial { #expect(policy.reason(for: denial, of: facts) != nil) }

@@ -59,8 +59,10 @@ import Testing
     #expect(throws: Never.self) { try Fixture.load(policy.configuration) }
   }
 
-  @Test func `the page has ten policies, and each has tests`() {
-    #expect(Set(Self.policies.map { $0.heading.prefix { $0 != "." } }) == Set((1...10).map { "\($0)" }))
+  @Test func `the page has ten policies and brakes, and each has tests`() {
+    #expect(
+      Set(Self.policies.map { $0.heading.prefix { $0 != "." } })
+        == Set((1...10).map { "\($0)" } + ["Brakes"]))
     #expect(Self.policies.allSatisfy { !$0.configuration.isEmpty && !$0.tests.isEmpty })
   }
 

@@ -140,8 +140,12 @@ import Testing
     }
     #expect(explanation.decisionLine == "decision: deny number_not_allowed default-numbers")
     #expect(
-      explanation.verdictLines.last
-        == "default-numbers  deny        +*********00 begins with +1900, a range that is refused by default")
+      explanation.verdictLines.suffix(4) == [
+        "default-numbers  deny        +*********00 begins with +1900, a range that is refused by default",
+        "brake-number     skipped     not reached: default-numbers refused the request",
+        "brake-burst      skipped     not reached: default-numbers refused the request",
+        "brake-hour       skipped     not reached: default-numbers refused the request",
+      ])
     #expect(!explanation.json.contains("5550100"))
   }
 

@@ -58,7 +58,8 @@ import Testing
       callbacks: CallbackParts(
         store: RetryingStore(store, inHand: inHand, clock: clock, log: callbackLog),
         originator: Originator(concurrency: first.callbacks.concurrency, time: clock), inHand: inHand,
-        transport: Nobody(), clock: clock, log: callbackLog, metrics: metrics))
+        transport: Nobody(), clock: clock, log: callbackLog, metrics: metrics,
+        brakes: BrakeWatch(log: log, clock: clock)))
     let listener = try TLSListener(old, time: clock)
     let reloader = Reloader(
       load: { [second] () throws(ConfigurationErrors) in second },

@@ -1,0 +1,66 @@
+import Gate
+import Platform
+import Store
+
+/// What brakes add to a callback in memory.
+enum BrakeFigures {
+  /// How often the two policies are measured, in turns.
+  private static let turns = 5
+
+  static func measure(seconds: Double) throws -> [Figure] {
+    let most = Brakes(numberPerDay: Brakes.most, perFiveMinutes: Brakes.most, perHour: Brakes.most)
+    let policies = try [Brakes.off, most].map { try RuleFigures.policy(rules, brakes: $0) }
+    let ledger = AllowanceLedger(store: MemoryStore())
+    let watch = BrakeWatch(log: Log(), clock: SystemClock())
+    let numbers = try (0..<4096).map { try E164("+1415555\(1000 + $0)") }
+    var next = 0
+    var now = Instant(seconds: 1_795_176_000)
+    var differences: [Double] = []
+    for _ in 0..<turns {
+      let costs = policies.map { policy in
+        1e9
+          / Stopwatch.rate(seconds: seconds / Double(2 * turns)) {
+            now.nanoseconds += 1000
+            if now.nanoseconds == 1_000_000_000 { now = Instant(seconds: now.seconds + 1) }
+            next = (next + 1) % numbers.count
+            // What the gateway does between the request and Talkdesk (Calling+Considering).
+            let facts = Facts(
+              action: .callback, callerID: "app-users", subject: "ann", appID: "shop",
+              address: IPAddress(v4: 0xCB00_7109), phone: numbers[next], instant: now)
+            let view = ledger.view(at: now, taking: true)
+            var evaluation = policy.evaluation(of: facts)
+            guard case .decided(let decision) = evaluation.next(view),
+              let outcome = view.take(decision.charges)
+            else { preconditionFailure("the benchmark's own request was refused") }
+            let (settled, grant) = decision.settled(outcome, at: now)
+            guard let grant else { preconditionFailure("not every allowance was taken") }
+            watch.taken(grant.receipts, contact: nil, at: now)
+            keep(settled.verdicts.count)
+            keep(grant)
+          }
+      }
+      differences.append(costs[1] - costs[0])
+    }
+    differences.sort()
+    return [
+      .microseconds(
+        "brakes, on a callback with one more allowance, state in memory", rate: 1e9 / differences[turns / 2])
+    ]
+  }
+
+  /// An allowance that has to be taken anyway.
+  private static let rules = Array(
+    #"[{"name":"daily","kind":"quota","key":"caller","limit":1000000000,"per":"day"}]"#.utf8)
+}
+
+/// A log that nobody reads: nothing is written while the figures are far off.
+struct Log: Sendable {
+  enum Level { case warning }
+  func write(_ level: Level, _ message: String, _ values: KeyValuePairs<String, String>) {
+    preconditionFailure("a brake was half used")
+  }
+}
+
+extension Instant {
+  init(_ time: UnixTime) { self.init(seconds: time.seconds, nanoseconds: time.nanoseconds) }
+}

@@ -1,0 +1,1 @@
+../../../../Sources/Gateway/Brakes/BrakeWatch.swift

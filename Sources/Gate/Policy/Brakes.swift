@@ -1,0 +1,90 @@
+// Built-in limits on callbacks that hold beside all configured rules: what a stolen app password can cost at most.
+
+/// A built-in limit on callbacks.
+public enum Brake: String, CaseIterable, Sendable {
+  /// On callbacks to one number in a day (UTC).
+  case number
+  /// On all callbacks in five minutes.
+  case burst
+  /// On all callbacks in an hour.
+  case hour
+
+  /// How the name of every brake's rule begins, and of no configured one.
+  static let prefix = "brake-"
+
+  /// The name of its rule.
+  public var ruleName: String { Self.prefix + rawValue }
+
+  /// The span in which its figure may be used, in seconds.
+  public var seconds: Int64 {
+    switch self {
+    case .number: 86_400
+    case .burst: 300
+    case .hour: 3600
+    }
+  }
+}
+
+/// How many callbacks each brake lets pass.
+public struct Brakes: Hashable, Sendable {
+  /// Callbacks to one number in a day; 0 for any number of them.
+  public var numberPerDay: Int64
+  /// Callbacks of all callers in five minutes; 0 for any number of them.
+  public var perFiveMinutes: Int64
+  /// Callbacks of all callers in an hour; 0 for any number of them.
+  public var perHour: Int64
+
+  /// The largest figure.
+  public static let most: Int64 = 1_000_000_000
+
+  /// Brakes with these figures, each from 0 to `most`.
+  public init(numberPerDay: Int64 = 6, perFiveMinutes: Int64 = 500, perHour: Int64 = 1000) {
+    self.numberPerDay = numberPerDay
+    self.perFiveMinutes = perFiveMinutes
+    self.perHour = perHour
+  }
+
+  /// No brakes.
+  public static let off = Brakes(numberPerDay: 0, perFiveMinutes: 0, perHour: 0)
+
+  /// How many callbacks a brake lets pass; 0 where it is off.
+  public subscript(brake: Brake) -> Int64 {
+    switch brake {
+    case .number: numberPerDay
+    case .burst: perFiveMinutes
+    case .hour: perHour
+    }
+  }
+
+  /// The rules of the brakes that are on.
+  var rules: [Rule] {
+    Brake.allCases.compactMap { self[$0] == 0 ? nil : Rule($0, limit: self[$0]) }
+  }
+}
+
+extension Rule {
+  /// The rule of a brake.
+  fileprivate init(_ brake: Brake, limit: Int64) {
+    do throws(RuleError) {
+      switch brake {
+      case .number:
+        self.init(brake, .quota(try Quota(limit: limit, period: .day), key: .phone, onStoreFailure: .deny))
+      case .burst, .hour:
+        let rate = try RateLimit(limit: limit, per: brake.seconds * 1_000_000_000)
+        self.init(brake, .rate(rate, key: .global, onStoreFailure: .deny))
+      }
+    } catch {
+      preconditionFailure("a brake's figure is checked where it is read: \(error.problem)")
+    }
+  }
+}
+
+extension Policy {
+  /// What a callback takes from the brakes that all callers share, whoever asks.
+  public var sharedBrakes: [AllowanceCharge] {
+    entries[firstBrake...].compactMap { entry in
+      guard let rule = entry.allowance, rule.scope == .global else { return nil }
+      return AllowanceCharge(rule: rule, party: .global)
+    }
+  }
+}

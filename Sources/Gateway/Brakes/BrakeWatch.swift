@@ -1,0 +1,178 @@
+// How far callbacks use the brakes: a warning before one refuses, another when it does, and a gauge.
+
+internal import Gate
+internal import Platform
+internal import Store
+internal import Synchronization
+
+/// Follows what callbacks take from the brakes in this instance. Outlives configurations. Nothing here waits or has a lock.
+final class BrakeWatch: Sendable {
+  /// What is known of one brake. Times are nanoseconds since the epoch, 0 for none.
+  private final class Gauge: Sendable {
+    /// When everything that was taken from a rate will be earned again: the store's own mark, as far as it was seen here.
+    let earned = Atomic<Int64>(0)
+    /// When the log last said that half was used, and all of it.
+    let saidHalf = Atomic<Int64>(0)
+    let saidFull = Atomic<Int64>(0)
+  }
+
+  private let number = Gauge()
+  private let burst = Gauge()
+  private let hour = Gauge()
+  private let log: Log
+  private let clock: any TimeSource
+
+  /// A watch that has seen nothing.
+  init(log: Log, clock: any TimeSource) {
+    self.log = log
+    self.clock = clock
+  }
+
+  private func gauge(_ brake: Brake) -> Gauge {
+    switch brake {
+    case .number: number
+    case .burst: burst
+    case .hour: hour
+    }
+  }
+
+  // MARK: What happens
+
+  /// Learns what is in use already: after a restart, or by other instances.
+  func begin(_ policy: Policy, _ ledger: AllowanceLedger) async {
+    let charges = policy.sharedBrakes
+    guard !charges.isEmpty else { return }
+    do throws(StoreError) {
+      let states = try await ledger.states(of: charges, at: Instant(clock.unixTime))
+      for charge in charges {
+        guard let brake = charge.brake, case .state(let state) = states.lookup(charge.key) else { continue }
+        gauge(brake).earned.max(state.mark, ordering: .relaxed)
+      }
+    } catch {
+      // The first callback shows it as well.
+    }
+  }
+
+  /// Callbacks were taken from allowances, brakes' among them.
+  /// - Parameter contact: The number to call, masked.
+  @inline(__always) func taken(_ receipts: [AllowanceReceipt], contact: String?, at now: Instant) {
+    for receipt in receipts.reversed() {
+      // Brakes come last.
+      guard let brake = receipt.brake else { return }
+      let limit = receipt.plan.full
+      switch receipt.plan {
+      case .quota:
+        if receipt.taken.count >= limit { sayNumberIsFull(limit, contact, at: now.nanosecondsSinceEpoch) }
+      case .rate:
+        let gauge = gauge(brake)
+        gauge.earned.max(receipt.taken.mark, ordering: .relaxed)
+        let time = now.nanosecondsSinceEpoch
+        let used = Self.used(until: receipt.taken.mark, at: time, brake, limit)
+        if used * 2 >= limit { say(brake, gauge, isFull: used >= limit, limit, at: time) }
+      }
+    }
+  }
+
+  /// What was taken is given back.
+  func gaveBack(_ receipts: [AllowanceReceipt]) {
+    for receipt in receipts {
+      guard let brake = receipt.brake, case .rate(let rate) = receipt.plan else { continue }
+      gauge(brake).earned.subtract(rate.per / rate.limit, ordering: .relaxed)
+    }
+  }
+
+  /// A callback was refused, perhaps by a brake.
+  func refused(_ denial: Denial, by brakes: Brakes, contact: String?, at now: Instant) {
+    guard denial.code == .rateLimited || denial.code == .quotaExhausted,
+      let brake = Brake.allCases.first(where: { $0.ruleName == denial.rule })
+    else { return }
+    let limit = brakes[brake]
+    let time = now.nanosecondsSinceEpoch
+    guard brake != .number else { return sayNumberIsFull(limit, contact, at: time) }
+    let gauge = gauge(brake)
+    // Others may have taken what was not seen here: not one request more fits.
+    let least = time + (brake.nanoseconds - brake.nanoseconds / limit) + 1
+    gauge.earned.max(least, ordering: .relaxed)
+    say(brake, gauge, isFull: true, limit, at: time)
+  }
+
+  // MARK: What is shown
+
+  /// The share of a brake that is in use, from 0 to 1; nil for one that is off, and for the one on each number.
+  func usedRatio(_ brake: Brake, _ brakes: Brakes) -> Double? {
+    let limit = brakes[brake]
+    guard limit > 0, brake != .number else { return nil }
+    let used = Self.used(
+      until: gauge(brake).earned.load(ordering: .relaxed),
+      at: Instant(clock.unixTime).nanosecondsSinceEpoch, brake, limit)
+    return Double(min(used, limit)) / Double(limit)
+  }
+
+  /// How many callbacks are not earned again yet, the one that is being earned included.
+  private static func used(until earned: Int64, at time: Int64, _ brake: Brake, _ limit: Int64) -> Int64 {
+    let span = brake.nanoseconds
+    let rest = min(max(earned - time, 0), span)
+    guard rest > 0 else { return 0 }
+    // rest × limit / span, rounded up: at most 3.6 × 10¹² times 10⁹.
+    let (high, low) = rest.multipliedFullWidth(by: limit)
+    let (quotient, remainder) = span.dividingFullWidth((high, low))
+    return quotient + (remainder > 0 ? 1 : 0)
+  }
+
+  // MARK: What the log says
+
+  private func say(_ brake: Brake, _ gauge: Gauge, isFull: Bool, _ limit: Int64, at time: Int64) {
+    let isDue =
+      isFull
+      ? Self.isDue(gauge.saidFull, within: brake.nanoseconds, at: time)
+      : Self.isDue(gauge.saidHalf, within: brake.nanoseconds, at: time)
+    guard isDue else { return }
+    // More than half is said with it.
+    if isFull { gauge.saidHalf.store(time, ordering: .relaxed) }
+    log.write(
+      .warning, isFull ? "a brake is used up: it refuses callbacks" : "half of a brake is used",
+      ["brake": brake.ruleName, "limit": String(limit), "per": brake.period])
+  }
+
+  private func sayNumberIsFull(_ limit: Int64, _ contact: String?, at time: Int64) {
+    guard Self.isDue(number.saidFull, within: 60_000_000_000, at: time) else { return }
+    log.write(
+      .warning, "a brake is used up: it refuses callbacks",
+      [
+        "brake": Brake.number.ruleName, "limit": String(limit), "per": Brake.number.period,
+        "contact": contact ?? "",
+      ])
+  }
+
+  /// Whether a line may be written again, which is noted then. A clock put back begins anew.
+  private static func isDue(_ said: borrowing Atomic<Int64>, within span: Int64, at time: Int64) -> Bool {
+    let last = said.load(ordering: .relaxed)
+    guard last == 0 || time < last || time - last >= span else { return false }
+    return said.compareExchange(expected: last, desired: time, ordering: .relaxed).exchanged
+  }
+}
+
+extension Brake {
+  /// The span that earns its figure.
+  fileprivate var nanoseconds: Int64 { seconds * 1_000_000_000 }
+
+  /// The span in words.
+  fileprivate var period: String {
+    switch self {
+    case .number: "day"
+    case .burst: "5m"
+    case .hour: "1h"
+    }
+  }
+}
+
+extension Log {
+  /// Says which brakes are off.
+  func write(_ brakes: Brakes) {
+    let off = Brake.allCases.filter { brakes[$0] == 0 }.map(\.ruleName)
+    guard !off.isEmpty else { return }
+    write(
+      .warning, "brakes are off: callbacks have no built-in limit there",
+      ["brakes": off.joined(separator: ", ")])
+  }
+}

@@ -1,0 +1,169 @@
+import Gate
+import HTTP
+import HTTPServer
+import JSON
+import Platform
+import Store
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// What the log and a scraper hear of brakes, by a clock that the tests move.
+@Suite struct BrakeWatchTests {
+  /// A clock that stands where a test put it.
+  private final class HandClock: TimeSource {
+    private let seconds = Atomic<Int64>(1_795_003_200)  // 2026-11-18T12:00:00Z
+    var now: MonotonicTime { MonotonicTime(nanoseconds: 0) }
+    var unixTime: UnixTime { UnixTime(seconds: seconds.load(ordering: .relaxed), nanoseconds: 0) }
+    func sleep(until: MonotonicTime) async throws {}
+    func move(_ span: Int64) { seconds.add(span, ordering: .relaxed) }
+  }
+
+  /// Callbacks that are judged as on their way, with what is said of them.
+  private struct Bench {
+    let clock = HandClock()
+    let output = RunningService.Output()
+    let sink: LogSink
+    let watch: BrakeWatch
+    let policy: Policy
+    let ledger: AllowanceLedger
+
+    init(_ brakes: Brakes, store: any Store = MemoryStore()) {
+      let sink = LogSink(lanes: 1, write: output.write)
+      self.sink = sink
+      let log = Log(sink: sink, lane: 0, level: .info, format: .json, clock: clock)
+      watch = BrakeWatch(log: log, clock: clock)
+      policy = Policy(brakes: brakes)
+      ledger = AllowanceLedger(store: store)
+    }
+
+    /// Asks for a callback to the number with these last digits; what was taken where it may be made.
+    @discardableResult func call(_ last: Int = 0) throws -> [AllowanceReceipt]? {
+      let digits = String(last)
+      let number = try E164("+1415555" + String(repeating: "0", count: 4 - digits.count) + digits)
+      let now = Instant(clock.unixTime)
+      let facts = Facts(action: .callback, callerID: "a", address: nil, phone: number, instant: now)
+      let view = ledger.view(at: now, taking: true)
+      let decision = policy.decide(facts, states: view)
+      let charged = try #require(view.take(decision.charges))
+      let (settled, grant) = decision.settled(charged, at: now)
+      if let grant {
+        watch.taken(grant.receipts, contact: number.masked, at: now)
+        return grant.receipts
+      }
+      watch.refused(try #require(settled.denial), by: policy.brakes, contact: number.masked, at: now)
+      return nil
+    }
+
+    /// Every warning, its brake and the end of its message.
+    func warnings() throws -> [String] {
+      sink.start { _ in [] }
+      _ = sink.close(within: .seconds(5))
+      return try output.lines().map { line in
+        let isFull = line["message"]?.string?.contains("used up") == true
+        return "\(line["brake"]?.string ?? "-") \(isFull ? 100 : 50)"
+      }
+    }
+
+    func ratio(_ brake: Brake) -> Double? { watch.usedRatio(brake, policy.brakes) }
+  }
+
+  @Test func `half and all of a brake are said once in its window`() throws {
+    let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 0))
+    for number in 0..<4 { try bench.call(number) }
+    #expect(bench.ratio(.burst) == 0.4 && bench.ratio(.hour) == nil && bench.ratio(.number) == nil)
+    for number in 4..<20 { try bench.call(number) }
+    #expect(bench.ratio(.burst) == 1)
+    // Within the window nothing is said again, whatever happens.
+    bench.clock.move(299)
+    for number in 20..<40 { try bench.call(number) }
+    // After it, everything once more; a jump past both is one line.
+    bench.clock.move(301)
+    #expect(bench.ratio(.burst) == 0)
+    for number in 40..<60 { try bench.call(number) }
+    #expect(
+      try bench.warnings() == ["brake-burst 50", "brake-burst 100", "brake-burst 50", "brake-burst 100"])
+  }
+
+  @Test func `each brake speaks for itself, and names its figure`() throws {
+    let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 4, perHour: 4))
+    for number in 0..<2 { try bench.call(number) }
+    #expect(try bench.warnings() == ["brake-hour 50", "brake-burst 50"])
+    let line = try #require(try bench.output.lines().first)
+    #expect(line["level"]?.string == "warning" && line["limit"]?.string == "4" && line["per"]?.string == "1h")
+  }
+
+  @Test func `a number's brake speaks at most once a minute, and of the masked number`() throws {
+    let bench = Bench(Brakes(numberPerDay: 2, perFiveMinutes: 0, perHour: 0))
+    #expect(try bench.call(1) != nil)
+    #expect(try bench.call(1) != nil, "the last one")
+    #expect(try bench.call(1) == nil)
+    for number in 2..<9 { for _ in 0..<3 { try bench.call(number) } }
+    bench.clock.move(60)
+    for _ in 0..<3 { try bench.call(9) }
+    #expect(try bench.warnings() == ["brake-number 100", "brake-number 100"])
+    let contacts = try bench.output.lines().map { $0["contact"]?.string }
+    #expect(contacts == ["+*********01", "+*********09"])
+  }
+
+  @Test func `what is given back is no longer in use`() async throws {
+    let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 20))
+    var receipts: [[AllowanceReceipt]] = []
+    for number in 0..<4 { receipts.append(try #require(try bench.call(number))) }
+    #expect(bench.ratio(.burst) == 0.4 && bench.ratio(.hour) == 0.2)
+    for taken in receipts[1...] {
+      bench.watch.gaveBack(taken)
+      await bench.ledger.giveBack(taken, at: Instant(bench.clock.unixTime))
+    }
+    #expect(bench.ratio(.burst) == 0.1 && bench.ratio(.hour) == 0.05)
+    try bench.call(5)
+    #expect(bench.ratio(.burst) == 0.2)
+    // Time gives back as well.
+    bench.clock.move(30)
+    #expect(bench.ratio(.burst) == 0.1)
+    bench.clock.move(3600)
+    #expect(bench.ratio(.burst) == 0 && bench.ratio(.hour) == 0)
+  }
+
+  @Test func `a refusal shows that others have used the brake`() throws {
+    let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 0))
+    let now = Instant(bench.clock.unixTime)
+    let denial = Denial(code: .rateLimited, rule: "brake-burst", retryAfter: 1)
+    bench.watch.refused(denial, by: bench.policy.brakes, contact: nil, at: now)
+    #expect(bench.ratio(.burst) == 1)
+    // Refusals that no brake made, or that the store made, say nothing of one.
+    for other in [
+      Denial(code: .rateLimited, rule: "mine"), Denial(code: .storeUnavailable, rule: "brake-hour"),
+      Denial(code: .closed, rule: nil),
+    ] {
+      bench.watch.refused(other, by: Brakes(), contact: nil, at: now)
+    }
+    #expect(bench.watch.usedRatio(.hour, Brakes()) == 0)
+    #expect(try bench.warnings() == ["brake-burst 100"])
+  }
+
+  @Test func `after a restart the gauge shows what is kept`() async throws {
+    let store = MemoryStore()
+    let before = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 20), store: store)
+    for number in 0..<5 { try before.call(number) }
+    let after = Bench(before.policy.brakes, store: store)
+    #expect(after.ratio(.burst) == 0)
+    await after.watch.begin(after.policy, after.ledger)
+    #expect(after.ratio(.burst) == 0.5 && after.ratio(.hour) == 0.25)
+    let distant = DistantStore()
+    distant.isDown.store(true, ordering: .relaxed)
+    let unlucky = Bench(before.policy.brakes, store: distant)
+    await unlucky.watch.begin(unlucky.policy, unlucky.ledger)
+    #expect(unlucky.ratio(.burst) == 0)
+  }
+
+  @Test func `the largest figures are counted, too`() throws {
+    let most = Brakes(numberPerDay: Brakes.most, perFiveMinutes: Brakes.most, perHour: Brakes.most)
+    let bench = Bench(most)
+    for _ in 0..<3 { #expect(try bench.call() != nil) }
+    let ratios = (try #require(bench.ratio(.burst)), try #require(bench.ratio(.hour)))
+    #expect(ratios.0 > 0 && ratios.1 < 0.000_001)
+    #expect(try bench.warnings() == [])
+  }
+}

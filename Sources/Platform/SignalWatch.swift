@@ -27,15 +27,19 @@ public final class SignalWatch: @unchecked Sendable {
   /// Begins to take the signals. To be made before other threads are.
   /// - Parameter hangUp: Whether SIGHUP is taken too, for `onHangUp`; otherwise it ends the process.
   public init(takingHangUp hangUp: Bool = false) {
+    let registered = DispatchSemaphore(value: 0)
     for number in hangUp ? [SIGTERM, SIGINT, SIGHUP] : [SIGTERM, SIGINT] {
       // First ignored, or the default action would still end the process; and before the source is made, because
       // ignoring afterwards would silence it.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler { [unowned self] in self.received(number) }
+      source.setRegistrationHandler { registered.signal() }
       source.resume()
       sources.append(source)
     }
+    // Until then they are ignored, and one that came would be lost.
+    for _ in sources { registered.wait() }
   }
 
   /// Says what to do as soon as the first signal comes, where nothing has to be finished; at once if it has come already.

@@ -8,7 +8,8 @@ struct Callgate: ParsableCommand {
     commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.",
     version: Version.current,
     subcommands: [
-      ServeCommand.self, CheckCommand.self, DoctorCommand.self, ExplainCommand.self, RulesCommand.self,
+      InitCommand.self, ServeCommand.self, CheckCommand.self, DoctorCommand.self, ExplainCommand.self,
+      RulesCommand.self,
       StatusCommand.self, StopCommand.self, ResumeCommand.self, ReloadCommand.self, ProbeCommand.self,
       TokenCommand.self, KeyCommand.self, SandboxCommand.self, MigrateCommand.self,
       HealthcheckCommand.self, ReferenceCommand.self,

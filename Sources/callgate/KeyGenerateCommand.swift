@@ -10,6 +10,10 @@ struct KeyGenerateCommand: ParsableCommand {
       Prints the lines TD_KEY_ALGORITHM= and TD_PRIVATE_KEY=, then the public key as PEM. With --out the private key \
       goes into a new file of mode 0600 instead, and the line TD_PRIVATE_KEY_FILE= names it.
 
+      You rarely need this. An account's own OAuth client has a secret and no key, and Talkdesk makes the keys of \
+      AppConnect installations itself. A key of your own is of use with the emulator (callgate sandbox --client-key), \
+      and where Talkdesk agreed to register its public half.
+
       Examples:
         callgate key generate
         callgate key generate --algorithm PS256 --out talkdesk.pem

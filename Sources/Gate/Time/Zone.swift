@@ -138,7 +138,7 @@ public final class Zone: Sendable {
 
   /// What a clock on the wall shows, as seconds since 1970-01-01T00:00:00 on that clock; nil outside of what
   /// the table covers.
-  func localSeconds(at seconds: Int64) -> Int64? {
+  public func localSeconds(at seconds: Int64) -> Int64? {
     guard let span = span(at: seconds) else { return nil }
     return seconds + span.offset
   }

@@ -76,7 +76,7 @@ extension ConfigurationBuilder {
   }
 
   /// The digest of a password; a short one is noted.
-  private mutating func digest(_ secret: (bytes: [UInt8], place: ConfigurationPlace)?) -> SecretDigest? {
+  mutating func digest(_ secret: (bytes: [UInt8], place: ConfigurationPlace)?) -> SecretDigest? {
     guard let (bytes, place) = secret else { return nil }
     if bytes.count < 8 { problems.note(place, "is shorter than 8 characters and easily guessed") }
     return SecretDigest(SHA256Digest(of: bytes))

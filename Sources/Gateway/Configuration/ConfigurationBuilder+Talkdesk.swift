@@ -75,15 +75,25 @@ extension ConfigurationBuilder {
   }
 
   private mutating func missing<Value>(_ typed: TypedSetting<Value>, _ remedy: String) {
-    let variable = typed.setting.variable ?? typed.setting.name
-    let isEmpty = partial.emptyVariables.contains(variable)
+    missing([typed], remedy)
+  }
+
+  /// Records that none of these settings is stated.
+  private mutating func missing<Value>(_ typed: [TypedSetting<Value>], _ remedy: String) {
+    let settings = typed.map(\.setting)
+    let isEmpty = settings.contains { $0.variable.map(partial.emptyVariables.contains) ?? false }
     // What is missing beside a misspelt key is the same mistake.
-    if !isEmpty, let path = typed.setting.path, partial.meant.contains(path) { return }
+    if !isEmpty, settings.contains(where: { $0.path.map(partial.meant.contains) ?? false }) { return }
     // Who writes a file looks for its key.
     let usesFile =
       partial.entries[Settings.config.setting] != nil || partial.entries[Settings.configText.setting] != nil
-    let name = if usesFile, let path = typed.setting.path { "\(path) (\(variable))" } else { variable }
-    problems.add(.setting(name), nil, Refusal(isEmpty ? "missing (set but empty)" : "missing", remedy))
+    let names = settings.map { setting in
+      let variable = setting.variable ?? setting.name
+      return if usesFile, let path = setting.path { "\(path) (\(variable))" } else { variable }
+    }
+    problems.add(
+      .setting(names.joined(separator: " or ")), nil,
+      Refusal(isEmpty ? "missing (set but empty)" : "missing", remedy))
   }
 
   private mutating func authentication(
@@ -100,11 +110,12 @@ extension ConfigurationBuilder {
     }
     if secretPlace == nil, keyPlace == nil {
       missing(
-        Settings.privateKey,
-        "set it, or TD_PRIVATE_KEY_FILE, to the key Talkdesk gave you; with a client secret set TD_CLIENT_SECRET instead"
-      )
+        [Settings.clientSecret, Settings.privateKey],
+        "set exactly one: the secret of your account's own OAuth client, or the key of an AppConnect installation and its "
+          + "TD_KEY_ID")
+      return nil
     }
-    if keyPlace != nil || secretPlace == nil, !isStated(Settings.keyID) {
+    if keyPlace != nil, secretPlace == nil, !isStated(Settings.keyID) {
       missing(Settings.keyID, "set it to the id Talkdesk gave the key")
     }
     if let secretPlace, keyPlace == nil {
@@ -133,6 +144,13 @@ extension ConfigurationBuilder {
 
   private mutating func clientSecret() -> Secret? {
     guard let (bytes, place) = secret(Settings.clientSecret) else { return nil }
+    // Whatever is wrong with it as a key is of no matter here.
+    guard (try? PrivateKey(bytes)) == nil else {
+      problems.add(
+        place, Settings.clientSecret.setting.name,
+        Refusal("holds a private key, not a client secret", "give it as the private key, with its key id"))
+      return nil
+    }
     guard bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else {
       problems.add(
         place, Settings.clientSecret.setting.name,
@@ -201,13 +219,16 @@ extension ConfigurationBuilder {
 
   /// A key's own error, with the remedy for a path written where the key belongs.
   private func refusal(of error: KeyError, for bytes: [UInt8]) -> Refusal {
-    let looksLikePath =
-      bytes.count < 256
-      && (bytes.starts(with: "/".utf8) || bytes.starts(with: "./".utf8) || bytes.starts(with: "~/".utf8)
-        || bytes.suffix(4).elementsEqual(".pem".utf8) || bytes.suffix(4).elementsEqual(".key".utf8))
-    return looksLikePath
+    Self.looksLikePath(bytes)
       ? Refusal("holds a path, not a key", "set TD_PRIVATE_KEY_FILE to the path instead")
       : Refusal("\(error)", "")
+  }
+
+  /// Whether a text that should be a key or a secret is rather the path of a file with one.
+  static func looksLikePath(_ bytes: [UInt8]) -> Bool {
+    let starts = ["/", "./", "../", "~/"].contains { bytes.starts(with: $0.utf8) }
+    let ends = [".pem", ".key"].contains { bytes.suffix(4).elementsEqual($0.utf8) }
+    return bytes.count < 256 && (starts || ends)
   }
 
   /// `tokens`.

@@ -68,8 +68,7 @@ public enum ConfigurationReference {
       account: acme
       region: us
       client_id: 6f3c5a0e8b1d4c7e
-      key_id: 0d6b7c1f
-      private_key_file: /run/secrets/talkdesk.pem
+      client_secret_file: /run/secrets/talkdesk-credential     # or key_id and private_key_file
     callers:
       - id: ios-app
         basic: { username: app-user, password_file: /run/secrets/ios-app-password }

@@ -26,12 +26,17 @@ public enum HerokuManifest {
     Question(
       setting: Settings.clientID.setting, isRequired: true,
       hint: "Shown where the client was made in Talkdesk: Builder, OAuth Clients; or AppConnect."),
-    Question(setting: Settings.keyID.setting, isRequired: true, hint: "Shown beside the key in Talkdesk."),
     Question(
-      setting: Settings.privateKey.setting, isRequired: true,
-      hint: "Talkdesk shows it once, when the key is made; paste it as it is."),
+      setting: Settings.clientSecret.setting,
+      hint: "Talkdesk shows it once, when the client is made. With a key leave it empty."),
     Question(
-      setting: Settings.keyAlgorithm.setting, value: "ES256", hint: "Talkdesk shows it beside the key."),
+      setting: Settings.keyID.setting, hint: "It comes with the key. With a client secret leave it empty."),
+    Question(
+      setting: Settings.privateKey.setting,
+      hint: "Paste it as Talkdesk delivered it. With a client secret leave it empty."),
+    Question(
+      setting: Settings.keyAlgorithm.setting, value: "ES256",
+      hint: "It comes with the key. With a client secret it is not used."),
     Question(setting: Settings.scope.setting, value: "callback:write"),
     Question(setting: Settings.phoneNumber.setting),
     Question(setting: Settings.username.setting, value: "app-user"),
@@ -54,7 +59,6 @@ public enum HerokuManifest {
     "CALLGATE_CONFIG": "a dyno has no file that is not in the repository",
     "HOST": "the router reaches every address",
     "PORT": "Heroku sets it",
-    "TD_CLIENT_SECRET": "the button asks for a key, and both are an error",
     "TD_TOKEN_URL": "follows from account and region",
     "TD_API_URL": "follows from the region",
     "TD_AUDIENCE": "follows from account and region",

@@ -105,7 +105,7 @@ public struct NewKey: Sendable {
 
   private static func words(_ code: Int32) -> String { unsafe String(cString: strerror(code)) }
 
-  private static func shellWord(_ text: String) -> String {
+  static func shellWord(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy { byte in
       switch byte {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x2F, 0x5F: true

@@ -99,21 +99,23 @@ enum Settings {
   static let keyID = TypedSetting(
     Setting(
       "talkdesk.key_id", variable: "TD_KEY_ID", example: "0d6b7c1f",
-      "The id Talkdesk gave the key."), NameText.visible("a key id"))
+      "With a private key: the id Talkdesk gave it."), NameText.visible("a key id"))
   static let keyAlgorithm = TypedSetting(
     Setting(
       "talkdesk.key_algorithm", variable: "TD_KEY_ALGORITHM", default: "ES256", example: "ES256",
-      "The algorithm given with the key: `ES256`, `ES384`, `ES512`, `PS256`, `PS384`, `PS512` or `RS256`. It must fit "
-        + "the key."), algorithm)
+      "With a private key: the algorithm Talkdesk gave with it: `ES256`, `ES384`, `ES512`, `PS256`, `PS384`, `PS512` or "
+        + "`RS256`. It must fit the key."), algorithm)
   static let privateKey = TypedSetting(
     Setting(
-      "talkdesk.private_key_file", variable: "TD_PRIVATE_KEY", .secret, example: "/run/secrets/talkdesk.pem",
-      "The private key: PEM (PKCS#8 or SEC1; `\\n` escapes are understood) or bare Base64 of either."), any)
+      "talkdesk.private_key_file", variable: "TD_PRIVATE_KEY", .secret,
+      example: "/run/secrets/talkdesk-credential",
+      "The private key of an AppConnect installation, in place of a secret: PEM (PKCS#8 or SEC1; `\\n` escapes are "
+        + "understood) or bare Base64 of either."), any)
   static let clientSecret = TypedSetting(
     Setting(
       "talkdesk.client_secret_file", variable: "TD_CLIENT_SECRET", .secret,
-      example: "/run/secrets/talkdesk-client-secret", "The client's secret, instead of a key (never both)."),
-    any)
+      example: "/run/secrets/talkdesk-credential",
+      "The secret of your account's own OAuth client. Give exactly one of this and a private key."), any)
   static let scope = TypedSetting(
     Setting(
       "talkdesk.scope", variable: "TD_SCOPE", default: "callback:write", example: "callback:write",
@@ -300,9 +302,9 @@ enum Settings {
     config.setting, configText.setting,
     host.setting, port.setting, certificateFile.setting, tlsKeyFile.setting, trustedProxies.setting,
     forwardedHops.setting, sharePort.setting,
-    account.setting, region.setting, clientID.setting, keyID.setting, privateKey.setting,
-    keyAlgorithm.setting,
-    clientSecret.setting, scope.setting, tokenURL.setting, apiURL.setting, audience.setting,
+    account.setting, region.setting, clientID.setting, clientSecret.setting, keyID.setting,
+    privateKey.setting,
+    keyAlgorithm.setting, scope.setting, tokenURL.setting, apiURL.setting, audience.setting,
     nextKeyID.setting, nextClientID.setting, nextKeyAlgorithm.setting, nextKey.setting, phoneNumber.setting,
     caFile.setting,
     username.setting, password.setting, allowAnonymous.setting,

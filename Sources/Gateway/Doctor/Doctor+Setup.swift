@@ -30,7 +30,7 @@ extension Doctor {
   private mutating func lookAtKeys(_ upstream: Configuration.Upstream) {
     switch upstream.authentication {
     case .secret:
-      report.ok("key", "client \(upstream.clientID) with a client secret")
+      report.ok("secret", "client \(upstream.clientID) with a client secret")
     case .key(let current, let next):
       if let next { lookAt(next, "next", upstream) }
       lookAt(current, next == nil ? nil : "current", upstream)

@@ -7,14 +7,12 @@ binary), LOGS (a folder that keeps every server's output) and SKIPPED (a file fo
     '''What this file shows, in a sentence or two.'''
     from harness import *
 
-
     @case("a stranger is refused where a caller is configured")
     def strangers():
         with Server("--sandbox", DEFAULT_USERNAME="app", DEFAULT_PASSWORD="canary-pass") as server:
             answer = server.get("/access")
             check("it says so", answer.says(401, "unauthenticated"), answer)
             equal("the caller is let in", server.get("/access", user="app:canary-pass").status, 200)
-
 
     run()
 
@@ -31,6 +29,8 @@ To run one, or those of its cases whose sentence contains a text:
 - What was written: `server.audited(answer)`, `.logged(text)`, `.lines`, `.metric(name, label=…)`, `.memory`, `.cpu`.
 - Stand-ins: `TalkdeskID`, `CallbackAPI`, `KeySet`, `Policy`, `Stub` with `Reply`, `Say`, `Silent`, `Hole`, `Through`, `Postgres`,
   `Nginx`. Each records what arrived and answers as it is told.
+- Terminals: `Terminal(ARGUMENT…, cwd=FOLDER)` runs a command at a pseudo-terminal, `Shell(cwd=FOLDER)` a bash: `type`, `expect`,
+  `wait`, `status`, `echoes`.
 - Keys: `Key(kid).sign(subject=…)`, `hs256`, `sha256`, `certificate()`.
 
 Everything that a test starts ends with it. Passwords and keys of tests carry the word `canary`, so that script/scan-logs finds
@@ -50,3 +50,4 @@ from .postgres import Postgres
 from .processes import CALLGATE, LOGS, ROOT, SCRATCH, SHARED, end, environment, free_port, log_path, scratch, spawn
 from .servers import Emulator, NotStarted, Outcome, Server, command, configuration, program, steady, talkdesk
 from .stubs import Arrival, Hole, KeySet, Policy, Reply, Say, Silent, Stub, TalkdeskID, Through
+from .terminal import Shell, Terminal

@@ -126,9 +126,8 @@ import Testing
         "TD_REGION: unknown region \"uk\" — use one of us, eu, ca, au",
         "talkdesk.account (TD_ACCOUNT_NAME): missing — set it to your Talkdesk account's name: acme for acme.talkdeskid.com",
         "talkdesk.client_id (TD_CLIENT_ID): missing — set it to the id of your Talkdesk OAuth client",
-        "talkdesk.private_key_file (TD_PRIVATE_KEY): missing — set it, or TD_PRIVATE_KEY_FILE, to the key Talkdesk gave "
-          + "you; with a client secret set TD_CLIENT_SECRET instead",
-        "talkdesk.key_id (TD_KEY_ID): missing — set it to the id Talkdesk gave the key",
+        "talkdesk.client_secret_file (TD_CLIENT_SECRET) or talkdesk.private_key_file (TD_PRIVATE_KEY): missing — set exactly "
+          + "one: the secret of your account's own OAuth client, or the key of an AppConnect installation and its TD_KEY_ID",
         "config.yaml:1:11: listen.hosst: unknown key — did you mean host?",
         "config.yaml:3:13: tokens.deadline: \"10\" has no unit — write 10s for seconds (units: ms, s, m, h, d)",
       ])

@@ -247,6 +247,14 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       nil, ["TD_CLIENT_ID": "a b"],
       "TD_CLIENT_ID: is not a client id: 1 to 255 printable ASCII characters without spaces — copy it again, without "
         + "quotes, spaces or line breaks around it"),
+    Mistake(
+      nil, ["TD_PRIVATE_KEY": nil, "TD_KEY_ID": nil],
+      "TD_CLIENT_SECRET or TD_PRIVATE_KEY: missing — set exactly one: the secret of your account's own OAuth client, or "
+        + "the key of an AppConnect installation and its TD_KEY_ID"),
+    Mistake(
+      nil, ["TD_PRIVATE_KEY": "", "TD_CLIENT_SECRET": ""],
+      "TD_CLIENT_SECRET or TD_PRIVATE_KEY: missing (set but empty) — set exactly one: the secret of your account's own "
+        + "OAuth client, or the key of an AppConnect installation and its TD_KEY_ID"),
     Mistake(nil, ["TD_KEY_ID": nil], "TD_KEY_ID: missing — set it to the id Talkdesk gave the key"),
     Mistake(
       nil, ["TD_KEY_ALGORITHM": "RS384"],

@@ -50,7 +50,7 @@ import Testing
     let yaml = try #require(
       document.components(separatedBy: "```yaml\n").last?.components(separatedBy: "```").first)
     let files = [
-      "/run/secrets/talkdesk.pem": Fixture.content(Fixture.key),
+      "/run/secrets/talkdesk-credential": Fixture.content("a-client-secret"),
       "/run/secrets/ios-app-password": Fixture.content("a long password"),
     ]
     #expect(Fixture.problems(yaml, environment: [:], files: files) == [])

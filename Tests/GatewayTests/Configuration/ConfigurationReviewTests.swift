@@ -12,13 +12,14 @@ import Testing
     let environment = Fixture.changed(["TD_CLIENT_ID": nil, "TD_PRIVATE_KEY": nil])
     #expect(
       Fixture.problems(environment: environment).map { String($0.prefix { $0 != "—" }) } == [
-        "TD_CLIENT_ID: missing ", "TD_PRIVATE_KEY: missing ",
+        "TD_CLIENT_ID: missing ", "TD_CLIENT_SECRET or TD_PRIVATE_KEY: missing ",
       ])
     #expect(
       Fixture.problems("log: { level: info }", environment: environment).map {
         String($0.prefix { $0 != "—" })
       } == [
-        "talkdesk.client_id (TD_CLIENT_ID): missing ", "talkdesk.private_key_file (TD_PRIVATE_KEY): missing ",
+        "talkdesk.client_id (TD_CLIENT_ID): missing ",
+        "talkdesk.client_secret_file (TD_CLIENT_SECRET) or talkdesk.private_key_file (TD_PRIVATE_KEY): missing ",
       ])
   }
 

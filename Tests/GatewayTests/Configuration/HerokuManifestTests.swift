@@ -14,6 +14,15 @@ import Testing
     #expect(document == HerokuManifest.document)
   }
 
+  @Test func `neither a secret nor a key is required alone`() {
+    let required = HerokuManifest.questions.filter(\.isRequired).compactMap(\.setting.variable)
+    #expect(required == ["TD_ACCOUNT_NAME", "TD_CLIENT_ID"])
+    #expect(
+      HerokuManifest.questions.compactMap(\.setting.variable).filter {
+        ["TD_CLIENT_SECRET", "TD_KEY_ID", "TD_PRIVATE_KEY"].contains($0)
+      }.count == 3)
+  }
+
   @Test func `every variable is asked for or has a reason not to be`() {
     let asked = HerokuManifest.questions.compactMap(\.setting.variable)
     #expect(Set(asked).count == asked.count)
@@ -29,7 +38,12 @@ import Testing
     }
   }
 
-  @Test func `what the form sends starts a server`() throws {
+  @Test(arguments: [
+    ["TD_CLIENT_SECRET": "a-client-secret"], ["TD_KEY_ID": "key-1", "TD_PRIVATE_KEY": Fixture.key],
+  ])
+  func `what the form sends starts a server, with a secret and with a key`(_ credential: [String: String])
+    throws
+  {
     var environment = ["DYNO": "web.1", "PORT": "5000", "DATABASE_URL": "postgres://h/d"]
     for question in HerokuManifest.questions {
       let name = try #require(question.setting.variable)
@@ -38,17 +52,16 @@ import Testing
       } else if question.isGenerated {
         environment[name] = String(repeating: "0123456789abcdef", count: 4)
       } else if question.isRequired {
-        environment[name] = name == "TD_PRIVATE_KEY" ? Fixture.key : question.setting.example
+        environment[name] = question.setting.example
       } else {
         // Heroku sends what was left empty as an empty variable.
-        environment[name] = ""
+        environment[name] = credential[name] ?? ""
       }
     }
     let loaded = try Fixture.load(environment: environment)
+    let empty = environment.filter(\.value.isEmpty).keys.sorted().joined(separator: ", ")
     #expect(
-      loaded.notices.map(\.description) == [
-        "CALLGATE_CONFIG_TEXT, TD_PHONE_NUMBER: set but empty; an empty variable counts as unset"
-      ])
+      loaded.notices.map(\.description) == ["\(empty): set but empty; an empty variable counts as unset"])
     #expect(loaded.configuration.listen.forwardedHops == 1)
     #expect(loaded.configuration.callers.map(\.id) == ["default"])
   }

@@ -1,0 +1,178 @@
+import ArgumentParser
+import Foundation
+import Gateway
+import Glibc
+import Platform
+
+/// `callgate init`: a first configuration, by a few questions.
+struct InitCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "init",
+    abstract: "Asks a few questions and writes a first configuration.",
+    discussion: """
+      Asks for your Talkdesk account, its OAuth client (id and secret, or id and private key), the number of callbacks \
+      and opening hours, and checks each answer. It writes callgate.yaml, tests.yaml with tests that pass, the secrets \
+      as files of mode 0600 under secrets/, and lines for .gitignore, all or none. The password of your app is \
+      generated, unless --password-file has one. Then it prints the next steps. It asks nobody but you: no network.
+
+      A flag answers its question. Without a terminal, --account, --client-id and a credential are needed, and \
+      --timezone with --hours.
+
+      Examples:
+        callgate init
+        callgate init --dir shop --account acme --client-id 6f3c5a0e8b1d4c7e
+        callgate init --account acme --client-id 6f3c5a0e8b1d4c7e \\
+          --client-secret-file secret.txt --hours "mon-fri 09:00-18:00" \\
+          --timezone America/New_York
+
+      Exit status: 0 if everything is written, 64 for a wrong or missing answer or files that are there already, 70 for \
+      a fault of this program or the disk, 77 if the folder may not be written to. Nothing is written but at 0.
+      """)
+
+  @Option(
+    help: ArgumentHelp("The folder to write into; made where it is missing.", valueName: "folder"),
+    completion: .directory)
+  var dir = "."
+
+  @Flag(help: "Overwrite files that are there already.")
+  var force = false
+
+  @Option(help: ArgumentHelp("The Talkdesk account: acme in acme.talkdeskid.com.", valueName: "name"))
+  var account: String?
+
+  @Option(
+    help: ArgumentHelp("The account's region: us (default), eu, ca or au.", valueName: "region"),
+    completion: .list(["us", "eu", "ca", "au"]))
+  var region: String?
+
+  @Option(name: .customLong("client-id"), help: ArgumentHelp("The id of the OAuth client.", valueName: "id"))
+  var clientID: String?
+
+  @Option(
+    help: ArgumentHelp("A file with the client's secret.", valueName: "file"), completion: .file())
+  var clientSecretFile: String?
+
+  @Option(
+    help: ArgumentHelp("A file with the private key of an AppConnect installation.", valueName: "file"),
+    completion: .file())
+  var privateKeyFile: String?
+
+  @Option(name: .customLong("key-id"), help: ArgumentHelp("The id Talkdesk gave the key.", valueName: "id"))
+  var keyID: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The key's algorithm, where it is not the one read from the key (RSA: PS256).", valueName: "algorithm"),
+    completion: .list(NewKey.algorithms))
+  var keyAlgorithm: String?
+
+  @Option(help: ArgumentHelp("The account's number that callbacks come from.", valueName: "number"))
+  var phoneNumber: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "When callbacks may be asked for: \"mon-fri 09:00-18:00\", or none.", valueName: "hours"))
+  var hours: String?
+
+  @Option(help: ArgumentHelp("Whose clock the hours go by: America/New_York.", valueName: "zone"))
+  var timezone: String?
+
+  @Option(
+    help: ArgumentHelp("A file with the password of your app, in place of a new one.", valueName: "file"),
+    completion: .file())
+  var passwordFile: String?
+
+  func run() throws {
+    ProcessSetup.ignoreBrokenPipes()
+    let terminal = TerminalInput()
+    let signals = SignalWatch()
+    signals.onEnd {
+      terminal.restore()
+      Output.message("\ncallgate: init was interrupted; nothing was written")
+      _exit(130)
+    }
+    let setup = Setup(
+      folder: dir, workingDirectory: FileManager.default.currentDirectoryPath, replacing: force)
+    var interview = SetupInterview(
+      flags, files: .system, home: ProcessInfo.processInfo.environment["HOME"])
+    do {
+      try setup.refuseOverwriting()
+      let dialog = TerminalInput.isInteractive ? Dialog(terminal: terminal) : nil
+      dialog?.say(
+        """
+        This writes a configuration for Callgate into
+          \(setup.folder)
+        An empty answer takes what stands in [brackets]. Ctrl-C writes nothing.
+
+        """)
+      let answers = try interview.answers(asking: dialog)
+      dialog?.say("")
+      for notice in interview.notices { Output.message("notice: \(notice)") }
+      // From here on it is a matter of milliseconds, and all or none.
+      guard signals.finishesWork() else { _exit(130) }
+      for line in try setup.write(answers, readFrom: interview.sources) { Output.line(line) }
+    } catch let failure as SetupFailure {
+      throw Self.status(failure).exit
+    } catch let failure as Setup.Failure {
+      Output.message("\(failure)")
+      Output.message("callgate: nothing was written")
+      throw Self.status(failure).exit
+    }
+  }
+
+  private var flags: SetupFlags {
+    var flags = SetupFlags()
+    flags.account = account
+    flags.region = region
+    flags.clientID = clientID
+    flags.clientSecretFile = clientSecretFile
+    flags.privateKeyFile = privateKeyFile
+    flags.keyID = keyID
+    flags.keyAlgorithm = keyAlgorithm
+    flags.phoneNumber = phoneNumber
+    flags.hours = hours
+    flags.timezone = timezone
+    flags.passwordFile = passwordFile
+    return flags
+  }
+
+  /// Says why there are no answers.
+  private static func status(_ failure: SetupFailure) -> ExitStatus {
+    switch failure {
+    case .mistakes(let lines):
+      for line in lines { Output.message(line) }
+      Output.message("callgate: nothing was written; callgate init --help explains the flags")
+      return .usage
+    case .ended:
+      Output.message("\ncallgate: the input ended before the last question; nothing was written")
+      return .usage
+    case .generation(let words):
+      Output.message("callgate: no password could be made: \(words)")
+      return .internal
+    }
+  }
+
+  private static func status(_ failure: Setup.Failure) -> ExitStatus {
+    switch failure {
+    case .exists, .unusable: .usage
+    case .refused: .refused
+    case .incomplete, .invalid: .internal
+    }
+  }
+
+  /// A person at the terminal.
+  private struct Dialog: SetupDialog {
+    let terminal: TerminalInput
+
+    func ask(_ prompt: String, hidden: Bool) -> String? {
+      terminal.line(hidden: hidden) { show(prompt) }
+    }
+
+    func say(_ text: String) { show(text + "\n") }
+
+    /// On the stream that the person sees.
+    private func show(_ text: String) {
+      _ = StandardOutput.write(Array(text.utf8), to: Output.isTerminal ? STDOUT_FILENO : STDERR_FILENO)
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import JOSE
+import Synchronization
+
+@testable import Gateway
+
+/// Somebody who types lines, in their order, and reads what is shown.
+final class TypingPerson: SetupDialog {
+  private struct State {
+    var lines: [String]
+    /// The prompts, each with whether its answer was hidden.
+    var prompts: [String] = []
+    var hidden: [String] = []
+    var said: [String] = []
+  }
+
+  private let state: Mutex<State>
+
+  /// - Parameter lines: What is typed; then the input ends.
+  init(_ lines: [String]) { state = Mutex(State(lines: lines)) }
+
+  func ask(_ prompt: String, hidden: Bool) -> String? {
+    state.withLock { state in
+      state.prompts.append(prompt)
+      if hidden { state.hidden.append(prompt) }
+      return state.lines.isEmpty ? nil : state.lines.removeFirst()
+    }
+  }
+
+  func say(_ text: String) { state.withLock { $0.said.append(text) } }
+
+  var prompts: [String] { state.withLock { $0.prompts } }
+  var hidden: [String] { state.withLock { $0.hidden } }
+  var said: [String] { state.withLock { $0.said } }
+  /// What is left untyped.
+  var rest: [String] { state.withLock { $0.lines } }
+}
+
+/// Answers, and what came of them.
+enum SetupFixture {
+  static let rsaKey: String = pem(for: .PS256)
+  static let edwardsKey: String = pem(for: .EdDSA)
+
+  static let files: [String: ConfigurationFiles.Content] = [
+    "secret.txt": Fixture.content("canary-client-secret\n"), "empty.txt": Fixture.content("\n"),
+    "open.txt": Fixture.content("canary-client-secret\n", mode: 0o644),
+    "broken.txt": Fixture.content("canary\nclient\nsecret\n"),
+    "ec.pem": Fixture.content(Fixture.key), "p384.pem": Fixture.content(Fixture.otherKey),
+    "rsa.pem": Fixture.content(rsaKey), "ed25519.pem": Fixture.content(edwardsKey),
+    "/home/ann/ec.pem": Fixture.content(Fixture.key),
+    "password.txt": Fixture.content("canary-app-password\n"),
+    "short.txt": Fixture.content("short\n"),
+  ]
+
+  /// The flags that are needed without a terminal, with a secret.
+  static var flags: SetupFlags {
+    var flags = SetupFlags()
+    flags.account = "acme"
+    flags.clientID = "client-1"
+    flags.clientSecretFile = "secret.txt"
+    return flags
+  }
+
+  static func interview(_ flags: SetupFlags) -> SetupInterview {
+    SetupInterview(flags, files: Fixture.reader(files), home: "/home/ann")
+  }
+
+  /// The answers of flags alone.
+  static func answers(_ change: (inout SetupFlags) -> Void = { _ in }) throws(SetupFailure) -> SetupAnswers {
+    var flags = flags
+    change(&flags)
+    var interview = interview(flags)
+    return try interview.answers(asking: nil)
+  }
+
+  /// What is wrong with flags.
+  static func mistakes(_ change: (inout SetupFlags) -> Void) -> [String] {
+    do throws(SetupFailure) {
+      _ = try answers(change)
+      return []
+    } catch .mistakes(let lines) {
+      return lines
+    } catch {
+      return ["\(error)"]
+    }
+  }
+
+  private static func pem(for algorithm: SignatureAlgorithm) -> String {
+    do {
+      return String(decoding: try PrivateKey.generate(for: algorithm).pem().exposedBytes(), as: UTF8.self)
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }
+}

@@ -1,0 +1,315 @@
+import JOSE
+import Talkdesk
+import Testing
+
+@testable import Gateway
+
+/// What `callgate init` asks, takes and refuses.
+@Suite struct SetupInterviewTests {
+  private let secretLines = ["acme", "", "client-1", "canary-client-secret", "", ""]
+
+  private func ask(
+    _ lines: [String], _ flags: SetupFlags = SetupFlags()
+  ) throws(SetupFailure) -> (answers: SetupAnswers, person: TypingPerson) {
+    let person = TypingPerson(lines)
+    var interview = SetupFixture.interview(flags)
+    return (try interview.answers(asking: person), person)
+  }
+
+  @Test func `a client with a secret takes six answers, two of them empty`() throws {
+    let (answers, person) = try ask(secretLines)
+    #expect(answers.account == "acme")
+    #expect(answers.region == .us)
+    #expect(answers.clientID == "client-1")
+    guard case .secret(let secret) = answers.authentication else { throw Unexpected() }
+    #expect(secret.exposedString() == "canary-client-secret")
+    #expect(answers.phoneNumber == nil)
+    #expect(answers.hours == nil)
+    #expect(answers.password.exposedString().wholeMatch(of: /[0-9a-f]{64}/) != nil)
+    #expect(person.prompts.count == 6)
+    #expect(person.hidden == [person.prompts[3]], "only the secret is hidden")
+    #expect(person.said == ["  Taken as a client secret of 20 characters."])
+  }
+
+  @Test func `a client with a key is asked for the key id, and hours for their zone`() throws {
+    let (answers, person) = try ask([
+      " acme ", "eu", "client-1", "rsa.pem", "key-1", "+18500000000", "Mon-Fri 09:00-18:00, sat 10:00-14:00",
+      "America/New_York",
+    ])
+    #expect(answers.region == .eu)
+    guard case .key(let key, nil) = answers.authentication else { throw Unexpected() }
+    #expect(key.id == "key-1")
+    #expect(key.algorithm == .PS256, "RSA is PS256 unless a flag says otherwise")
+    #expect(answers.phoneNumber == "+18500000000")
+    #expect(answers.hours?.timezone == "America/New_York")
+    #expect(
+      answers.hours?.weekly == [
+        SetupHours.Entry(days: "mon-fri", windows: ["09:00-18:00"]),
+        SetupHours.Entry(days: "sat", windows: ["10:00-14:00"]),
+      ])
+    #expect(person.said == ["  Taken as a private key, RSA-3072, for PS256."])
+    #expect(person.prompts.count == 8)
+  }
+
+  @Test func `every prompt and explanation fits 80 columns`() throws {
+    let person = try ask([
+      "https://acme.talkdeskid.com/a/very/long/address/of/an/account", "acme", "uk", "us", "a b", "client-1",
+      "/nowhere/key.pem", "rsa.pem", "a key", "key-1", "0018500000000", "+18500000000", "always",
+      "mon-fri 09:00-18:00", "EST", "America/New_York",
+    ]).person
+    for text in person.prompts + person.said {
+      for line in text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+    }
+    #expect(person.rest == [])
+  }
+
+  /// A wrong answer, where it is given, and what is said of it.
+  struct WrongAnswer: Sendable, CustomTestStringConvertible {
+    var place: Int
+    var text: String
+    var said: String
+    init(_ place: Int, _ text: String, _ said: String) {
+      (self.place, self.text, self.said) = (place, text, said)
+    }
+    var testDescription: String { "\(place): \(text.prefix(20))" }
+  }
+
+  private static let wrong = [
+    WrongAnswer(0, "", "this has to be given"), WrongAnswer(0, "Acme", "is not an account name"),
+    WrongAnswer(0, "acme.talkdeskid.com", "write only the first part of the account's address"),
+    WrongAnswer(1, "uk", "use one of us, eu, ca, au"), WrongAnswer(1, "US", "unknown region \"US\""),
+    WrongAnswer(2, "", "this has to be given"), WrongAnswer(2, "client 1", "is not a client id"),
+    WrongAnswer(3, "", "this has to be given"),
+    WrongAnswer(3, "/nowhere/key.pem", "there is no such file"),
+    WrongAnswer(3, "key.pem", "there is no such file"),
+    WrongAnswer(3, "~/other.pem", "there is no such file"),
+    WrongAnswer(3, "secret.txt", "neither PEM nor Base64"), WrongAnswer(3, "empty.txt", "which is empty"),
+    WrongAnswer(3, "ed25519.pem", "Ed25519"),
+    WrongAnswer(3, "MIGHAgEAMBMG" + String(repeating: "A", count: 100), "not the DER form of a key"),
+    WrongAnswer(3, "clé-secrète", "characters a client secret cannot have"),
+    WrongAnswer(4, "", "this has to be given"), WrongAnswer(4, "key 1", "is not a key id"),
+    WrongAnswer(5, "18500000000", "is not a telephone number in E.164"),
+    WrongAnswer(5, "+1 850 000 0000", "is not a telephone number in E.164"),
+    WrongAnswer(6, "always", "names no days"), WrongAnswer(6, "mon-fri", "ends without a window of time"),
+    WrongAnswer(6, "09:00-18:00", "begins with no day"),
+    WrongAnswer(6, "mon 9-18", "is not a window of time"),
+    WrongAnswer(6, "mon 09:00-10:00, mon-fri 09:00-18:00", "mon is given twice"),
+    WrongAnswer(6, "mon 09:00-10:00 09:30-11:00", "overlap"),
+    WrongAnswer(7, "", "this has to be given"), WrongAnswer(7, "EST", "America/New_York"),
+    WrongAnswer(7, "Europe/Lissabon", "there is no time zone"),
+  ]
+
+  @Test(arguments: wrong)
+  func `a wrong answer is explained and asked for again`(_ wrong: WrongAnswer) throws {
+    let right = [
+      "acme", "us", "client-1", "ec.pem", "key-1", "+18500000000", "mon-fri 09:00-18:00", "Europe/Lisbon",
+    ]
+    var lines = right
+    lines.insert(wrong.text, at: wrong.place)
+    let (answers, person) = try ask(lines)
+    #expect(person.rest == [])
+    #expect(person.prompts[wrong.place] == person.prompts[wrong.place + 1], "the same question again")
+    let said = person.said.joined(separator: "\n").split(whereSeparator: \.isWhitespace).joined(
+      separator: " ")
+    #expect(said.contains(wrong.said), "\(said)")
+    #expect(answers.hours?.timezone == "Europe/Lisbon")
+    // A secret that was taken for a path, and a number, are not repeated on the screen.
+    if wrong.place == 3 || wrong.place == 5, !wrong.text.isEmpty {
+      #expect(!said.contains("\"\(wrong.text)\"") || wrong.text == "empty.txt")
+    }
+  }
+
+  @Test(arguments: ["", "none"])
+  func `number and hours may be left out`(_ empty: String) throws {
+    let answers = try ask(["acme", empty == "" ? "" : "us", "client-1", "canary-client-secret", empty, empty])
+      .answers
+    #expect(answers.phoneNumber == nil)
+    #expect(answers.hours == nil)
+  }
+
+  @Test func `a key may be pasted as Talkdesk delivers it, as PEM, or named below the home folder`() throws {
+    let pasted = SetupFixture.rsaKey.split(separator: "\n").map(String.init)
+    for credential in [[Fixture.key], pasted, ["~/ec.pem"], ["/home/ann/ec.pem"]] {
+      let (answers, person) = try ask(["acme", "", "client-1"] + credential + ["key-1", "", ""])
+      guard case .key = answers.authentication else { throw Unexpected() }
+      #expect(person.hidden.count == credential.count)
+    }
+  }
+
+  @Test func `a secret with a slash in it is no path`() throws {
+    let answers = try ask(["acme", "", "client-1", "a/secret+of/some=kind", "", ""]).answers
+    guard case .secret(let secret) = answers.authentication else { throw Unexpected() }
+    #expect(secret.exposedString() == "a/secret+of/some=kind")
+  }
+
+  @Test func `what flags say is not asked`() throws {
+    var flags = SetupFixture.flags
+    flags.hours = "none"
+    let (answers, person) = try ask(["ca", ""], flags)
+    #expect(answers.region == .ca)
+    #expect(person.prompts.count == 2)
+    #expect(person.rest == [])
+  }
+
+  @Test func `a wrong flag is a mistake, also on a terminal`() {
+    var flags = SetupFixture.flags
+    flags.region = "uk"
+    #expect(throws: SetupFailure.mistakes(["--region: unknown region \"uk\" — use one of us, eu, ca, au"])) {
+      try ask(secretLines, flags)
+    }
+  }
+
+  @Test(arguments: 0..<6)
+  func `the end of the input ends the questions, whichever it comes at`(_ place: Int) {
+    #expect(throws: SetupFailure.ended) { try ask(Array(secretLines[..<place])) }
+  }
+
+  // MARK: Without a terminal
+
+  @Test func `account, client id and a secret are enough`() throws {
+    let answers = try SetupFixture.answers()
+    #expect(answers.region == .us)
+    guard case .secret(let secret) = answers.authentication else { throw Unexpected() }
+    #expect(secret.exposedString() == "canary-client-secret", "without the file's last line break")
+  }
+
+  @Test func `every flag is taken`() throws {
+    let answers = try SetupFixture.answers {
+      $0.region = "au"
+      $0.clientSecretFile = nil
+      $0.privateKeyFile = "rsa.pem"
+      $0.keyID = "key-1"
+      $0.keyAlgorithm = "PS512"
+      $0.phoneNumber = "+18500000000"
+      $0.hours = "mon-fri 09:00-12:00 13:00-18:00"
+      $0.timezone = "Europe/Lisbon"
+      $0.passwordFile = "password.txt"
+    }
+    #expect(answers.region == .au)
+    guard case .key(let key, nil) = answers.authentication else { throw Unexpected() }
+    #expect(key.algorithm == .PS512)
+    #expect(answers.phoneNumber == "+18500000000")
+    #expect(answers.hours?.weekly == [.init(days: "mon-fri", windows: ["09:00-12:00", "13:00-18:00"])])
+    #expect(answers.password.exposedString() == "canary-app-password")
+  }
+
+  @Test(arguments: [("ec.pem", SignatureAlgorithm.ES256), ("p384.pem", .ES384), ("rsa.pem", .PS256)])
+  func `the algorithm is read from the key`(_ file: String, _ algorithm: SignatureAlgorithm) throws {
+    let answers = try SetupFixture.answers {
+      $0.clientSecretFile = nil
+      $0.privateKeyFile = file
+      $0.keyID = "key-1"
+    }
+    guard case .key(let key, nil) = answers.authentication else { throw Unexpected() }
+    #expect(key.algorithm == algorithm)
+  }
+
+  @Test func `all that is missing is named at once`() {
+    #expect(
+      SetupFixture.mistakes { $0 = SetupFlags() } == [
+        "--account: missing — name your Talkdesk account: acme for acme.talkdeskid.com",
+        "--client-id: missing — give the id of your Talkdesk OAuth client",
+        "--client-secret-file or --private-key-file: missing — name a file with the client's secret, or with its private "
+          + "key and --key-id",
+      ])
+    #expect(
+      SetupFixture.mistakes {
+        $0 = SetupFlags()
+        $0.privateKeyFile = "ec.pem"
+        $0.hours = "mon 09:00-18:00"
+      }.map { String($0.prefix { $0 != ":" }) } == ["--account", "--client-id", "--key-id", "--timezone"])
+  }
+
+  @Test func `what is wrong and what is missing come in one report`() {
+    #expect(
+      SetupFixture.mistakes {
+        $0.account = nil
+        $0.region = "uk"
+        $0.phoneNumber = "123"
+        $0.hours = "always"
+      }.map { String($0.prefix { $0 != ":" }) } == ["--region", "--phone-number", "--hours", "--account"])
+  }
+
+  /// A wrong flag and its line.
+  struct WrongFlag: Sendable, CustomTestStringConvertible {
+    var change: @Sendable (inout SetupFlags) -> Void
+    var line: String
+    init(_ line: String, _ change: @escaping @Sendable (inout SetupFlags) -> Void) {
+      (self.line, self.change) = (line, change)
+    }
+    var testDescription: String { line }
+  }
+
+  private static let wrongFlags = [
+    WrongFlag("--account: \"Acme\" is not an account name") { $0.account = "Acme" },
+    WrongFlag("--region: unknown region") { $0.region = "uk" },
+    WrongFlag("--client-id: is not a client id") { $0.clientID = "a b" },
+    WrongFlag("--client-secret-file: cannot read \"none.txt\": there is no such file") {
+      $0.clientSecretFile = "none.txt"
+    },
+    WrongFlag("--client-secret-file: names \"empty.txt\", which is empty") {
+      $0.clientSecretFile = "empty.txt"
+    },
+    WrongFlag("--client-secret-file: holds a private key, not a client secret") {
+      $0.clientSecretFile = "ec.pem"
+    },
+    WrongFlag("--client-secret-file: holds characters a client secret cannot have") {
+      $0.clientSecretFile = "broken.txt"
+    },
+    WrongFlag("--client-secret-file: a private key is set too (--private-key-file)") {
+      $0.privateKeyFile = "ec.pem"
+      $0.keyID = "key-1"
+    },
+    WrongFlag("--private-key-file: cannot read \"none.pem\": there is no such file") {
+      ($0.clientSecretFile, $0.privateKeyFile, $0.keyID) = (nil, "none.pem", "key-1")
+    },
+    WrongFlag("--private-key-file: this is neither PEM nor Base64") {
+      ($0.clientSecretFile, $0.privateKeyFile, $0.keyID) = (nil, "secret.txt", "key-1")
+    },
+    WrongFlag("--private-key-file: ES256 does not fit the key, which is Ed25519") {
+      ($0.clientSecretFile, $0.privateKeyFile, $0.keyID) = (nil, "ed25519.pem", "key-1")
+    },
+    WrongFlag("--key-id: is not a key id") {
+      ($0.clientSecretFile, $0.privateKeyFile, $0.keyID) = (nil, "ec.pem", "key 1")
+    },
+    WrongFlag("--key-algorithm: PS256 does not fit the key, which is P-256") {
+      ($0.clientSecretFile, $0.privateKeyFile, $0.keyID, $0.keyAlgorithm) = (nil, "ec.pem", "key-1", "PS256")
+    },
+    WrongFlag("--key-algorithm: unknown algorithm \"HS256\"") {
+      ($0.clientSecretFile, $0.privateKeyFile, $0.keyID, $0.keyAlgorithm) = (nil, "ec.pem", "key-1", "HS256")
+    },
+    WrongFlag("--phone-number: is not a telephone number in E.164") { $0.phoneNumber = "18500000000" },
+    WrongFlag("--hours: \"mon-fri\" ends without a window of time") { $0.hours = "mon-fri" },
+    WrongFlag("--timezone: there is no time zone \"Mars/Olympus\"") {
+      ($0.hours, $0.timezone) = ("mon 09:00-10:00", "Mars/Olympus")
+    },
+    WrongFlag("--password-file: cannot read \"none.txt\"") { $0.passwordFile = "none.txt" },
+    WrongFlag("--password-file: names \"empty.txt\", which is empty") { $0.passwordFile = "empty.txt" },
+  ]
+
+  @Test(arguments: wrongFlags)
+  func `a wrong flag is named with what is wrong`(_ wrong: WrongFlag) {
+    let lines = SetupFixture.mistakes(wrong.change)
+    #expect(lines.count == 1)
+    #expect(lines.first?.hasPrefix(wrong.line) == true, "\(lines)")
+    #expect(!lines.joined().contains("canary"))
+  }
+
+  @Test func `what deserves a word is noticed`() throws {
+    var flags = SetupFixture.flags
+    (flags.clientSecretFile, flags.keyID, flags.passwordFile) = ("open.txt", "key-1", "short.txt")
+    flags.timezone = "Europe/Lisbon"
+    var interview = SetupFixture.interview(flags)
+    _ = try interview.answers(asking: nil)
+    #expect(
+      interview.notices == [
+        "--key-id: not used, because a client secret is set (--client-secret-file)",
+        "--client-secret-file: \"open.txt\" can be read by others (mode 0644); chmod 600 it",
+        "--password-file: is shorter than 8 characters and easily guessed",
+        "--timezone: not used, because there are no opening hours",
+      ])
+    #expect(Set(interview.sources) == ["open.txt", "short.txt"])
+  }
+
+  private struct Unexpected: Error {}
+}

@@ -59,12 +59,34 @@ public struct InboundResponse: Sendable {
   public var fields: Fields
   /// The whole content.
   public var content: [UInt8]
+  /// How long each step took, where the transport measures it.
+  public var timing: TransferTiming?
 
   /// Makes a response.
   public init(status: Int, fields: Fields, content: [UInt8]) {
     self.status = status
     self.fields = fields
     self.content = content
+  }
+}
+
+/// How long the steps of one transfer took. Each is the step's own time, not the time since the start.
+public struct TransferTiming: Hashable, Sendable {
+  /// Finding the addresses of the host, or of the proxy. Near zero where they were known.
+  public var nameResolution: Duration
+  /// The TCP connection.
+  public var connecting: Duration
+  /// The TLS handshake; zero where there was none.
+  public var handshake: Duration
+  /// From then to the first byte of the response: sending the request, and waiting for the server.
+  public var firstByte: Duration
+
+  /// Makes one.
+  public init(nameResolution: Duration, connecting: Duration, handshake: Duration, firstByte: Duration) {
+    self.nameResolution = nameResolution
+    self.connecting = connecting
+    self.handshake = handshake
+    self.firstByte = firstByte
   }
 }
 

@@ -35,7 +35,8 @@ public final class Emulator: RequestHandler {
     certificates = issuer.certificates
     tokens = TokenService(configuration, issuer: issuer)
     callbacks = CallbackService(
-      endpoint: CallbackEndpoint(issuer: issuer, phoneNumbers: configuration.phoneNumbers))
+      endpoint: CallbackEndpoint(issuer: issuer, phoneNumbers: configuration.phoneNumbers),
+      facts: configuration.facts)
     clock = SandboxClock(time)
     state = Mutex(EmulatorState(keyIDs: configuration.keys.map(\.keyID)))
   }

@@ -16,12 +16,14 @@ public struct EmulatorConfiguration: Sendable {
   public var phoneNumbers: [String]?
   /// How long a token lives, in seconds. The reply's `expires_in` is one less, as Talkdesk's clients report it.
   public var tokenLifetime: Int64
+  /// What a real account answered, which then goes before `grantedScopes`, `tokenLifetime` and the usual answer to a callback.
+  public var facts: AccountFacts?
 
   /// Makes a configuration with Talkdesk's own values for what is left out.
   public init(
     accountName: String = "sandbox", clientID: String, keys: [RegisteredKey], clientSecret: Secret? = nil,
     grantedScopes: [String] = ["callback:write", "visual-sessions:execute"], phoneNumbers: [String]? = nil,
-    tokenLifetime: Int64 = 600
+    tokenLifetime: Int64 = 600, facts: AccountFacts? = nil
   ) {
     self.accountName = accountName
     self.clientID = clientID
@@ -30,5 +32,6 @@ public struct EmulatorConfiguration: Sendable {
     self.grantedScopes = grantedScopes
     self.phoneNumbers = phoneNumbers
     self.tokenLifetime = tokenLifetime
+    self.facts = facts
   }
 }

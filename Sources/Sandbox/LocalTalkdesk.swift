@@ -27,10 +27,11 @@ public struct LocalTalkdesk: Sendable {
   ///   - furtherKeys: more keys of the same client, as while keys are rotated.
   ///   - clientSecret: a secret to trust in place of any key.
   ///   - accountName: the name of the account.
+  ///   - facts: what a real account answered, to answer like it.
   ///   - time: the clock that everything is judged by.
   public static func start(
     port: UInt16 = 0, clientKey: [UInt8]? = nil, furtherKeys: [[UInt8]] = [], clientSecret: Secret? = nil,
-    accountName: String = "sandbox", time: any TimeSource = SystemClock()
+    accountName: String = "sandbox", facts: AccountFacts? = nil, time: any TimeSource = SystemClock()
   ) throws(StartError) -> LocalTalkdesk {
     let credential: SandboxCredential
     let emulator: Emulator
@@ -50,7 +51,7 @@ public struct LocalTalkdesk: Sendable {
       emulator = try Emulator(
         EmulatorConfiguration(
           accountName: accountName, clientID: credential.clientID, keys: registrations,
-          clientSecret: credential.clientSecret),
+          clientSecret: credential.clientSecret, facts: facts),
         time: time)
     } catch {
       throw .key(error)

@@ -12,7 +12,7 @@ import Platform
 final class TransferThread {
   fileprivate enum Phase {
     case queued
-    case resolving(connectBy: MonotonicTime, patientUntil: MonotonicTime)
+    case resolving(since: MonotonicTime, connectBy: MonotonicTime, patientUntil: MonotonicTime)
     case running(CurlEasy)
   }
 
@@ -148,7 +148,7 @@ final class TransferThread {
     guard let deadline = transfers[id]?.submission.ticket.deadline else { return }
     let connectBy = min(now + settings.connectTimeout, deadline)
     let patientUntil = now + names.policy.patience
-    transfers[id]?.phase = .resolving(connectBy: connectBy, patientUntil: patientUntil)
+    transfers[id]?.phase = .resolving(since: now, connectBy: connectBy, patientUntil: patientUntil)
     setAlarm(connectBy)
     setAlarm(patientUntil)
     waitingForNames.insert(id)
@@ -157,7 +157,8 @@ final class TransferThread {
 
   /// Goes on once every name has an address.
   private func resolve(_ id: ObjectIdentifier, now: MonotonicTime) {
-    guard let transfer = transfers[id], case .resolving(let connectBy, let patientUntil) = transfer.phase
+    guard let transfer = transfers[id],
+      case .resolving(let start, let connectBy, let patientUntil) = transfer.phase
     else {
       return
     }
@@ -181,16 +182,19 @@ final class TransferThread {
     // Where the deadline comes first it is to be the deadline that ends the transfer, not libcurl's timer.
     let isDeadline = connectBy == transfer.submission.ticket.deadline
     let limit = isDeadline ? connectBy + .milliseconds(100) : connectBy
-    run(id, transfer, resolutions, milliseconds: Self.milliseconds(from: now, to: limit))
+    run(
+      id, transfer, resolutions, resolvedIn: now - start,
+      milliseconds: Self.milliseconds(from: now, to: limit))
   }
 
   private func run(
-    _ id: ObjectIdentifier, _ transfer: Transfer, _ resolutions: [CurlEasy.Resolution], milliseconds: Int32
+    _ id: ObjectIdentifier, _ transfer: Transfer, _ resolutions: [CurlEasy.Resolution],
+    resolvedIn duration: Duration, milliseconds: Int32
   ) {
     do throws(TransportError) {
       let easy = try CurlEasy(
         id: id, plan: transfer.submission.plan, settings: settings, share: sessions.current(clock.now),
-        resolutions: resolutions, connectMilliseconds: max(1, Int(milliseconds)),
+        resolutions: resolutions, resolvedIn: duration, connectMilliseconds: max(1, Int(milliseconds)),
         keepsWords: multi.count < Self.mostWithWords)
       guard multi.add(easy) else {
         throw TransportError(.connect, sent: false, detail: "curl_multi_add_handle failed")
@@ -275,14 +279,14 @@ final class TransferThread {
       switch transfer.phase {
       case _ where now >= deadline:
         end(id, failure(.timedOut, transfer, "the deadline passed \(transfer.phaseText)"))
-      case .resolving(let connectBy, _) where now >= connectBy:
+      case .resolving(_, let connectBy, _) where now >= connectBy:
         let party: TransportDiagnosis.Party = transfer.submission.plan.route.proxy == nil ? .server : .proxy
         end(
           id,
           failure(
             .nameResolution, transfer, "no answer from the resolver in time",
             TransportDiagnosis(party, .resolver)))
-      case .resolving(let connectBy, let patientUntil):
+      case .resolving(_, let connectBy, let patientUntil):
         if now >= patientUntil { resolve(id, now: now) } else { setAlarm(patientUntil) }
         setAlarm(min(connectBy, deadline))
       case .queued, .running:

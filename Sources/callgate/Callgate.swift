@@ -8,8 +8,8 @@ struct Callgate: ParsableCommand {
     commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.",
     version: Version.current,
     subcommands: [
-      InitCommand.self, ServeCommand.self, CheckCommand.self, DoctorCommand.self, ExplainCommand.self,
-      RulesCommand.self,
+      InitCommand.self, ServeCommand.self, CheckCommand.self, DoctorCommand.self, DrillCommand.self,
+      ExplainCommand.self, RulesCommand.self,
       StatusCommand.self, StopCommand.self, ResumeCommand.self, ReloadCommand.self, ProbeCommand.self,
       TokenCommand.self, KeyCommand.self, SandboxCommand.self, MigrateCommand.self,
       HealthcheckCommand.self, ReferenceCommand.self,

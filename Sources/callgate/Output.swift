@@ -10,6 +10,9 @@ enum Output {
   /// Writes data that ends its own lines.
   static func text(_ text: some StringProtocol) { write(Array(text.utf8), to: STDOUT_FILENO) }
 
+  /// Writes a question, which is answered on the same line.
+  static func prompt(_ text: String) { write(Array(text.utf8), to: STDERR_FILENO) }
+
   /// Writes a message.
   static func message(_ text: some StringProtocol) { write(Array(text.utf8) + [0x0A], to: STDERR_FILENO) }
 

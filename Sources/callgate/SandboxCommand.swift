@@ -19,8 +19,10 @@ struct SandboxCommand: ParsableCommand {
         callgate sandbox --client-key talkdesk.pem
         callgate sandbox --client-secret-file secret.txt
         callgate sandbox --client-key old.pem --client-key new.pem
+        callgate sandbox --facts facts.json
 
-      The last one has two keys of one client, to try a rotation.
+      With two keys of one client you can try a rotation. With --facts the sandbox answers as your account answered \
+      callgate drill.
       """)
 
   @Option(help: ArgumentHelp("The port on 127.0.0.1, 0 for a free one.", valueName: "number"))
@@ -36,6 +38,8 @@ struct SandboxCommand: ParsableCommand {
   @Option(help: ArgumentHelp("A file with a client secret to trust in place of a key.", valueName: "file"))
   var clientSecretFile: String?
 
+  @OptionGroup var facts: FactsOption
+
   func validate() throws {
     guard clientSecretFile == nil || clientKeys.isEmpty else {
       throw ValidationError("Give --client-key or --client-secret-file: a client has one of the two.")
@@ -50,7 +54,7 @@ struct SandboxCommand: ParsableCommand {
       let keys = try clientKeys.map { try content(of: $0, "--client-key") }
       let talkdesk = try LocalTalkdesk.start(
         port: port, clientKey: keys.first, furtherKeys: Array(keys.dropFirst()),
-        clientSecret: try clientSecret())
+        clientSecret: try clientSecret(), facts: try facts.load())
       for line in talkdesk.shellLines { Output.line(line) }
       Output.line("callgate: listening on \(talkdesk.server.baseURL)")
       signals.waitForEnd()

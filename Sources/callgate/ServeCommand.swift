@@ -18,6 +18,7 @@ struct ServeCommand: ParsableCommand {
 
       Examples:
         callgate serve --sandbox
+        callgate serve --sandbox --facts facts.json
         callgate serve callgate.yaml --port 9000
 
       Exit status: 0 after a signal, 69 if the port is taken, 78 if the configuration is wrong.
@@ -48,6 +49,14 @@ struct ServeCommand: ParsableCommand {
   @Flag(help: "Runs against an emulated Talkdesk on this machine: no account, no network, anyone may call.")
   var sandbox = false
 
+  @OptionGroup var facts: FactsOption
+
+  func validate() throws {
+    guard facts.file == nil || sandbox else {
+      throw ValidationError("--facts is for the sandbox. Add --sandbox.")
+    }
+  }
+
   private var flags: ConfigurationFlags {
     ConfigurationFlags(host: host, port: port, logLevel: logLevel, logFormat: logFormat)
   }
@@ -76,7 +85,7 @@ struct ServeCommand: ParsableCommand {
         )
         throw ExitStatus.configuration.exit
       }
-      let talkdesk = sandbox ? try LocalTalkdesk.start() : nil
+      let talkdesk = sandbox ? try LocalTalkdesk.start(facts: try facts.load()) : nil
       let emulated = try talkdesk.map { try Self.upstream(of: $0) }
       if let emulated { configuration.talkdesk.upstream = emulated }
       let service = try Service(

@@ -49,7 +49,7 @@ import Testing
       let token = try JWS.Compact(parsing: Array(try await emulator.token(scope: nil).utf8))
       #expect(token.verify(with: try PublicKey(jwk: key), algorithm: .ES256))
       let claims = try JSONValue(parsing: token.payload)
-      #expect(claims["iss"] == .string(emulator.sandbox.baseURL))
+      #expect(claims["iss"] == .string("http://localhost:\(emulator.sandbox.port)"))
       #expect(claims["aud"] == .string(emulator.sandbox.baseURL))
       #expect(claims["cid"] == .string(TestClient.id))
       #expect(claims["exp"] == .number(JSONNumber(emulator.now + 600)))

@@ -1,3 +1,4 @@
+import Glibc
 import HTTP
 import Testing
 import Upstream
@@ -17,6 +18,29 @@ import Upstream
         #expect(response.fields.values(of: "X-A") == ["1", "2"])
         #expect(response.text == "hello")
         #expect(upstream.heads.first?.hasPrefix("GET /a?b=c HTTP/1.1\r\n") == true)
+      }
+    }
+  }
+
+  @Test func `an answer says how long each step took`() async throws {
+    try await withUpstream(
+      Script { connection in
+        _ = try connection.readRequest()
+        usleep(60_000)
+        try connection.write("HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{")
+        usleep(40_000)
+        if connection.index == 1 { try connection.write("}") }
+      }
+    ) { upstream in
+      try await withTransport { transport in
+        let url = "http://127.0.0.1:\(upstream.port)/"
+        let timing = try #require(try await transport.send(.post(url)).timing)
+        #expect(timing.firstByte >= .milliseconds(60))
+        #expect(timing.handshake == .zero, "plain http")
+        #expect(timing.connecting < .seconds(10) && timing.nameResolution < .seconds(10))
+        // Where only the head came whole, too.
+        let error = await transport.failure(.post(url))
+        #expect(try #require(error?.head?.timing).firstByte >= .milliseconds(60))
       }
     }
   }

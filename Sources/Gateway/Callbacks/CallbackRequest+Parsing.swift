@@ -37,7 +37,9 @@ extension CallbackRequest {
       problems.add("contact_phone_number", "Give the number to call in E.164 form, such as +14155550123.")
     }
     let named = problems.number("talkdesk_phone_number", in: body)
-    if let named, !terms.talkdeskNumbers.isEmpty, !terms.talkdeskNumbers.contains(named) {
+    if let named, !terms.takesAnyTalkdeskNumber, !terms.talkdeskNumbers.isEmpty,
+      !terms.talkdeskNumbers.contains(named)
+    {
       problems.add(
         "talkdesk_phone_number",
         "This number may not be used here; leave the member out to take the default.")

@@ -5,19 +5,25 @@ struct CallbackTerms: Sendable {
   /// The account's numbers that may be used, the default first. Where none is configured a request has to name one, and
   /// Talkdesk, which knows the account's numbers, judges it.
   let talkdeskNumbers: [E164]
+  /// Whether a request may name any other number, too. So in the sandbox, whose account has every number.
+  let takesAnyTalkdeskNumber: Bool
   /// What the context may carry; nil takes anything well-formed.
   let schema: Configuration.ContextSchema?
 
   /// Makes terms.
-  init(talkdeskNumbers: [E164], schema: Configuration.ContextSchema? = nil) {
+  init(
+    talkdeskNumbers: [E164], takesAnyTalkdeskNumber: Bool = false, schema: Configuration.ContextSchema? = nil
+  ) {
     self.talkdeskNumbers = talkdeskNumbers
+    self.takesAnyTalkdeskNumber = takesAnyTalkdeskNumber
     self.schema = schema
   }
 
   /// The terms of an app, or of requests without one.
-  init(app: Configuration.App?, callbacks: Configuration.Callbacks) {
+  init(app: Configuration.App?, _ configuration: Configuration) {
     let own = app?.talkdeskPhoneNumbers ?? []
-    let texts = own.isEmpty ? callbacks.talkdeskPhoneNumbers : own
+    let texts = own.isEmpty ? configuration.callbacks.talkdeskPhoneNumbers : own
+    takesAnyTalkdeskNumber = configuration.purpose == .sandbox
     talkdeskNumbers = texts.map { text in
       do {
         return try E164(text)

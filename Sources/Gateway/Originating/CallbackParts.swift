@@ -50,11 +50,9 @@ struct CallbackTermsTable: Sendable {
   private let usual: CallbackTerms
 
   init(_ configuration: Configuration) {
-    usual = CallbackTerms(app: nil, callbacks: configuration.callbacks)
+    usual = CallbackTerms(app: nil, configuration)
     own = Dictionary(
-      uniqueKeysWithValues: configuration.apps.map {
-        ($0.id, CallbackTerms(app: $0, callbacks: configuration.callbacks))
-      })
+      uniqueKeysWithValues: configuration.apps.map { ($0.id, CallbackTerms(app: $0, configuration)) })
   }
 
   /// The terms of an app, or of requests without one.

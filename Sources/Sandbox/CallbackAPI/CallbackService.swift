@@ -9,6 +9,8 @@ struct CallbackService: Sendable {
   static let path = "/calls/callback"
 
   let endpoint: CallbackEndpoint
+  /// What a real account answered, in place of the usual answer.
+  let facts: AccountFacts?
 
   /// Acts on a POST and says how it ends.
   func act(_ call: Call, baseURL: String, now: UnixTime, state: borrowing Mutex<EmulatorState>) -> Ending {
@@ -43,6 +45,14 @@ struct CallbackService: Sendable {
       reply = .json(error.status, error.content)
       if error.status == .unauthorized { reply.fields["WWW-Authenticate"] = "Bearer" }
     case .success(let body):
+      // Talkdesk documents neither the status nor a body of success; clients have to take any 2xx.
+      reply = facts?.reply ?? .json(.created, Array("{}".utf8))
+      isRefusal = false
+      // An account that refused a sound request called nobody.
+      guard reply.status.code < 300 else {
+        record.outcome = .refused
+        break
+      }
       record.outcome =
         switch fault?.drop {
         case .after: .droppedAfter
@@ -50,9 +60,6 @@ struct CallbackService: Sendable {
         default: .accepted
         }
       record.body = body
-      isRefusal = false
-      // Talkdesk documents neither the status nor a body of success; clients have to take any 2xx.
-      reply = .json(.created, Array("{}".utf8))
     }
     guard let fault else { return Ending(reply) }
     let answered = fault.drop == .after ? nil : fault.apply(to: reply, isRefusalOfTheRequest: isRefusal)

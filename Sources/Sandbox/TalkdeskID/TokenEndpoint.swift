@@ -24,10 +24,13 @@ struct TokenEndpoint: Sendable {
 
   private(set) var authenticator: ClientAuthenticator
   let grantedScopes: [String]
+  /// Whether a request for some of the scopes gets them all, as the account did whose facts these are.
+  let grantsAll: Bool
 
   init(_ configuration: EmulatorConfiguration) {
     authenticator = ClientAuthenticator(configuration)
-    grantedScopes = configuration.grantedScopes
+    grantedScopes = configuration.facts?.scopes ?? configuration.grantedScopes
+    grantsAll = configuration.facts != nil
   }
 
   /// The same, accepting all but some of the client's keys.
@@ -83,7 +86,8 @@ struct TokenEndpoint: Sendable {
     guard tokens.allSatisfy({ grantedScopes.contains(String($0)) }) else {
       return .failure(.scopeNotGranted("a requested scope is not granted to this client"))
     }
-    return .success(Grant(scopes: grantedScopes.filter { tokens.contains(Substring($0)) }))
+    return .success(
+      Grant(scopes: grantsAll ? grantedScopes : grantedScopes.filter { tokens.contains(Substring($0)) }))
   }
 
   /// `scope-token` of RFC 6749 §3.3.

@@ -89,12 +89,19 @@ struct TokenService: Sendable {
       fault.apply(to: reply, isRefusalOfTheRequest: isRefusal), after: fault.delay, isCutOff: isCutOff)
   }
 
+  /// What tokens name as their issuer. It differs from their audience, the API, as in Talkdesk's tokens, and is no account's host.
+  static func issuer(at baseURL: String) -> String { baseURL.replacing("//127.0.0.1", with: "//localhost") }
+
   private func success(
     _ grant: TokenEndpoint.Grant, _ expiresIn: Fault.ExpiresIn?, baseURL: String, now: UnixTime,
     jwtID: String
   ) throws -> [UInt8] {
     var lifetime = configuration.tokenLifetime
     var shown: JSONValue? = .number(JSONNumber(max(lifetime - 1, 1)))
+    if let facts = configuration.facts {
+      lifetime = facts.expiresIn.map { $0 + 1 } ?? lifetime
+      shown = facts.expiresIn.map { .number(JSONNumber($0)) }
+    }
     switch expiresIn {
     case .seconds(let seconds):
       lifetime = seconds
@@ -104,7 +111,8 @@ struct TokenService: Sendable {
     case nil: break
     }
     let token = try issuer.issue(
-      issuer: baseURL, audience: baseURL, clientID: configuration.clientID, scopes: grant.scopes,
+      issuer: Self.issuer(at: baseURL), audience: baseURL, clientID: configuration.clientID,
+      scopes: grant.scopes,
       lifetime: lifetime, now: now.seconds, jwtID: jwtID)
     var members = JSONObject()
     members.append("access_token", .string(token))

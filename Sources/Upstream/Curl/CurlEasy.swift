@@ -22,6 +22,8 @@ final class CurlEasy {
   let handle: UnsafeMutableRawPointer
   private var collector: ResponseCollector
   private var fault: ResponseCollector.Fault?
+  /// How long the names took that libcurl was given addresses of.
+  private let resolutionTime: Duration
   /// How often libcurl was about to send the request.
   private var beginnings = 0
   private let mayRepeat: Bool
@@ -37,13 +39,14 @@ final class CurlEasy {
 
   init(
     id: ObjectIdentifier, plan: TransferPlan, settings: TransportSettings, share: CurlShare,
-    resolutions: [Resolution], connectMilliseconds: Int, keepsWords: Bool
+    resolutions: [Resolution], resolvedIn resolutionTime: Duration, connectMilliseconds: Int, keepsWords: Bool
   ) throws(TransportError) {
     guard let handle = curl_easy_init() else {
       throw TransportError(.connect, sent: false, detail: "curl_easy_init failed")
     }
     self.id = id
     self.handle = handle
+    self.resolutionTime = resolutionTime
     collector = ResponseCollector(
       maximumHeaderLength: settings.maximumHeaderLength,
       // For HEAD the declared length is that of what does not come.
@@ -82,7 +85,7 @@ final class CurlEasy {
   var mayHaveSent: Bool { beginnings > 0 }
 
   /// Status and fields of the final response, once they have come whole.
-  var head: InboundResponse? { collector.head }
+  var head: InboundResponse? { collector.head.map(timed) }
 
   /// What a transfer was doing when its time was over.
   var phase: String {
@@ -95,7 +98,7 @@ final class CurlEasy {
   func outcome(_ code: CURLcode) -> Result<InboundResponse, TransportError> {
     do throws(ResponseCollector.Fault) {
       if let fault { throw fault }
-      guard code != CURLE_OK else { return .success(try collector.finish()) }
+      guard code != CURLE_OK else { return .success(timed(try collector.finish())) }
     } catch {
       switch error {
       case .tooLarge(let detail): return failure(.responseTooLarge, detail)
@@ -114,6 +117,24 @@ final class CurlEasy {
     InboundResponse, TransportError
   > {
     .failure(TransportError(reason, sent: mayHaveSent, detail: detail, head: head))
+  }
+
+  /// A response with what libcurl measured, in microseconds from where it was handed the transfer.
+  private func timed(_ response: InboundResponse) -> InboundResponse {
+    let lookup = microseconds(CURLINFO_NAMELOOKUP_TIME_T)
+    let connected = max(lookup, microseconds(CURLINFO_CONNECT_TIME_T))
+    let ready = max(connected, microseconds(CURLINFO_PRETRANSFER_TIME_T))
+    var response = response
+    response.timing = TransferTiming(
+      nameResolution: resolutionTime + .microseconds(lookup), connecting: .microseconds(connected - lookup),
+      handshake: .microseconds(max(connected, microseconds(CURLINFO_APPCONNECT_TIME_T)) - connected),
+      firstByte: .microseconds(max(ready, microseconds(CURLINFO_STARTTRANSFER_TIME_T)) - ready))
+    return response
+  }
+
+  private func microseconds(_ info: CURLINFO) -> Int64 {
+    var value: curl_off_t = 0
+    return callgate_easy_get_offset(handle, info, &value) == CURLE_OK ? Int64(value) : 0
   }
 
   /// What libcurl keeps of a transfer that failed.

@@ -159,6 +159,23 @@ import Testing
         == ["talkdesk_phone_number"])
   }
 
+  @Test func `in the sandbox any number of the account's is taken, and its own is only the default`() throws {
+    let own = "talkdesk_phone_numbers: [\"+18500000001\"]"
+    let yaml = "callbacks: { \(own) }\napps: { shop: { \(own) } }"
+    for (purpose, isTaken) in [(ConfigurationPurpose.sandbox, true), (.serve, false)] {
+      let configuration = try Fixture.load(yaml, for: purpose).configuration
+      for app in [nil, configuration.apps.first] {
+        let terms = CallbackTerms(app: app, configuration)
+        let text = #"{"contact_phone_number":"+14155550100","talkdesk_phone_number":"+1850000000"}"#
+        #expect((refusal(of: text, terms: terms) == nil) == isTaken)
+        let usual = try CallbackRequest(#"{"contact_phone_number":"+14155550100"}"#, terms: terms)
+        #expect(usual.talkdeskNumber.text == "+18500000001")
+        let bad = #"{"contact_phone_number":"+14155550100","talkdesk_phone_number":"850000000"}"#
+        #expect(refusal(of: bad, terms: terms)?.fields.map(\.name) == ["talkdesk_phone_number"])
+      }
+    }
+  }
+
   @Test func `a name that may be a number is masked and a long one cut in the answer`() throws {
     let long = String(repeating: "x", count: 100)
     let problem = try #require(

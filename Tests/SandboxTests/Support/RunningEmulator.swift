@@ -18,9 +18,9 @@ struct RunningEmulator {
   /// Runs a test against a new emulator and ends it.
   static func run(
     secret: String? = nil, scopes: [String] = ["callback:write", "visual-sessions:execute"],
-    _ body: (RunningEmulator) async throws -> Void
+    facts: AccountFacts? = nil, _ body: (RunningEmulator) async throws -> Void
   ) async throws {
-    let running = try RunningEmulator(secret: secret, scopes: scopes)
+    let running = try RunningEmulator(secret: secret, scopes: scopes, facts: facts)
     do {
       try await body(running)
     } catch {
@@ -30,10 +30,10 @@ struct RunningEmulator {
     await running.sandbox.stop()
   }
 
-  private init(secret: String?, scopes: [String]) throws {
+  private init(secret: String?, scopes: [String], facts: AccountFacts?) throws {
     client = try TestClient()
     let emulator = try Emulator(
-      client.configuration(secret: secret.map { .init($0) }, scopes: scopes), time: clock)
+      client.configuration(secret: secret.map { .init($0) }, scopes: scopes, facts: facts), time: clock)
     sandbox = try SandboxServer(emulator)
     http = LoopbackClient(port: sandbox.port)
   }

@@ -27,11 +27,11 @@ struct TestClient {
 
   func configuration(
     secret: Secret? = nil, scopes: [String] = ["callback:write", "visual-sessions:execute"],
-    phoneNumbers: [String]? = nil
+    phoneNumbers: [String]? = nil, facts: AccountFacts? = nil
   ) -> EmulatorConfiguration {
     EmulatorConfiguration(
       clientID: Self.id, keys: [registration], clientSecret: secret, grantedScopes: scopes,
-      phoneNumbers: phoneNumbers)
+      phoneNumbers: phoneNumbers, facts: facts)
   }
 
   /// A signed assertion. `header` and `claims` replace members; nil takes one away.

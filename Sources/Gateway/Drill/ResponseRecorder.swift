@@ -1,0 +1,32 @@
+// The answer to one request, kept beside what the client makes of it.
+
+internal import HTTP
+internal import Synchronization
+
+/// A transport that passes requests on and keeps the last response.
+final class ResponseRecorder: HTTPTransport {
+  /// A response, and whether its content came whole.
+  struct Response: Sendable {
+    var message: InboundResponse
+    var isWhole: Bool
+  }
+
+  private let transport: any HTTPTransport
+  private let last = Mutex<Response?>(nil)
+
+  init(_ transport: any HTTPTransport) { self.transport = transport }
+
+  /// The last one; nil where no status came.
+  var response: Response? { last.withLock { $0 } }
+
+  func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
+    do throws(TransportError) {
+      let message = try await transport.send(request)
+      last.withLock { $0 = Response(message: message, isWhole: true) }
+      return message
+    } catch {
+      last.withLock { $0 = error.head.map { Response(message: $0, isWhole: false) } }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import ArgumentParser
+import Gateway
+import Glibc
+import Platform
+
+/// `callgate drill`: one real callback.
+struct DrillCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "drill",
+    abstract: "Makes one real callback, and shows what Talkdesk answered.",
+    discussion: """
+      Says which number will ring and asks. Then it gets a token and sends one callback with the configured credential: no \
+      second request, whatever comes back. It prints the answer, the token's lifetime and its scopes, with numbers masked. \
+      The number ranges that are refused by default hold. Your rules, brakes and kill switch do not apply.
+
+      With --facts the answer is kept in a file, and the sandbox can answer like your account: callgate sandbox --facts.
+
+      Examples:
+        callgate drill --phone +14155550123
+        callgate drill callgate.yaml --phone +14155550123 --facts facts.json
+        callgate drill --phone +14155550123 --yes
+
+      Exit status: 0 if Talkdesk accepted the callback, 64 for wrong arguments, without a terminal and --yes, or where the \
+      facts cannot be written, 69 if Talkdesk was not reached or it is unknown whether it took the callback, 77 if Talkdesk \
+      refused, the number is in a refused range, or you said no, 78 if the configuration is wrong or has no Talkdesk number.
+      """)
+
+  @OptionGroup var source: ConfigurationArgument
+
+  @Option(help: ArgumentHelp("The number to ring, in E.164: your own phone.", valueName: "number"))
+  var phone: String
+
+  @Flag(help: "Do not ask.")
+  var yes = false
+
+  @Option(
+    help: ArgumentHelp("A file for what Talkdesk answered; earlier facts are replaced.", valueName: "file"),
+    completion: .file())
+  var facts: String?
+
+  func validate() throws {
+    if let fault = Drill.fault(inPhone: phone) { throw ValidationError("--phone: \(fault)") }
+  }
+
+  func run() throws {
+    let signals = SignalWatch()
+    signals.onEnd { _exit(130) }
+    ProcessSetup.ignoreBrokenPipes()
+    guard yes || isatty(STDIN_FILENO) == 1 else {
+      Output.message("callgate: drill makes a real call and asks at a terminal. Without one add --yes.")
+      throw ExitStatus.usage.exit
+    }
+    let configuration = try source.load(for: .token)
+    let drill = try prepare(configuration)
+    let file = try factsFile()
+    for line in drill.announcement { Output.message(line) }
+    guard yes || isConfirmed() else {
+      Output.message("No callback was sent.")
+      throw ExitStatus.refused.exit
+    }
+    let report = Blocker.run {
+      await drill.run {
+        signals.onEnd {
+          Output.message(
+            "\ncallgate: stopped before Talkdesk answered: the phone may ring. Do not repeat the drill at once."
+          )
+          _exit(ExitStatus.unavailable.rawValue)
+        }
+      }
+    }
+    _ = signals.finishesWork()
+    // Before anything is printed: a reader that has gone must not cost what cannot be asked for again.
+    let kept = keep(report, file)
+    show(report, kept)
+    if case .lost = kept, report.verdict == .accepted { throw ExitStatus.internal.exit }
+    try end(report)
+  }
+
+  private func prepare(_ configuration: Configuration) throws -> Drill {
+    do throws(Drill.Obstacle) {
+      return try Drill(configuration, phone: phone)
+    } catch {
+      Output.message("callgate: \(error)")
+      switch error {
+      case .noTalkdeskNumber: throw ExitStatus.configuration.exit
+      case .refusedNumber: throw ExitStatus.refused.exit
+      }
+    }
+  }
+
+  private func factsFile() throws -> FactsFile? {
+    do throws(FactsFile.Failure) {
+      return try facts.map { path throws(FactsFile.Failure) in try FactsFile(path) }
+    } catch {
+      Output.message("callgate: --facts: \(error). No callback was sent.")
+      throw ExitStatus.usage.exit
+    }
+  }
+
+  private func isConfirmed() -> Bool {
+    Output.prompt("Send the callback? [y/N] ")
+    return ["y", "yes"].contains((readLine() ?? "").lowercased())
+  }
+
+  /// What became of the facts.
+  private enum Keeping {
+    case unasked
+    /// There was no answer to keep.
+    case nothing
+    case kept
+    case lost([UInt8], FactsFile.Failure)
+  }
+
+  private func keep(_ report: DrillReport, _ file: FactsFile?) -> Keeping {
+    guard let file else { return .unasked }
+    guard let bytes = report.facts else { return .nothing }
+    do throws(FactsFile.Failure) {
+      try file.write(bytes)
+      return .kept
+    } catch {
+      return .lost(bytes, error)
+    }
+  }
+
+  private func show(_ report: DrillReport, _ keeping: Keeping) {
+    let style = Style(STDOUT_FILENO)
+    for line in report.lines { Output.line(style.column(line.name, width: 10, .quiet) + line.text) }
+    for line in report.closing { Output.line(line) }
+    switch keeping {
+    case .unasked: break
+    case .nothing: Output.message("callgate: --facts: there is no answer to keep; the file is as it was.")
+    case .kept: Output.line("The facts are in \(facts ?? "").")
+    case .lost(let bytes, let failure):
+      Output.message("callgate: --facts: \(failure). These are the facts:")
+      Output.text(String(decoding: bytes, as: UTF8.self))
+    }
+  }
+
+  private func end(_ report: DrillReport) throws {
+    switch report.verdict {
+    case .accepted: return
+    case .refused: throw ExitStatus.refused.exit
+    case .unavailable: throw ExitStatus.unavailable.exit
+    case .internal: throw ExitStatus.internal.exit
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import Gateway
+import Sandbox
+
+/// What a real account answered, for the commands that run the emulator.
+struct FactsOption: ParsableArguments {
+  @Option(
+    name: .customLong("facts"),
+    help: ArgumentHelp(
+      "Answer as your account did: a file that callgate drill --facts has written.", valueName: "file"),
+    completion: .file())
+  var file: String?
+
+  /// Reads the file, or says what is wrong with it and ends the command; nil where none is named.
+  func load() throws -> AccountFacts? {
+    guard let file else { return nil }
+    let bytes: [UInt8]
+    do {
+      bytes = try ConfigurationFiles.system.read(file, 1 << 20).bytes
+    } catch {
+      Output.message("callgate: --facts \(file): \(error)")
+      throw ExitStatus.configuration.exit
+    }
+    do throws(AccountFacts.Malformed) {
+      return try AccountFacts(parsing: bytes)
+    } catch {
+      for line in error.lines(file) { Output.message("callgate: --facts \(line)") }
+      throw ExitStatus.configuration.exit
+    }
+  }
+}

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import (  # noqa: E402
     callbacks,
     client,
+    credentials,
     herd,
     machine,
     memory,
@@ -32,10 +33,12 @@ from harness.progress import say  # noqa: E402
 from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
-NAMES = ("throughput", "startup", "idle", "growth", "tls", "herd", "callbacks", "signing", "callers", "gate", "micro")
+NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "signing", "callers", "gate", "micro")
+# What nginx can be measured for in place of the server.
+CONTROLLED = ("throughput", "startup", "idle", "growth")
 # More than both servers' lines of the longest run ever take.
 LINES_LIMIT = 2 << 30
-NEED_A_STAND = {"throughput", "startup", "idle", "growth", "tls", "herd", "callbacks"}
+NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks"}
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,7 @@ def measurements(
 ) -> dict[str, Callable[[], list[Row]]]:
     return {
         "throughput": lambda: throughput.measure(stand(), size.pairs, size.seconds),
+        "credentials": lambda: credentials.measure(stand(), max(1, size.pairs // 2), size.seconds),
         "startup": lambda: startup.measure(stand(), size.starts),
         "idle": lambda: memory.measure_idle(stand(), size.connections, descriptors),
         "growth": lambda: memory.measure_growth(stand(), size.small, size.large),
@@ -133,7 +137,7 @@ def run(chosen: argparse.Namespace, scratch: Path) -> tuple[list[Row], list[str]
     rows: list[Row] = []
     reasons: list[str] = []
     table = measurements(stand, scale(chosen), client.raise_descriptor_limit(), chosen.microbench)
-    names = chosen.only or (NAMES[:4] if chosen.control else NAMES)
+    names = chosen.only or (CONTROLLED if chosen.control else NAMES)
     for name in (name for name in NAMES if name in names):
         say(f"{name} …")
         try:

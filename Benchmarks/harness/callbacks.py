@@ -212,7 +212,7 @@ def _latencies(
         ours, own = (statistics.median(one.p99 for one in taken) for taken in (through, direct))
         rate = statistics.median(one.rate for one in through)
         say(f"callbacks, state {state}: p99 {ours:.1f} ms, the upstream's own {own:.1f} ms, at {rate:,.0f}/s")
-        disk = "" if path == "memory" else f", two flushes each, one of which takes {_p99(syncs):.1f} ms at p99"
+        disk = "" if path == "memory" else f", three flushes each, one of which takes {_p99(syncs):.1f} ms at p99"
         rows.append(
             Row(
                 f"callback latency, p99 at {rate:,.0f}/s, state {state}{disk} (peer: the upstream itself)",

@@ -121,17 +121,27 @@ class Callgate(Server):
 
     name = "callgate"
 
-    def __init__(self, scratch: Path, binary: Path, port: int = 0, identity: Identity | None = None) -> None:
+    def __init__(
+        self,
+        scratch: Path,
+        binary: Path,
+        port: int = 0,
+        identity: Identity | None = None,
+        settings: Path | None = None,
+    ) -> None:
         super().__init__(scratch, port, identity)
         self.binary = binary
+        self.settings = settings
         self.wanted_port = port
 
     def command(self) -> list[str]:
         command = [str(self.binary), "serve", "--sandbox", "--port", str(self.wanted_port)]
+        settings = self.settings
         if self.identity:
             settings = self.scratch / "tls.yaml"
             files = f"certificate_file: {self.identity.certificate}, key_file: {self.identity.key}"
             settings.write_text(f"listen: {{ tls: {{ {files} }} }}\n")
+        if settings:
             command += ["--config", str(settings)]
         return command
 

@@ -27,10 +27,11 @@ class Stand:
             answer = client.ask(ours.port, TARGET)  # The second request: a token from the cache, as in every run.
             return nginx.Likeness.of(answer, ours.last_audit_line())
 
-    def ours(self, port: int = 0, identity: Identity | None = None) -> Server:
+    def ours(self, port: int = 0, identity: Identity | None = None, settings: Path | None = None) -> Server:
+        """`settings` is a configuration file, which the control does not know."""
         if self.binary is None:
             return nginx.Nginx(self.scratch, self.likeness, self.trim, port, "control", identity)
-        return Callgate(self.scratch, self.binary, port, identity)
+        return Callgate(self.scratch, self.binary, port, identity, settings)
 
     def peer(self, port: int = 0, identity: Identity | None = None) -> nginx.Nginx:
         return nginx.Nginx(self.scratch, self.likeness, self.trim, port, identity=identity)

@@ -55,11 +55,11 @@ def calm_pairs(ours: Server, peer: Server, pairs: int, seconds: float) -> tuple[
     calm: list[Pair] = []
     servers = (ours, peer)
     for server in servers:
-        _under_load(server, WARM_UP_SECONDS)
+        under_load(server, WARM_UP_SECONDS)
     while len(calm) < pairs and len(done) < 2 * pairs:
         runs: dict[int, Run] = {}
         for index in in_turns(len(done)):
-            runs[index] = _under_load(servers[index], seconds)
+            runs[index] = under_load(servers[index], seconds)
         done.append(Pair(runs[0], runs[1]))
         calm = [pair for pair in done if pair.is_calm]
         say(_line(len(done), done[-1]))
@@ -69,10 +69,11 @@ def calm_pairs(ours: Server, peer: Server, pairs: int, seconds: float) -> tuple[
     return calm, done
 
 
-def _under_load(server: Server, seconds: float) -> Run:
+def under_load(server: Server, seconds: float, fields: tuple[str, ...] = ()) -> Run:
+    """One run, with fields that each request has, in turns of name and value."""
     server.take_lines()
     before, activity = process.cpu_seconds(server.pid), Activity()
-    counted = load.run(server.port, seconds, scheme=server.scheme)
+    counted = load.run(server.port, seconds, scheme=server.scheme, arguments=fields)
     server.await_lines()
     used = process.cpu_seconds(server.pid) - before
     others = activity.others(used)

@@ -1,12 +1,12 @@
-/// The statuses that are told apart: those this project answers with. Any other is `other`, so that no handler can make
-/// series without end.
+/// The statuses that are told apart: those this project answers with, and 499 for a client that did not wait. Any other is
+/// `other`, so that no handler can make series without end.
 enum StatusCodes {
   /// The words for all of them, by index.
   static let words = codes.map(String.init) + ["other"]
 
   private static let codes = [
-    200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431, 500, 502, 503,
-    504,
+    200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431, 499, 500, 502,
+    503, 504,
   ]
 
   /// The index of a status among `words`.
@@ -30,11 +30,12 @@ enum StatusCodes {
     case 422: 15
     case 429: 16
     case 431: 17
-    case 500: 18
-    case 502: 19
-    case 503: 20
-    case 504: 21
-    default: 22
+    case 499: 18
+    case 500: 19
+    case 502: 20
+    case 503: 21
+    case 504: 22
+    default: 23
     }
   }
 }

@@ -51,6 +51,16 @@ struct BrakeTests {
     #expect(policy.settle(try callback(501, at: later(1)), states).grant == nil)
   }
 
+  @Test func `a higher figure does not open a brake that is used up, it earns faster`() throws {
+    let states = TestStates()
+    let small = Policy(brakes: Brakes(numberPerDay: 0, perFiveMinutes: 0, perHour: 1000))
+    for number in 0..<1000 { #expect(small.settle(try callback(number, at: noon), states).grant != nil) }
+    let large = Policy(brakes: Brakes(numberPerDay: 0, perFiveMinutes: 0, perHour: 5000))
+    #expect(large.settle(try callback(0, at: noon), states).grant == nil)
+    #expect(large.settle(try callback(0, at: later(1)), states).grant != nil)
+    #expect(Policy(brakes: .off).settle(try callback(0, at: noon), states).grant != nil)
+  }
+
   @Test func `after a quiet period up to twice the figure passes, however many numbers are asked for`() throws
   {
     // What is allowed at once, and what is earned meanwhile.

@@ -205,6 +205,21 @@ struct PolicyTests {
     #expect(lenient.decide(.request(at: noon), states: states).settled(.unavailable, at: noon).grant != nil)
   }
 
+  @Test func `what strangers could fill a store with is forgotten when its period is over`() throws {
+    var facts = Facts.request(.callback)
+    facts.phone = try E164("+14155550123")
+    facts.instant = try at("2026-12-01T12:00:00Z")
+    let daily = try Quota(limit: 5, period: .day)
+    let rules = try AllowanceScope.allCases.map {
+      try Rule(name: $0.rawValue, kind: .quota(daily, key: $0, onStoreFailure: .deny))
+    }
+    for charge in try Policy(rules: rules).charges(for: facts) {
+      let kept = charge.plan.expiry(of: try #require(charge.plan.state(used: 1, at: facts.instant)))
+      let byStrangers = ["address", "phone"].contains(charge.key.rule)
+      #expect(kept == (try at(byStrangers ? "2026-12-03T00:00:00Z" : "2027-01-02T00:00:00Z")).seconds)
+    }
+  }
+
   @Test func `parties are told apart, and those unknown are one`() throws {
     var facts = Facts.request(.callback)
     facts.phone = try E164("+14155550123")

@@ -8,7 +8,14 @@ enum BrakeFigures {
   private static let turns = 5
 
   static func measure(seconds: Double) throws -> [Figure] {
-    let most = Brakes(numberPerDay: Brakes.most, perFiveMinutes: Brakes.most, perHour: Brakes.most)
+    [
+      try measure(rules, "brakes, on a callback with one more allowance, state in memory", seconds / 2),
+      try measure(Array("[]".utf8), "brakes, on a callback without a rule, state in memory", seconds / 2),
+    ]
+  }
+
+  private static func measure(_ rules: [UInt8], _ label: String, _ seconds: Double) throws -> Figure {
+    let most = Brakes(numberPerDay: Brakes.maximum, perFiveMinutes: Brakes.maximum, perHour: Brakes.maximum)
     let policies = try [Brakes.off, most].map { try RuleFigures.policy(rules, brakes: $0) }
     let ledger = AllowanceLedger(store: MemoryStore())
     let watch = BrakeWatch(log: Log(), clock: SystemClock())
@@ -42,10 +49,7 @@ enum BrakeFigures {
       differences.append(costs[1] - costs[0])
     }
     differences.sort()
-    return [
-      .microseconds(
-        "brakes, on a callback with one more allowance, state in memory", rate: 1e9 / differences[turns / 2])
-    ]
+    return .microseconds(label, rate: 1e9 / differences[turns / 2])
   }
 
   /// An allowance that has to be taken anyway.

@@ -27,7 +27,9 @@ final class AllowanceRule: Sendable {
       plan = .rate(rate)
       self.scope = scope
       self.onStoreFailure = onStoreFailure
-    case .quota(let quota, let scope, let onStoreFailure):
+    case .quota(var quota, let scope, let onStoreFailure):
+      // How many addresses and numbers there are is up to strangers: five weeks of them would be too many to keep.
+      quota.outlastsPeriod = scope != .address && scope != .phone
       plan = .quota(quota)
       self.scope = scope
       self.onStoreFailure = onStoreFailure

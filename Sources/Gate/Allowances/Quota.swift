@@ -18,6 +18,8 @@ public struct Quota: Sendable {
   public let period: Period
   /// Where midnight is.
   public let zone: Zone
+  /// Whether what was used in a day is kept until its week and month are over, for a rule that comes to count by those.
+  var outlastsPeriod = true
 
   /// Makes a quota; throws for a limit outside of 1 to 1,000,000,000.
   public init(limit: Int64, period: Period, zone: Zone = .utc) throws(RuleError) {
@@ -75,11 +77,15 @@ public struct Quota: Sendable {
     return zone.firstInstant(showing: dayAfter(period, from: state.mark) * 86_400) ?? .max
   }
 
-  /// The instant from which a state says no more than none, in seconds since the epoch, whatever the rule says then: what was used in a day
-  /// counts for its week or month where a changed rule counts by those, in whatever zone.
+  /// The instant from which a state says no more than none, in seconds since the epoch. Where it outlasts its period, that is so whatever
+  /// the rule says then: what was used in a day counts for its week or month where a changed rule counts by those, in whatever
+  /// zone.
   public func expiry(of state: AllowanceState) -> Int64 {
     guard (0..<Zone.covered.upperBound / 86_400).contains(state.mark) else { return 0 }
-    let last = max(dayAfter(.month, from: state.mark), dayAfter(.week, from: state.mark))
+    let last =
+      outlastsPeriod
+      ? max(dayAfter(.month, from: state.mark), dayAfter(.week, from: state.mark))
+      : dayAfter(period, from: state.mark)
     // No zone is a whole day behind UTC.
     return (last + 1) * 86_400
   }

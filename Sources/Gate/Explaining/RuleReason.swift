@@ -116,6 +116,7 @@ extension Policy {
         at: now, opening: nextOpen(from: now, hours(concern(of: facts), including: index)))
     case .allowance(let rule):
       guard case .count(let count) = evidence else {
+        guard rule.brake == nil else { return "the store cannot be asked, so the brake refuses" }
         return "the store cannot be asked; on_store_failure is \(rule.onStoreFailure.rawValue)"
       }
       return rule.reason(count, facts)

@@ -35,9 +35,9 @@ public struct Brakes: Hashable, Sendable {
   public var perHour: Int64
 
   /// The largest figure.
-  public static let most: Int64 = 1_000_000_000
+  public static let maximum: Int64 = 1_000_000_000
 
-  /// Brakes with these figures, each from 0 to `most`.
+  /// Brakes with these figures, each from 0 to `maximum`.
   public init(numberPerDay: Int64 = 6, perFiveMinutes: Int64 = 500, perHour: Int64 = 1000) {
     self.numberPerDay = numberPerDay
     self.perFiveMinutes = perFiveMinutes

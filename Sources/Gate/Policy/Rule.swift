@@ -77,7 +77,7 @@ public struct Rule: Sendable {
       throw RuleError(
         key: "name", problem: "\"\(name)\" is the name of a built-in rule", remedy: "choose another name")
     }
-    guard !name.hasPrefix(Brake.prefix) else {
+    guard !name.utf8.starts(with: Brake.prefix.utf8) else {
       throw RuleError(
         key: "name", problem: "names that begin with \"\(Brake.prefix)\" are kept for the built-in brakes",
         remedy: "choose another name; the brakes' figures stand under callbacks.brakes")

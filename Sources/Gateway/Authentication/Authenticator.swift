@@ -126,7 +126,10 @@ struct Authenticator: Sendable {
     guard token.hasThreeParts else { return key(digest, circumstances) }
     // A signature cannot be guessed, so a right token is heard however many wrong ones come from its address. Only what it
     // costs to verify wrong ones has a limit.
-    if let wait = throttle.waitToVerify(address: circumstances.address, now: circumstances.now) {
+    let credential = LoginThrottle.Credential(digest: digest)
+    if let wait = throttle.waitToVerify(
+      address: circumstances.address, credential: credential, now: circumstances.now)
+    {
       return .refused(tooOften(wait))
     }
     var octets: [UInt8] = []
@@ -134,7 +137,9 @@ struct Authenticator: Sendable {
     switch jwt.authenticate(
       octets, fetched: circumstances.hasFetched, now: circumstances.time, at: circumstances.now)
     {
-    case .caller(let caller): return .caller(caller)
+    case .caller(let caller):
+      throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
+      return .caller(caller)
     case .fetchFirst(let source): return .fetchFirst(source)
     case .unavailable(let wait):
       return .refused(
@@ -142,11 +147,11 @@ struct Authenticator: Sendable {
           .upstreamUnavailable, "The keys that this token is verified with cannot be fetched at the moment.",
           retryAfter: wait.wholeSecondsRoundedUp))
     case .notOurs: return key(digest, circumstances)
-    case .refused(let detail, let isForged):
+    case .refused(let detail, let isForged, let effort):
       // A genuine token that has expired is no guess; phones behind one address send many.
       if isForged {
-        throttle.verified(address: circumstances.address, now: circumstances.now)
-        if let refusal = tooOften(nil, .init(digest: digest), circumstances) { return .refused(refusal) }
+        throttle.verified(address: circumstances.address, effort: effort, now: circumstances.now)
+        if let refusal = tooOften(nil, credential, circumstances) { return .refused(refusal) }
         throttle.failed(address: circumstances.address, identity: nil, now: circumstances.now)
       }
       return .refused(invalidToken(detail))

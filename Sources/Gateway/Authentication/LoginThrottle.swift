@@ -32,7 +32,7 @@ final class LoginThrottle: Sendable {
   private static let perIdentity = Patience(burst: 10, interval: 6_000_000_000)
   /// 100 at once, 100 a minute.
   private static let perAddress = Patience(burst: 100, interval: 600_000_000)
-  /// 1,000 at once, 500 a second. To verify a signature takes 50 to 100 µs: 5 % of a core for each address.
+  /// 1,000 at once, 500 a second. To verify a signature with P-256 takes 50 to 100 µs: 5 % of a core for each address.
   private static let perVerification = Patience(burst: 1_000, interval: 2_000_000)
   /// How many addresses and identities are remembered; beyond it the least burdened are forgotten.
   static let capacity = 65_536
@@ -99,21 +99,23 @@ final class LoginThrottle: Sendable {
     }
   }
 
-  /// After how long a token of this address is verified again; nil when it is verified now.
-  func waitToVerify(address: IPAddress, now: MonotonicTime) -> Duration? {
+  /// After how long a token of this address is verified again; nil when it is verified now, as each is that was right there before.
+  func waitToVerify(address: IPAddress, credential: Credential, now: MonotonicTime) -> Duration? {
     guard count.load(ordering: .relaxed) > 0 else { return nil }
     let key = verificationKey(address)
     let wait = table.withLock { Self.wait($0[key], Self.perVerification, now) }
-    if wait != nil { refused.add(1, ordering: .relaxed) }
+    guard let wait, !isProven(credential, address) else { return nil }
+    refused.add(1, ordering: .relaxed)
     return wait
   }
 
   /// Counts a token that was verified, and was nobody's.
-  func verified(address: IPAddress, now: MonotonicTime) {
+  /// - Parameter effort: What that took, in verifications with P-256.
+  func verified(address: IPAddress, effort: Int, now: MonotonicTime) {
     let key = verificationKey(address)
     table.withLock { table in
       if table.count >= Self.capacity { Self.forget(&table, now: now) }
-      Self.weigh(&table[key], Self.perVerification, now)
+      Self.weigh(&table[key], Self.perVerification, now, effort)
       count.store(table.count, ordering: .relaxed)
     }
   }
@@ -124,8 +126,10 @@ final class LoginThrottle: Sendable {
     return UInt64(bitPattern: Int64(hasher.finalize()))
   }
 
-  private static func weigh(_ arrival: inout Int64?, _ patience: Patience, _ now: MonotonicTime) {
-    arrival = max(arrival ?? 0, now.nanoseconds) + patience.interval
+  private static func weigh(
+    _ arrival: inout Int64?, _ patience: Patience, _ now: MonotonicTime, _ weight: Int = 1
+  ) {
+    arrival = max(arrival ?? 0, now.nanoseconds) + patience.interval * Int64(weight)
   }
 
   private static func wait(_ arrival: Int64?, _ patience: Patience, _ now: MonotonicTime) -> Duration? {

@@ -11,9 +11,9 @@ final class BrakeWatch: Sendable {
   private final class Gauge: Sendable {
     /// When everything that was taken from a rate will be earned again: the store's own mark, as far as it was seen here.
     let earned = Atomic<Int64>(0)
-    /// When the log last said that half was used, and all of it.
-    let saidHalf = Atomic<Int64>(0)
-    let saidFull = Atomic<Int64>(0)
+    /// When the log last said that half was used up, and all of it.
+    let halfLoggedAt = Atomic<Int64>(0)
+    let fullLoggedAt = Atomic<Int64>(0)
   }
 
   private let number = Gauge()
@@ -39,7 +39,7 @@ final class BrakeWatch: Sendable {
   // MARK: What happens
 
   /// Learns what is in use already: after a restart, or by other instances.
-  func begin(_ policy: Policy, _ ledger: AllowanceLedger) async {
+  func restore(_ policy: Policy, _ ledger: AllowanceLedger) async {
     let charges = policy.sharedBrakes
     guard !charges.isEmpty else { return }
     do throws(StoreError) {
@@ -62,22 +62,24 @@ final class BrakeWatch: Sendable {
       let limit = receipt.plan.full
       switch receipt.plan {
       case .quota:
-        if receipt.taken.count >= limit { sayNumberIsFull(limit, contact, at: now.nanosecondsSinceEpoch) }
+        if receipt.taken.count >= limit { logExhaustedNumber(limit, contact, at: now.nanosecondsSinceEpoch) }
       case .rate:
         let gauge = gauge(brake)
         gauge.earned.max(receipt.taken.mark, ordering: .relaxed)
         let time = now.nanosecondsSinceEpoch
         let used = Self.used(until: receipt.taken.mark, at: time, brake, limit)
-        if used * 2 >= limit { say(brake, gauge, isFull: used >= limit, limit, at: time) }
+        if used * 2 >= limit { logUsage(brake, gauge, isFull: used >= limit, limit, at: time) }
       }
     }
   }
 
-  /// What was taken is given back.
+  /// What was taken is given back: as much of it as time has not given back already.
   func gaveBack(_ receipts: [AllowanceReceipt]) {
+    let time = Instant(clock.unixTime).nanosecondsSinceEpoch
     for receipt in receipts {
       guard let brake = receipt.brake, case .rate(let rate) = receipt.plan else { continue }
-      gauge(brake).earned.subtract(rate.per / rate.limit, ordering: .relaxed)
+      let rest = receipt.taken.mark - max(receipt.taken.mark - rate.per / rate.limit, time)
+      if rest > 0 { gauge(brake).earned.subtract(rest, ordering: .relaxed) }
     }
   }
 
@@ -88,12 +90,12 @@ final class BrakeWatch: Sendable {
     else { return }
     let limit = brakes[brake]
     let time = now.nanosecondsSinceEpoch
-    guard brake != .number else { return sayNumberIsFull(limit, contact, at: time) }
+    guard brake != .number else { return logExhaustedNumber(limit, contact, at: time) }
     let gauge = gauge(brake)
     // Others may have taken what was not seen here: not one request more fits.
     let least = time + (brake.nanoseconds - brake.nanoseconds / limit) + 1
     gauge.earned.max(least, ordering: .relaxed)
-    say(brake, gauge, isFull: true, limit, at: time)
+    logUsage(brake, gauge, isFull: true, limit, at: time)
   }
 
   // MARK: What is shown
@@ -121,23 +123,23 @@ final class BrakeWatch: Sendable {
 
   // MARK: What the log says
 
-  private func say(_ brake: Brake, _ gauge: Gauge, isFull: Bool, _ limit: Int64, at time: Int64) {
+  private func logUsage(_ brake: Brake, _ gauge: Gauge, isFull: Bool, _ limit: Int64, at time: Int64) {
     let isDue =
       isFull
-      ? Self.isDue(gauge.saidFull, within: brake.nanoseconds, at: time)
-      : Self.isDue(gauge.saidHalf, within: brake.nanoseconds, at: time)
+      ? Self.isDue(gauge.fullLoggedAt, within: brake.nanoseconds, at: time)
+      : Self.isDue(gauge.halfLoggedAt, within: brake.nanoseconds, at: time)
     guard isDue else { return }
-    // More than half is said with it.
-    if isFull { gauge.saidHalf.store(time, ordering: .relaxed) }
+    // The line for half would say less.
+    if isFull { gauge.halfLoggedAt.store(time, ordering: .relaxed) }
     log.write(
-      .warning, isFull ? "a brake is used up: it refuses callbacks" : "half of a brake is used",
+      .warning, isFull ? "a brake is used up: further callbacks are refused" : "half of a brake is used up",
       ["brake": brake.ruleName, "limit": String(limit), "per": brake.period])
   }
 
-  private func sayNumberIsFull(_ limit: Int64, _ contact: String?, at time: Int64) {
-    guard Self.isDue(number.saidFull, within: 60_000_000_000, at: time) else { return }
+  private func logExhaustedNumber(_ limit: Int64, _ contact: String?, at time: Int64) {
+    guard Self.isDue(number.fullLoggedAt, within: 60_000_000_000, at: time) else { return }
     log.write(
-      .warning, "a brake is used up: it refuses callbacks",
+      .warning, "a number has had all its callbacks of the day: further ones are refused",
       [
         "brake": Brake.number.ruleName, "limit": String(limit), "per": Brake.number.period,
         "contact": contact ?? "",
@@ -172,7 +174,7 @@ extension Log {
     let off = Brake.allCases.filter { brakes[$0] == 0 }.map(\.ruleName)
     guard !off.isEmpty else { return }
     write(
-      .warning, "brakes are off: callbacks have no built-in limit there",
+      .warning, "these brakes are off and limit nothing",
       ["brakes": off.joined(separator: ", ")])
   }
 }

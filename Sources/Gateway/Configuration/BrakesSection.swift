@@ -23,7 +23,7 @@ extension ConfigurationBuilder {
     guard var members = MemberReader(section, path: Self.brakesSection, into: &problems) else {
       return brakes
     }
-    let read = NumberText.reader(0...Int(Brakes.most), of: "a number of callbacks")
+    let read = NumberText.reader(0...Int(Brakes.maximum), of: "a number of callbacks")
     if let limit = members.value("number_per_day", into: &problems, read) {
       brakes.numberPerDay = Int64(limit)
     }

@@ -98,12 +98,25 @@ extension Configuration {
 }
 
 extension Configuration.TalkdeskAccount {
-  /// Whether Talkdesk is asked at the same place with the same credential and scope, whatever files these were read from.
-  func hasSameUpstream(as other: Self) -> Bool {
-    guard scope == other.scope, let upstream, let others = other.upstream else { return false }
-    return upstream.tokenURL == others.tokenURL && upstream.apiURL == others.apiURL
-      && upstream.audience == others.audience && upstream.clientID == others.clientID
-      && upstream.authentication.isSame(as: others.authentication)
+  /// How another configuration asks Talkdesk, compared with this one.
+  enum Change {
+    /// Alike, whatever files its values were read from.
+    case none
+    /// The same account with another credential. Tokens of both are good for the same API.
+    case credential
+    /// Another account, or another scope.
+    case account
+  }
+
+  /// What changed since another configuration.
+  func change(since other: Self) -> Change {
+    guard scope == other.scope, let upstream, let others = other.upstream,
+      upstream.tokenURL == others.tokenURL,
+      upstream.apiURL == others.apiURL, upstream.audience == others.audience
+    else { return .account }
+    let isSame =
+      upstream.clientID == others.clientID && upstream.authentication.isSame(as: others.authentication)
+    return isSame ? .none : .credential
   }
 }
 

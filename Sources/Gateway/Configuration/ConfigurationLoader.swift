@@ -182,7 +182,7 @@ extension ConfigurationBuilder {
       let value =
         switch node.content {
         case .list(let items): "\(items.count) listed"
-        case .mapping(let members): "\(members.count) listed"
+        case .mapping(let members): "\(members.count) set"
         case .text(let text, _): quoted(text)
         }
       origins.append(SettingOrigin(name: name, value: value, place: node.place))

@@ -113,7 +113,12 @@ struct Decider: Sendable {
       case .asks(let query):
         switch await remotes.ask(query, deadline: deadline) {
         case .answer(let answer): evaluation.answer(answer)
-        case .late: throw .policiesTooLate
+        case .late:
+          guard query.isEnforced else {
+            evaluation.skip()
+            continue
+          }
+          throw .policiesTooLate
         case .overloaded(let wait):
           guard query.isEnforced else {
             evaluation.skip()

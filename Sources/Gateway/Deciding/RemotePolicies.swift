@@ -29,8 +29,10 @@ struct RemotePolicies: Sendable {
   func ask(_ query: RemoteQuery, deadline: MonotonicTime?) async -> Outcome {
     guard let transport else { return .answer(.notAsked) }
     let usual = Duration.milliseconds(query.remote.timeoutMilliseconds)
-    let timeout = min(usual, deadline.map { $0 - time.now } ?? usual)
-    guard timeout > .zero else { return .late }
+    // What only watches leaves half of the time to what decides.
+    let left = deadline.map { query.isEnforced ? $0 - time.now : ($0 - time.now) / 2 }
+    let timeout = min(usual, left ?? usual)
+    guard timeout > .zero else { return late(query) }
     var fields: Fields = ["Content-Type": "application/json", "Accept": "application/json"]
     if let trace = RequestContext.current?.trace { fields["traceparent"] = trace.child().traceparent }
     let request = OutboundRequest(
@@ -52,7 +54,7 @@ struct RemotePolicies: Sendable {
       // Its client has gone: nothing follows from it, and the policy is not to blame.
       if error.reason == .cancelled { return .answer(.notAsked) }
       if error.reason == .overloaded { return .overloaded(retryAfter: error.retryAfter ?? .seconds(1)) }
-      if error.reason == .timedOut, timeout < usual { return .late }
+      if error.reason == .timedOut, timeout < usual { return late(query) }
       // It had less than the rule's time, for others that were before it.
       if error.reason == .timedOut, error.isCurtailed { return .overloaded(retryAfter: .seconds(1)) }
       failure = error.words(about: "its server")
@@ -65,6 +67,16 @@ struct RemotePolicies: Sendable {
         "error.message": detail.isEmpty ? failure : detail,
       ])
     return .answer(.failed(because: failure))
+  }
+
+  private func late(_ query: RemoteQuery) -> Outcome {
+    log?.write(
+      .warning,
+      query.isEnforced
+        ? "a remote policy did not answer in time; the request ends with 504"
+        : "a remote policy in audit mode did not answer in half of the time left; its rule is skipped",
+      ["rule": query.rule])
+    return .late
   }
 
   private static func answer(in content: [UInt8]) -> RemoteAnswer {

@@ -30,7 +30,7 @@ enum AvailabilityDocument {
     let age = availability.nextChange.map { max(0, $0.seconds - now.seconds - 1) } ?? usualAge
     var fields: Fields = [
       "Content-Type": "application/json",
-      // What is left is the caller's own.
+      // What is left may be the caller's own.
       "Cache-Control": isStopped ? "no-store" : "private, max-age=\(age)",
       "Vary": "Authorization, X-API-Key, Origin",
     ]

@@ -54,12 +54,13 @@ extension Gateway {
   /// Writes the record of a refusal and makes its answer.
   func refuse(_ calling: inout Calling, _ problem: Problem) -> PreparedResponse {
     if let id = problem.id { calling.record.callback = id }
+    if problem.isUnread { calling.record.reason = AuditRecord.clientLeft }
     note(problem.code, rule: problem.rule, &calling)
     return PreparedResponse(problem.response(requestID: calling.record.requestID))
   }
 
   private func note(_ code: Problem.Code, rule: String?, _ calling: inout Calling) {
-    calling.record.outcome = code.status.code >= 500 ? .error : .deny
+    calling.record.outcome = code.isError ? .error : .deny
     calling.record.code = code
     calling.record.rule = rule
     audit.append(calling.record, since: calling.start, lane: calling.lane)

@@ -197,7 +197,7 @@ extension Gateway {
 
   /// Writes the record of a refusal and makes its answer.
   fileprivate func refuse(_ vending: inout Vending, _ problem: Problem) -> PreparedResponse {
-    vending.record.outcome = problem.code.status.code >= 500 ? .error : .deny
+    vending.record.outcome = problem.code.isError ? .error : .deny
     vending.record.code = problem.code
     vending.record.rule = problem.rule
     audit.append(vending.record, since: vending.start, lane: vending.lane)

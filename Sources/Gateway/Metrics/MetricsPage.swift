@@ -81,7 +81,7 @@ struct MetricsPage: Sendable {
     let figures = generations.current.decider.policy.brakes
     text.family(
       "callgate_brake_used_ratio", .gauge,
-      "The share of a brake that callbacks have used and time has not given back; 1 where it refuses.")
+      "Share of the brake in use, from 0 to 1. At 1 the server refuses callbacks.")
     for brake in Brake.allCases {
       guard let ratio = brakes.usedRatio(brake, figures) else { continue }
       text.sample([("brake", brake.rawValue)], ratio)

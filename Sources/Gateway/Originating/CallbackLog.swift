@@ -51,6 +51,11 @@ struct CallbackLog: Sendable {
     log.write(.info, "a callback's outcome is saved now", ["id": id, "outcome": state])
   }
 
+  /// What was begun in vain could not be withdrawn at first, and is now.
+  func withdrawnLate(id: String) {
+    log.write(.info, "the record of a callback that was not sent is withdrawn now", ["id": id])
+  }
+
   /// A record that was recovered as `unknown`, because its process seemed to be gone, has its true outcome now.
   func corrected(id: String, state: String) {
     log.write(.warning, "a callback that was unknown has its outcome now", ["id": id, "outcome": state])

@@ -114,7 +114,7 @@ final class Origination: Sendable {
     }
     if let stopped = stopped(order, turn, cache) { return .stop(stopped) }
     // From here on the callback is finished, whether or not its client stays.
-    if Task.isCancelled { return .stop(OriginationResult(.refused(.tooLate), cache: cache)) }
+    if Task.isCancelled { return .stop(OriginationResult(.refused(.clientLeft), cache: cache)) }
     let createdAt = Instant(clock.unixTime)
     if let stopped = await begin(order, at: createdAt, cache) { return .stop(stopped) }
     // The commit may have taken its time.

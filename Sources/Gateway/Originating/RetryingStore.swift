@@ -110,7 +110,7 @@ final class RetryingStore: CallbackStore {
       do throws(StoreError) {
         try await store.withdraw(intent.id)
       } catch {
-        await retry(intent, "withdrawn", after: error) { () throws(StoreError) in
+        await retry(intent, "withdrawn", after: error, late: log.withdrawnLate) { () throws(StoreError) in
           try await self.store.withdraw(intent.id)
         }
       }
@@ -135,7 +135,9 @@ final class RetryingStore: CallbackStore {
       // An ending server waits for this, too.
       inHand.enter()
       Task {
-        await retry(intent, settlement.outcome.rawValue, after: error) { () throws(StoreError) in
+        let state = settlement.outcome.rawValue
+        await retry(intent, state, after: error, late: { self.log.settledLate(id: $0, state: state) }) {
+          () throws(StoreError) in
           self.finish(intent, try await self.store.settle(intent.id, settlement), saved)
         }
         inHand.leave()
@@ -152,7 +154,7 @@ final class RetryingStore: CallbackStore {
 
   /// Repeats what has failed until it is done or the process ends.
   private func retry(
-    _ intent: CallbackIntent, _ state: String, after failure: StoreError,
+    _ intent: CallbackIntent, _ state: String, after failure: StoreError, late: (String) -> Void,
     _ step: () async throws(StoreError) -> Void
   ) async {
     var last = failure
@@ -165,7 +167,7 @@ final class RetryingStore: CallbackStore {
       try? await clock.sleep(until: clock.now + pause)
       do throws(StoreError) {
         try await step()
-        return log.settledLate(id: intent.id.description, state: state)
+        return late(intent.id.description)
       } catch {
         last = error
       }

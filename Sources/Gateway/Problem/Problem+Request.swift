@@ -28,7 +28,9 @@ extension Problem {
 
   /// The client did not wait for what its request waited for. It sees nothing of this; logs and metrics do.
   static var clientLeft: Problem {
-    Problem(.upstreamTimeout, "The client closed the connection before the answer.")
+    var problem = Problem(.upstreamTimeout, "The client closed the connection before the answer.")
+    problem.isUnread = true
+    return problem
   }
 
   /// A path that leads nowhere.

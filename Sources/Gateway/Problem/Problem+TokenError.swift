@@ -13,12 +13,13 @@ extension Problem {
         .overloaded,
         "This server has more requests for tokens than Talkdesk ID can answer in time. Try again later.",
         retryAfter: wait.wholeSecondsRoundedUp)
-    // Whoever cancels did not want to wait any longer.
-    case .deadlineExceeded, .cancelled: self = .late
+    case .deadlineExceeded: self = .late
+    // What ends a request's task is that its client left.
+    case .cancelled: self = .clientLeft
     case .upstreamChanged:
       self.init(
         .upstreamUnavailable,
-        "The server's Talkdesk settings changed while this request waited, so it was not sent. Try again.",
+        "The server's Talkdesk account changed while this request waited, so it was not sent. Try again.",
         retryAfter: 1)
     case .shutDown: self = .unavailable(after: .seconds(1))
     }

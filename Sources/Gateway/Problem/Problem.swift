@@ -63,6 +63,8 @@ public struct Problem: Error, Sendable {
   public var nextOpen: String?
   /// The id of the callback this is about.
   public var id: String?
+  /// Whether nobody reads it, because its client has gone. Its status is 499 then, as nginx has it: no failure of this server.
+  var isUnread = false
   /// Further fields of the response: `WWW-Authenticate`, `Allow`.
   public var responseFields: Fields = [:]
 
@@ -103,7 +105,8 @@ public struct Problem: Error, Sendable {
     var head = Self.headFields
     if let retryAfter { head.append("Retry-After", String(retryAfter)) }
     for line in responseFields.lines { head.append(line.name, line.value) }
-    return Response(status: code.status, fields: head, content: content(instance: requestID.description))
+    let status = isUnread ? Status(499, "Client Closed Request") : code.status
+    return Response(status: status, fields: head, content: content(instance: requestID.description))
   }
 }
 

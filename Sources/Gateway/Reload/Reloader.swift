@@ -101,12 +101,12 @@ final class Reloader: Sendable {
       outcome.notices = loaded.notices
       outcome.files = configuration.files
       outcome.notices += await configuration.fetchKeys(parts.keys)
-      let isSameUpstream = configuration.talkdesk.hasSameUpstream(as: running.configuration.talkdesk)
-      outcome.problems = take(configuration, isSameUpstream: isSameUpstream)
+      let change = configuration.talkdesk.change(since: running.configuration.talkdesk)
+      outcome.problems = take(configuration, change)
       if outcome.isSuccess {
         let next = Generation(configuration, number: running.number + 1, parts)
         parts.callbacks.originator.reconfigure(
-          concurrency: configuration.callbacks.concurrency, endsPause: !isSameUpstream)
+          concurrency: configuration.callbacks.concurrency, endsPause: change == .account)
         generations.replace(with: next)
         outcome.generation = next.number
         parts.metrics.configurationLoaded(at: outcome.time)
@@ -142,11 +142,13 @@ final class Reloader: Sendable {
   }
 
   /// Lets the listener show the new certificate and the token source use the new upstream: both, or neither.
-  private func take(_ configuration: Configuration, isSameUpstream: Bool) -> [ConfigurationProblem] {
+  private func take(
+    _ configuration: Configuration, _ change: Configuration.TalkdeskAccount.Change
+  ) -> [ConfigurationProblem] {
     // Everything that may fail comes before anything that shows; the certificate is the last of it, and shows at once.
     let client: TalkdeskID?
     do {
-      client = isSameUpstream ? nil : try configuration.talkdesk.upstream.map { try upstream($0) }
+      client = change == .none ? nil : try configuration.talkdesk.upstream.map { try upstream($0) }
     } catch {
       return [
         ConfigurationProblem(
@@ -173,7 +175,8 @@ final class Reloader: Sendable {
         ]
       }
     }
-    parts.tokens.reconfigure(talkdeskID: client, policy: TokenPolicy(configuration.tokens))
+    parts.tokens.reconfigure(
+      talkdeskID: client, movesAccount: change == .account, policy: TokenPolicy(configuration.tokens))
     return []
   }
 

@@ -188,7 +188,7 @@ public final class Service: Sendable {
       try await parts.stops.refresh()
       // A clock that is wrong is known before the first request.
       try await store.ping()
-      await parts.callbacks.brakes.begin(configuration.policy, parts.ledger)
+      await parts.callbacks.brakes.restore(configuration.policy, parts.ledger)
     } catch {
       throw .store(kind: parts.storeKind, StoreFailure(error, of: parts.storeKind))
     }

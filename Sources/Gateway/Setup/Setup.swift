@@ -189,7 +189,7 @@ public struct Setup: Sendable {
         "  callgate drill --config \(config) --phone +…    # your own phone rings",
         "  callgate serve \(config)",
         "and in another terminal, which prints nothing when everything works:",
-        "  curl -fsS -u \"\(SetupDocuments.username):$(cat \(SetupDocuments.passwordName))\" 'localhost:8080/access?probe'",
+        "  curl -u \"\(SetupDocuments.username):$(cat \(SetupDocuments.passwordName))\" 'localhost:8080/access?probe'",
       ] + number
   }
 

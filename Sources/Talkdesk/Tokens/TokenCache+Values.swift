@@ -15,8 +15,9 @@ extension TokenCache {
     /// Whether it waited for its turn, so that it has less than the whole deadline: that it was not over by then says nothing
     /// about Talkdesk ID.
     var isCurtailed = false
-    /// The configuration under which it began.
+    /// With which values it began, and with which account's.
     var epoch: Int
+    var account: Int
   }
 
   /// What is known of one scope.

@@ -19,8 +19,10 @@ struct TokenCache {
   private(set) var outage = Cooldown()
   /// Where tokens are not shared: which exchanges may run.
   private var turns: AdmissionQueue<ExchangeID>
-  /// Which upstream is asked: counted from 0, one more with each change of its values.
+  /// Which values Talkdesk ID is asked with: counted from 0, one more with each change.
   private(set) var epoch = 0
+  /// Which account it is asked for: counted from 0, one more with each move to another.
+  private(set) var account = 0
   private var lastExchange: UInt64 = 0
 
   init(policy: TokenPolicy) {
@@ -162,18 +164,30 @@ struct TokenCache {
     return .begin(id)
   }
 
-  /// Talkdesk ID is asked with other values: every cool-down ends. Exchanges that run still answer those who wait for them, and
-  /// nobody else.
-  mutating func changeUpstream() {
+  /// Talkdesk ID is asked with another credential: its cool-down ends, and those that Talkdesk ID or its absence demanded last.
+  /// Exchanges that run still answer those who wait for them, and nobody else.
+  mutating func changeCredential() {
     epoch += 1
-    rateLimit = Cooldown()
-    outage = Cooldown()
     for scope in entries.indices {
       entries[scope].credential = Cooldown()
       entries[scope].flight = nil
       entries[scope].probing = nil
       entries[scope].provenUntil = MonotonicTime(nanoseconds: .min)
     }
+  }
+
+  /// Another account is asked from now on: every cool-down ends.
+  ///
+  /// - Returns: exchanges that waited for their turn and shall not take place: whoever waits may want a token of the account
+  ///   before.
+  mutating func moveAccount() -> [ExchangeID] {
+    account += 1
+    rateLimit = Cooldown()
+    outage = Cooldown()
+    changeCredential()
+    let waiting = turns.removeAllWaiting()
+    for id in waiting { drop(id) }
+    return waiting
   }
 
   /// The configuration changed: tokens it does not keep are forgotten. Cool-downs last, because Talkdesk ID asked for them.
@@ -207,7 +221,8 @@ struct TokenCache {
     let id = nextID()
     let deadline = now + policy.deadline
     exchanges[id] = Exchange(
-      scope: scope, startedAt: now, deadline: deadline, isShared: false, epoch: epoch)
+      scope: scope, startedAt: now, deadline: deadline, isShared: false, epoch: epoch,
+      account: account)
     switch turns.enter(id, deadline: deadline, now: now) {
     case .starts: return .wait(id, deadline: deadline, begin: true, isShared: false)
     case .waits(let until): return .waitForTurn(id, until: until, deadline: deadline)
@@ -229,7 +244,8 @@ struct TokenCache {
   private mutating func begin(_ scope: Int, now: MonotonicTime) -> ExchangeID {
     let id = nextID()
     exchanges[id] = Exchange(
-      scope: scope, startedAt: now, deadline: now + policy.deadline, isShared: true, epoch: epoch)
+      scope: scope, startedAt: now, deadline: now + policy.deadline, isShared: true, epoch: epoch,
+      account: account)
     entries[scope].flight = id
     return id
   }
@@ -276,14 +292,12 @@ struct TokenCache {
   private mutating func failed(
     _ error: TokenExchangeError, _ exchange: Exchange, now: MonotonicTime, unit: Double
   ) -> Completion {
-    guard exchange.epoch == epoch else {
-      return Completion(result: .failure(.exchangeFailed(error, retryAfter: .seconds(1))))
-    }
+    guard exchange.epoch == epoch else { return outdated(error, exchange, now: now, unit: unit) }
+    let scope = exchange.scope
     if case .transport(let failure) = error, failure.reason == .overloaded {
       let wait = failure.retryAfter ?? .seconds(1)
-      return Completion(result: .failure(.overloaded(retryAfter: wait)))
+      return putOff(scope, by: wait, .overloaded(retryAfter: wait), now: now)
     }
-    let scope = exchange.scope
     entries[scope].provenUntil = MonotonicTime(nanoseconds: .min)
     switch exchange.isCurtailed && error.isTimeout ? nil : Cooldown.kind(of: error) {
     case .credential:
@@ -293,7 +307,29 @@ struct TokenCache {
     case nil: break
     }
     let rest = coolingDown(scope, now: now)?.remaining ?? .seconds(1)
-    var completion = Completion(result: .failure(.exchangeFailed(error, retryAfter: rest)))
+    return putOff(scope, by: rest, .exchangeFailed(error, retryAfter: rest), now: now)
+  }
+
+  /// An exchange failed that was made with values of before: of the same account, its pauses hold for the new credential, too.
+  private mutating func outdated(
+    _ error: TokenExchangeError, _ exchange: Exchange, now: MonotonicTime, unit: Double
+  ) -> Completion {
+    if exchange.account == account {
+      switch Cooldown.kind(of: error) {
+      case .rateLimit: rateLimit.record(error, startedAt: exchange.startedAt, now: now, unit: unit)
+      case .outage: outage.record(error, startedAt: exchange.startedAt, now: now, unit: unit)
+      case .credential, nil: break
+      }
+    }
+    let rest = coolingDown(exchange.scope, now: now)?.remaining ?? .seconds(1)
+    return Completion(result: .failure(.exchangeFailed(error, retryAfter: rest)))
+  }
+
+  /// Renews the token later, if it can be vended until then.
+  private mutating func putOff(
+    _ scope: Int, by rest: Duration, _ error: TokenError, now: MonotonicTime
+  ) -> Completion {
+    var completion = Completion(result: .failure(error))
     if entries[scope].token != nil, now + rest <= entries[scope].vendableUntil {
       entries[scope].renewAt = now + rest
       completion.timer = now + rest

@@ -45,7 +45,7 @@ extension TokenError: CustomStringConvertible {
     case .deadlineExceeded: "no token before the request's deadline"
     case .cancelled: "the request was given up"
     case .shutDown: "the token source is shut down"
-    case .upstreamChanged: "the configuration names another Talkdesk account or credential now"
+    case .upstreamChanged: "the configuration names another Talkdesk account now"
     }
   }
 }

@@ -3,27 +3,34 @@ internal import Synchronization
 
 /// What operators want of a token source: another configuration, its state, its end.
 extension TokenSource {
-  /// Which upstream tokens come from at the moment: another value after each change of endpoint or credential.
-  public var upstream: Upstream { state.withLock { Upstream(epoch: $0.cache.epoch) } }
+  /// Which account tokens belong to at the moment.
+  public var upstream: Upstream { state.withLock { Upstream(account: $0.cache.account) } }
 
   /// Takes another configuration into use.
   ///
-  /// - Parameter talkdeskID: where endpoint or credential changed: makes the exchanges from now on. Cool-downs end then, and a
-  ///   cached token is kept if it comes from the same endpoint for a client that is still configured. Nil where they are the
-  ///   same: cool-downs and tokens last, and a credential that was left aside is tried again.
-  public func reconfigure(talkdeskID: TalkdeskID?, policy: TokenPolicy) {
-    state.withLock { state in
+  /// - Parameters:
+  ///   - talkdeskID: where endpoint or credential changed: makes the exchanges from now on. A refused credential's cool-down ends
+  ///     then, and a cached token is kept if it comes from the same endpoint for a client that is still configured. Nil where
+  ///     they are the same: cool-downs and tokens last, and a credential that was left aside is tried again.
+  ///   - movesAccount: whether it asks for another account, so that every cool-down ends, and so do exchanges that have not
+  ///     begun.
+  public func reconfigure(talkdeskID: TalkdeskID?, movesAccount: Bool = false, policy: TokenPolicy) {
+    let dropped = state.withLock { state -> [Flights.Flight] in
       guard let talkdeskID else {
         state.talkdeskID.tryAllAgain()
-        return state.cache.reconfigure(policy: policy) { _ in true }
+        state.cache.reconfigure(policy: policy) { _ in true }
+        return []
       }
       talkdeskID.inherit(from: state.talkdeskID)
       let sameEndpoint = state.talkdeskID.endpoints.tokenURL == talkdeskID.endpoints.tokenURL
       let clients = Set(talkdeskID.credentials.map(\.clientID))
-      state.cache.changeUpstream()
+      var dropped: [TokenCache.ExchangeID] = []
+      if movesAccount { dropped = state.cache.moveAccount() } else { state.cache.changeCredential() }
       state.cache.reconfigure(policy: policy) { sameEndpoint && clients.contains($0.clientID) }
       state.talkdeskID = talkdeskID
+      return dropped.compactMap { state.flights.take($0) }
     }
+    for flight in dropped { flight.answer(.failure(.upstreamChanged)) }
   }
 
   /// Forgets the tokens that are kept: the next request asks Talkdesk ID. For the sandbox.

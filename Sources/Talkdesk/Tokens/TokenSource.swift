@@ -14,9 +14,10 @@ public final class TokenSource: Sendable {
     public let name: String
   }
 
-  /// Tells the upstream of one configuration from that of another. A token of one must never be shown to the other's API.
+  /// Tells one Talkdesk account from another that a reload puts in its place. A token of one must never be shown to the other's
+  /// API.
   public struct Upstream: Hashable, Sendable {
-    let epoch: Int
+    let account: Int
   }
 
   struct State {
@@ -83,15 +84,15 @@ public final class TokenSource: Sendable {
   public func cached(
     _ scope: ScopeID, of upstream: Upstream? = nil, now: MonotonicTime, lane: Int? = nil
   ) -> AccessToken? {
-    let hit = state.withLock { state in
-      upstream.map { $0.epoch == state.cache.epoch } ?? true ? state.cache.hit(scope.index, now: now) : nil
+    let hit = state.withLock { state -> (token: AccessToken, renewal: TokenCache.ExchangeID?)? in
+      if let upstream, upstream.account != state.cache.account { return nil }
+      let hit = state.cache.hit(scope.index, now: now)
+      if let renewal = hit?.renewal { begin(renewal, &state) }
+      return hit
     }
     guard let hit else { return nil }
     tell(.hit, scope, lane: lane)
-    if let renewal = hit.renewal {
-      tell(.renewal, scope)
-      begin(renewal)
-    }
+    if hit.renewal != nil { tell(.renewal, scope) }
     return hit.token
   }
 
@@ -163,14 +164,14 @@ public final class TokenSource: Sendable {
   ) {
     let now = time.now
     var outcome: TokenCacheOutcome?
-    var begins: TokenCache.ExchangeID?
     let answer: Result<AccessToken, TokenError>? = state.withLock { state in
       // The handler may have run before there was anything to cancel; what it left is this flag.
       if Task.isCancelled { return .failure(.cancelled) }
-      if let upstream, upstream.epoch != state.cache.epoch { return .failure(.upstreamChanged) }
+      if let upstream, upstream.account != state.cache.account { return .failure(.upstreamChanged) }
       // An exchange may have ended since the look without waiting.
       if let (token, renewal) = state.cache.hit(scope.index, now: now) {
-        (outcome, begins) = (.hit, renewal)
+        outcome = .hit
+        if let renewal { self.begin(renewal, &state) }
         return .success(token)
       }
       if state.isShutDown { return .failure(.shutDown) }
@@ -189,18 +190,17 @@ public final class TokenSource: Sendable {
         return nil
       case .wait(let exchange, let end, let begin, let isShared):
         outcome = begin || !isShared ? .miss : .joined
-        if begin { begins = exchange }
         // Before its turn has come, an exchange has no watchdog of its own.
         let isWatched = begin || isShared
         let mine = min(deadline ?? end, end)
         let timer = mine < end || !isWatched ? expiry(of: waiter, at: mine) : nil
         state.flights.add(
           waiter, to: exchange, .init(continuation: continuation, timer: timer), trace: trace)
+        if begin { self.begin(exchange, &state) }
         return nil
       }
     }
     if let outcome { tell(outcome, scope) }
-    if let begins { begin(begins) }
     if let answer { continuation.resume(returning: answer) }
   }
 
@@ -244,36 +244,36 @@ public final class TokenSource: Sendable {
 
   // MARK: Exchanging
 
-  private func begin(_ id: TokenCache.ExchangeID) {
-    state.withLock { state in
-      guard !state.isShutDown, let exchange = state.cache.exchanges[id] else { return }
-      let (talkdeskID, observer) = (state.talkdeskID, observer)
-      let scope = state.cache.entries[exchange.scope].scope
-      let (deadline, trace) = (exchange.deadline, state.flights.trace(of: id))
-      let note: @Sendable (TokenRequestReport) -> Void = { [weak self] report in
-        self?.note(report, scope: exchange.scope)
-        observer?.tokenRequest(report)
-      }
-      let task = Task.detached { [weak self] in
-        let result: Result<AccessToken, TokenExchangeError>
-        do throws(TokenExchangeError) {
-          result = .success(
-            try await talkdeskID.exchange(scope: scope, deadline: deadline, trace: trace, observe: note) {
-              observer?.credentialChanged($0)
-            })
-        } catch {
-          result = .failure(error)
-        }
-        self?.end(id, result)
-      }
-      let watchdog = Task.detached { [weak self, time] in
-        // Cancelled means over: nothing is left to give up.
-        guard await time.hasSlept(until: deadline + Self.grace) else { return }
-        task.cancel()
-        self?.end(id, .failure(.timedOut(sent: true)))
-      }
-      state.flights.begin(id, task: task, watchdog: watchdog)
+  /// Under the lock that the exchange was made under: with one let go between them, a reload could have it made with another
+  /// account's credential.
+  private func begin(_ id: TokenCache.ExchangeID, _ state: inout State) {
+    guard !state.isShutDown, let exchange = state.cache.exchanges[id] else { return }
+    let (talkdeskID, observer) = (state.talkdeskID, observer)
+    let scope = state.cache.entries[exchange.scope].scope
+    let (deadline, trace) = (exchange.deadline, state.flights.trace(of: id))
+    let note: @Sendable (TokenRequestReport) -> Void = { [weak self] report in
+      self?.note(report, scope: exchange.scope)
+      observer?.tokenRequest(report)
     }
+    let task = Task.detached { [weak self] in
+      let result: Result<AccessToken, TokenExchangeError>
+      do throws(TokenExchangeError) {
+        result = .success(
+          try await talkdeskID.exchange(scope: scope, deadline: deadline, trace: trace, observe: note) {
+            observer?.credentialChanged($0)
+          })
+      } catch {
+        result = .failure(error)
+      }
+      self?.end(id, result)
+    }
+    let watchdog = Task.detached { [weak self, time] in
+      // Cancelled means over: nothing is left to give up.
+      guard await time.hasSlept(until: deadline + Self.grace) else { return }
+      task.cancel()
+      self?.end(id, .failure(.timedOut(sent: true)))
+    }
+    state.flights.begin(id, task: task, watchdog: watchdog)
   }
 
   private func end(_ id: TokenCache.ExchangeID, _ result: Result<AccessToken, TokenExchangeError>) {
@@ -292,11 +292,11 @@ public final class TokenSource: Sendable {
       for (other, error) in completion?.refuse ?? [] {
         if let flight = state.flights.take(other) { refused.append((flight, error)) }
       }
+      for other in completion?.begin ?? [] { begin(other, &state) }
       return (completion, flight)
     }
     guard let completion else { return }
     flight?.watchdog?.cancel()
-    for other in completion.begin { begin(other) }
     for (flight, error) in refused { flight.answer(.failure(error)) }
     flight?.answer(completion.result)
   }
@@ -324,10 +324,14 @@ public final class TokenSource: Sendable {
   /// - Returns: when to come again; nil where an exchange was begun, which sets the next timer, or there is nothing to do.
   private func renewalTimerFired(_ scope: ScopeID) -> MonotonicTime? {
     let now = time.now
-    switch state.withLock({ state in state.cache.renewalDue(scope.index, now: now) }) {
-    case .begin(let id):
+    let renewal = state.withLock { state in
+      let renewal = state.cache.renewalDue(scope.index, now: now)
+      if case .begin(let id) = renewal { begin(id, &state) }
+      return renewal
+    }
+    switch renewal {
+    case .begin:
       tell(.renewal, scope)
-      begin(id)
       return nil
     case .sleep(let until): return until
     case .rest: return nil

@@ -160,7 +160,7 @@ import Testing
     await source.fetch()
     #expect(try outcome(ann, by: reloaded) == "fetch first")
     await source.fetchForUnknownKey()
-    #expect(try outcome(ann, by: reloaded) == "rate_limited")
+    #expect(try outcome(ann, by: reloaded) == "invalid_token")
     #expect(try outcome(ann, from: "198.51.100.7", by: reloaded) == "invalid_token")
   }
 
@@ -196,6 +196,30 @@ import Testing
     #expect(try outcome(known) == "users ann", "it is not verified again")
     #expect(try outcome(new, from: "203.0.113.10") == "users bob")
     #expect(try outcome(new, at: Self.start + .milliseconds(2)) == "users bob")
+  }
+
+  @Test func `a forged token weighs what its verification takes, and no more for naming a larger curve`()
+    throws
+  {
+    let claims: JSONObject = [
+      "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,
+    ]
+    let large = try Signer(key: PrivateKey.generate(for: .ES512), algorithm: .ES512)
+    let forged =
+      "Authorization: Bearer "
+      + (try JWS.sign(header: ["alg": "ES512", "kid": "k1"], payload: claims.serialized(), with: large))
+    // The issuer's key is for P-256: nothing is verified.
+    for _ in 0..<999 { _ = try outcome(forged) }
+    #expect(try outcome("Authorization: Bearer \(try token("bob"))") == "users bob")
+    // With a key for P-521 each one takes ten times as long.
+    let own = try PrivateKey.generate(for: .ES512)
+    let keys = try JWKSet(parsing: KeyProvider.set(["k1": own.publicKey]))
+    let other = Authenticator(basicCallers: [], keyCallers: [], jwt: Self.users(.set(keys)))
+    for _ in 0..<100 { _ = try outcome(forged, by: other) }
+    let new = try JWS.sign(
+      header: ["alg": "ES512", "kid": "k1"], payload: claims.serialized(),
+      with: Signer(key: own, algorithm: .ES512))
+    #expect(try outcome("Authorization: Bearer \(new)", by: other) == "rate_limited")
   }
 
   @Test func `a genuine token that has expired is no guess`() throws {

@@ -50,7 +50,7 @@ import Testing
     switch authenticator.authenticate(token, fetched: fetched, now: now, at: moment) {
     case .caller(let caller): "caller \(caller.id) \(caller.subject)"
     case .notOurs: "not ours"
-    case .refused(let detail, _): detail
+    case .refused(let detail, _, _): detail
     case .fetchFirst: "fetch first"
     case .unavailable: "unavailable"
     }

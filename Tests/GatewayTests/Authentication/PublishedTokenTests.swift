@@ -57,7 +57,7 @@ import Testing
   private func verdict(_ authenticator: JWTAuthenticator, _ token: String) -> Verdict {
     switch authenticator.authenticate(Array(token.utf8), fetched: false, now: Self.now, at: moment) {
     case .caller: .accepted
-    case .refused(let detail, isForged: false): .signed(detail)
+    case .refused(let detail, isForged: false, _): .signed(detail)
     case .refused, .notOurs, .fetchFirst, .unavailable: .refused
     }
   }

@@ -61,7 +61,7 @@ import Testing
       sink.start { _ in [] }
       _ = sink.close(within: .seconds(5))
       return try output.lines().map { line in
-        let isFull = line["message"]?.string?.contains("used up") == true
+        let isFull = line["message"]?.string?.hasPrefix("half") == false
         return "\(line["brake"]?.string ?? "-") \(isFull ? 100 : 50)"
       }
     }
@@ -126,6 +126,17 @@ import Testing
     #expect(bench.ratio(.burst) == 0 && bench.ratio(.hour) == 0)
   }
 
+  @Test func `what time gave back already is not given back again`() throws {
+    let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 0))
+    let first = try #require(try bench.call(1))
+    bench.clock.move(29)
+    try bench.call(2)
+    #expect(bench.ratio(.burst) == 0.2)
+    bench.watch.gaveBack(first)
+    bench.clock.move(2)
+    #expect(bench.ratio(.burst) == 0.1, "of the first a second was left, and the second goes on")
+  }
+
   @Test func `a refusal shows that others have used the brake`() throws {
     let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 0))
     let now = Instant(bench.clock.unixTime)
@@ -149,17 +160,17 @@ import Testing
     for number in 0..<5 { try before.call(number) }
     let after = Bench(before.policy.brakes, store: store)
     #expect(after.ratio(.burst) == 0)
-    await after.watch.begin(after.policy, after.ledger)
+    await after.watch.restore(after.policy, after.ledger)
     #expect(after.ratio(.burst) == 0.5 && after.ratio(.hour) == 0.25)
     let distant = DistantStore()
     distant.isDown.store(true, ordering: .relaxed)
     let unlucky = Bench(before.policy.brakes, store: distant)
-    await unlucky.watch.begin(unlucky.policy, unlucky.ledger)
+    await unlucky.watch.restore(unlucky.policy, unlucky.ledger)
     #expect(unlucky.ratio(.burst) == 0)
   }
 
   @Test func `the largest figures are counted, too`() throws {
-    let most = Brakes(numberPerDay: Brakes.most, perFiveMinutes: Brakes.most, perHour: Brakes.most)
+    let most = Brakes(numberPerDay: Brakes.maximum, perFiveMinutes: Brakes.maximum, perHour: Brakes.maximum)
     let bench = Bench(most)
     for _ in 0..<3 { #expect(try bench.call() != nil) }
     let ratios = (try #require(bench.ratio(.burst)), try #require(bench.ratio(.hour)))

@@ -24,10 +24,11 @@ private let otherNumber = "+14155550101"
     #expect(try await fixture.call(path: "/callbacks?validate").summary == "429 quota_exhausted")
     #expect(try await fixture.call(otherNumber).summary == "201")
     #expect(try await fixture.journal().rings == [customerNumber: 6, otherNumber: 1])
-    let line = try await fixture.service.line("a brake is used up: it refuses callbacks")
+    let exhausted = "a number has had all its callbacks of the day: further ones are refused"
+    let line = try await fixture.service.line(exhausted)
     #expect(line["brake"]?.string == "brake-number" && line["contact"]?.string == "+*********00")
     let lines = try await fixture.service.end()
-    #expect(lines.count { $0["message"]?.string == "a brake is used up: it refuses callbacks" } == 1)
+    #expect(lines.count { $0["message"]?.string == exhausted } == 1)
     let audits = lines.filter { $0["log"]?.string == "audit" }
     #expect(
       audits[6]["verdicts"]?.array?.map { "\($0["rule"]?.string ?? "") \($0["verdict"]?.string ?? "")" } == [
@@ -80,7 +81,7 @@ private let otherNumber = "+14155550101"
     let lines = try await fixture.service.end()
     #expect(
       lines.filter { $0["brake"] != nil }.map { "\($0["message"]?.string ?? "")" } == [
-        "half of a brake is used", "a brake is used up: it refuses callbacks",
+        "half of a brake is used up", "a brake is used up: further callbacks are refused",
       ])
   }
 
@@ -100,7 +101,7 @@ private let otherNumber = "+14155550101"
   }
 
   @Test func `what is off is logged at the start and after a reload`() async throws {
-    let message = "brakes are off: callbacks have no built-in limit there"
+    let message = "these brakes are off and limit nothing"
     let fixture = try CallingFixture(yaml: "callbacks: { \(Self.often), brakes: off }")
     #expect(
       try await fixture.service.line(message)["brakes"]?.string == "brake-number, brake-burst, brake-hour")

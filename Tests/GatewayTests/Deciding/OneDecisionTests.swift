@@ -59,6 +59,10 @@ import Testing
       default: break
       }
     }
+    // Brakes are counted like rules; what their figures allow is far more than `counts` of rules.
+    for brake in Brake.allCases where dice.chance(20) {
+      counts[brake.ruleName] = Int64(dice.below(brake == .number ? 9 : 1100))
+    }
     return Case(request: RandomRequest(&dice), counts: counts, remotes: remotes)
   }
 
@@ -112,9 +116,12 @@ import Testing
       return Found(code: error.problem.code.rawValue, verdicts: Array(policy.skipped))
     }
     try await use(a.counts, of: policy, facts, store)
-    let atOnce = decider.ruleAtOnce(facts, taking: taking).ruling
-    let ruling: Ruling
-    if let atOnce { ruling = atOnce } else { ruling = try await decider.rule(facts, taking: taking) }
+    let ruling: Ruling =
+      switch decider.ruleAtOnce(facts, taking: taking) {
+      case .ruled(let ruling): ruling
+      case .untaken(let decision): await decider.take(decision, facts)
+      case .undecided: try await decider.rule(facts, taking: taking)
+      }
     if let denial = ruling.denial { #expect(policy.reason(for: denial, of: facts) != nil) }
     return Found(
       code: ruling.denial.map { Problem($0).code.rawValue }, rule: ruling.denial?.rule,

@@ -138,7 +138,7 @@ private final class Scripted: HTTPTransport {
     #expect(!"\(Problem(try #require(ruling.denial)))".contains("policy gave"))
     let audited = try await self.ruling(Scripted(content, status: status), mode: "audit")
     #expect(audited.reason == "the policy gave no decision: \(cause)")
-    #expect(audited.verdicts.map(\.verdict) == [.allow, .wouldDeny, .allow, .allow])
+    #expect(audited.verdicts.prefix(4).map(\.verdict) == [.allow, .wouldDeny, .allow, .allow])
   }
 
   @Test(arguments: [
@@ -214,6 +214,18 @@ private final class Scripted: HTTPTransport {
     let ruling = try await ruling(failing(.overloaded), mode: "audit")
     #expect(ruling.grant != nil)
     #expect(ruling.verdicts.prefix(4).map(\.verdict) == [.allow, .skipped, .allow, .allow])
+  }
+
+  @Test
+  func
+    `a rule in audit mode has half of the time that is left, and what it does not answer in it refuses nothing`()
+    async throws
+  {
+    let transport = failing(.timedOut)
+    let ruling = try await ruling(transport, mode: "audit", deadline: time.now + .milliseconds(100))
+    #expect(ruling.grant != nil)
+    #expect(ruling.verdicts.prefix(4).map(\.verdict) == [.allow, .skipped, .allow, .allow])
+    #expect(transport.requests.withLock { $0.map(\.timeout) } == [.milliseconds(50)])
   }
 
   @Test func `a policy has no more time than its request`() async throws {

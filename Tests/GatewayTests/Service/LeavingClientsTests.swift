@@ -55,7 +55,8 @@ import Testing
     async throws
   {
     let fixture = try CallingFixture(
-      yaml: "rules: [{ name: few, kind: quota, key: caller, limit: 21, per: month }]")
+      yaml: "rules: [{ name: few, kind: quota, key: caller, limit: 21, per: month }]",
+      environment: ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"])
     try await fixture.fault(["endpoint": "token", "delay_ms": 3000])
     async let patient = fixture.look("/access")
     try await soon { fixture.service.connections.waiting == 1 }
@@ -71,6 +72,11 @@ import Testing
       #expect(line["token_sha256"] == nil)
     }
     #expect(try await patient.status == 200)
+    // No failure of the server's.
+    let page = try await fixture.look("/metrics", CallingFixture.operators)
+    let text = String(decoding: page.content, as: UTF8.self)
+    #expect(
+      text.contains(#"callgate_http_requests_total{route="/access",method="GET",status="499"} 20"# + "\n"))
     #expect(try await exchanges(fixture) == 1)
     #expect(try await fixture.look("/availability").json?["remaining"]?["few"] == 20)
     _ = try await fixture.end()
@@ -104,7 +110,8 @@ import Testing
     async throws
   {
     let fixture = try CallingFixture(
-      yaml: "rules: [{ name: once, kind: quota, key: caller, limit: 1, per: month }]")
+      yaml: "rules: [{ name: once, kind: quota, key: caller, limit: 1, per: month }]",
+      environment: ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"])
     try await fixture.fault(["endpoint": "token", "delay_ms": 3000])
     var client: Client? = try Client(fixture)
     client?.call("+14155550110", key: "k")
@@ -112,6 +119,12 @@ import Testing
     client = nil
     try await soon { fixture.service.load.running == 0 }
     try await soon { try audits(fixture, "upstream_timeout").count == 1 }
+    #expect(try audits(fixture, "upstream_timeout").first?["reason"]?.string == Self.reason)
+    let page = String(
+      decoding: try await fixture.look("/metrics", CallingFixture.operators).content, as: UTF8.self)
+    #expect(
+      page.contains(
+        #"callgate_http_requests_total{route="/calls/callback",method="POST",status="499"} 1"# + "\n"))
     let answer = try await fixture.call("+14155550110", key: "k")
     #expect(answer.summary == "201")
     #expect(try await fixture.journal().rings == ["+14155550110": 1])

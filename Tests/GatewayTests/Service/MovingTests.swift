@@ -32,7 +32,7 @@ import Testing
     let fixture = try CallingFixture(yaml: Self.yaml)
     let other = try LocalTalkdesk.start()
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "delay_ms": 2000])
+    try await fixture.fault(["endpoint": "callback", "delay_ms": 5000])
     async let first = fixture.call("+14155550110")
     try await soon { try await fixture.journal().arrivals == 1 }
     async let second = fixture.call("+14155550111", key: "k")
@@ -75,7 +75,7 @@ import Testing
   @Test func `callbacks that wait are made after a reload that leaves the account as it is`() async throws {
     let fixture = try CallingFixture(yaml: Self.yaml)
     #expect(try await fixture.look("/access?probe").status == 204)
-    try await fixture.fault(["endpoint": "callback", "delay_ms": 1000])
+    try await fixture.fault(["endpoint": "callback", "delay_ms": 4000])
     async let first = fixture.call("+14155550110")
     try await soon { try await fixture.journal().arrivals == 1 }
     async let second = fixture.call("+14155550111")

@@ -83,7 +83,7 @@ import Testing
     WrongAnswer(3, "/nowhere/key.pem", "there is no such file"),
     WrongAnswer(3, "key.pem", "there is no such file"),
     WrongAnswer(3, "~/other.pem", "there is no such file"),
-    WrongAnswer(3, "secret.txt", "neither PEM nor Base64"), WrongAnswer(3, "empty.txt", "which is empty"),
+    WrongAnswer(3, "secret.txt", "not the DER form of a key"), WrongAnswer(3, "empty.txt", "which is empty"),
     WrongAnswer(3, "ed25519.pem", "Ed25519"),
     WrongAnswer(3, "MIGHAgEAMBMG" + String(repeating: "A", count: 100), "not the DER form of a key"),
     WrongAnswer(3, "clé-secrète", "characters a client secret cannot have"),
@@ -227,7 +227,9 @@ import Testing
         $0.region = "uk"
         $0.phoneNumber = "123"
         $0.hours = "always"
-      }.map { String($0.prefix { $0 != ":" }) } == ["--region", "--phone-number", "--hours", "--account"])
+      }.map { String($0.prefix { $0 != ":" }) } == [
+        "--region", "--phone-number", "--hours", "--account", "--timezone",
+      ])
   }
 
   /// A wrong flag and its line.
@@ -263,7 +265,7 @@ import Testing
     WrongFlag("--private-key-file: cannot read \"none.pem\": there is no such file") {
       ($0.clientSecretFile, $0.privateKeyFile, $0.keyID) = (nil, "none.pem", "key-1")
     },
-    WrongFlag("--private-key-file: this is neither PEM nor Base64") {
+    WrongFlag("--private-key-file: the Base64 decodes to 15 bytes, which are not the DER form of a key") {
       ($0.clientSecretFile, $0.privateKeyFile, $0.keyID) = (nil, "secret.txt", "key-1")
     },
     WrongFlag("--private-key-file: ES256 does not fit the key, which is Ed25519") {
@@ -279,7 +281,9 @@ import Testing
       ($0.clientSecretFile, $0.privateKeyFile, $0.keyID, $0.keyAlgorithm) = (nil, "ec.pem", "key-1", "HS256")
     },
     WrongFlag("--phone-number: is not a telephone number in E.164") { $0.phoneNumber = "18500000000" },
-    WrongFlag("--hours: \"mon-fri\" ends without a window of time") { $0.hours = "mon-fri" },
+    WrongFlag("--hours: \"mon-fri\" ends without a window of time") {
+      ($0.hours, $0.timezone) = ("mon-fri", "Europe/Lisbon")
+    },
     WrongFlag("--timezone: there is no time zone \"Mars/Olympus\"") {
       ($0.hours, $0.timezone) = ("mon 09:00-10:00", "Mars/Olympus")
     },

@@ -190,7 +190,8 @@ import Testing
     #expect(content(of: folder) == before)
     #expect(try text("\(folder)/callgate.yaml") == "mine")
     try "file".write(toFile: "\(parent.path)/file", atomically: false, encoding: .utf8)
-    #expect(throws: Setup.Failure.unusable(path: "\(parent.path)/file", reason: "Not a directory")) {
+    #expect(throws: Setup.Failure.unusable(path: "\(parent.path)/file/.gitignore", reason: "Not a directory"))
+    {
       try setup("file").write(answers, readFrom: [])
     }
     #expect(throws: Setup.Failure.self) { try setup("file/below").write(answers, readFrom: []) }

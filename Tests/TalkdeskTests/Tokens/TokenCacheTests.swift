@@ -40,7 +40,8 @@ private final class HeldCache {
   ) -> TokenCache.Completion? {
     cache.finished(id, result, waiters: waiters, now: now, unit: unit)
   }
-  func changeUpstream() { cache.changeUpstream() }
+  func changeCredential() { cache.changeCredential() }
+  func moveAccount() -> [TokenCache.ExchangeID] { cache.moveAccount() }
   func reconfigure(policy: TokenPolicy, keeping: (AccessToken) -> Bool) {
     cache.reconfigure(policy: policy, keeping: keeping)
   }
@@ -283,7 +284,8 @@ extension TokenCache.Completion {
     else { throw NeverHappened() }
   }
 
-  @Test func `a changed upstream ends cool-downs, and a changed policy keeps what it is told to keep`() throws
+  @Test func `a changed credential ends its cool-down, and a changed policy keeps what it is told to keep`()
+    throws
   {
     let cache = try filled()
     let other = cache.add(scope: "t")
@@ -294,7 +296,7 @@ extension TokenCache.Completion {
     guard case .fail(.coolingDown(.refused, _)) = cache.request(other, now: Self.start) else {
       throw NeverHappened()
     }
-    cache.changeUpstream()
+    cache.changeCredential()
     _ = try begun(cache.request(other, now: Self.start))
     // Kept, and the new policy vends it for longer.
     #expect(cache.hit(0, now: Self.start + .seconds(540)) != nil)
@@ -312,16 +314,76 @@ extension TokenCache.Completion {
     #expect(cache.hit(0, now: Self.start) != nil)
   }
 
-  @Test func `an exchange from before a change of upstream answers its waiters and nobody else`() throws {
+  @Test func `an exchange from before a change of credential answers its waiters and nobody else`() throws {
     let cache = cache()
     let id = try begun(cache.request(0, now: Self.start))
-    cache.changeUpstream()
+    cache.changeCredential()
     let fresh = try begun(cache.request(0, now: Self.start))
     let done = cache.finished(
       id, .success(token(Self.start, lifetime: .seconds(600))), waiters: 1, now: Self.start, unit: 0)
     #expect(done?.token != nil)
     #expect(cache.hit(0, now: Self.start) == nil)
     guard case .wait(fresh, _, false, _) = cache.request(0, now: Self.start) else { throw NeverHappened() }
+  }
+
+  @Test func `a changed credential keeps the cool-downs that Talkdesk ID demanded, and a move ends them`()
+    throws
+  {
+    let cache = cache()
+    let id = try begun(cache.request(0, now: Self.start))
+    _ = cache.finished(id, .failure(.rateLimited(retryAfter: nil)), waiters: 1, now: Self.start, unit: 0)
+    cache.changeCredential()
+    guard case .fail(.coolingDown(.rateLimited, _)) = cache.request(0, now: Self.start) else {
+      throw NeverHappened()
+    }
+    #expect(cache.moveAccount().isEmpty)
+    _ = try begun(cache.request(0, now: Self.start))
+  }
+
+  @Test(arguments: [false, true])
+  func `a pause that answers an exchange from before a change holds for the same account`(moves: Bool) throws
+  {
+    let cache = cache()
+    let id = try begun(cache.request(0, now: Self.start))
+    if moves { _ = cache.moveAccount() } else { cache.changeCredential() }
+    _ = cache.finished(
+      id, .failure(.rateLimited(retryAfter: .seconds(20))), waiters: 1, now: Self.start, unit: 0)
+    switch (moves, cache.request(0, now: Self.start)) {
+    case (false, .fail(.coolingDown(.rateLimited, _))), (true, .wait(_, _, begin: true, _)): break
+    default: throw NeverHappened()
+    }
+  }
+
+  @Test func `a refusal of the credential before says nothing about the one of now`() throws {
+    let cache = cache()
+    let id = try begun(cache.request(0, now: Self.start))
+    cache.changeCredential()
+    _ = cache.finished(id, .failure(.refused(status: 401, code: nil)), waiters: 1, now: Self.start, unit: 0)
+    _ = try begun(cache.request(0, now: Self.start))
+  }
+
+  @Test func `a move ends exchanges that wait for their turn, and no later turn begins them`() throws {
+    let cache = cache(TokenPolicy(share: false, separateExchanges: 1))
+    let running = try begun(cache.request(0, now: Self.start))
+    guard case .waitForTurn(let waiting, _, _) = cache.request(0, now: Self.start) else {
+      throw NeverHappened()
+    }
+    #expect(cache.moveAccount() == [waiting])
+    let done = cache.finished(
+      running, .success(token(Self.start, lifetime: .seconds(600))), waiters: 1, now: Self.start, unit: 0)
+    #expect(done?.begin == [])
+    #expect(done?.token != nil)
+  }
+
+  @Test func `a renewal that this server had no place for is put off`() throws {
+    let cache = try filled()
+    let now = Self.start + .seconds(475)
+    guard let renewal = cache.hit(0, now: now)?.renewal else { throw NeverHappened() }
+    let refusal = TransportError(.overloaded, sent: false, detail: "no place", retryAfter: .seconds(3))
+    let done = cache.finished(renewal, .failure(.transport(refusal)), waiters: 0, now: now, unit: 0)
+    #expect(done?.timer == now + .seconds(3))
+    #expect(cache.hit(0, now: now + .seconds(1))?.renewal == nil)
+    #expect(cache.hit(0, now: now + .seconds(3))?.renewal != nil)
   }
 
   // MARK: Refused by the API

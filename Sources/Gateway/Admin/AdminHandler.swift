@@ -17,22 +17,21 @@ final class AdminHandler: RequestHandler {
 
   func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     let route = Route(request)
-    exchange.route = route.label.rawValue
-    if case .admin(let route) = route {
-      return administration.handle(route, access, request, &exchange)
+    exchange.route = route.label
+    if route.endpoint?.audience == .operators || route.isUnknownToOperators {
+      return administration.handle(route.endpoint, access, request, &exchange)
     }
     // Close the connection of every client that has not given the right token.
     exchange.closeAfterAnswer()
-    let isRead = request.method == .get || request.method == .head
-    switch route {
-    case .liveness where isRead: exchange.respond(Health.alive)
-    case .readiness where isRead: exchange.respond(health.readiness())
-    default: exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
+    if case .health(let answer) = route.endpoint?.handler(for: request.method) {
+      exchange.respond(answer(health))
+    } else {
+      exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))
     }
   }
 
   func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
-    request.route = RouteLabel(request).rawValue
+    request.route = Route.label(of: request)
     return Problem(failure).response(requestID: request.requestID)
   }
 }

@@ -7,6 +7,15 @@ internal import JSON
 internal import Platform
 internal import Store
 
+/// A request of an operator who was let in.
+struct OperatorRequest: Sendable {
+  /// What the request is served with, whatever is loaded meanwhile.
+  let generation: Generation
+  /// Where it comes from.
+  let address: IPAddress
+  let context: RequestContext
+}
+
 /// Answers `/metrics` and `/admin/*`.
 final class Administration: Sendable {
   private let generations: Generations
@@ -38,9 +47,11 @@ final class Administration: Sendable {
   }
 
   /// Answers a request for an operators' path.
-  /// - Parameter access: What opens the listener it came on.
+  /// - Parameters:
+  ///   - endpoint: Nil where the path is no endpoint's.
+  ///   - access: What opens the listener it came on.
   func handle(
-    _ route: AdminRoute, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
+    _ endpoint: Endpoint?, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let generation = generations.current
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
@@ -54,93 +65,120 @@ final class Administration: Sendable {
       return exchange.respond(problem.response(requestID: exchange.requestID))
     }
     do throws(Problem) {
-      try serve(route, generation, address, request, &exchange)
+      guard let endpoint else { throw .noEndpoint }
+      if request.method == .options {
+        return exchange.respond(Response(status: .noContent, fields: ["Allow": endpoint.allowed]))
+      }
+      guard case .operators(let answer) = endpoint.handler(for: request.method) else {
+        throw .methodNotAllowed(endpoint.allowed)
+      }
+      let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
+      try answer(
+        self, request, OperatorRequest(generation: generation, address: address, context: context), &exchange)
     } catch {
       exchange.respond(error.response(requestID: exchange.requestID))
     }
   }
 
-  private func serve(
-    _ route: AdminRoute, _ generation: Generation, _ address: IPAddress, _ request: borrowing Request,
-    _ exchange: inout Exchange
+  // MARK: Endpoints
+
+  /// `GET /metrics`
+  func showMetrics(_ operators: OperatorRequest, _ exchange: inout Exchange) {
+    // Looking at thousands of descriptors takes milliseconds that no loop has.
+    let responder = exchange.deferred()
+    Task { [metrics] in responder.respond(metrics.response()) }
+  }
+
+  /// `GET /admin/status`
+  func showStatus(_ operators: OperatorRequest, _ exchange: inout Exchange) {
+    exchange.respond(Self.answer(status(operators.generation)))
+  }
+
+  /// `POST /admin/stop`
+  func stop(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
   ) throws(Problem) {
-    if case .unknown = route { throw .noEndpoint }
-    if request.method == .options {
-      return exchange.respond(Response(status: .noContent, fields: ["Allow": route.allowed]))
+    let wanted = try StopRequest(request.content, isStop: true)
+    let stop = wanted.stop(at: clock.unixTime.seconds)
+    try check(wanted.target, operators.generation)
+    change(
+      &exchange, operators, stop,
+      unsaved: (
+        "stopped by an operator, but not saved: other instances and a restart do not know of it",
+        "The store does not keep this. It is stopped here, but other instances and a restart do not "
+          + "know of it until the store works again."
+      )
+    ) {
+      [parts] () async throws(StoreError) in
+      try await parts.stops.stop(stop)
+      return (.warning, "stopped by an operator")
     }
-    guard route.takes(request.method) else { throw .methodNotAllowed(route.allowed) }
-    let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
-    switch route {
-    case .unknown: throw .noEndpoint
-    case .metrics:
-      // Looking at thousands of descriptors takes milliseconds that no loop has.
-      let responder = exchange.deferred()
-      Task { responder.respond(metrics.response()) }
-    case .status: exchange.respond(Self.answer(status(generation)))
-    case .stop:
-      let wanted = try StopRequest(request.content, isStop: true)
-      let stop = wanted.stop(at: clock.unixTime.seconds)
-      try check(wanted.target, generation)
-      change(
-        &exchange, context, stop, address,
-        unsaved: (
-          "stopped by an operator, but not saved: other instances and a restart do not know of it",
-          "The store does not keep this. It is stopped here, but other instances and a restart do not "
-            + "know of it until the store works again."
-        )
-      ) {
-        [parts] () async throws(StoreError) in
-        try await parts.stops.stop(stop)
-        return (.warning, "stopped by an operator")
-      }
-    case .resume:
-      let wanted = try StopRequest(request.content, isStop: false)
-      // What is stopped can be resumed, configured or not.
-      if !parts.stops.stops.list.contains(where: { $0.target == wanted.target }) {
-        try check(wanted.target, generation)
-      }
-      change(
-        &exchange, context, wanted.stop(at: clock.unixTime.seconds), address,
-        unsaved: (
-          "not resumed: the store could not save it", "The store does not keep this, so nothing has changed."
-        )
-      ) {
-        [parts] () async throws(StoreError) in
-        try await parts.stops.resume(wanted.target, wanted.action)
-          ? (.warning, "resumed by an operator")
-          : (.info, "nothing to resume: it was not stopped")
-      }
-    case .reload:
-      let responder = exchange.deferred()
-      context.task { [reloader] in
-        responder.respond(Self.answer(await reloader.reload(because: "an operator"), responder.requestID))
-      }
-    case .callbacks:
-      let query = try CallbackQuery(request)
-      let responder = exchange.deferred()
-      context.task { [store] in
-        do throws(StoreError) {
-          let records = try await store.callbacks(query)
-          responder.respond(Self.answer(CallbackDocument.list(records, limit: query.limit)))
-        } catch {
-          let problem = Problem(
-            .storeUnavailable, "The store cannot be read right now. Try again.", retryAfter: 1)
-          responder.respond(problem.response(requestID: responder.requestID))
-        }
-      }
-    case .explain:
-      let question = try Question(admin: request.content)
-      let inquiry: Question.Inquiry
-      do throws(Question.Mistakes) {
-        inquiry = try question.inquiry(generation.configuration, now: Instant(clock.unixTime))
+  }
+
+  /// `POST /admin/resume`
+  func resume(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    let wanted = try StopRequest(request.content, isStop: false)
+    // What is stopped can be resumed, configured or not.
+    if !parts.stops.stops.list.contains(where: { $0.target == wanted.target }) {
+      try check(wanted.target, operators.generation)
+    }
+    change(
+      &exchange, operators, wanted.stop(at: clock.unixTime.seconds),
+      unsaved: (
+        "not resumed: the store could not save it", "The store does not keep this, so nothing has changed."
+      )
+    ) {
+      [parts] () async throws(StoreError) in
+      try await parts.stops.resume(wanted.target, wanted.action)
+        ? (.warning, "resumed by an operator")
+        : (.info, "nothing to resume: it was not stopped")
+    }
+  }
+
+  /// `POST /admin/reload`
+  func reload(_ operators: OperatorRequest, _ exchange: inout Exchange) {
+    let responder = exchange.deferred()
+    operators.context.task { [reloader] in
+      responder.respond(Self.answer(await reloader.reload(because: "an operator"), responder.requestID))
+    }
+  }
+
+  /// `GET /admin/callbacks`
+  func listCallbacks(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    let query = try CallbackQuery(request)
+    let responder = exchange.deferred()
+    operators.context.task { [store] in
+      do throws(StoreError) {
+        let records = try await store.callbacks(query)
+        responder.respond(Self.answer(CallbackDocument.list(records, limit: query.limit)))
       } catch {
-        throw .invalid(error.list.map { Problem.FieldProblem(name: $0.member, description: $0.description) })
+        let problem = Problem(
+          .storeUnavailable, "The store cannot be read right now. Try again.", retryAfter: 1)
+        responder.respond(problem.response(requestID: responder.requestID))
       }
-      let responder = exchange.deferred()
-      context.task {
-        let explanation = await generation.decider.explain(inquiry)
-        responder.respond(Self.answer(.object(explanation.document)))
-      }
+    }
+  }
+
+  /// `POST /admin/explain`
+  func explain(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    let generation = operators.generation
+    let question = try Question(admin: request.content)
+    let inquiry: Question.Inquiry
+    do throws(Question.Mistakes) {
+      inquiry = try question.inquiry(generation.configuration, now: Instant(clock.unixTime))
+    } catch {
+      throw .invalid(error.list.map { Problem.FieldProblem(name: $0.member, description: $0.description) })
+    }
+    let responder = exchange.deferred()
+    operators.context.task {
+      let explanation = await generation.decider.explain(inquiry)
+      responder.respond(Self.answer(.object(explanation.document)))
     }
   }
 
@@ -151,12 +189,13 @@ final class Administration: Sendable {
   ///   - unsaved: What the log and the operator are told where the store cannot save it.
   ///   - body: Makes the change and returns what it came to, for the log.
   private func change(
-    _ exchange: inout Exchange, _ context: RequestContext, _ stop: Stop, _ address: IPAddress,
+    _ exchange: inout Exchange, _ operators: OperatorRequest, _ stop: Stop,
     unsaved: (log: String, detail: String),
     _ body: @escaping @Sendable () async throws(StoreError) -> (Configuration.Log.Level, String)
   ) {
     let responder = exchange.deferred()
-    context.task { [self] in
+    let address = operators.address
+    operators.context.task { [self] in
       do throws(StoreError) {
         let (level, message) = try await body()
         log.write(stop, message, level, address: address)

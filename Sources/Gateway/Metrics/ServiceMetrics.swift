@@ -57,7 +57,7 @@ final class ServiceMetrics: Sendable {
   /// Makes counters that all stand at 0.
   /// - Parameter loops: How many loops the server runs on.
   init(loops: Int) {
-    requests = RequestCounters(routes: RouteLabel.allCases.map(\.word), lanes: loops)
+    requests = RequestCounters(routes: Route.labels, lanes: loops)
     decisions = DecisionCounters(
       actions: Action.allCases.map(\.rawValue),
       codes: [.init("", decision: "allow")]

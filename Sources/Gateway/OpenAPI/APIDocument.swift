@@ -55,7 +55,7 @@ struct APIDocument: Sendable {
 
   private var paths: JSONObject {
     var paths = JSONObject()
-    for endpoint in Endpoint.allCases {
+    for endpoint in Endpoint.table {
       for (index, path) in endpoint.paths.enumerated() {
         paths[path] = item(endpoint, index == 0 ? nil : endpoint.paths[0])
       }
@@ -65,7 +65,14 @@ struct APIDocument: Sendable {
 
   /// - Parameter original: The path this one is another name of.
   private func item(_ endpoint: Endpoint, _ original: String?) -> JSONValue {
-    let operation = endpoint.operation
+    var item: JSONObject = ["description": .string("Allow: \(endpoint.allowed)")]
+    for operation in endpoint.operations.map(\.description) {
+      item[operation.method.rawValue.lowercased()] = .object(description(of: operation, original))
+    }
+    return .object(item)
+  }
+
+  private func description(of operation: APIOperation, _ original: String?) -> JSONObject {
     let alias = original.map { "Another name of `\($0)`." }
     var object: JSONObject = [
       "operationId": .string(original == nil ? operation.id : operation.id + "Alias"),
@@ -78,10 +85,7 @@ struct APIDocument: Sendable {
       object["requestBody"] = ["required": true, "content": Self.contents([content])]
     }
     object["responses"] = responses(operation)
-    return [
-      "description": .string("Allow: \(endpoint.allowed)"),
-      operation.method.rawValue.lowercased(): .object(object),
-    ]
+    return object
   }
 
   private func security(_ access: APIOperation.Access) -> JSONValue {
@@ -152,8 +156,7 @@ struct APIDocument: Sendable {
   /// Every refusal that some operation has to itself.
   private var refusals: JSONObject {
     var object = JSONObject()
-    for endpoint in Endpoint.allCases {
-      let operation = endpoint.operation
+    for operation in Endpoint.table.flatMap(\.operations).map(\.description) {
       for refusal in APIRefusals.grouped(operation.allRefusals)
       where !operation.answers.contains(where: { $0.status.code == refusal.status }) {
         object[refusal.name] = Self.response([], refusal)

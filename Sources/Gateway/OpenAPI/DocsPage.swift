@@ -46,12 +46,11 @@ struct DocsPage {
 
   private var contents: String {
     let sections = APIOperation.Tag.allCases.map { tag in
-      let links = Self.endpoints(tag).map { endpoint in
-        let operation = endpoint.operation
-        return """
-          <li><a href="#\(operation.id)"><b>\(operation.method.rawValue)</b> \(HTMLText.escaped(endpoint.paths[0]))</a></li>
+      let links = Self.operations(tag).map { endpoint, operation in
+        """
+        <li><a href="#\(operation.id)"><b>\(operation.method.rawValue)</b> \(HTMLText.escaped(endpoint.paths[0]))</a></li>
 
-          """
+        """
       }
       return "<div>\n<h2>\(tag.rawValue)</h2>\n<ul>\n\(links.joined())</ul>\n</div>\n"
     }
@@ -62,8 +61,10 @@ struct DocsPage {
       """
   }
 
-  private static func endpoints(_ tag: APIOperation.Tag) -> [Endpoint] {
-    Endpoint.allCases.filter { $0.operation.tag == tag }
+  private static func operations(_ tag: APIOperation.Tag) -> [(Endpoint, APIOperation)] {
+    Endpoint.table.flatMap { endpoint in
+      endpoint.operations.map(\.description).filter { $0.tag == tag }.map { (endpoint, $0) }
+    }
   }
 
   // MARK: Operations
@@ -73,13 +74,12 @@ struct DocsPage {
     <section aria-labelledby="tag-\(tag.rawValue)">
     <h2 id="tag-\(tag.rawValue)">\(tag.rawValue)</h2>
     <p>\(HTMLText.inline(tag.description))</p>
-    \(Self.endpoints(tag).map(article).joined())</section>
+    \(Self.operations(tag).map(article).joined())</section>
 
     """
   }
 
-  private func article(_ endpoint: Endpoint) -> String {
-    let operation = endpoint.operation
+  private func article(_ endpoint: Endpoint, _ operation: APIOperation) -> String {
     let others = endpoint.paths.dropFirst().map(HTMLText.code).joined(separator: ", ")
     let access: String =
       switch operation.access {

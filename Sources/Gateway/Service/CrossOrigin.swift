@@ -79,10 +79,10 @@ struct CrossOrigin: Sendable {
 
 extension Gateway {
   /// What the answer to a request for an app carries for the browser that asks; nil for everybody else.
-  func crossOriginFields(_ route: Route, _ request: borrowing Request) -> PreparedFields? {
-    guard route.isForApps else { return nil }
+  func crossOriginFields(_ endpoint: Endpoint?, _ request: borrowing Request) -> PreparedFields? {
+    guard let endpoint, endpoint.audience == .apps else { return nil }
     // Without an origin only an answer that may be kept has to say what it depends on.
-    guard request.value(of: .origin) != nil || route.isKept else { return nil }
+    guard request.value(of: .origin) != nil || endpoint.isKept else { return nil }
     // A preflight has its own.
     guard request.method != .options || request.value(of: .accessControlRequestMethod) == nil else {
       return nil
@@ -91,10 +91,10 @@ extension Gateway {
   }
 
   /// The answer to `OPTIONS`, a browser's preflight or not.
-  func options(_ route: Route, _ request: borrowing Request) -> Response {
-    var fields: Fields = ["Allow": route.allowed]
-    if route.isForApps,
-      let more = generations.current.crossOrigin.preflight(request, allowed: route.allowed)
+  func options(_ endpoint: Endpoint, _ request: borrowing Request) -> Response {
+    var fields: Fields = ["Allow": endpoint.allowed]
+    if endpoint.audience == .apps,
+      let more = generations.current.crossOrigin.preflight(request, allowed: endpoint.allowed)
     {
       for line in more.lines { fields.append(line.name, line.value) }
     }

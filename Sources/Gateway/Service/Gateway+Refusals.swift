@@ -9,7 +9,9 @@ extension Gateway {
   /// Writes the audit line of a refused request. Where its request line was read it is a request to that path like any
   /// other, whatever came after.
   func auditRefusal(_ code: Problem.Code, _ refused: RefusedRequest) {
-    guard let request = refused.request, let action = Route(request).audited(request.method) else { return }
+    guard let request = refused.request,
+      let action = Route(request).endpoint?.action(audited: request.method)
+    else { return }
     var record = AuditRecord(action: action, requestID: refused.requestID, address: refused.peer.address)
     // What a proxy says of its client may stand in a field that was not read.
     if refused.hasFields {
@@ -42,7 +44,7 @@ extension Gateway {
         level, isOurs ? "a request was not answered" : "a request was refused before it was whole",
         [
           "error.type": code.rawValue, "address": "\(refused.peer.address)",
-          "http.route": RouteLabel(rawValue: refused.route)?.word ?? "",
+          "http.route": Route.labels[Int(refused.route)],
           "http.request.method": refused.request?.method.rawValue ?? "",
         ])
     }

@@ -38,67 +38,60 @@ public final class Gateway: RequestHandler {
     self.administration = administration
   }
 
+  /// How the interface is described at the moment.
+  var description: APIDescription { APIDescription.of(generations.current.configuration) }
+
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     let route = Route(request)
-    exchange.put(crossOriginFields(route, request))
-    exchange.route = route.label.rawValue
-    switch (route, request.method) {
-    case (.access, .get), (.access, .head):
-      vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
-    case (.token(let app), .post):
-      vend(as: .stock, app: app, request, &exchange)
-    case (.callbacks, .post):
-      call(request, &exchange)
-    case (.callback(let id), .get), (.callback(let id), .head):
-      showCallback(id, request, &exchange)
-    case (.availability, .get), (.availability, .head):
-      showAvailability(request, &exchange)
-    case (.liveness, .get), (.liveness, .head):
-      exchange.respond(Health.alive)
-    case (.readiness, .get), (.readiness, .head):
-      exchange.respond(health.readiness())
-    case (.root, .get), (.root, .head):
-      exchange.respond(LandingPage.document.answer(to: request))
-    case (.openAPI, .get), (.openAPI, .head):
-      exchange.respond(APIDescription.of(generations.current.configuration).openAPI.answer(to: request))
-    case (.docs, .get), (.docs, .head):
-      exchange.respond(APIDescription.of(generations.current.configuration).page.answer(to: request))
-    case (.admin(let route), _):
-      administration.handle(route, .token, request, &exchange)
-    case (.unknown, _):
-      refuse(.noEndpoint, &exchange)
-    case (_, .options):
-      auditOtherMethod(route, nil, request, exchange)
-      exchange.respond(options(route, request))
-    default:
-      auditOtherMethod(route, .methodNotAllowed, request, exchange)
-      refuse(.methodNotAllowed(route.allowed), &exchange)
+    exchange.put(crossOriginFields(route.endpoint, request))
+    exchange.route = route.label
+    switch route.destination {
+    case .endpoint(let index):
+      let endpoint = Endpoint.table[index]
+      switch endpoint.handler(for: request.method) {
+      case .gateway(let answer): answer(self, request, route.parameters, &exchange)
+      case .health(let answer): exchange.respond(answer(health))
+      case .operators: administration.handle(endpoint, .token, request, &exchange)
+      case nil where endpoint.audience == .operators:
+        administration.handle(endpoint, .token, request, &exchange)
+      case nil: answerOtherMethod(endpoint, request, &exchange)
+      }
+    case .unknownToOperators: administration.handle(nil, .token, request, &exchange)
+    case .server:
+      let allowed = "GET, HEAD, POST, OPTIONS"
+      guard request.method == .options else { return refuse(.methodNotAllowed(allowed), &exchange) }
+      exchange.respond(Response(status: .noContent, fields: ["Allow": allowed]))
+    case .unknown: refuse(.noEndpoint, &exchange)
     }
   }
 
   public func refusal(_ failure: RequestFailure, of request: inout RefusedRequest) -> Response {
     let problem = Problem(failure)
-    request.route = RouteLabel(request).rawValue
+    request.route = Route.label(of: request)
     if request.hasFields, let asked = request.request {
-      request.fields = crossOriginFields(Route(asked), asked)
+      request.fields = crossOriginFields(Route(asked).endpoint, asked)
     }
     auditRefusal(problem.code, request)
     logRefusal(failure, problem.code, request)
     return problem.response(requestID: request.requestID)
   }
 
-  /// Requests with another method to the paths that vend are audited, too: each has its line.
-  private func auditOtherMethod(
-    _ route: Route, _ code: Problem.Code?, _ request: borrowing Request, _ exchange: borrowing Exchange
+  /// `OPTIONS`, and methods that the endpoint does not know. Where every request is audited, these are, too.
+  private func answerOtherMethod(
+    _ endpoint: Endpoint, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
-    guard let action = route.audited(request.method) else { return }
-    let address = generations.current.clientAddress.resolve(request, peer: exchange.peer.address)
-    var record = AuditRecord(action: action, requestID: exchange.requestID, address: address)
-    // What may be asked for here is no decision about asking for it.
-    record.outcome = code == nil ? nil : .deny
-    record.code = code
-    record.trace = TraceContext(request)
-    audit.append(record, since: exchange.now, lane: exchange.loopIndex)
+    let code: Problem.Code? = request.method == .options ? nil : .methodNotAllowed
+    if let action = endpoint.action(audited: request.method) {
+      let address = generations.current.clientAddress.resolve(request, peer: exchange.peer.address)
+      var record = AuditRecord(action: action, requestID: exchange.requestID, address: address)
+      // What may be asked for here is no decision about asking for it.
+      record.outcome = code == nil ? nil : .deny
+      record.code = code
+      record.trace = TraceContext(request)
+      audit.append(record, since: exchange.now, lane: exchange.loopIndex)
+    }
+    guard code == nil else { return refuse(.methodNotAllowed(endpoint.allowed), &exchange) }
+    exchange.respond(options(endpoint, request))
   }
 
   private func refuse(_ problem: Problem, _ exchange: inout Exchange) {

@@ -17,7 +17,7 @@ import Testing
 
   @Test func `there is one for each refusal behind the validation of a callback`() {
     let statuses = [403, 409, 422, 429, 502, 503, 504]
-    let refusals = Endpoint.callbacks.operation.allRefusals.filter { statuses.contains($0.status.code) }
+    let refusals = APIOperation.callbacks.allRefusals.filter { statuses.contains($0.status.code) }
     #expect(Set(TestNumbers.codes.map(\.code)) == Set(refusals))
     #expect(TestNumbers.codes.count == refusals.count)
   }

@@ -26,26 +26,56 @@ import Testing
 
   private struct NoRequest: Error {}
 
-  @Test(arguments: Endpoint.allCases)
-  func `each path leads to its endpoint, which knows the methods described and no other`(_ endpoint: Endpoint)
+  @Test(arguments: Endpoint.table.flatMap(\.paths))
+  func `each path leads to its endpoint, which knows the methods described and no other`(_ path: String)
     throws
   {
-    for path in endpoint.paths {
-      let route = Route(try request(concrete(path)))
-      #expect(Endpoint(route) == endpoint, "\(path)")
-      #expect(route.allowed == endpoint.allowed, "\(path)")
-      let item = try #require(document["paths"]?[path]?.object)
-      #expect(item["description"] == .string("Allow: \(route.allowed)"))
-      let described = methods.filter { item[$0.rawValue.lowercased()] != nil }
-      let known = methods.filter { method in
-        route.allowed.split(separator: ", ").contains { $0 == method.rawValue }
+    let route = Route(try request(concrete(path)))
+    let endpoint = try #require(route.endpoint)
+    #expect(endpoint.paths.contains(path))
+    #expect(Route.labels[Int(route.label)] == endpoint.paths[0])
+    let item = try #require(document["paths"]?[path]?.object)
+    #expect(item["description"] == .string("Allow: \(endpoint.allowed)"))
+    let described = methods.filter { item[$0.rawValue.lowercased()] != nil }
+    let known = methods.filter { method in
+      endpoint.allowed.split(separator: ", ").contains { $0 == method.rawValue }
+    }
+    #expect(described == known)
+    #expect(methods.filter { endpoint.handler(for: $0) != nil } == known)
+  }
+
+  @Test(arguments: [
+    "/", "/token", "/token//", "/callbacks/a/b", "/token/a/b", "/Access", "/access/", "/%61ccess", "/admin",
+    "/adminx",
+  ])
+  func `other paths lead nowhere, and slashes are tolerated around a parameter only`(_ path: String) throws {
+    let route = Route(try request(path))
+    #expect((route.endpoint == nil) == (path != "/"))
+    #expect(!route.isUnknownToOperators)
+  }
+
+  @Test func `a parameter is the segment itself`() throws {
+    for path in ["/token/a%20b", "//token/a%20b", "/token/a%20b/"] {
+      let request = try request(path)
+      let route = Route(request)
+      #expect(route.endpoint?.paths == ["/token/{app}"])
+      #expect(route.parameters.map { request.percentDecoded($0) } == ["a b"])
+    }
+    #expect(Route(try request("/admin/nothing")).isUnknownToOperators)
+  }
+
+  @Test func `operators' endpoints and no others are answered by the administration`() {
+    for endpoint in Endpoint.table {
+      for operation in endpoint.operations {
+        let isOperators = if case .operators = operation.handler { true } else { false }
+        #expect(isOperators == (endpoint.audience == .operators), "\(endpoint.paths)")
+        #expect((operation.description.access == .operators) == isOperators, "\(endpoint.paths)")
       }
-      #expect(described == known, "\(path)")
     }
   }
 
   @Test func `no path is described twice, and none that is no endpoint's`() {
-    let paths = Endpoint.allCases.flatMap(\.paths)
+    let paths = Endpoint.table.flatMap(\.paths)
     #expect(Set(paths).count == paths.count)
     #expect(document["paths"]?.object?.members.map(\.name) == paths)
   }
@@ -54,7 +84,7 @@ import Testing
     let ids = try #require(document["paths"]?.object).members.flatMap { item in
       (item.value.object?.members ?? []).compactMap { $0.value["operationId"]?.string }
     }
-    #expect(ids.count == Endpoint.allCases.flatMap(\.paths).count)
+    #expect(ids.count == Endpoint.table.flatMap(\.paths).count)
     #expect(Set(ids).count == ids.count)
   }
 
@@ -64,16 +94,18 @@ import Testing
     #expect(example["code"]?.string == code.rawValue)
     #expect(example["status"]?.int == Int64(code.status.code))
     #expect((example["retry_after"] != nil) == (code.retries != .never))
-    #expect(Endpoint.allCases.contains { $0.operation.allRefusals.contains(code) })
+    #expect(
+      Endpoint.table.flatMap(\.operations).contains { $0.description.allRefusals.contains(code) })
   }
 
   @Test func `each response holds exactly the codes of its status`() throws {
-    for endpoint in Endpoint.allCases {
-      let operation = endpoint.operation
+    for (endpoint, operation) in Endpoint.table.flatMap({ endpoint in
+      endpoint.operations.map { (endpoint, $0.description) }
+    }) {
       let responses = try #require(
         document["paths"]?[endpoint.paths[0]]?[operation.method.rawValue.lowercased()]?["responses"]?.object)
       for code in operation.allRefusals {
-        let response = try #require(responses[String(code.status.code)], "\(endpoint) \(code)")
+        let response = try #require(responses[String(code.status.code)], "\(endpoint.paths) \(code)")
         let content = try #require(resolved(response)["content"]?["application/problem+json"])
         #expect(content["schema"] == ["$ref": "#/components/schemas/Problem"])
         #expect(content["examples"]?[code.rawValue] != nil)

@@ -22,11 +22,11 @@ extension [Problem.Code] {
   ]
 }
 
-extension Endpoint {
+extension APIOperation {
   private static let exampleToken = JSONValue.string(
     "eyJhbGciOiJFUzI1NiJ9.eyJzY3AiOiJjYWxsYmFjayJ9.c2lnbmF0dXJl")
 
-  static let accessOperation = APIOperation(
+  static let access = APIOperation(
     method: .get, id: "getAccess", tag: .tokens, access: .callers, summary: "Get an access token",
     description: """
       Vends a short-lived Talkdesk ID access token: the contract of Talkdesk's mobile SDKs, where anything but 200 means "not \
@@ -64,7 +64,7 @@ extension Endpoint {
         fields: [.noStore] + APIField.allowances),
     ], refusals: [.unknownApp] + .ofRules + .ofTokens)
 
-  static let tokenOperation = APIOperation(
+  static let token = APIOperation(
     method: .post, id: "postToken", tag: .tokens, access: .callers,
     summary: "Get an access token as Talkdesk's stock apps do",
     description: """

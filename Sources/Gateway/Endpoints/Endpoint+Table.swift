@@ -1,0 +1,77 @@
+// The table of endpoints. What is not here is not there.
+
+internal import Gate
+internal import HTTP
+internal import HTTPServer
+
+extension Endpoint {
+  /// Every endpoint, in the order in which paths are compared.
+  static let table: [Endpoint] = [
+    Endpoint(
+      "/access", for: .apps, auditing: .every(.access),
+      .gateway(.access) { gateway, request, _, exchange in
+        gateway.vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
+      }),
+    Endpoint(
+      "/token/{app}", for: .apps, auditing: .every(.access),
+      .gateway(.token) { gateway, request, parameters, exchange in
+        // A name that does not decode is no app's name.
+        let app = request.percentDecoded(parameters[0]).map { Request.QueryItem.value($0) } ?? .malformed
+        gateway.vend(as: .stock, app: app, request, &exchange)
+      }),
+    Endpoint(
+      "/calls/callback", "/callbacks", for: .apps, auditing: .known(.callback),
+      .gateway(.callbacks) { gateway, request, _, exchange in gateway.call(request, &exchange) }),
+    Endpoint(
+      "/callbacks/{id}", for: .apps,
+      .gateway(.callback) { gateway, request, parameters, exchange in
+        // What does not decode is no id, and finds nothing.
+        gateway.showCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      }),
+    Endpoint(
+      "/availability", for: .apps, isKept: true,
+      .gateway(.availability) { gateway, request, _, exchange in gateway.showAvailability(request, &exchange)
+      }
+    ),
+    Endpoint("/livez", "/healthz", for: .everybody, .health(.liveness) { _ in Health.alive }),
+    Endpoint("/readyz", for: .everybody, .health(.readiness) { PreparedResponse($0.readiness()) }),
+    Endpoint("/metrics", for: .operators, .operators(.metrics) { $0.showMetrics($2, &$3) }),
+    Endpoint("/admin/status", for: .operators, .operators(.adminStatus) { $0.showStatus($2, &$3) }),
+    Endpoint(
+      "/admin/stop", for: .operators,
+      .operators(.adminStop) { (administration, request, operators, exchange) throws(Problem) in
+        try administration.stop(request, operators, &exchange)
+      }),
+    Endpoint(
+      "/admin/resume", for: .operators,
+      .operators(.adminResume) { (administration, request, operators, exchange) throws(Problem) in
+        try administration.resume(request, operators, &exchange)
+      }),
+    Endpoint("/admin/reload", for: .operators, .operators(.adminReload) { $0.reload($2, &$3) }),
+    Endpoint(
+      "/admin/explain", for: .operators,
+      .operators(.adminExplain) { (administration, request, operators, exchange) throws(Problem) in
+        try administration.explain(request, operators, &exchange)
+      }),
+    Endpoint(
+      "/admin/callbacks", for: .operators,
+      .operators(.adminCallbacks) { (administration, request, operators, exchange) throws(Problem) in
+        try administration.listCallbacks(request, operators, &exchange)
+      }),
+    Endpoint(
+      "/", for: .everybody,
+      .gateway(.landing) { _, request, _, exchange in
+        exchange.respond(LandingPage.document.answer(to: request))
+      }),
+    Endpoint(
+      "/openapi.json", for: .everybody,
+      .gateway(.openAPI) { gateway, request, _, exchange in
+        exchange.respond(gateway.description.openAPI.answer(to: request))
+      }),
+    Endpoint(
+      "/docs", for: .everybody,
+      .gateway(.docs) { gateway, request, _, exchange in
+        exchange.respond(gateway.description.page.answer(to: request))
+      }),
+  ]
+}

@@ -1,0 +1,122 @@
+// From a request's path to its endpoint.
+
+internal import HTTP
+internal import HTTPServer
+
+/// The parameters of a path, in their order, as ranges of the request's head that are percent-encoded still.
+typealias PathParameters = [Range<Int>]
+
+/// Where a request's path leads. Literal paths are compared as they came: nothing in them needs percent-encoding.
+struct Route {
+  enum Destination {
+    /// An endpoint, by its place in the table.
+    case endpoint(Int)
+    /// `OPTIONS *`: the server itself (RFC 9110 §9.3.7).
+    case server
+    /// A path below `/admin/` that is no endpoint's. Whoever is no operator does not learn that.
+    case unknownToOperators
+    case unknown
+  }
+
+  let destination: Destination
+  var parameters: PathParameters = []
+
+  init(_ request: borrowing Request) {
+    for path in Self.literals where request.pathIs(path.text) {
+      destination = .endpoint(path.endpoint)
+      return
+    }
+    if !Self.templates.isEmpty {
+      let segments = request.pathSegments()
+      for template in Self.templates {
+        guard let parameters = template.match(segments, of: request) else { continue }
+        destination = .endpoint(template.endpoint)
+        self.parameters = parameters
+        return
+      }
+    }
+    if request.pathIs("*") {
+      destination = .server
+    } else if request.head[request.path].starts(with: "/admin/".utf8) {
+      destination = .unknownToOperators
+    } else {
+      destination = .unknown
+    }
+  }
+
+  /// The endpoint, if there is one.
+  var endpoint: Endpoint? {
+    if case .endpoint(let index) = destination { Endpoint.table[index] } else { nil }
+  }
+
+  var isUnknownToOperators: Bool { if case .unknownToOperators = destination { true } else { false } }
+
+  // MARK: Paths
+
+  private static let literals: [(text: String, endpoint: Int)] = Endpoint.table.enumerated().flatMap {
+    index, endpoint in
+    // Our text: the table's paths.
+    endpoint.paths.filter { !$0.contains("{") }.map { ($0, index) }
+  }
+
+  private static let templates: [Template] = Endpoint.table.enumerated().flatMap { index, endpoint in
+    // Our text: the table's paths.
+    endpoint.paths.filter { $0.contains("{") }.map { Template($0, index) }
+  }
+
+  /// A path with parameters. Duplicate and trailing slashes are tolerated.
+  private struct Template: Sendable {
+    /// Nil for a parameter.
+    let segments: [String?]
+    let endpoint: Int
+
+    init(_ path: String, _ endpoint: Int) {
+      // Our text: a path of the table.
+      segments = path.split(separator: "/").map { $0.hasPrefix("{") ? nil : String($0) }
+      self.endpoint = endpoint
+    }
+
+    func match(_ ranges: [Range<Int>], of request: borrowing Request) -> PathParameters? {
+      guard ranges.count == segments.count else { return nil }
+      var parameters: PathParameters = []
+      for (range, segment) in zip(ranges, segments) {
+        guard let segment else {
+          parameters.append(range)
+          continue
+        }
+        guard request.equals(range, segment) else { return nil }
+      }
+      return parameters
+    }
+  }
+}
+
+// MARK: In metrics
+
+extension Route {
+  /// What it counts as: `Exchange.route`, and a place among `labels`.
+  var label: UInt8 {
+    switch destination {
+    case .unknown, .unknownToOperators: Self.otherLabel
+    case .server: Self.serverLabel
+    case .endpoint(let index): UInt8(Self.firstLabel + index)
+    }
+  }
+
+  /// A path that leads nowhere, or to the sandbox.
+  private static let otherLabel: UInt8 = 0
+  /// What never became a request whose path is known.
+  private static let refusedLabel: UInt8 = 1
+  private static let serverLabel: UInt8 = 2
+  private static let firstLabel = 3
+
+  /// The values of the label `route`: the template of the usual path, so that no client can make series without end.
+  static let labels = ["other", "refused", "*"] + Endpoint.table.map { $0.paths[0] }
+
+  /// What a request counts as that the server refused.
+  static func label(of refused: RefusedRequest) -> UInt8 {
+    // What a handler has seen keeps its label.
+    if refused.route != otherLabel { return refused.route }
+    return refused.request.map { Route($0).label } ?? refusedLabel
+  }
+}

@@ -42,13 +42,15 @@ let package = Package(
     .target(
       name: "TLS", dependencies: ["HTTPServer", "Platform", "COpenSSL"], swiftSettings: strict),
     .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
+    .target(name: "Tokens", dependencies: ["HTTP", "Platform", "JOSE"], swiftSettings: memorySafe),
     .target(
-      name: "Talkdesk", dependencies: ["HTTP", "Platform", "JSON", "JOSE", "Gate"], swiftSettings: memorySafe),
+      name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
+      swiftSettings: memorySafe),
     .target(
       name: "Gateway",
       dependencies: [
         "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "Metrics", "TLS", "Upstream",
-        "Talkdesk",
+        "Talkdesk", "Tokens",
         .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: memorySafe),
@@ -88,18 +90,20 @@ let package = Package(
       dependencies: ["Upstream", "HTTP", "Platform", "CCurl", "COpenSSL", "Certificates", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TalkdeskTests", dependencies: ["Talkdesk", "HTTP", "Platform", "JSON", "JOSE", "TestSupport"],
+      name: "TalkdeskTests",
+      dependencies: ["Talkdesk", "Tokens", "HTTP", "Platform", "JSON", "JOSE", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
         "Gateway", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "TLS",
-        "Talkdesk", "Upstream", "Metrics", "Certificates", "TestSupport",
+        "Talkdesk", "Tokens", "Upstream", "Metrics", "Certificates", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",
       dependencies: [
-        "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Upstream", "Talkdesk", "TestSupport",
+        "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "Upstream", "Talkdesk", "Tokens",
+        "TestSupport",
       ],
       swiftSettings: strict),
   ]

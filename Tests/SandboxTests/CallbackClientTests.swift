@@ -5,6 +5,7 @@ import Platform
 import Synchronization
 import Talkdesk
 import Testing
+import Tokens
 import Upstream
 
 @testable import Sandbox

@@ -4,6 +4,7 @@ import JSON
 import Platform
 import Talkdesk
 import Testing
+import Tokens
 import Upstream
 
 @testable import Sandbox
@@ -49,8 +50,8 @@ import Upstream
         credentials: credentials ?? signed, transport: transport, time: SystemClock())
     }
 
-    func exchange(scope: String = "callback:write", _ talkdeskID: TalkdeskID) async throws -> AccessToken {
-      try await talkdeskID.exchange(scope: scope, deadline: SystemClock().now + .seconds(20))
+    func exchange(scope: String = "callback:write", _ issuer: TalkdeskID) async throws -> AccessToken {
+      try await issuer.exchange(scope: scope, deadline: SystemClock().now + .seconds(20))
     }
 
     func callback(_ token: AccessToken) async throws(TransportError) -> InboundResponse {

@@ -2,6 +2,7 @@ import JOSE
 import JSON
 import Platform
 import Talkdesk
+import Tokens
 
 /// Making client assertions, and checking tokens of the same algorithm.
 enum SigningFigures {

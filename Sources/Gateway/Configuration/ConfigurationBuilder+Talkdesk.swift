@@ -1,5 +1,6 @@
 internal import JOSE
 internal import Talkdesk
+internal import Tokens
 
 extension ConfigurationBuilder {
   /// `talkdesk`.

@@ -3,6 +3,7 @@
 internal import JOSE
 internal import Platform
 internal import Talkdesk
+internal import Tokens
 
 extension Doctor {
   /// How far off a clock may be before it is said in seconds.

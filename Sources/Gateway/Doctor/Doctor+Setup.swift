@@ -2,6 +2,7 @@
 
 internal import JOSE
 internal import Talkdesk
+internal import Tokens
 internal import Upstream
 
 extension DoctorReport {

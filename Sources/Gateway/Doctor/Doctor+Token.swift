@@ -3,6 +3,7 @@
 internal import JOSE
 internal import JSON
 internal import Talkdesk
+internal import Tokens
 
 extension Doctor {
   /// Compares a token's life with how long tokens are to be good for.

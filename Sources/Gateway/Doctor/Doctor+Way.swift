@@ -3,6 +3,7 @@
 internal import HTTP
 internal import Platform
 internal import Talkdesk
+internal import Tokens
 internal import Upstream
 
 extension Doctor {

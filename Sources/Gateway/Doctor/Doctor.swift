@@ -5,6 +5,7 @@ internal import JOSE
 internal import Platform
 internal import Synchronization
 internal import Talkdesk
+internal import Tokens
 internal import Upstream
 
 /// Looks at everything on the way to a token: the configuration, then one real exchange with each key. Then it asks the store,

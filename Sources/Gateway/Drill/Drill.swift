@@ -5,6 +5,7 @@ internal import HTTP
 internal import JSON
 internal import Platform
 internal import Talkdesk
+internal import Tokens
 internal import Upstream
 
 /// Asks Talkdesk for one callback with the configured credential, and keeps what it answered.

@@ -2,7 +2,7 @@
 
 internal import HTTP
 internal import JSON
-internal import Talkdesk
+internal import Tokens
 
 /// What an account answered. Numbers are masked, and of the header fields only those of a list are kept.
 struct DrillFacts {

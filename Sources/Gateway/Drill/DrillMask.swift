@@ -3,7 +3,7 @@
 internal import Gate
 internal import JOSE
 internal import JSON
-internal import Talkdesk
+internal import Tokens
 
 /// Hides telephone numbers and the token. The numbers of the drill are hidden wherever their digits stand, others as logs hide them.
 struct DrillMask {

@@ -4,6 +4,7 @@ internal import Gate
 internal import HTTP
 internal import Platform
 internal import Talkdesk
+internal import Tokens
 
 /// What came of a drill. Holds no token and no whole telephone number.
 public struct DrillReport: Sendable {

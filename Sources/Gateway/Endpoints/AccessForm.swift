@@ -3,7 +3,7 @@
 internal import HTTP
 internal import JOSE
 internal import JSON
-internal import Talkdesk
+internal import Tokens
 
 /// How a vended token is answered.
 enum AccessForm: Sendable {

@@ -5,7 +5,7 @@ internal import HTTPServer
 internal import JSON
 internal import Store
 internal import Synchronization
-internal import Talkdesk
+internal import Tokens
 
 /// What platforms ask to decide whether to send requests here.
 final class Health: Sendable {

@@ -2,7 +2,7 @@
 
 internal import HTTP
 internal import Synchronization
-internal import Talkdesk
+internal import Tokens
 
 /// Keeps, for each loop, the text answer with the token it vended last.
 ///

@@ -5,7 +5,7 @@ internal import HTTP
 internal import HTTPServer
 internal import Platform
 internal import Store
-internal import Talkdesk
+internal import Tokens
 
 /// One request for a token on its way: what has to be known when it is answered, now or later.
 struct Vending: Sendable {

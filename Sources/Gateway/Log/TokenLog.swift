@@ -2,7 +2,7 @@
 
 internal import HTTP
 internal import Platform
-internal import Talkdesk
+internal import Tokens
 
 /// Writes one line for each request to Talkdesk ID: key and outcome, never a token, an assertion or, above `debug`,
 /// upstream's words.

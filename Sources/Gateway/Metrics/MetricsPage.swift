@@ -5,7 +5,7 @@ internal import HTTP
 internal import Metrics
 internal import Platform
 internal import Store
-internal import Talkdesk
+internal import Tokens
 
 /// Writes the page that Prometheus scrapes. It asks nobody: what it shows is in this process.
 struct MetricsPage: Sendable {

@@ -6,7 +6,7 @@ internal import HTTPServer
 internal import Metrics
 internal import Platform
 internal import Synchronization
-internal import Talkdesk
+internal import Tokens
 
 /// Counts what happens. One for the life of a process; a reload does not begin anew.
 ///

@@ -5,7 +5,7 @@ internal import Metrics
 internal import Platform
 internal import Store
 internal import Synchronization
-internal import Talkdesk
+internal import Tokens
 
 /// The callbacks' part of what outlives a configuration.
 struct CallbackParts: Sendable {

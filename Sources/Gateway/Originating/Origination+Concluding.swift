@@ -7,6 +7,7 @@ internal import Metrics
 internal import Platform
 internal import Store
 internal import Talkdesk
+internal import Tokens
 
 extension Origination {
   /// What comes of an order once Talkdesk's answer to its request is there, or none.

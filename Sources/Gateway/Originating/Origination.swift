@@ -5,6 +5,7 @@ internal import Metrics
 internal import Platform
 internal import Store
 internal import Talkdesk
+internal import Tokens
 
 /// Carries orders out (docs/callbacks.md): never sends what may have been accepted, and keeps what became of it.
 final class Origination: Sendable {

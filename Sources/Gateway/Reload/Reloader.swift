@@ -7,6 +7,7 @@ internal import Platform
 internal import Synchronization
 internal import TLS
 internal import Talkdesk
+internal import Tokens
 
 /// Loads the configuration anew and lets requests be served with it: all of it at once, or none of it. Reloads run one
 /// after the other, beside the loops.
@@ -176,7 +177,7 @@ final class Reloader: Sendable {
       }
     }
     parts.tokens.reconfigure(
-      talkdeskID: client, movesAccount: change == .account, policy: TokenPolicy(configuration.tokens))
+      issuer: client, movesAccount: change == .account, policy: TokenPolicy(configuration.tokens))
     return []
   }
 

@@ -5,6 +5,7 @@ internal import HTTPServer
 internal import JOSE
 internal import Platform
 internal import Talkdesk
+internal import Tokens
 internal import Upstream
 
 extension TransportSettings {

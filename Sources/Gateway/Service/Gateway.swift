@@ -5,7 +5,7 @@ public import HTTP
 public import HTTPServer
 internal import JSON
 internal import Platform
-internal import Talkdesk
+internal import Tokens
 
 /// Answers everything the public listener is asked.
 ///

@@ -6,6 +6,7 @@ internal import JOSE
 internal import Store
 internal import Synchronization
 internal import Talkdesk
+internal import Tokens
 
 /// One configuration, ready to serve. A request keeps the one it began with.
 final class Generation: Sendable {

@@ -10,6 +10,7 @@ internal import Store
 internal import Synchronization
 internal import TLS
 internal import Talkdesk
+internal import Tokens
 internal import Upstream
 
 /// The running server: made from a configuration, started, drained and ended.
@@ -76,7 +77,7 @@ public final class Service: Sendable {
       transport = try CurlTransport(TransportSettings(caFile: configuration.caFile, proxies: proxies))
       callbackTransport = try CurlTransport(.callbacks(caFile: configuration.caFile, proxies: proxies))
       tokens = TokenSource(
-        talkdeskID: try TalkdeskID(upstream, transport: transport, clock: clock),
+        issuer: try TalkdeskID(upstream, transport: transport, clock: clock),
         policy: TokenPolicy(configuration.tokens), time: clock,
         observer: TokenWatch(log: TokenLog(log: log), metrics: metrics, clock: clock))
     } catch {

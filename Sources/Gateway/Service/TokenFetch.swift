@@ -3,6 +3,7 @@
 internal import JOSE
 internal import Platform
 internal import Talkdesk
+internal import Tokens
 internal import Upstream
 
 /// Fetches one token and ends.

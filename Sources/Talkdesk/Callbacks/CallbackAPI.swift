@@ -1,6 +1,7 @@
 public import HTTP
 internal import JOSE
 public import Platform
+public import Tokens
 
 /// Talkdesk's Callback API: asks for one call, once.
 ///

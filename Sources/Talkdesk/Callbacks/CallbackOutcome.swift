@@ -80,7 +80,7 @@ public enum CallbackOutcome: Sendable {
   }
 
   private static func wait(_ fields: Fields, now: UnixTime) -> Duration? {
-    RetryAfter.read(fields, now: now, cap: longestWait)
+    RetryAfter.read(fields, now: now.seconds, cap: longestWait)
   }
 
   /// What a failed transfer means. A status that came says more than the failure after it.

@@ -1,9 +1,10 @@
 public import HTTP
 internal import JOSE
 public import Platform
+public import Tokens
 
 /// Talkdesk ID, the authorisation server: gives an access token for a client credential (RFC 6749 §4.4).
-public struct TalkdeskID: Sendable {
+public struct TalkdeskID: TokenIssuer {
   /// How much of a reply is read. A token is about 0.6 kB.
   static let longestReply = 64 * 1024
   /// A repetition with less than this left of the deadline could only time out.
@@ -50,14 +51,22 @@ public struct TalkdeskID: Sendable {
   }
 
   /// Leaves no credential aside any more: the next exchange tries them in the configured order.
-  func tryAllAgain() { rotation.endRests() }
+  public func tryAllAgain() { rotation.endRests() }
 
   /// Takes over what an earlier configuration of the same endpoint knew of the same credentials, so that a reload does not
   /// make operators guess which key serves. What was left aside is tried again.
-  func inherit(from other: TalkdeskID) {
-    guard endpoints.tokenURL == other.endpoints.tokenURL else { return }
+  public func inherit(from other: any TokenIssuer) {
+    guard let other = other as? TalkdeskID, endpoints.tokenURL == other.endpoints.tokenURL else { return }
     let places = credentials.map { mine in other.credentials.firstIndex { $0.isSame(as: mine) } }
     rotation.inherit(from: other.rotation, places: places)
+  }
+
+  /// Whether a token comes from the same endpoint, for a client that is still configured.
+  public func keeps(_ token: AccessToken, of other: any TokenIssuer) -> Bool {
+    guard let other = other as? TalkdeskID, endpoints.tokenURL == other.endpoints.tokenURL else {
+      return false
+    }
+    return credentials.contains { $0.clientID == token.clientID }
   }
 
   /// Gets a token: tries each credential in turn until one is not refused as invalid, and repeats what failed in
@@ -70,9 +79,8 @@ public struct TalkdeskID: Sendable {
   ///   - observe: is told of every single request.
   ///   - change: is told of a credential that Talkdesk ID now accepts or refuses, and did not before.
   public func exchange(
-    scope: String, deadline: MonotonicTime, trace: TraceContext? = nil,
-    observe: @Sendable (TokenRequestReport) -> Void = { _ in },
-    change: @Sendable (CredentialStatus) -> Void = { _ in }
+    scope: String, deadline: MonotonicTime, trace: TraceContext?,
+    observe: @Sendable (TokenRequestReport) -> Void, change: @Sendable (CredentialStatus) -> Void
   ) async throws(TokenExchangeError) -> AccessToken {
     let start = time.now
     let order = rotation.order(now: start)
@@ -118,7 +126,9 @@ public struct TalkdeskID: Sendable {
   private func role(of place: Int) -> CredentialRole { place == credentials.count - 1 ? .current : .next }
 
   private func status(of place: Int) -> CredentialStatus {
-    rotation.status(of: place, credentials[place], role: role(of: place), now: time.now)
+    rotation.status(
+      of: place, name: credentials[place].name, clientID: credentials[place].clientID, role: role(of: place),
+      now: time.now)
   }
 
   /// Sends one request and tells of it.
@@ -139,8 +149,8 @@ public struct TalkdeskID: Sendable {
       let now = time.unixTime
       report.status = reply.status
       report.platformTID = UpstreamText.traceID(reply.fields["platform-tid"])
-      report.clockSkew = reply.fields["Date"].flatMap(HTTPDate.parse)
-        .map { .seconds($0.seconds - now.seconds) }
+      report.clockSkew = reply.fields["Date"].flatMap(HTTPDate.unixSeconds)
+        .map { .seconds($0 - now.seconds) }
       if reply.status >= 400 { report.errorDescription = TokenReply.refusal(reply.content).description }
       let token = try Self.token(
         in: reply, scope: scope, clientID: credential.clientID, sent: start, now: now)
@@ -225,9 +235,9 @@ public struct TalkdeskID: Sendable {
     case 400, 401, 403:
       throw .refused(status: reply.status, code: TokenReply.refusal(reply.content).code)
     case 429:
-      throw .rateLimited(retryAfter: RetryAfter.read(reply.fields, now: now))
+      throw .rateLimited(retryAfter: RetryAfter.read(reply.fields, now: now.seconds))
     case 408, 500...599:
-      throw .unavailable(status: reply.status, retryAfter: RetryAfter.read(reply.fields, now: now))
+      throw .unavailable(status: reply.status, retryAfter: RetryAfter.read(reply.fields, now: now.seconds))
     default:
       throw .unusableReply(.status(reply.status))
     }

@@ -5,6 +5,7 @@ import JSON
 import TLS
 import Talkdesk
 import Testing
+import Tokens
 
 @testable import Gateway
 

@@ -3,6 +3,7 @@ import JOSE
 import Platform
 import Talkdesk
 import Testing
+import Tokens
 
 @testable import Gateway
 

@@ -7,6 +7,7 @@ import Store
 import Synchronization
 import Talkdesk
 import Testing
+import Tokens
 import Upstream
 
 @testable import Gateway

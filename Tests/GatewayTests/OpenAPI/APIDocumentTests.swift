@@ -1,7 +1,7 @@
 import HTTP
 import JSON
-import Talkdesk
 import Testing
+import Tokens
 
 @testable import Gateway
 

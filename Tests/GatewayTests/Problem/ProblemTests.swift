@@ -1,8 +1,8 @@
 import HTTP
 import HTTPServer
 import JSON
-import Talkdesk
 import Testing
+import Tokens
 
 @testable import Gateway
 

@@ -6,6 +6,7 @@ import Store
 import TLS
 import Talkdesk
 import Testing
+import Tokens
 
 @testable import Gateway
 
@@ -49,7 +50,7 @@ import Testing
     let callbackLog = CallbackLog(log: log)
     let parts = LastingParts(
       tokens: TokenSource(
-        talkdeskID: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
+        issuer: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
         policy: TokenPolicy(first.tokens), time: clock),
       storeKind: location.kind, storeHealth: store.health, ledger: AllowanceLedger(store: store),
       stops: StopBoard(store: store, clock: clock),

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 @Suite struct CallbackAPITests {
   private static func token(_ secret: String = "secret-token") -> AccessToken {

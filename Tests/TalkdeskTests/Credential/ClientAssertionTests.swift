@@ -3,6 +3,7 @@ import JSON
 import Platform
 import Talkdesk
 import Testing
+import Tokens
 
 @Suite struct ClientAssertionTests {
   private static let audience = "https://acme.talkdeskid.com/oauth/token"

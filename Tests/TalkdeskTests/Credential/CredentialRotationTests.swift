@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 /// Two keys of one client: the next one, which is tried first, and the current one.
 @Suite struct CredentialRotationTests {
@@ -53,7 +54,8 @@ import Testing
     do throws(TokenExchangeError) {
       return .success(
         try await id.exchange(
-          scope: "callback:write", deadline: time.now + .seconds(10), change: changes.note))
+          scope: "callback:write", deadline: time.now + .seconds(10), trace: nil, observe: { _ in },
+          change: changes.note))
     } catch {
       return .failure(error)
     }
@@ -159,8 +161,8 @@ import Testing
     for _ in 1...5 {
       _ = rotation.accepted(1, insteadOf: [0], startedAt: start, now: start + .seconds(1), unit: 0)
     }
-    let credential = ClientCredential.secret(clientID: "c", secret: .init("s"))
-    let status = rotation.status(of: 0, credential, role: .next, now: start + .seconds(1))
+    let status = rotation.status(
+      of: 0, name: "client_secret", clientID: "c", role: .next, now: start + .seconds(1))
     #expect(status.retryIn == .seconds(60))
   }
 
@@ -178,7 +180,7 @@ import Testing
     async throws
   {
     registry.refuse("next")
-    let source = TokenSource(talkdeskID: id, policy: TokenPolicy(share: false), time: time, jitter: { 0 })
+    let source = TokenSource(issuer: id, policy: TokenPolicy(share: false), time: time, jitter: { 0 })
     let scope = source.scopeID("callback:write")
     #expect(source.status.servingCredential == nil)
     _ = try await source.token(scope)
@@ -188,7 +190,7 @@ import Testing
 
     // The same keys once more: known as before, but the next is tried at once.
     source.reconfigure(
-      talkdeskID: try .scripted(transport, time, credentials: id.credentials),
+      issuer: try TalkdeskID.scripted(transport, time, credentials: id.credentials),
       policy: TokenPolicy(share: false))
     #expect(source.status.credentials.map(\.state) == [.refused, .accepted])
     #expect(source.status.credentials[0].retryIn == nil)
@@ -197,21 +199,22 @@ import Testing
 
     // The next one becomes the current one.
     source.reconfigure(
-      talkdeskID: try .scripted(transport, time, credentials: [id.credentials[0]]),
+      issuer: try TalkdeskID.scripted(transport, time, credentials: [id.credentials[0]]),
       policy: TokenPolicy(share: false))
     #expect(source.status.credentials.map(\.state) == [.accepted])
     #expect(source.status.credentials.map(\.role) == [.current])
 
     // Another key under the same name is another key, and so is the same key elsewhere.
     source.reconfigure(
-      talkdeskID: try .scripted(transport, time, credentials: [.key("kid-next", clientID: "next")]),
+      issuer: try TalkdeskID.scripted(transport, time, credentials: [.key("kid-next", clientID: "next")]),
       policy: TokenPolicy(share: false))
     #expect(source.status.servingCredential == nil)
     _ = try await source.token(scope)
+    let last = try #require(source.state.withLock { $0.issuer } as? TalkdeskID)
     let elsewhere = try TalkdeskID.scripted(
-      transport, time, credentials: source.state.withLock { $0.talkdeskID.credentials },
+      transport, time, credentials: last.credentials,
       endpoints: TalkdeskEndpoints(account: "other"))
-    source.reconfigure(talkdeskID: elsewhere, policy: TokenPolicy(share: false))
+    source.reconfigure(issuer: elsewhere, policy: TokenPolicy(share: false))
     #expect(source.status.servingCredential == nil)
   }
 

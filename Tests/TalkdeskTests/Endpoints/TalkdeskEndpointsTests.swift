@@ -1,5 +1,6 @@
 import Talkdesk
 import Testing
+import Tokens
 
 @Suite struct TalkdeskEndpointsTests {
   @Test(arguments: [

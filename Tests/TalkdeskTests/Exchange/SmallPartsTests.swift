@@ -3,6 +3,7 @@ import Platform
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 @Suite struct FormContentTests {
   @Test func `a form is encoded as RFC 6749 appendix B shows`() {
@@ -23,7 +24,7 @@ import Testing
       ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
     ] as [(String, Int64)])
   func `an IMF-fixdate is read`(text: String, seconds: Int64) {
-    #expect(HTTPDate.parse(text) == UnixTime(seconds: seconds))
+    #expect(HTTPDate.unixSeconds(text) == seconds)
   }
 
   @Test(arguments: [
@@ -35,7 +36,7 @@ import Testing
     "Sun, 06 ovD 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMTx",
   ])
   func `anything else is no date`(text: String) {
-    #expect(HTTPDate.parse(text) == nil)
+    #expect(HTTPDate.unixSeconds(text) == nil)
   }
 }
 
@@ -46,26 +47,26 @@ import Testing
     ("0", 0), ("5", 5), ("007", 7), ("60", 60), ("61", 60), ("99999999999999999999999", 60),
   ])
   func `seconds are read and capped`(text: String, seconds: Int) {
-    #expect(RetryAfter.read(["Retry-After": text], now: now) == .seconds(seconds))
+    #expect(RetryAfter.read(["Retry-After": text], now: now.seconds) == .seconds(seconds))
   }
 
   @Test func `a date counts against the reply's own date`() {
     let fields: Fields = [
       "Retry-After": "Sun, 06 Nov 1994 08:50:07 GMT", "Date": "Sun, 06 Nov 1994 08:49:57 GMT",
     ]
-    #expect(RetryAfter.read(fields, now: UnixTime(seconds: 0)) == .seconds(10))
+    #expect(RetryAfter.read(fields, now: 0) == .seconds(10))
   }
 
   @Test func `without a date of its own it counts against the clock`() {
     let fields: Fields = ["Retry-After": "Sun, 06 Nov 1994 08:50:07 GMT"]
-    #expect(RetryAfter.read(fields, now: now) == .seconds(30))
-    #expect(RetryAfter.read(fields, now: UnixTime(seconds: 0)) == .seconds(60))
-    #expect(RetryAfter.read(fields, now: UnixTime(seconds: 1_800_000_000)) == .seconds(0))
+    #expect(RetryAfter.read(fields, now: now.seconds) == .seconds(30))
+    #expect(RetryAfter.read(fields, now: 0) == .seconds(60))
+    #expect(RetryAfter.read(fields, now: 1_800_000_000) == .seconds(0))
   }
 
   @Test(arguments: ["", "-1", "+5", "5s", "1.5", "soon", "0x10", "٥", "5, 6"])
   func `junk is ignored`(text: String) {
-    #expect(RetryAfter.read(["Retry-After": text], now: now) == nil)
+    #expect(RetryAfter.read(["Retry-After": text], now: now.seconds) == nil)
   }
 }
 

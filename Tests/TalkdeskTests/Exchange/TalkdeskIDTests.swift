@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 @Suite struct TalkdeskIDTests {
   private let time = ManualTime()

@@ -2,6 +2,7 @@ import JSON
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 @Suite struct TokenReplyTests {
   private func read(_ text: String, scope: String = "callback:write") throws(UnusableReply) -> TokenReply {

@@ -4,6 +4,7 @@ import Platform
 import Synchronization
 import Talkdesk
 import TestSupport
+import Tokens
 
 extension ClientCredential {
   /// A client whose key lives as long as the test.

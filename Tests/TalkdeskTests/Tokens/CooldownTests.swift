@@ -3,6 +3,7 @@ import Platform
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 @Suite struct CooldownTests {
   private let start = MonotonicTime(nanoseconds: 5_000_000_000)

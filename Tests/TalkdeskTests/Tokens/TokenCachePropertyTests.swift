@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 /// Walks the cache through random days and checks, with arithmetic of its own, what must hold on every one of them.
 @Suite struct TokenCachePropertyTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 /// The cache by reference, so that an expectation may call what changes it.
 private final class HeldCache {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 @Suite struct TokenPolicyTests {
   @Test(

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 @Suite(.timeLimit(.minutes(1))) struct TokenSourceTests {
   private let time = ManualTime()
@@ -16,7 +17,8 @@ import Testing
     credentials: [ClientCredential]? = nil, unit: Double = 0.5
   ) throws -> (TokenSource, TokenSource.ScopeID) {
     let source = TokenSource(
-      talkdeskID: try .scripted(transport, time, credentials: credentials, retry: retry), policy: policy,
+      issuer: try TalkdeskID.scripted(transport, time, credentials: credentials, retry: retry),
+      policy: policy,
       time: time, observer: recorder, jitter: { unit })
     return (source, source.scopeID("callback:write"))
   }
@@ -240,7 +242,7 @@ import Testing
     var dice = SeededGenerator(7)
     let units = Mutex<[Double]>((0..<200).map { _ in dice.unit() })
     let source = TokenSource(
-      talkdeskID: try .scripted(transport, time), time: time, observer: recorder,
+      issuer: try TalkdeskID.scripted(transport, time), time: time, observer: recorder,
       jitter: { units.withLock { $0.removeLast() } })
     let scope = source.scopeID("callback:write")
     _ = try await source.token(scope)
@@ -248,7 +250,8 @@ import Testing
     for life in 1...100 {
       let clock = time
       // The last exchange's watchdog may still be there, or the timer not yet.
-      let due = time.now + (try #require(source.status.scopes.first?.renewsIn))
+      let renewsIn = try #require(source.status.scopes.first?.renewsIn)
+      let due = time.now + renewsIn
       try await until { clock.due == [due] }
       let current = try #require(source.cached(scope, now: time.now))
       ages.append(due - current.obtainedAt)
@@ -538,7 +541,7 @@ import Testing
     try await until { transport.held == [0] }
     async let second = ask(source, scope)
     try await asked(2)
-    source.reconfigure(talkdeskID: try .scripted(transport, time), movesAccount: true, policy: policy)
+    source.reconfigure(issuer: try TalkdeskID.scripted(transport, time), movesAccount: true, policy: policy)
     guard case .failure(.upstreamChanged) = await second else {
       Issue.record("not told")
       return
@@ -659,23 +662,23 @@ import Testing
     let transport = ScriptedTransport { number, _ in [.status(401), .token("t-1"), .token("t-2")][number] }
     let (source, scope) = try source(transport)
     _ = await ask(source, scope)
-    source.reconfigure(talkdeskID: nil, policy: TokenPolicy())
+    source.reconfigure(issuer: nil, policy: TokenPolicy())
     guard case .failure(.coolingDown) = await ask(source, scope) else { throw NeverHappened() }
     #expect(transport.count == 1)
     let same = try TalkdeskID.scripted(transport, time)
-    source.reconfigure(talkdeskID: same, policy: TokenPolicy())
+    source.reconfigure(issuer: same, policy: TokenPolicy())
     #expect(text(await ask(source, scope)) == "t-1")
-    source.reconfigure(talkdeskID: nil, policy: TokenPolicy(minRemaining: .seconds(60)))
+    source.reconfigure(issuer: nil, policy: TokenPolicy(minRemaining: .seconds(60)))
     #expect(source.cached(scope, now: time.now)?.text == "t-1")
     let other = try TalkdeskID.scripted(
       transport, time, credentials: [.secret(clientID: "x", secret: .init("s"))])
-    source.reconfigure(talkdeskID: other, policy: TokenPolicy())
+    source.reconfigure(issuer: other, policy: TokenPolicy())
     #expect(source.cached(scope, now: time.now) == nil)
     #expect(text(await ask(source, scope)) == "t-2")
     let elsewhere = try TalkdeskID.scripted(
       transport, time, credentials: other.credentials,
       endpoints: TalkdeskEndpoints(account: "acme", region: .eu))
-    source.reconfigure(talkdeskID: elsewhere, policy: TokenPolicy())
+    source.reconfigure(issuer: elsewhere, policy: TokenPolicy())
     #expect(source.cached(scope, now: time.now) == nil)
   }
 
@@ -685,11 +688,12 @@ import Testing
     let first = source.upstream
     async let before = source.token(scope, of: first)
     try await until { transport.held == [0] }
-    source.reconfigure(talkdeskID: nil, policy: TokenPolicy())
+    source.reconfigure(issuer: nil, policy: TokenPolicy())
     #expect(source.upstream == first)
-    source.reconfigure(talkdeskID: try .scripted(transport, time), policy: TokenPolicy())
+    source.reconfigure(issuer: try TalkdeskID.scripted(transport, time), policy: TokenPolicy())
     #expect(source.upstream == first)
-    source.reconfigure(talkdeskID: try .scripted(transport, time), movesAccount: true, policy: TokenPolicy())
+    source.reconfigure(
+      issuer: try TalkdeskID.scripted(transport, time), movesAccount: true, policy: TokenPolicy())
     let second = source.upstream
     #expect(second != first)
     async let after = source.token(scope, of: second)

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Talkdesk
+@testable import Tokens
 
 /// Exchanges continue the trace of the one they are made for.
 @Suite(.timeLimit(.minutes(1))) struct TracedExchangeTests {
@@ -14,7 +15,7 @@ import Testing
     _ transport: ScriptedTransport, policy: TokenPolicy = TokenPolicy(), retry: RetryPolicy = .never
   ) throws -> (TokenSource, TokenSource.ScopeID) {
     let source = TokenSource(
-      talkdeskID: try .scripted(transport, time, retry: retry), policy: policy, time: time,
+      issuer: try TalkdeskID.scripted(transport, time, retry: retry), policy: policy, time: time,
       observer: recorder, jitter: { 0.5 })
     return (source, source.scopeID("callback:write"))
   }

@@ -1,11 +1,9 @@
-internal import Platform
+// Reads what `HTTPDate` writes.
 
-/// Dates in HTTP fields: IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
-///
-/// The two obsolete forms are not read: what reads them here may as well ignore them.
-enum HTTPDate {
-  /// Reads a date, or returns nil for anything that is not exactly one, day of the week included.
-  static func parse(_ text: String) -> UnixTime? {
+extension HTTPDate {
+  /// The seconds since 1970 that a date names; nil for anything that is not exactly one, day of the week included. The two
+  /// obsolete forms are not read.
+  public static func unixSeconds(_ text: String) -> Int64? {
     let octets = Array(text.utf8)
     guard octets.count == 29, octets[3...4].elementsEqual(", ".utf8), octets[7] == 0x20, octets[11] == 0x20,
       octets[16] == 0x20, octets[19] == 0x3A, octets[22] == 0x3A, octets[25...].elementsEqual(" GMT".utf8),
@@ -18,7 +16,7 @@ enum HTTPDate {
     let days = daysSinceEpoch(year: year, month: month + 1, day: day)
     // Day 0 of the epoch was a Thursday; a date whose parts contradict each other is junk.
     guard days % 7 == weekday, days < daysSinceEpoch(year: year, month: month + 2, day: 1) else { return nil }
-    return UnixTime(seconds: Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second))
+    return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
   }
 
   /// Days from 1970-01-01 in the Gregorian calendar; month 13 is the next January.

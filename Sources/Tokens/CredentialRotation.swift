@@ -1,4 +1,4 @@
-internal import Platform
+package import Platform
 internal import Synchronization
 
 /// What is known of a client's credentials, and in which order they are tried.
@@ -7,7 +7,7 @@ internal import Synchronization
 /// refused by its fault only where another one brought a token for the same request; it is then left aside for a while, so
 /// that a key Talkdesk does not know yet does not cost each exchange a second request. Left aside means tried last, not
 /// never: should the other key be retired meanwhile, the exchange that finds it out still succeeds.
-final class CredentialRotation: Sendable {
+package final class CredentialRotation: Sendable {
   private struct Entry {
     var state = CredentialStatus.State.untried
     /// When Talkdesk ID last said anything of it.
@@ -23,10 +23,10 @@ final class CredentialRotation: Sendable {
 
   private let entries: Mutex<[Entry]>
 
-  init(count: Int) { entries = Mutex(Array(repeating: Entry(), count: count)) }
+  package init(count: Int) { entries = Mutex(Array(repeating: Entry(), count: count)) }
 
   /// The credentials' places in the order to try them: as configured, those left aside after the others.
-  func order(now: MonotonicTime) -> [Int] {
+  package func order(now: MonotonicTime) -> [Int] {
     entries.withLock { entries in
       let resting = entries.indices.filter { entries[$0].isResting(now) }
       return entries.indices.filter { !entries[$0].isResting(now) } + resting
@@ -41,7 +41,7 @@ final class CredentialRotation: Sendable {
   ///   - startedAt: when the exchange began.
   ///   - unit: a random number in 0..<1.
   /// - Returns: the places whose state changed.
-  func accepted(
+  package func accepted(
     _ place: Int, insteadOf refused: [Int], startedAt: MonotonicTime, now: MonotonicTime, unit: Double
   ) -> [Int] {
     entries.withLock { entries in
@@ -65,7 +65,7 @@ final class CredentialRotation: Sendable {
   /// Talkdesk ID said `invalid_client`, and no other credential is known to be better.
   ///
   /// - Returns: whether its state changed.
-  func refused(_ place: Int, now: MonotonicTime) -> Bool {
+  package func refused(_ place: Int, now: MonotonicTime) -> Bool {
     entries.withLock { entries in
       defer {
         entries[place].state = .refused
@@ -78,7 +78,7 @@ final class CredentialRotation: Sendable {
   /// Takes over what another configuration knew of the same credentials: their state, not how long they are left aside.
   ///
   /// - Parameter places: for each credential its place in the other, if it was there.
-  func inherit(from other: CredentialRotation, places: [Int?]) {
+  package func inherit(from other: CredentialRotation, places: [Int?]) {
     let known = other.entries.withLock { $0 }
     entries.withLock { entries in
       for (place, old) in places.enumerated() {
@@ -89,7 +89,7 @@ final class CredentialRotation: Sendable {
   }
 
   /// Leaves none aside any more. What is known of them stays.
-  func endRests() {
+  package func endRests() {
     entries.withLock { entries in
       for place in entries.indices {
         entries[place] = Entry(state: entries[place].state, seen: entries[place].seen)
@@ -98,19 +98,19 @@ final class CredentialRotation: Sendable {
   }
 
   /// What is known of the credential at a place.
-  func status(of place: Int, _ credential: ClientCredential, role: CredentialRole, now: MonotonicTime)
-    -> CredentialStatus
-  {
+  package func status(
+    of place: Int, name: String, clientID: String, role: CredentialRole, now: MonotonicTime
+  ) -> CredentialStatus {
     let entry = entries.withLock { $0[place] }
     return CredentialStatus(
-      name: credential.name, clientID: credential.clientID, role: role, state: entry.state,
+      name: name, clientID: clientID, role: role, state: entry.state,
       age: entry.seen.map { now - $0 },
       retryIn: entry.isResting(now) ? entry.restsUntil.map { $0 - now } : nil)
   }
 
   /// How long a credential is left aside after so many refusals in a row: a minute, doubling to 10 min, up to a tenth more
   /// at random. Talkdesk takes minutes to know a new client or key, and trying costs one request.
-  static func rest(after faults: Int, unit: Double) -> Duration {
+  package static func rest(after faults: Int, unit: Double) -> Duration {
     .seconds(min(60 * Double(1 << min(max(faults - 1, 0), 10)), 600) * (1 + unit / 10))
   }
 }

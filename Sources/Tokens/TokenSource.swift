@@ -22,7 +22,7 @@ public final class TokenSource: Sendable {
 
   struct State {
     var cache: TokenCache
-    var talkdeskID: TalkdeskID
+    var issuer: any TokenIssuer
     var scopes: [String: Int] = [:]
     var flights = Flights()
     var timers: [Task<Void, Never>?] = []
@@ -42,17 +42,17 @@ public final class TokenSource: Sendable {
   /// Makes a source; nothing is asked before a token is.
   ///
   /// - Parameters:
-  ///   - talkdeskID: makes the exchanges.
+  ///   - issuer: makes the exchanges.
   ///   - policy: how tokens are kept.
   ///   - time: the clocks.
   ///   - observer: is told of everything.
   ///   - jitter: random numbers in 0..<1.
   public init(
-    talkdeskID: TalkdeskID, policy: TokenPolicy = TokenPolicy(), time: any TimeSource,
+    issuer: any TokenIssuer, policy: TokenPolicy = TokenPolicy(), time: any TimeSource,
     observer: (any TokenSourceObserver)? = nil,
     jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
   ) {
-    state = Mutex(State(cache: TokenCache(policy: policy), talkdeskID: talkdeskID))
+    state = Mutex(State(cache: TokenCache(policy: policy), issuer: issuer))
     self.time = time
     self.observer = observer
     self.jitter = jitter
@@ -248,7 +248,7 @@ public final class TokenSource: Sendable {
   /// account's credential.
   private func begin(_ id: TokenCache.ExchangeID, _ state: inout State) {
     guard !state.isShutDown, let exchange = state.cache.exchanges[id] else { return }
-    let (talkdeskID, observer) = (state.talkdeskID, observer)
+    let (issuer, observer) = (state.issuer, observer)
     let scope = state.cache.entries[exchange.scope].scope
     let (deadline, trace) = (exchange.deadline, state.flights.trace(of: id))
     let note: @Sendable (TokenRequestReport) -> Void = { [weak self] report in
@@ -259,9 +259,9 @@ public final class TokenSource: Sendable {
       let result: Result<AccessToken, TokenExchangeError>
       do throws(TokenExchangeError) {
         result = .success(
-          try await talkdeskID.exchange(scope: scope, deadline: deadline, trace: trace, observe: note) {
-            observer?.credentialChanged($0)
-          })
+          try await issuer.exchange(
+            scope: scope, deadline: deadline, trace: trace, observe: note,
+            change: { observer?.credentialChanged($0) }))
       } catch {
         result = .failure(error)
       }

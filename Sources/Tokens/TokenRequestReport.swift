@@ -15,6 +15,12 @@ public struct TokenRequestReport: Sendable {
     public var scope: String
     /// How long it lives; nil where the reply does not say.
     public var lifetime: Duration?
+
+    package init(sha256: String, scope: String, lifetime: Duration?) {
+      self.sha256 = sha256
+      self.scope = scope
+      self.lifetime = lifetime
+    }
   }
 
   /// The scope that was asked for.
@@ -41,6 +47,20 @@ public struct TokenRequestReport: Sendable {
   public var clockSkew: Duration?
   /// The reply's `error_description`, bounded and printable: for debug logs alone.
   public var errorDescription: String?
+
+  package init(
+    scope: String, credential: String, role: CredentialRole, attempt: Int, startedAt: MonotonicTime,
+    duration: Duration, outcome: Result<Success, TokenExchangeError>, trace: TraceContext?
+  ) {
+    self.scope = scope
+    self.credential = credential
+    self.role = role
+    self.attempt = attempt
+    self.startedAt = startedAt
+    self.duration = duration
+    self.outcome = outcome
+    self.trace = trace
+  }
 
   /// A short fixed word for metrics: `success`, or the error's label.
   public var label: String {

@@ -48,16 +48,16 @@ public enum TokenExchangeError: Error, Sendable {
 
   /// Whether another credential of the same client might be accepted where this one was not: RFC 6749 §5.2 has
   /// `invalid_client` for it, and 401 for nothing else.
-  var speaksAgainstTheCredential: Bool {
+  package var speaksAgainstTheCredential: Bool {
     guard case .refused(let status, let code) = self else { return false }
     return code == "invalid_client" || status == 401
   }
 
   /// Whether the deadline ended it.
-  var isTimeout: Bool { if case .timedOut = self { true } else { false } }
+  package var isTimeout: Bool { if case .timedOut = self { true } else { false } }
 
   /// Whether it was said in so many words that the client did not prove itself (RFC 6749 §5.2).
-  var isInvalidClient: Bool {
+  package var isInvalidClient: Bool {
     if case .refused(_, "invalid_client") = self { true } else { false }
   }
 }

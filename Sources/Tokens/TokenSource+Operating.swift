@@ -9,25 +9,24 @@ extension TokenSource {
   /// Takes another configuration into use.
   ///
   /// - Parameters:
-  ///   - talkdeskID: where endpoint or credential changed: makes the exchanges from now on. A refused credential's cool-down ends
-  ///     then, and a cached token is kept if it comes from the same endpoint for a client that is still configured. Nil where
-  ///     they are the same: cool-downs and tokens last, and a credential that was left aside is tried again.
-  ///   - movesAccount: whether it asks for another account, so that every cool-down ends, and so do exchanges that have not
+  ///   - issuer: Where endpoint or credential changed: makes the exchanges from now on. A refused credential's cool-down ends
+  ///     then, and a cached token is kept if the new issuer keeps it. Nil where they are the same: cool-downs and tokens last,
+  ///     and a credential that was left aside is tried again.
+  ///   - movesAccount: Whether it asks for another account, so that every cool-down ends, and so do exchanges that have not
   ///     begun.
-  public func reconfigure(talkdeskID: TalkdeskID?, movesAccount: Bool = false, policy: TokenPolicy) {
+  public func reconfigure(issuer: (any TokenIssuer)?, movesAccount: Bool = false, policy: TokenPolicy) {
     let dropped = state.withLock { state -> [Flights.Flight] in
-      guard let talkdeskID else {
-        state.talkdeskID.tryAllAgain()
+      let old = state.issuer
+      guard let issuer else {
+        old.tryAllAgain()
         state.cache.reconfigure(policy: policy) { _ in true }
         return []
       }
-      talkdeskID.inherit(from: state.talkdeskID)
-      let sameEndpoint = state.talkdeskID.endpoints.tokenURL == talkdeskID.endpoints.tokenURL
-      let clients = Set(talkdeskID.credentials.map(\.clientID))
+      issuer.inherit(from: old)
       var dropped: [TokenCache.ExchangeID] = []
       if movesAccount { dropped = state.cache.moveAccount() } else { state.cache.changeCredential() }
-      state.cache.reconfigure(policy: policy) { sameEndpoint && clients.contains($0.clientID) }
-      state.talkdeskID = talkdeskID
+      state.cache.reconfigure(policy: policy) { issuer.keeps($0, of: old) }
+      state.issuer = issuer
       return dropped.compactMap { state.flights.take($0) }
     }
     for flight in dropped { flight.answer(.failure(.upstreamChanged)) }
@@ -39,7 +38,7 @@ extension TokenSource {
   /// How it is doing.
   public var status: TokenSourceStatus {
     let now = time.now
-    let credentials = state.withLock { $0.talkdeskID }.credentialStatus
+    let credentials = state.withLock { $0.issuer }.credentialStatus
     return state.withLock { state in
       TokenSourceStatus(
         scopes: state.cache.entries.indices.map { index in

@@ -1,17 +1,16 @@
-internal import HTTP
-internal import Platform
-
 /// The `Retry-After` field: seconds or a date (RFC 9110 §10.2.3).
-enum RetryAfter {
-  /// The longest wait that is believed of Talkdesk ID. A provider that asks for an hour by mistake must not silence this
+public enum RetryAfter {
+  /// The longest wait that is believed of a token endpoint. A provider that asks for an hour by mistake must not silence this
   /// process for an hour; asking once a minute hurts nobody.
-  static let cap = Duration.seconds(60)
+  public static let cap = Duration.seconds(60)
 
   /// Reads the wait, at most `cap`, or nil where the field is absent or junk.
   ///
   /// A date counts against the reply's own `Date`, so that this machine's clock does not matter; where the reply has
   /// none, against `now`.
-  static func read(_ fields: Fields, now: UnixTime, cap: Duration = Self.cap) -> Duration? {
+  ///
+  /// - Parameter now: seconds since 1970.
+  public static func read(_ fields: Fields, now: Int64, cap: Duration = Self.cap) -> Duration? {
     guard let text = fields["Retry-After"] else { return nil }
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
       // Only the size matters beyond six digits.
@@ -19,8 +18,8 @@ enum RetryAfter {
       let seconds = digits.count > 6 ? 1_000_000 : digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
       return min(.seconds(seconds), cap)
     }
-    guard let date = HTTPDate.parse(text) else { return nil }
-    let reference = fields["Date"].flatMap(HTTPDate.parse) ?? now
-    return min(.seconds(max(0, date.seconds - reference.seconds)), cap)
+    guard let date = HTTPDate.unixSeconds(text) else { return nil }
+    let reference = fields["Date"].flatMap(HTTPDate.unixSeconds) ?? now
+    return min(.seconds(max(0, date - reference)), cap)
   }
 }

@@ -15,20 +15,25 @@ public final class SignalWatch: @unchecked Sendable {
     var atOnce: (@Sendable () -> Void)?
     var insist: (@Sendable () -> Void)?
     var hangUp: (@Sendable () -> Void)?
+    /// Whether SIGHUP ends the process as SIGTERM does.
+    var hangUpEnds: Bool
     /// Whether SIGHUP has come before anybody said what to do about it.
     var hasHungUp = false
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let ending = DispatchSemaphore(value: 0)
   private let queue = DispatchQueue(label: "callgate.signals")
   private var sources: [any DispatchSourceSignal] = []
 
   /// Begins to take the signals. To be made before other threads are.
-  /// - Parameter hangUp: Whether SIGHUP is taken too, for `onHangUp`; otherwise it ends the process.
-  public init(takingHangUp hangUp: Bool = false) {
+  /// - Parameters:
+  ///   - hangUp: Whether SIGHUP is taken too, for `onHangUp`; otherwise it ends the process.
+  ///   - hangUpEnds: Whether SIGHUP is taken too, as SIGTERM is.
+  public init(takingHangUp hangUp: Bool = false, endingOnHangUp hangUpEnds: Bool = false) {
+    state = Mutex(State(hangUpEnds: hangUpEnds))
     let registered = DispatchSemaphore(value: 0)
-    for number in hangUp ? [SIGTERM, SIGINT, SIGHUP] : [SIGTERM, SIGINT] {
+    for number in hangUp || hangUpEnds ? [SIGTERM, SIGINT, SIGHUP] : [SIGTERM, SIGINT] {
       // First ignored, or the default action would still end the process; and before the source is made, because
       // ignoring afterwards would silence it.
       signal(number, SIG_IGN)
@@ -78,9 +83,14 @@ public final class SignalWatch: @unchecked Sendable {
     if isLate { action() }
   }
 
+  /// From now on SIGHUP changes nothing.
+  public func ignoreHangUp() {
+    state.withLock { $0.hangUpEnds = false }
+  }
+
   private func received(_ number: Int32) {
     let action: (@Sendable () -> Void)? = state.withLock { state in
-      if number == SIGHUP {
+      if number == SIGHUP, !state.hangUpEnds {
         if state.hangUp == nil { state.hasHungUp = true }
         return state.hangUp
       }

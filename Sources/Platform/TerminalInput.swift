@@ -3,10 +3,10 @@
 import Glibc
 import Synchronization
 
-/// Standard input as a terminal.
+/// A terminal as input: standard input, but in tests.
 public final class TerminalInput: Sendable {
   private struct State {
-    /// The terminal's settings before a hidden line, while one is typed.
+    /// The terminal's settings before they were changed, while what is typed is hidden.
     var before: termios?
     /// What was read beyond the last line.
     var rest: [UInt8] = []
@@ -15,10 +15,12 @@ public final class TerminalInput: Sendable {
   /// The longest line taken, in bytes; a terminal itself gives no more than 4096 at a time.
   private static let maximumLine = 65_536
 
+  private let descriptor: Int32
   private let state = Mutex(State())
 
   /// Begins with nothing read.
-  public init() {}
+  /// - Parameter descriptor: The terminal; 0 is standard input.
+  public init(_ descriptor: Int32 = 0) { self.descriptor = descriptor }
 
   /// Whether somebody sits there who can be asked: input is a terminal, and so is one of the outputs.
   public static var isInteractive: Bool {
@@ -26,12 +28,8 @@ public final class TerminalInput: Sendable {
   }
 
   /// Asks for a line and returns it without its end; nil at the end of input.
-  /// - Parameters:
-  ///   - hidden: Whether the terminal shows nothing of it but its end.
-  ///   - prompt: Shows what is asked. A hidden line is hidden before: people type as soon as they see the question.
-  public func line(hidden: Bool = false, prompt: () -> Void) -> String? {
-    if hidden { hide() }
-    defer { restore() }
+  /// - Parameter prompt: Shows what is asked.
+  public func line(prompt: () -> Void) -> String? {
     prompt()
     var line = state.withLock { state in
       defer { state.rest = [] }
@@ -44,18 +42,26 @@ public final class TerminalInput: Sendable {
         return String(decoding: line[..<end], as: UTF8.self)
       }
       guard line.count <= Self.maximumLine else { return nil }
-      let count = read(STDIN_FILENO, &buffer, buffer.count)
+      let count = read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return line.isEmpty ? nil : String(decoding: line, as: UTF8.self) }
       line += buffer[..<count]
     }
   }
 
+  /// Runs a function while the terminal shows nothing of what is typed, neither during its lines nor between them: what is
+  /// pasted comes faster than it is read.
+  public func hiding<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    hide()
+    defer { restore() }
+    return try body()
+  }
+
   /// Lets the terminal show what is typed again, from any thread: to be called before a process ends in the middle of a line.
   public func restore() {
     state.withLock { state in
       guard var before = state.before else { return }
-      tcsetattr(STDIN_FILENO, TCSADRAIN, &before)
+      tcsetattr(descriptor, TCSADRAIN, &before)
       state.before = nil
     }
   }
@@ -63,14 +69,14 @@ public final class TerminalInput: Sendable {
   private func hide() {
     state.withLock { state in
       var settings = termios()
-      guard state.before == nil, tcgetattr(STDIN_FILENO, &settings) == 0 else { return }
+      guard state.before == nil, tcgetattr(descriptor, &settings) == 0 else { return }
       state.before = settings
-      settings.c_lflag &= ~tcflag_t(ECHO)
-      // The end of the line is shown all the same, or the next words would stand behind the prompt.
-      settings.c_lflag |= tcflag_t(ECHONL)
-      // A process that is stopped here would leave the shell with a terminal that shows nothing.
-      withUnsafeMutableBytes(of: &settings.c_cc) { $0[Int(VSUSP)] = 0 }
-      tcsetattr(STDIN_FILENO, TCSADRAIN, &settings)
+      settings.c_lflag &= ~tcflag_t(ECHO | ECHONL)
+      // A process that is stopped or killed here by Ctrl-Z or Ctrl-\ would leave the shell with a terminal that shows nothing.
+      withUnsafeMutableBytes(of: &settings.c_cc) { characters in
+        for key in [VSUSP, VQUIT] { characters[Int(key)] = 0 }
+      }
+      tcsetattr(descriptor, TCSADRAIN, &settings)
     }
   }
 }

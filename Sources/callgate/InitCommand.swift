@@ -13,7 +13,7 @@ struct InitCommand: ParsableCommand {
       Asks for your Talkdesk account, its OAuth client (id and secret, or id and private key), the number of callbacks \
       and opening hours, and checks each answer. It writes callgate.yaml, tests.yaml with tests that pass, the secrets \
       as files of mode 0600 under secrets/, and lines for .gitignore, all or none. The password of your app is \
-      generated, unless --password-file has one. Then it prints the next steps. It asks nobody but you: no network.
+      generated, unless --password-file has one. Then it prints the next steps. It does not use the network.
 
       A flag answers its question. Without a terminal, --account, --client-id and a credential are needed, and \
       --timezone with --hours.
@@ -26,7 +26,8 @@ struct InitCommand: ParsableCommand {
           --timezone America/New_York
 
       Exit status: 0 if everything is written, 64 for a wrong or missing answer or files that are there already, 70 for \
-      a fault of this program or the disk, 77 if the folder may not be written to. Nothing is written but at 0.
+      a fault of this program or the disk, 77 if the folder may not be written to. Files are written only if the status \
+      is 0.
       """)
 
   @Option(
@@ -34,7 +35,7 @@ struct InitCommand: ParsableCommand {
     completion: .directory)
   var dir = "."
 
-  @Flag(help: "Overwrite files that are there already.")
+  @Flag(help: "Overwrite files that are there already. The app keeps its password.")
   var force = false
 
   @Option(help: ArgumentHelp("The Talkdesk account: acme in acme.talkdeskid.com.", valueName: "name"))
@@ -85,24 +86,31 @@ struct InitCommand: ParsableCommand {
   func run() throws {
     ProcessSetup.ignoreBrokenPipes()
     let terminal = TerminalInput()
-    let signals = SignalWatch()
+    let signals = SignalWatch(endingOnHangUp: true)
     signals.onEnd {
       terminal.restore()
       Output.message("\ncallgate: init was interrupted; nothing was written")
       _exit(130)
     }
+    try ProcessSetup.protectSecrets()
     let setup = Setup(
       folder: dir, workingDirectory: FileManager.default.currentDirectoryPath, replacing: force)
-    var interview = SetupInterview(
-      flags, files: .system, home: ProcessInfo.processInfo.environment["HOME"])
     do {
-      try setup.refuseOverwriting()
+      try setup.checkFolder([clientSecretFile, privateKeyFile, passwordFile].compactMap(\.self))
+      var flags = self.flags
+      if passwordFile == nil, let present = setup.presentPassword {
+        flags.passwordFile = present
+        Output.message("notice: the app keeps its password, \(present); to change it, delete that file first")
+      }
+      var interview = SetupInterview(
+        flags, files: .system, home: ProcessInfo.processInfo.environment["HOME"])
       let dialog = TerminalInput.isInteractive ? Dialog(terminal: terminal) : nil
       dialog?.say(
         """
         This writes a configuration for Callgate into
           \(setup.folder)
-        An empty answer takes what stands in [brackets]. Ctrl-C writes nothing.
+        Press Return to accept the value in [brackets].
+        Ctrl-C quits without writing anything.
 
         """)
       let answers = try interview.answers(asking: dialog)
@@ -154,7 +162,7 @@ struct InitCommand: ParsableCommand {
 
   private static func status(_ failure: Setup.Failure) -> ExitStatus {
     switch failure {
-    case .exists, .unusable: .usage
+    case .exists, .unusable, .unfit: .usage
     case .refused: .refused
     case .incomplete, .invalid: .internal
     }
@@ -164,8 +172,14 @@ struct InitCommand: ParsableCommand {
   private struct Dialog: SetupDialog {
     let terminal: TerminalInput
 
-    func ask(_ prompt: String, hidden: Bool) -> String? {
-      terminal.line(hidden: hidden) { show(prompt) }
+    func ask(_ prompt: String) -> String? {
+      terminal.line { show(prompt) }
+    }
+
+    func hiding<Answer>(_ body: () throws(SetupFailure) -> Answer) throws(SetupFailure) -> Answer {
+      // The end of a hidden line is hidden too.
+      defer { show("\n") }
+      return try terminal.hiding(body)
     }
 
     func say(_ text: String) { show(text + "\n") }

@@ -10,9 +10,9 @@ struct KeyGenerateCommand: ParsableCommand {
       Prints the lines TD_KEY_ALGORITHM= and TD_PRIVATE_KEY=, then the public key as PEM. With --out the private key \
       goes into a new file of mode 0600 instead, and the line TD_PRIVATE_KEY_FILE= names it.
 
-      You rarely need this. An account's own OAuth client has a secret and no key, and Talkdesk makes the keys of \
-      AppConnect installations itself. A key of your own is of use with the emulator (callgate sandbox --client-key), \
-      and where Talkdesk agreed to register its public half.
+      You rarely need this. An account's own OAuth client uses a secret, and Talkdesk issues the keys of AppConnect \
+      installations itself. This key is for the emulator (callgate sandbox --client-key), or for Talkdesk to register \
+      if Talkdesk agreed to. Two notes on standard error say so.
 
       Examples:
         callgate key generate
@@ -41,6 +41,12 @@ struct KeyGenerateCommand: ParsableCommand {
       Output.line(key.algorithmLine)
       Output.line(line)
       Output.text(key.publicKey)
+      Output.message(
+        "note: this key is for callgate sandbox --client-key, or for Talkdesk to register if Talkdesk agreed to"
+      )
+      Output.message(
+        "note: Talkdesk issues the keys of AppConnect installations itself; an account's own OAuth client uses a secret"
+      )
     } catch {
       Output.message("key generate: \(error)")
       throw exit(for: error).exit

@@ -85,6 +85,10 @@ public struct ConfigurationFiles: Sendable {
   }
 
   private static func failure(_ code: Int32) -> Failure {
-    code == ENOENT ? .missing : .system(unsafe String(cString: strerror(code)))
+    switch code {
+    // Where a file or a name too long stands for a folder there can be no file either.
+    case ENOENT, ENOTDIR, ENAMETOOLONG: .missing
+    default: .system(unsafe String(cString: strerror(code)))
+    }
   }
 }

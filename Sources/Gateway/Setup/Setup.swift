@@ -20,6 +20,8 @@ public struct Setup: Sendable {
     case refused(path: String, reason: String)
     /// The folder cannot be one.
     case unusable(path: String, reason: String)
+    /// Secrets would not be safe there, or git would not see it.
+    case unfit(path: String, reason: String)
     /// The disk failed.
     case incomplete(path: String, reason: String)
     /// What was made does not load.
@@ -34,6 +36,7 @@ public struct Setup: Sendable {
         "cannot write \(quoted(path: path)): \(reason)"
       case .unusable(let path, let reason):
         "cannot write \(quoted(path: path)): \(reason) — name a folder with --dir"
+      case .unfit(let path, let reason): "\(quoted(path: path)) cannot be used: \(reason)"
       case .invalid(let lines): lines.joined(separator: "\n")
       }
     }
@@ -59,12 +62,30 @@ public struct Setup: Sendable {
     self.clock = clock
   }
 
-  /// Refuses a folder that holds such files already, before anything is asked.
-  public func refuseOverwriting() throws(Failure) {
-    guard !replaces else { return }
-    let names = [SetupDocuments.configurationName, SetupDocuments.testsName, SetupDocuments.passwordName]
-    let taken = SetupFiles.occupied(names, in: folder)
-    guard taken.isEmpty else { throw .exists(taken.map { "\(folder)/\($0)" }) }
+  /// Refuses a folder that cannot take the files, or holds such files already, before anything is asked.
+  /// - Parameter sources: The files that flags name, which may lie where they belong already.
+  public func checkFolder(_ sources: [String]) throws(Failure) {
+    if !replaces {
+      let names = [SetupDocuments.configurationName, SetupDocuments.testsName]
+      let secrets = [SetupDocuments.credentialName, SetupDocuments.passwordName]
+        .filter { !isSource("\(folder)/\($0)", sources) }
+      let taken = SetupFiles.occupied(names + secrets, in: folder)
+      guard taken.isEmpty else { throw .exists(taken.map { "\(folder)/\($0)" }) }
+    }
+    _ = try ignored()
+    do throws(SetupFiles.Failure) {
+      try SetupFiles.check(folder, closed: SetupDocuments.secretsName)
+    } catch {
+      throw failure(error)
+    }
+  }
+
+  /// The file with the password that the app has already, where files are overwritten; nil where there is none.
+  public var presentPassword: String? {
+    guard replaces, !SetupFiles.occupied([SetupDocuments.passwordName], in: folder).isEmpty else {
+      return nil
+    }
+    return "\(folder)/\(SetupDocuments.passwordName)"
   }
 
   /// Writes the files, all or none.
@@ -79,14 +100,16 @@ public struct Setup: Sendable {
     let password = answers.password.exposedBytes() + [0x0A]
     try prove(configuration, tests, credential, password)
 
-    func file(_ name: String, _ bytes: [UInt8], _ mode: mode_t? = nil) -> SetupFiles.File {
+    func file(_ name: String, _ bytes: [UInt8]) -> SetupFiles.File {
+      SetupFiles.File(name: name, bytes: bytes, mode: nil, replaces: replaces)
+    }
+    func secret(_ name: String, _ bytes: [UInt8]) -> SetupFiles.File {
       SetupFiles.File(
-        name: name, bytes: bytes, mode: mode, replaces: replaces || isSource("\(folder)/\(name)", sources))
+        name: name, bytes: bytes, mode: 0o600, replaces: replaces || isSource("\(folder)/\(name)", sources))
     }
     var written = [
       file(SetupDocuments.configurationName, configuration), file(SetupDocuments.testsName, tests),
-      file(SetupDocuments.credentialName, credential, 0o600),
-      file(SetupDocuments.passwordName, password, 0o600),
+      secret(SetupDocuments.credentialName, credential), secret(SetupDocuments.passwordName, password),
     ]
     if let ignored = try ignored() { written.append(ignored) }
     do throws(SetupFiles.Failure) {
@@ -100,6 +123,9 @@ public struct Setup: Sendable {
   /// `.gitignore` as it has to be; nil where it is so already.
   private func ignored() throws(Failure) -> SetupFiles.File? {
     let name = ".gitignore"
+    guard !SetupFiles.isLink("\(folder)/\(name)") else {
+      throw .unfit(path: "\(folder)/\(name)", reason: "it is a symbolic link, which git does not follow")
+    }
     var existing: ConfigurationFiles.Content?
     do throws(ConfigurationFiles.Failure) {
       existing = try files.read("\(folder)/\(name)", 1 << 20)
@@ -108,10 +134,8 @@ public struct Setup: Sendable {
         throw .unusable(path: "\(folder)/\(name)", reason: "\(error)")
       }
     }
-    let text = String(decoding: existing?.bytes ?? [], as: UTF8.self)
-    return SetupDocuments.ignored(beside: text).map {
-      SetupFiles.File(
-        name: name, bytes: Array($0.utf8), mode: existing.map { $0.mode }, replaces: true)
+    return SetupDocuments.ignored(beside: existing?.bytes ?? []).map {
+      SetupFiles.File(name: name, bytes: $0, mode: existing.map { $0.mode }, replaces: existing != nil)
     }
   }
 
@@ -152,6 +176,7 @@ public struct Setup: Sendable {
   private func failure(_ failure: SetupFiles.Failure) -> Failure {
     switch failure {
     case .exists(let names): return .exists(names.map { "\(folder)/\($0)" })
+    case .unfit(let path, let reason): return .unfit(path: path, reason: reason)
     case .system(let path, let code):
       let reason = unsafe String(cString: strerror(code))
       switch code {
@@ -175,7 +200,7 @@ public struct Setup: Sendable {
     return [
       "Written into \(folder):",
       "  \(config)                the configuration",
-      "  \(SetupDocuments.testsName)                   what its rules are meant to do",
+      "  \(SetupDocuments.testsName)                   tests for its rules",
       "  \(SetupDocuments.credentialName)  \(credential), mode 0600",
       "  \(SetupDocuments.passwordName)         the password of your app, mode 0600",
       "  .gitignore                   keeps secrets and state out of git",
@@ -188,7 +213,7 @@ public struct Setup: Sendable {
         "  callgate doctor \(config)",
         "  callgate drill --config \(config) --phone +…    # your own phone rings",
         "  callgate serve \(config)",
-        "and in another terminal, which prints nothing when everything works:",
+        "Then, in another terminal. No output means that everything works:",
         "  curl -u \"\(SetupDocuments.username):$(cat \(SetupDocuments.passwordName))\" 'localhost:8080/access?probe'",
       ] + number
   }

@@ -33,8 +33,10 @@ public struct SetupFlags: Sendable {
 
 /// Whom the questions are asked.
 public protocol SetupDialog {
-  /// Shows a prompt and returns the line that was typed; nil at the end of input. A hidden line is not shown while it is typed.
-  func ask(_ prompt: String, hidden: Bool) -> String?
+  /// Shows a prompt and returns the line that was typed; nil at the end of input.
+  func ask(_ prompt: String) -> String?
+  /// Shows nothing of what is typed while a function asks.
+  func hiding<Answer>(_ body: () throws(SetupFailure) -> Answer) throws(SetupFailure) -> Answer
   /// Shows some lines.
   func say(_ text: String)
 }

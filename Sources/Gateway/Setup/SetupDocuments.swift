@@ -11,6 +11,7 @@ struct SetupDocuments {
 
   static let configurationName = "callgate.yaml"
   static let testsName = "tests.yaml"
+  static let secretsName = "secrets"
   static let credentialName = "secrets/talkdesk-credential"
   static let passwordName = "secrets/app-password"
   static let username = "app-user"
@@ -18,9 +19,9 @@ struct SetupDocuments {
   /// `callgate.yaml`.
   var configuration: String {
     """
-    # Callgate for the Talkdesk account \(answers.account), made by callgate init. Change what you like: a running server
-    # loads the changed file by itself, and keeps what it has where the new one is wrong. Every key with its meaning:
-    # docs/configuration.md. Check it with: callgate check \(Self.configurationName)
+    # Callgate for the Talkdesk account \(answers.account), made by callgate init. Edit this file freely. A running server
+    # reloads it. If the new version has a problem, the server keeps the old one. docs/configuration.md explains every key.
+    # Check the file with: callgate check \(Self.configurationName)
 
     talkdesk:
       account: \(Self.scalar(answers.account))
@@ -28,7 +29,7 @@ struct SetupDocuments {
       client_id: \(Self.scalar(answers.clientID))
     \(credential)
 
-    # Who may ask. The app sends this name and password by HTTP Basic. Give each app a caller of its own.
+    # Clients that may send requests. The app sends this name and password by HTTP Basic. Give each app a caller of its own.
     callers:
       - id: app
         basic: { username: \(Self.username), password_file: \(path(Self.passwordName)) }
@@ -38,7 +39,7 @@ struct SetupDocuments {
       # Limits that always hold, here with their defaults; 0 switches one off.
       # brakes: { number_per_day: 6, per_5m: 500, per_hour: 1000 }
 
-    # Who may have what, and when: docs/rules.md. \(Self.testsName) says what these are meant to do.
+    # Rules: which requests are allowed, and when (docs/rules.md). \(Self.testsName) has tests for them.
     \(rules)
 
     # Metrics, the kill switch and the other operators' commands (callgate status, stop, resume, reload), on this machine only.
@@ -122,10 +123,10 @@ struct SetupDocuments {
     tests += [
       "{ name: a premium number, action: callback, caller: app, phone: \"+19005550100\"\(opening), expect: deny, "
         + "code: number_not_allowed }",
-      "{ name: nobody without the password, caller: anonymous, expect: deny, code: unauthenticated }",
+      "{ name: a request without the password, caller: anonymous, expect: deny, code: unauthenticated }",
     ]
     return """
-      # What the rules of \(Self.configurationName) are meant to do. Add a test for each rule: docs/rules.md explains them.
+      # Tests for the rules of \(Self.configurationName). Add a test for each rule: docs/rules.md explains them.
       #   callgate rules test --config \(Self.configurationName) \(Self.testsName)
       tests:
       \(tests.map { "  - \($0)\n" }.joined())
@@ -171,12 +172,18 @@ struct SetupDocuments {
   }
 
   /// `.gitignore` with what must not reach a repository; nil where it is all there.
-  static func ignored(beside existing: String) -> String? {
-    let lines = existing.split(whereSeparator: \.isNewline).map(String.init)
-    let missing = ["/secrets/", "/callgate.sqlite3*"].filter { !lines.contains($0) }
+  ///
+  /// Other lines stay as they are, octet for octet, whatever their encoding; new ones end as the first one does.
+  static func ignored(beside existing: [UInt8]) -> [UInt8]? {
+    let lines = existing.split(separator: 0x0A).map { $0.last == 0x0D ? $0.dropLast() : $0 }
+    let missing = ["/secrets/", "/callgate.sqlite3*"].filter { wanted in
+      !lines.contains { $0.elementsEqual(wanted.utf8) }
+    }
     guard !missing.isEmpty else { return nil }
-    let start = existing.isEmpty || existing.hasSuffix("\n") ? existing : existing + "\n"
-    return start + missing.map { "\($0)\n" }.joined()
+    let hasReturns = existing.firstIndex(of: 0x0A).map { $0 > 0 && existing[$0 - 1] == 0x0D } ?? false
+    let end: [UInt8] = hasReturns ? [0x0D, 0x0A] : [0x0A]
+    let isUnended = !existing.isEmpty && existing.last != 0x0A
+    return existing + (isUnended ? end : []) + missing.flatMap { Array($0.utf8) + end }
   }
 
   private func path(_ name: String) -> String { Self.scalar("\(folder)/\(name)") }

@@ -18,6 +18,8 @@ struct SetupFiles {
   enum Failure: Error, Hashable {
     case exists([String])
     case system(path: String, code: Int32)
+    /// Others could read or exchange what would be written there.
+    case unfit(path: String, reason: String)
   }
 
   /// What to do backwards where a later step fails.
@@ -43,11 +45,55 @@ struct SetupFiles {
     names.filter { exists("\(folder)/\($0)") }
   }
 
+  /// Looks whether a folder takes new files, or the nearest above it where it is still to be made.
+  static func check(_ folder: String, closed name: String) throws(Failure) {
+    var place = folder
+    var status = stat()
+    while unsafe stat(place, &status) != 0 {
+      guard errno == ENOENT, let slash = place.lastIndex(of: "/") else {
+        throw .system(path: place, code: errno)
+      }
+      place = slash == place.startIndex ? "/" : String(place[..<slash])
+    }
+    guard status.st_mode & S_IFMT == S_IFDIR else { throw .system(path: place, code: ENOTDIR) }
+    if place == folder { try checkClosed("\(folder)/\(name)") }
+    // Permissions alone do not tell: a file system may be full, read-only or no place for files.
+    let trial = "\(place)/.callgate-init.\(UInt64.random(in: .min ... .max))"
+    let descriptor = unsafe open(trial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw .system(path: place, code: errno) }
+    close(descriptor)
+    unsafe unlink(trial)
+  }
+
+  /// Refuses what stands in the place of a folder for secrets, unless it is this user's own folder.
+  private static func checkClosed(_ path: String) throws(Failure) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else {
+      guard errno == ENOENT else { throw .system(path: path, code: errno) }
+      return
+    }
+    if status.st_mode & S_IFMT == S_IFLNK { throw .unfit(path: path, reason: "it is a symbolic link") }
+    guard status.st_mode & S_IFMT == S_IFDIR else { throw .system(path: path, code: ENOTDIR) }
+    if status.st_uid != geteuid() { throw .unfit(path: path, reason: "it belongs to another user") }
+    if status.st_mode & 0o022 != 0 {
+      throw .unfit(path: path, reason: "others can write to it; run chmod go-w on it")
+    }
+  }
+
+  /// Whether a symbolic link stands there.
+  static func isLink(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+  }
+
   /// Writes the files, and makes the folders they need.
-  static func write(_ files: [File], to folder: String) throws(Failure) {
+  /// - Parameter beforeMoving: Runs once all are written under other names; for tests.
+  static func write(
+    _ files: [File], to folder: String, beforeMoving: () -> Void = {}
+  ) throws(Failure) {
     var work = SetupFiles(folder)
     do throws(Failure) {
-      try work.write(files)
+      try work.write(files, beforeMoving)
     } catch {
       work.undo()
       throw error
@@ -55,24 +101,32 @@ struct SetupFiles {
     for path in work.replaced { unsafe unlink(path) }
   }
 
-  private mutating func write(_ files: [File]) throws(Failure) {
+  private mutating func write(_ files: [File], _ beforeMoving: () -> Void) throws(Failure) {
     let taken = Self.occupied(files.filter { !$0.replaces }.map(\.name), in: folder)
     guard taken.isEmpty else { throw .exists(taken) }
     try makeFolder(folder, 0o777)
+    var folders = [folder]
     for file in files {
       if let slash = file.name.lastIndex(of: "/") {
-        try makeFolder("\(folder)/\(file.name[..<slash])", 0o700)
+        let closed = "\(folder)/\(file.name[..<slash])"
+        try Self.checkClosed(closed)
+        try makeFolder(closed, 0o700)
+        if !folders.contains(closed) { folders.append(closed) }
       }
       try create(temporary(file.name), file)
     }
+    beforeMoving()
     for file in files {
       let path = "\(folder)/\(file.name)"
-      if Self.exists(path) {
+      if !file.replaces {
+        try reserve(path, file.name)
+      } else if Self.exists(path) {
         try move(path, to: "\(temporary(file.name)).old")
         replaced.append("\(temporary(file.name)).old")
       }
       try move(temporary(file.name), to: path)
     }
+    for folder in folders { try flush(folder) }
   }
 
   private func undo() {
@@ -119,6 +173,24 @@ struct SetupFiles {
       }
     }
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .system(path: path, code: errno) }
+  }
+
+  /// Takes a name with an empty file: what came there since the names were looked at stays, on every file system.
+  private mutating func reserve(_ path: String, _ name: String) throws(Failure) {
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw errno == EEXIST ? .exists([name]) : .system(path: path, code: errno)
+    }
+    close(descriptor)
+    steps.append(.wrote(path))
+  }
+
+  /// Has a folder's names on the disk.
+  private func flush(_ folder: String) throws(Failure) {
+    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .system(path: folder, code: errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw .system(path: folder, code: errno) }
   }
 
   private mutating func move(_ from: String, to: String) throws(Failure) {

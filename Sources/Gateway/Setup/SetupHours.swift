@@ -44,6 +44,12 @@ struct SetupHours: Sendable {
     return entries
   }
 
+  /// A time zone by itself.
+  static let readZone: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    _ = try schedule([Entry(days: "mon-sun", windows: ["00:00-24:00"])], timezone: text)
+    return text
+  }
+
   private static let example = "write days and windows of time, as in mon-fri 09:00-18:00, sat 10:00-14:00"
 
   /// What the rule says that these hours become.

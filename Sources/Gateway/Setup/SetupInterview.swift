@@ -44,12 +44,12 @@ public struct SetupInterview {
   /// Takes the flags over and returns everything that is wrong with them.
   private mutating func takeFlags() -> [ConfigurationProblem] {
     let texts = [
-      (Settings.account.setting, "--account", flags.account),
-      (Settings.region.setting, "--region", flags.region),
+      (Settings.account.setting, "--account", flags.account?.lowercased()),
+      (Settings.region.setting, "--region", flags.region?.lowercased()),
       (Settings.clientID.setting, "--client-id", flags.clientID),
       (Settings.keyID.setting, "--key-id", flags.keyID),
       (Settings.keyAlgorithm.setting, "--key-algorithm", flags.keyAlgorithm),
-      (Settings.phoneNumber.setting, "--phone-number", flags.phoneNumber),
+      (Settings.phoneNumber.setting, "--phone-number", isNumberLeftOut ? nil : flags.phoneNumber),
     ]
     for (setting, flag, text) in texts {
       guard let text else { continue }
@@ -71,11 +71,11 @@ public struct SetupInterview {
     }
     judge("--hours") { () throws(Refusal) in hours = try flags.hours.map(SetupHours.read) }
     timezone = flags.timezone
-    if let timezone, let hours, !hours.isEmpty {
-      judge("--timezone") { () throws(Refusal) in _ = try SetupHours(hours, timezone: timezone) }
-    }
+    judge("--timezone") { () throws(Refusal) in _ = try timezone.map(SetupHours.readZone) }
     return problems
   }
+
+  private var isNumberLeftOut: Bool { flags.phoneNumber?.lowercased() == "none" }
 
   /// What has to be there and no flag says.
   private func missing() -> [ConfigurationProblem] {
@@ -94,7 +94,7 @@ public struct SetupInterview {
       "give the id Talkdesk gave the private key")
     require(
       flags.hours == nil || hours?.isEmpty == true || timezone != nil, "--timezone",
-      "say whose clock the hours go by, as in America/New_York")
+      "give the time zone of the hours, such as America/New_York")
     return missing
   }
 
@@ -106,37 +106,38 @@ public struct SetupInterview {
   // MARK: Questions
 
   private mutating func askForTheRest(_ dialog: any SetupDialog) throws(SetupFailure) {
-    try ask(dialog, Settings.account, "--account", "Talkdesk account, as acme in acme.talkdeskid.com")
-    try ask(dialog, Settings.region, "--region", "Region: us, eu, ca or au", empty: "us")
+    try ask(
+      dialog, Settings.account, "--account", "Talkdesk account (acme for acme.talkdeskid.com)", lowered: true)
+    try ask(dialog, Settings.region, "--region", "Region: us, eu, ca or au", empty: "us", lowered: true)
     try ask(dialog, Settings.clientID, "--client-id", "Client id (Talkdesk: Builder, OAuth Clients)")
     try askForCredential(dialog)
     if partial.entries[Settings.privateKey.setting] != nil {
-      try ask(dialog, Settings.keyID, "--key-id", "Key id, which came with the key")
+      try ask(dialog, Settings.keyID, "--key-id", "Key id (Talkdesk sends it with the key)")
     }
-    try ask(
-      dialog, Settings.phoneNumber, "--phone-number", "Talkdesk number of callbacks, as +14155550100",
-      empty: "none")
+    if !isNumberLeftOut {
+      try ask(
+        dialog, Settings.phoneNumber, "--phone-number",
+        "Talkdesk phone number for callbacks, such as +14155550100", empty: "none")
+    }
     if hours == nil {
       hours = try ask(
-        dialog, "Opening hours, as mon-fri 09:00-18:00", empty: "none", SetupHours.read)
+        dialog, "Opening hours, such as mon-fri 09:00-18:00", empty: "none", SetupHours.read)
     }
     if let hours, !hours.isEmpty, timezone == nil {
-      timezone = try ask(dialog, "Time zone of these hours, as America/New_York", empty: nil) {
-        text throws(Refusal) in
-        _ = try SetupHours(hours, timezone: text)
-        return text
-      }
+      timezone = try ask(
+        dialog, "Time zone for these hours, such as America/New_York", empty: nil, SetupHours.readZone)
     }
   }
 
   /// Asks for a setting no flag has answered. An empty answer leaves it unstated where that is one.
   private mutating func ask<Value: Sendable>(
     _ dialog: any SetupDialog, _ setting: TypedSetting<Value>, _ flag: String, _ prompt: String,
-    empty: String? = nil
+    empty: String? = nil, lowered: Bool = false
   ) throws(SetupFailure) {
     guard partial.entries[setting.setting] == nil else { return }
-    let text = try ask(dialog, prompt, empty: empty) { text throws(Refusal) in
-      guard !text.isEmpty, text != empty else { return "" }
+    let text = try ask(dialog, prompt, empty: empty) { typed throws(Refusal) in
+      guard !typed.isEmpty, typed.lowercased() != empty else { return "" }
+      let text = lowered ? typed.lowercased() : typed
       _ = try setting.read(text)
       return text
     }
@@ -159,13 +160,11 @@ public struct SetupInterview {
     }
   }
 
-  private static let nothing = Refusal("this has to be given", "Ctrl-C ends the questions and writes nothing")
+  private static let nothing = Refusal("an answer is required; press Ctrl-C to quit", "")
 
   /// A typed line without the blanks around it.
-  private func answer(
-    _ dialog: any SetupDialog, _ prompt: String, hidden: Bool = false
-  ) throws(SetupFailure) -> String {
-    guard let line = dialog.ask(prompt, hidden: hidden) else { throw .ended }
+  private func answer(_ dialog: any SetupDialog, _ prompt: String) throws(SetupFailure) -> String {
+    guard let line = dialog.ask(prompt) else { throw .ended }
     return Self.trimmed(line)
   }
 
@@ -179,35 +178,52 @@ public struct SetupInterview {
     let settings = [Settings.clientSecret.setting, Settings.privateKey.setting]
     guard settings.allSatisfy({ partial.entries[$0] == nil }) else { return }
     while true {
-      var text = try answer(
-        dialog, "Client secret, or path of the private key file (not shown): ", hidden: true)
-      if text.hasPrefix("-----BEGIN") {
-        // A pasted PEM block comes line by line.
-        for _ in 0..<200 where !text.contains("-----END") {
-          text += "\n" + (try answer(dialog, "", hidden: true))
-        }
-      }
+      let text = try dialog.hiding { () throws(SetupFailure) in try typedCredential(dialog) }
       do throws(Refusal) {
         guard !text.isEmpty else { throw Self.nothing }
         let (setting, entry) = try credential(text)
         partial.entries[setting] = entry
         let problems = judged().problems.filter { !$0.place.isMissing }
         guard problems.isEmpty else {
-          for problem in problems { dialog.say(Self.explained(Refusal(problem.message, problem.remedy))) }
+          for problem in problems { dialog.say(Self.explained(Self.refusal(problem))) }
           for setting in settings { partial.entries[setting] = nil }
           continue
         }
-        let description =
-          key().map { "a private key, \($0.kind), for \(algorithm(for: $0).rawValue)" }
-          ?? "a client secret of \(text.count) characters"
-        return dialog.say("  Taken as \(description).")
+        return dialog.say("  Read \(credentialRead()).")
       } catch {
         dialog.say(Self.explained(error))
       }
     }
   }
 
-  /// What a typed credential is: a key, the path of its file, or a secret.
+  /// The line that was typed, or the block: pasted PEM comes line by line.
+  private func typedCredential(_ dialog: any SetupDialog) throws(SetupFailure) -> String {
+    var text = try answer(
+      dialog, "Client secret, or the path of a file with the secret or private key (hidden): ")
+    guard text.hasPrefix("-----BEGIN") else { return text }
+    for _ in 0..<200 where !text.contains("-----END") { text += "\n" + (try answer(dialog, "")) }
+    return text
+  }
+
+  /// What another answer cannot mend, the flag has to.
+  private static func refusal(_ problem: ConfigurationProblem) -> Refusal {
+    guard problem.place == .flag("--key-algorithm") else { return Refusal(problem.message, problem.remedy) }
+    return Refusal(problem.message, "\(problem.remedy), or start again without --key-algorithm")
+  }
+
+  /// What the credential is, without a character of it.
+  private func credentialRead() -> String {
+    if let key = key() { return "a private key: \(key.kind), algorithm \(algorithm(for: key).rawValue)" }
+    var builder = self.builder()
+    let count = builder.secret(Settings.clientSecret)?.bytes.count ?? 0
+    return if case .content = partial.entries[Settings.clientSecret.setting]?.content {
+      "a client secret: \(count) characters, from the file"
+    } else {
+      "a client secret: \(count) characters, as typed"
+    }
+  }
+
+  /// What a typed credential is: a key, a secret, or the path of a file with one of them.
   private func credential(_ text: String) throws(Refusal) -> (Setting, PartialConfiguration.Entry) {
     func entry(
       _ setting: Setting, _ flag: String, _ content: PartialConfiguration.Entry.Content
@@ -221,24 +237,47 @@ public struct SetupInterview {
     var path = text
     if text.hasPrefix("~/"), let home { path = home + text.dropFirst() }
     do throws(ConfigurationFiles.Failure) {
-      _ = try files.read(path, ConfigurationBuilder.maximumSecretBytes)
-      return entry(key, "--private-key-file", .content(ofFile: path))
+      let content = try files.read(path, ConfigurationBuilder.maximumSecretBytes)
+      return Self.isSecret(content.bytes)
+        ? entry(secret, "--client-secret-file", .content(ofFile: path))
+        : entry(key, "--private-key-file", .content(ofFile: path))
     } catch {
-      // The path is not repeated: it may be a secret that looks like one.
-      guard ConfigurationBuilder.looksLikePath(Array(text.utf8)) else {
+      guard error != .missing || ConfigurationBuilder.looksLikePath(Array(text.utf8)) else {
         return entry(secret, "--client-secret-file", .text(text))
       }
+      // The path is not repeated: it may be a secret that looks like one.
       throw Refusal(
         "this looks like the path of a file that cannot be read: \(error)",
-        "correct the path; if it is a client secret, put it into a file and begin again with --client-secret-file"
+        "correct the path; if it is a client secret, put it into a file and start again with --client-secret-file"
       )
     }
   }
 
   /// Whether a text is a key, or the beginning of one.
   private static func isKey(_ text: String) -> Bool {
-    // Base64 of every private key begins so, and no secret is that long.
-    text.hasPrefix("-----BEGIN") || (text.hasPrefix("MI") && text.utf8.count >= 100)
+    // Base64 of every private key, or of its PEM, begins so, and no secret is that long.
+    let isBase64 = ["MI", "LS0tLS1CRUdJT"].contains { text.hasPrefix($0) } && text.utf8.count >= 100
+    return text.hasPrefix("-----BEGIN") || isBase64
+  }
+
+  /// Whether a file holds a secret: one printable line that is no form of a key.
+  private static func isSecret(_ content: [UInt8]) -> Bool {
+    var line = content[...]
+    if line.last == 0x0A { line.removeLast() }
+    if line.last == 0x0D { line.removeLast() }
+    guard !line.isEmpty, line.allSatisfy({ (0x20...0x7E).contains($0) }),
+      !isKey(String(decoding: line, as: UTF8.self))
+    else { return false }
+    do throws(KeyError) {
+      _ = try PrivateKey(Array(line))
+      return false
+    } catch {
+      switch error {
+      case .notBase64, .notDER: return true
+      // A key, or what people take for one: the configuration's reader says what is wrong with it.
+      default: return false
+      }
+    }
   }
 
   /// An explanation below a question: indented, and within 80 columns.
@@ -306,6 +345,9 @@ public struct SetupInterview {
   private mutating func complete() throws(SetupFailure) -> SetupAnswers {
     let judgement = judged()
     notices = judgement.notices.map(\.description)
+    if flags.keyAlgorithm != nil, let place = partial.entries[Settings.clientSecret.setting]?.place {
+      notices.append("--key-algorithm: not used, because a client secret is set (\(place))")
+    }
     var hours: SetupHours?
     if let entries = self.hours, !entries.isEmpty, let timezone {
       do throws(Refusal) { hours = try SetupHours(entries, timezone: timezone) } catch {

@@ -12,6 +12,9 @@ final class TypingPerson: SetupDialog {
     var prompts: [String] = []
     var hidden: [String] = []
     var said: [String] = []
+    /// Whether what is typed is shown, and how often that changed.
+    var echoes = true
+    var changes = 0
   }
 
   private let state: Mutex<State>
@@ -19,11 +22,24 @@ final class TypingPerson: SetupDialog {
   /// - Parameter lines: What is typed; then the input ends.
   init(_ lines: [String]) { state = Mutex(State(lines: lines)) }
 
-  func ask(_ prompt: String, hidden: Bool) -> String? {
+  func ask(_ prompt: String) -> String? {
     state.withLock { state in
       state.prompts.append(prompt)
-      if hidden { state.hidden.append(prompt) }
+      if !state.echoes { state.hidden.append(prompt) }
       return state.lines.isEmpty ? nil : state.lines.removeFirst()
+    }
+  }
+
+  func hiding<Answer>(_ body: () throws(SetupFailure) -> Answer) throws(SetupFailure) -> Answer {
+    show(false)
+    defer { show(true) }
+    return try body()
+  }
+
+  private func show(_ echoes: Bool) {
+    state.withLock { state in
+      state.echoes = echoes
+      state.changes += 1
     }
   }
 
@@ -32,6 +48,9 @@ final class TypingPerson: SetupDialog {
   var prompts: [String] { state.withLock { $0.prompts } }
   var hidden: [String] { state.withLock { $0.hidden } }
   var said: [String] { state.withLock { $0.said } }
+  var echoes: Bool { state.withLock { $0.echoes } }
+  /// How often hiding began or ended.
+  var changes: Int { state.withLock { $0.changes } }
   /// What is left untyped.
   var rest: [String] { state.withLock { $0.lines } }
 }
@@ -45,6 +64,10 @@ enum SetupFixture {
     "secret.txt": Fixture.content("canary-client-secret\n"), "empty.txt": Fixture.content("\n"),
     "open.txt": Fixture.content("canary-client-secret\n", mode: 0o644),
     "broken.txt": Fixture.content("canary\nclient\nsecret\n"),
+    "crlf.txt": Fixture.content("canary-client-secret\r\n"),
+    "cut.pem": Fixture.content(String(rsaKey.prefix(60))),
+    "cut.b64": Fixture.content(String(Fixture.key.dropLast(9))),
+    "large.txt": Fixture.content(String(repeating: "x", count: 65_537)),
     "ec.pem": Fixture.content(Fixture.key), "p384.pem": Fixture.content(Fixture.otherKey),
     "rsa.pem": Fixture.content(rsaKey), "ed25519.pem": Fixture.content(edwardsKey),
     "/home/ann/ec.pem": Fixture.content(Fixture.key),

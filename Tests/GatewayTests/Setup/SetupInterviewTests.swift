@@ -28,7 +28,8 @@ import Testing
     #expect(answers.password.exposedString().wholeMatch(of: /[0-9a-f]{64}/) != nil)
     #expect(person.prompts.count == 6)
     #expect(person.hidden == [person.prompts[3]], "only the secret is hidden")
-    #expect(person.said == ["  Taken as a client secret of 20 characters."])
+    #expect(person.said == ["  Read a client secret: 20 characters, as typed."])
+    #expect(person.echoes)
   }
 
   @Test func `a client with a key is asked for the key id, and hours for their zone`() throws {
@@ -47,14 +48,14 @@ import Testing
         SetupHours.Entry(days: "mon-fri", windows: ["09:00-18:00"]),
         SetupHours.Entry(days: "sat", windows: ["10:00-14:00"]),
       ])
-    #expect(person.said == ["  Taken as a private key, RSA-3072, for PS256."])
+    #expect(person.said == ["  Read a private key: RSA-3072, algorithm PS256."])
     #expect(person.prompts.count == 8)
   }
 
   @Test func `every prompt and explanation fits 80 columns`() throws {
     let person = try ask([
       "https://acme.talkdeskid.com/a/very/long/address/of/an/account", "acme", "uk", "us", "a b", "client-1",
-      "/nowhere/key.pem", "rsa.pem", "a key", "key-1", "0018500000000", "+18500000000", "always",
+      "/nowhere/key.pem", "folder", "rsa.pem", "a key", "key-1", "0018500000000", "+18500000000", "always",
       "mon-fri 09:00-18:00", "EST", "America/New_York",
     ]).person
     for text in person.prompts + person.said {
@@ -75,19 +76,23 @@ import Testing
   }
 
   private static let wrong = [
-    WrongAnswer(0, "", "this has to be given"), WrongAnswer(0, "Acme", "is not an account name"),
+    WrongAnswer(0, "", "an answer is required; press Ctrl-C to quit"),
+    WrongAnswer(0, "Acme Inc", "is not an account name"),
     WrongAnswer(0, "acme.talkdeskid.com", "write only the first part of the account's address"),
-    WrongAnswer(1, "uk", "use one of us, eu, ca, au"), WrongAnswer(1, "US", "unknown region \"US\""),
-    WrongAnswer(2, "", "this has to be given"), WrongAnswer(2, "client 1", "is not a client id"),
-    WrongAnswer(3, "", "this has to be given"),
+    WrongAnswer(1, "uk", "use one of us, eu, ca, au"),
+    WrongAnswer(2, "", "an answer is required"), WrongAnswer(2, "client 1", "is not a client id"),
+    WrongAnswer(3, "", "an answer is required"),
     WrongAnswer(3, "/nowhere/key.pem", "there is no such file"),
     WrongAnswer(3, "key.pem", "there is no such file"),
     WrongAnswer(3, "~/other.pem", "there is no such file"),
-    WrongAnswer(3, "secret.txt", "not the DER form of a key"), WrongAnswer(3, "empty.txt", "which is empty"),
+    WrongAnswer(3, "folder", "it is a directory"), WrongAnswer(3, "/locked", "Permission denied"),
+    WrongAnswer(3, "large.txt", "it is larger than 65536 bytes"),
+    WrongAnswer(3, "broken.txt", "neither PEM nor Base64"), WrongAnswer(3, "empty.txt", "which is empty"),
+    WrongAnswer(3, "cut.pem", "-----END"), WrongAnswer(3, "cut.b64", "Base64"),
     WrongAnswer(3, "ed25519.pem", "Ed25519"),
     WrongAnswer(3, "MIGHAgEAMBMG" + String(repeating: "A", count: 100), "not the DER form of a key"),
     WrongAnswer(3, "clé-secrète", "characters a client secret cannot have"),
-    WrongAnswer(4, "", "this has to be given"), WrongAnswer(4, "key 1", "is not a key id"),
+    WrongAnswer(4, "", "an answer is required"), WrongAnswer(4, "key 1", "is not a key id"),
     WrongAnswer(5, "18500000000", "is not a telephone number in E.164"),
     WrongAnswer(5, "+1 850 000 0000", "is not a telephone number in E.164"),
     WrongAnswer(6, "always", "names no days"), WrongAnswer(6, "mon-fri", "ends without a window of time"),
@@ -95,7 +100,7 @@ import Testing
     WrongAnswer(6, "mon 9-18", "is not a window of time"),
     WrongAnswer(6, "mon 09:00-10:00, mon-fri 09:00-18:00", "mon is given twice"),
     WrongAnswer(6, "mon 09:00-10:00 09:30-11:00", "overlap"),
-    WrongAnswer(7, "", "this has to be given"), WrongAnswer(7, "EST", "America/New_York"),
+    WrongAnswer(7, "", "an answer is required"), WrongAnswer(7, "EST", "America/New_York"),
     WrongAnswer(7, "Europe/Lissabon", "there is no time zone"),
   ]
 
@@ -117,9 +122,28 @@ import Testing
     if wrong.place == 3 || wrong.place == 5, !wrong.text.isEmpty {
       #expect(!said.contains("\"\(wrong.text)\"") || wrong.text == "empty.txt")
     }
+    #expect(person.echoes && !said.contains("canary"))
   }
 
-  @Test(arguments: ["", "none"])
+  @Test(arguments: ["secret.txt", "crlf.txt"])
+  func `a file with a secret is taken as the secret`(_ file: String) throws {
+    let person = TypingPerson(["acme", "", "client-1", file, "", ""])
+    var interview = SetupFixture.interview(SetupFlags())
+    let answers = try interview.answers(asking: person)
+    guard case .secret(let secret) = answers.authentication else { throw Unexpected() }
+    #expect(secret.exposedString() == "canary-client-secret")
+    #expect(person.said == ["  Read a client secret: 20 characters, from the file."])
+    #expect(interview.sources == [file])
+  }
+
+  @Test func `account and region are taken in any case`() throws {
+    let answers = try ask(["ACME", "EU", "client-1", "canary-client-secret", "", ""]).answers
+    #expect(answers.account == "acme" && answers.region == .eu)
+    let byFlags = try SetupFixture.answers { ($0.account, $0.region) = ("Acme", "Au") }
+    #expect(byFlags.account == "acme" && byFlags.region == .au)
+  }
+
+  @Test(arguments: ["", "none", "None"])
   func `number and hours may be left out`(_ empty: String) throws {
     let answers = try ask(["acme", empty == "" ? "" : "us", "client-1", "canary-client-secret", empty, empty])
       .answers
@@ -133,7 +157,19 @@ import Testing
       let (answers, person) = try ask(["acme", "", "client-1"] + credential + ["key-1", "", ""])
       guard case .key = answers.authentication else { throw Unexpected() }
       #expect(person.hidden.count == credential.count)
+      #expect(person.changes == 2 && person.echoes, "hidden once, between the lines too")
     }
+  }
+
+  @Test func `a stated algorithm that does not fit the key says how to be rid of it`() throws {
+    var flags = SetupFlags()
+    flags.keyAlgorithm = "PS256"
+    let (answers, person) = try ask(["acme", "", "client-1", "ec.pem", "rsa.pem", "key-1", "", ""], flags)
+    guard case .key(let key, nil) = answers.authentication else { throw Unexpected() }
+    #expect(key.algorithm == .PS256)
+    let said = person.said[0].split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(said.hasPrefix("PS256 does not fit the key, which is P-256"))
+    #expect(said.hasSuffix("or start again without --key-algorithm"))
   }
 
   @Test func `a secret with a slash in it is no path`() throws {
@@ -149,6 +185,10 @@ import Testing
     #expect(answers.region == .ca)
     #expect(person.prompts.count == 2)
     #expect(person.rest == [])
+    flags.phoneNumber = "None"
+    let withoutNumber = try ask(["ca"], flags)
+    #expect(withoutNumber.answers.phoneNumber == nil)
+    #expect(withoutNumber.person.prompts.count == 1)
   }
 
   @Test func `a wrong flag is a mistake, also on a terminal`() {
@@ -243,7 +283,7 @@ import Testing
   }
 
   private static let wrongFlags = [
-    WrongFlag("--account: \"Acme\" is not an account name") { $0.account = "Acme" },
+    WrongFlag("--account: \"acme inc\" is not an account name") { $0.account = "Acme Inc" },
     WrongFlag("--region: unknown region") { $0.region = "uk" },
     WrongFlag("--client-id: is not a client id") { $0.clientID = "a b" },
     WrongFlag("--client-secret-file: cannot read \"none.txt\": there is no such file") {
@@ -287,6 +327,10 @@ import Testing
     WrongFlag("--timezone: there is no time zone \"Mars/Olympus\"") {
       ($0.hours, $0.timezone) = ("mon 09:00-10:00", "Mars/Olympus")
     },
+    WrongFlag("--timezone: there is no time zone \"Mars/Olympus\"") {
+      ($0.hours, $0.timezone) = ("none", "Mars/Olympus")
+    },
+    WrongFlag("--timezone: there is no time zone \"Mars/Olympus\"") { $0.timezone = "Mars/Olympus" },
     WrongFlag("--password-file: cannot read \"none.txt\"") { $0.passwordFile = "none.txt" },
     WrongFlag("--password-file: names \"empty.txt\", which is empty") { $0.passwordFile = "empty.txt" },
   ]
@@ -299,10 +343,15 @@ import Testing
     #expect(!lines.joined().contains("canary"))
   }
 
+  @Test func `wrong hours do not hide a wrong time zone`() {
+    let lines = SetupFixture.mistakes { ($0.hours, $0.timezone) = ("mon-fri", "Mars/Olympus") }
+    #expect(lines.map { String($0.prefix { $0 != ":" }) } == ["--hours", "--timezone"])
+  }
+
   @Test func `what deserves a word is noticed`() throws {
     var flags = SetupFixture.flags
     (flags.clientSecretFile, flags.keyID, flags.passwordFile) = ("open.txt", "key-1", "short.txt")
-    flags.timezone = "Europe/Lisbon"
+    (flags.timezone, flags.keyAlgorithm) = ("Europe/Lisbon", "PS256")
     var interview = SetupFixture.interview(flags)
     _ = try interview.answers(asking: nil)
     #expect(
@@ -310,6 +359,7 @@ import Testing
         "--key-id: not used, because a client secret is set (--client-secret-file)",
         "--client-secret-file: \"open.txt\" can be read by others (mode 0644); chmod 600 it",
         "--password-file: is shorter than 8 characters and easily guessed",
+        "--key-algorithm: not used, because a client secret is set (--client-secret-file)",
         "--timezone: not used, because there are no opening hours",
       ])
     #expect(Set(interview.sources) == ["open.txt", "short.txt"])

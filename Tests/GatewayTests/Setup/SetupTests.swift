@@ -104,7 +104,7 @@ import Testing
       let yaml = documents.configuration.split(separator: "\n", omittingEmptySubsequences: false).map {
         line in
         // A comment that begins like a key or an item of a list; sentences do not.
-        line.replacing(/^( *)# ( *(?:- )?(?!brakes)[a-z_]+:(?: |$))/) { "\($0.output.1)\($0.output.2)" }
+        line.replacing(/^( *)# ( *(?:- )?[a-z_]+:(?: |$))/) { "\($0.output.1)\($0.output.2)" }
       }.joined(separator: "\n")
       let files = [
         "\(parent.path)/secrets/talkdesk-credential": Fixture.content("canary-client-secret"),
@@ -127,6 +127,133 @@ import Testing
     #expect(tests.contains("at: \"2026-11-23T18:00:00-05:00\", expect: deny, code: closed }"))
   }
 
+  @Test func `lines of .gitignore keep their octets and their line ends`() {
+    let lines = Array("/secrets/\n/callgate.sqlite3*\n".utf8)
+    let returns = Array("/secrets/\r\n/callgate.sqlite3*\r\n".utf8)
+    // Latin-1: caf\u{E9}/ is no UTF-8.
+    let latin: [UInt8] = [0x63, 0x61, 0x66, 0xE9, 0x2F]
+    for (existing, wanted) in [
+      ([], lines), (latin, latin + [0x0A] + lines), (latin + [0x0A], latin + [0x0A] + lines),
+      (latin + [0x0D, 0x0A], latin + [0x0D, 0x0A] + returns), ([0x0A], [0x0A] + lines),
+      (Array("/secrets/\r\na".utf8), Array("/secrets/\r\na\r\n/callgate.sqlite3*\r\n".utf8)),
+      (Array("!/secrets/\n".utf8), Array("!/secrets/\n".utf8) + lines),
+    ] as [([UInt8], [UInt8])] {
+      #expect(SetupDocuments.ignored(beside: existing) == wanted)
+      #expect(SetupDocuments.ignored(beside: wanted) == nil)
+    }
+    #expect(SetupDocuments.ignored(beside: returns) == nil)
+  }
+
+  @Test func `what is a symbolic link is not followed`() throws {
+    defer { removeParent() }
+    let answers = try SetupFixture.answers()
+    let folder = setup().folder
+    let files = FileManager.default
+    try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try files.createDirectory(atPath: "\(parent.path)/elsewhere", withIntermediateDirectories: true)
+    try "mine".write(toFile: "\(parent.path)/elsewhere/mine", atomically: false, encoding: .utf8)
+    for (name, target) in [(".gitignore", "elsewhere/mine"), ("secrets", "elsewhere")] {
+      try files.createSymbolicLink(
+        atPath: "\(folder)/\(name)", withDestinationPath: "\(parent.path)/\(target)")
+      for replacing in [false, true] {
+        let setup = self.setup(replacing: replacing)
+        let isRefused = { (error: any Error) in
+          "\(error)".hasPrefix("\"\(folder)/\(name)\" cannot be used: it is a symbolic link")
+        }
+        #expect(throws: Setup.Failure.self) { try setup.checkFolder([]) }
+        #expect {
+          try setup.checkFolder([])
+        } throws: { isRefused($0) }
+        #expect {
+          try setup.write(answers, readFrom: [])
+        } throws: { isRefused($0) }
+      }
+      #expect(content(of: folder).keys.sorted() == [name])
+      try files.removeItem(atPath: "\(folder)/\(name)")
+    }
+    // A link in the place of a file gives way, and what it leads to stays.
+    try files.createSymbolicLink(
+      atPath: "\(folder)/callgate.yaml", withDestinationPath: "\(parent.path)/elsewhere/mine")
+    #expect(throws: Setup.Failure.exists(["\(folder)/callgate.yaml"])) { try setup().checkFolder([]) }
+    _ = try setup(replacing: true).write(answers, readFrom: [])
+    #expect(try text("\(parent.path)/elsewhere/mine") == "mine")
+    #expect(try text("\(folder)/callgate.yaml") != "mine")
+    #expect(content(of: "\(parent.path)/elsewhere").keys.sorted() == ["mine"])
+  }
+
+  @Test func `secrets go into no folder that others can change`() throws {
+    defer { removeParent() }
+    let answers = try SetupFixture.answers()
+    let secrets = "\(setup().folder)/secrets"
+    let files = FileManager.default
+    try files.createDirectory(atPath: secrets, withIntermediateDirectories: true)
+    for (mode, isTaken) in [(0o700, true), (0o755, true), (0o775, false), (0o702, false)] {
+      try files.setAttributes([.posixPermissions: mode], ofItemAtPath: secrets)
+      if isTaken {
+        try setup().checkFolder([])
+        continue
+      }
+      let failure = Setup.Failure.unfit(
+        path: secrets, reason: "others can write to it; run chmod go-w on it")
+      #expect(throws: failure) { try setup().checkFolder([]) }
+      #expect(throws: failure) { try setup().write(answers, readFrom: []) }
+    }
+    #expect(content(of: setup().folder).keys.sorted() == ["secrets"])
+    try files.removeItem(atPath: secrets)
+    try "file".write(toFile: secrets, atomically: false, encoding: .utf8)
+    #expect(throws: Setup.Failure.unusable(path: secrets, reason: "Not a directory")) {
+      try setup().checkFolder([])
+    }
+  }
+
+  @Test
+  func `a folder that takes no files is told before anything is asked, and nothing is left of the trial`()
+    throws
+  {
+    defer { removeParent() }
+    try setup("new/folder").checkFolder([])
+    #expect(content(of: parent.path) == [:])
+    try "file".write(toFile: "\(parent.path)/file", atomically: false, encoding: .utf8)
+    #expect(throws: Setup.Failure.unusable(path: "\(parent.path)/file", reason: "Not a directory")) {
+      try setup("file").checkFolder([])
+    }
+    #expect(throws: Setup.Failure.self) { try setup("file/below").checkFolder([]) }
+    // Nobody makes a file there, root neither.
+    #expect(throws: Setup.Failure.self) { try setup("/proc/callgate").checkFolder([]) }
+    let ignored = "\(setup().folder)/.gitignore"
+    try FileManager.default.createDirectory(atPath: ignored, withIntermediateDirectories: true)
+    #expect(throws: Setup.Failure.unusable(path: ignored, reason: "it is a directory")) {
+      try setup().checkFolder([])
+    }
+  }
+
+  @Test func `a file that appears meanwhile stays, and nothing else is left`() throws {
+    defer { removeParent() }
+    let folder = setup().folder
+    let files = ["tests.yaml", "callgate.yaml", "secrets/app-password"].map {
+      SetupFiles.File(name: $0, bytes: [0x61], mode: nil, replaces: false)
+    }
+    #expect(throws: SetupFiles.Failure.exists(["callgate.yaml"])) {
+      try SetupFiles.write(files, to: folder) {
+        #expect(content(of: folder).count == 4, "all are written under other names")
+        #expect(throws: Never.self) {
+          try "theirs".write(toFile: "\(folder)/callgate.yaml", atomically: false, encoding: .utf8)
+        }
+      }
+    }
+    #expect(content(of: folder).keys.sorted() == ["callgate.yaml"])
+    #expect(try text("\(folder)/callgate.yaml") == "theirs")
+  }
+
+  @Test func `the app keeps its password where files are overwritten`() throws {
+    defer { removeParent() }
+    #expect(setup(replacing: true).presentPassword == nil)
+    _ = try setup().write(try SetupFixture.answers(), readFrom: [])
+    #expect(setup().presentPassword == nil)
+    let path = "\(setup().folder)/secrets/app-password"
+    #expect(setup(replacing: true).presentPassword == path)
+  }
+
   @Test func `nothing is overwritten without being told to, and nothing is left then`() throws {
     defer { removeParent() }
     let answers = try SetupFixture.answers()
@@ -136,36 +263,39 @@ import Testing
       try "mine".write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8)
       let before = content(of: folder)
       let setup = Setup(folder: folder, workingDirectory: parent.path, replacing: false)
-      if name != "secrets/talkdesk-credential" {
-        #expect(throws: Setup.Failure.exists(["\(folder)/\(name)"])) { try setup.refuseOverwriting() }
-      }
+      #expect(throws: Setup.Failure.exists(["\(folder)/\(name)"])) { try setup.checkFolder(["/nowhere"]) }
+      #expect(content(of: folder) == before)
       #expect(throws: Setup.Failure.exists(["\(folder)/\(name)"])) {
         try setup.write(answers, readFrom: ["/nowhere"])
       }
       #expect(content(of: folder) == before)
       #expect(try text("\(folder)/\(name)") == "mine")
       let forced = Setup(folder: folder, workingDirectory: parent.path, replacing: true)
-      try forced.refuseOverwriting()
+      try forced.checkFolder([])
       _ = try forced.write(answers, readFrom: [])
       #expect(try text("\(folder)/\(name)") != "mine")
       #expect(content(of: folder).count == 6, "nothing is left of what gave way")
     }
   }
 
-  @Test func `a credential that lies where it belongs may stay there`() throws {
+  @Test func `a credential and a password that lie where they belong may stay there`() throws {
     defer { removeParent() }
     let folder = setup().folder
     try FileManager.default.createDirectory(atPath: "\(folder)/secrets", withIntermediateDirectories: true)
     let path = "\(folder)/secrets/talkdesk-credential"
     try "canary-client-secret\n".write(toFile: path, atomically: false, encoding: .utf8)
+    let password = "\(folder)/secrets/app-password"
+    try "canary-app-password\n".write(toFile: password, atomically: false, encoding: .utf8)
     var flags = SetupFixture.flags
-    flags.clientSecretFile = path
+    (flags.clientSecretFile, flags.passwordFile) = (path, password)
     var interview = SetupInterview(flags, files: .system, home: nil)
     let answers = try interview.answers(asking: nil)
-    try setup().refuseOverwriting()
+    #expect(throws: Setup.Failure.exists([password])) { try setup().checkFolder([path]) }
+    try setup().checkFolder([path, password])
     _ = try setup().write(answers, readFrom: interview.sources)
     #expect(content(of: folder)["secrets/talkdesk-credential"] == 0o600)
     #expect(try text(path) == "canary-client-secret\n")
+    #expect(try text(password) == "canary-app-password\n")
   }
 
   @Test func `a failure in the middle leaves everything as it was`() throws {
@@ -190,8 +320,7 @@ import Testing
     #expect(content(of: folder) == before)
     #expect(try text("\(folder)/callgate.yaml") == "mine")
     try "file".write(toFile: "\(parent.path)/file", atomically: false, encoding: .utf8)
-    #expect(throws: Setup.Failure.unusable(path: "\(parent.path)/file/.gitignore", reason: "Not a directory"))
-    {
+    #expect(throws: Setup.Failure.unusable(path: "\(parent.path)/file", reason: "Not a directory")) {
       try setup("file").write(answers, readFrom: [])
     }
     #expect(throws: Setup.Failure.self) { try setup("file/below").write(answers, readFrom: []) }

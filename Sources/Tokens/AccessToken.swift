@@ -10,6 +10,8 @@ public final class AccessToken: Sendable {
   public let secret: Secret
   /// The scope it has, words separated by spaces.
   public let scope: String
+  /// Whether Talkdesk ID said so; otherwise it is the scope that was requested (RFC 6749 §5.1).
+  public let statesScope: Bool
   /// The OAuth client it was issued to.
   public let clientID: String
   /// When it was asked for. Its age counts from here, earlier than it can have been issued, so that no delay on the way
@@ -27,10 +29,12 @@ public final class AccessToken: Sendable {
 
   /// Makes a token from a reply's parts.
   public init(
-    token: [UInt8], scope: String, clientID: String, obtainedAt: MonotonicTime, lifetime: Duration?
+    token: [UInt8], scope: String, statesScope: Bool = true, clientID: String, obtainedAt: MonotonicTime,
+    lifetime: Duration?
   ) {
     self.secret = Secret(token)
     self.scope = scope
+    self.statesScope = statesScope
     self.clientID = clientID
     self.obtainedAt = obtainedAt
     self.lifetime = lifetime

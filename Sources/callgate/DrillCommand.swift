@@ -10,10 +10,10 @@ struct DrillCommand: ParsableCommand {
     abstract: "Makes one real callback, and shows what Talkdesk answered.",
     discussion: """
       Says which number will ring and asks. Then it gets a token and sends one callback with the configured credential: no \
-      second request, whatever comes back. It prints the answer, the token's lifetime and its scopes, with numbers masked. \
+      second request, whatever comes back. It prints the response, the token's lifetime and its scopes, with numbers masked. \
       The number ranges that are refused by default hold. Your rules, brakes and kill switch do not apply.
 
-      With --facts the answer is kept in a file, and the sandbox can answer like your account: callgate sandbox --facts.
+      With --facts the response is saved in a file, and the sandbox can answer like your account: callgate sandbox --facts.
 
       Examples:
         callgate drill --phone +14155550123
@@ -43,9 +43,10 @@ struct DrillCommand: ParsableCommand {
   }
 
   func run() throws {
-    let signals = SignalWatch()
-    signals.onEnd { _exit(130) }
+    let signals = SignalWatch(endingOnHangUp: true)
+    signals.onEnd { Self.stopUnsent() }
     ProcessSetup.ignoreBrokenPipes()
+    try ProcessSetup.protectSecrets()
     guard yes || isatty(STDIN_FILENO) == 1 else {
       Output.message("callgate: drill makes a real call and asks at a terminal. Without one add --yes.")
       throw ExitStatus.usage.exit
@@ -53,16 +54,21 @@ struct DrillCommand: ParsableCommand {
     let configuration = try source.load(for: .token)
     let drill = try prepare(configuration)
     let file = try factsFile()
-    for line in drill.announcement { Output.message(line) }
+    // A mistyped digit is seen where the number is typed, and stands in no log.
+    let isSeen = !yes && isatty(STDERR_FILENO) == 1
+    for line in drill.announcement(showingNumber: isSeen) { Output.message(line) }
     guard yes || isConfirmed() else {
       Output.message("No callback was sent.")
       throw ExitStatus.refused.exit
     }
     let report = Blocker.run {
       await drill.run {
+        // What Talkdesk answers is kept also where the terminal goes away meanwhile.
+        signals.ignoreHangUp()
+        guard signals.finishesWork() else { Self.stopUnsent() }
         signals.onEnd {
           Output.message(
-            "\ncallgate: stopped before Talkdesk answered: the phone may ring. Do not repeat the drill at once."
+            "\ncallgate: stopped before Talkdesk answered: the phone may ring. Do not repeat the drill at once"
           )
           _exit(ExitStatus.unavailable.rawValue)
         }
@@ -70,10 +76,13 @@ struct DrillCommand: ParsableCommand {
     }
     _ = signals.finishesWork()
     // Before anything is printed: a reader that has gone must not cost what cannot be asked for again.
-    let kept = keep(report, file)
-    show(report, kept)
-    if case .lost = kept, report.verdict == .accepted { throw ExitStatus.internal.exit }
+    show(report, keep(report, file))
     try end(report)
+  }
+
+  private static func stopUnsent() -> Never {
+    Output.message("\ncallgate: stopped; no callback was sent")
+    _exit(130)
   }
 
   private func prepare(_ configuration: Configuration) throws -> Drill {
@@ -92,7 +101,7 @@ struct DrillCommand: ParsableCommand {
     do throws(FactsFile.Failure) {
       return try facts.map { path throws(FactsFile.Failure) in try FactsFile(path) }
     } catch {
-      Output.message("callgate: --facts: \(error). No callback was sent.")
+      Output.message("callgate: --facts: \(error). No callback was sent")
       throw ExitStatus.usage.exit
     }
   }
@@ -124,16 +133,23 @@ struct DrillCommand: ParsableCommand {
 
   private func show(_ report: DrillReport, _ keeping: Keeping) {
     let style = Style(STDOUT_FILENO)
-    for line in report.lines { Output.line(style.column(line.name, width: 10, .quiet) + line.text) }
-    for line in report.closing { Output.line(line) }
+    var lines = report.lines.map { style.column($0.name, width: 10, .quiet) + $0.text }
+    if report.verdict == .accepted { lines += report.closing }
     switch keeping {
     case .unasked: break
-    case .nothing: Output.message("callgate: --facts: there is no answer to keep; the file is as it was.")
-    case .kept: Output.line("The facts are in \(facts ?? "").")
+    case .nothing: Output.message("callgate: --facts: no response to save; the file is unchanged")
+    case .kept: lines.append("The facts are in \(facts ?? "").")
     case .lost(let bytes, let failure):
-      Output.message("callgate: --facts: \(failure). These are the facts:")
-      Output.text(String(decoding: bytes, as: UTF8.self))
+      Output.message("callgate: --facts: \(failure). The facts are on standard output instead")
+      lines.append(String(decoding: bytes.dropLast(), as: UTF8.self))
     }
+    // A script that repeats what has failed would ring again: nothing from here on changes the status.
+    let text = Array(lines.map { $0 + "\n" }.joined().utf8)
+    if !StandardOutput.write(text) {
+      let error = SystemError(operation: "write", code: errno)
+      Output.message("callgate: cannot write to standard output: \(error)")
+    }
+    if report.verdict != .accepted { Output.message("callgate: \(report.closing.joined(separator: " "))") }
   }
 
   private func end(_ report: DrillReport) throws {

@@ -8,8 +8,8 @@ public enum NumberRanges {
     refused.longestMatch(number) != nil || tooShort.longestMatch(number) != nil || !isPossible(number)
   }
 
-  /// Why a number is refused; nil where it is not.
-  static func reason(toRefuse number: E164) -> String? {
+  /// Why a number is refused, as what follows its name: `begins with +1900, …`; nil where it is not.
+  public static func reason(toRefuse number: E164) -> String? {
     if let length = refused.longestMatch(number) {
       return "begins with \(number.prefix(length)), a range that is refused by default"
     }

@@ -18,15 +18,15 @@ public struct Drill: Sendable {
   public enum Obstacle: Error, Hashable, Sendable, CustomStringConvertible {
     /// The configuration names no number of the account.
     case noTalkdeskNumber
-    /// The number to call is premium rate, a short code, or one that no telephone can have.
-    case refusedNumber
+    /// The number to call is in a range that is refused, and why.
+    case refusedNumber(reason: String)
 
     public var description: String {
       switch self {
       case .noTalkdeskNumber:
         "no Talkdesk number is configured — set TD_PHONE_NUMBER, or callbacks.talkdesk_phone_numbers"
-      case .refusedNumber:
-        "no callback goes to this number: it is premium rate, a short code, or no telephone can have it. Nothing was sent"
+      case .refusedNumber(let reason):
+        "Callgate does not call this number: it \(reason). Nothing was sent."
       }
     }
   }
@@ -66,13 +66,17 @@ public struct Drill: Sendable {
     } catch {
       preconditionFailure("a number in E.164 is all that a callback needs")
     }
-    guard !NumberRanges.refuses(request.contactNumber) else { throw .refusedNumber }
+    if let reason = NumberRanges.reason(toRefuse: request.contactNumber) {
+      throw .refusedNumber(reason: reason)
+    }
     self.configuration = configuration
     self.upstream = upstream
   }
 
-  /// What is about to happen, a sentence a line. Numbers are masked.
-  public var announcement: [String] {
+  /// What is about to happen, a sentence a line.
+  /// - Parameter showingNumber: Whether the number to call stands there in full, for the person who typed it; others are masked.
+  public func announcement(showingNumber: Bool = false) -> [String] {
+    let number = showingNumber ? request.contactNumber.text : request.contactNumber.masked
     let account =
       if case .account(let region, let name) = TalkdeskHost(url: upstream.tokenURL), !name.isEmpty {
         "account \(name) (region \(region.rawValue))"
@@ -80,7 +84,7 @@ public struct Drill: Sendable {
         "the account at \(TalkdeskHost.host(of: upstream.tokenURL))"
       }
     return [
-      "Talkdesk will ring \(request.contactNumber.masked). This is a real call.",
+      "Talkdesk will ring \(number). This is a real call.",
       "It comes from \(request.talkdeskNumber.masked), on \(account).",
       "Your rules, brakes and kill switch do not apply to it.",
     ]

@@ -7,7 +7,7 @@ internal import Tokens
 /// What an account answered. Numbers are masked, and of the header fields only those of a list are kept.
 struct DrillFacts {
   /// The header fields that are kept: what tells of limits, retries, caching and the servers in between. None of them carries a
-  /// credential or a cookie.
+  /// credential or a cookie. Beside these, a part of WWW-Authenticate is kept, and short fields that are named as trace ids are.
   static let keptFields = [
     "Allow", "Cache-Control", "Content-Language", "Date", "Location", "RateLimit", "RateLimit-Limit",
     "RateLimit-Policy",
@@ -17,12 +17,22 @@ struct DrillFacts {
   ]
   /// How much of a field's value is kept, in bytes.
   static let longestField = 256
+  /// What is in the name of a field with a trace id, in lower case.
+  static let tracingWords = ["trace", "request-id", "correlation", "tid", "ray", "amz", "b3"]
+  /// What is in the name of a field with a credential, in lower case: none of these is kept for its name.
+  static let credentialWords = ["cookie", "token", "secret", "auth", "key", "session", "credential"]
+  /// How many fields with trace ids are kept.
+  static let mostTraces = 32
+  /// How long their values may be, in bytes.
+  static let longestTrace = 128
 
   let status: Int
   let contentType: String?
   /// Nil where it was not read whole.
   let content: String?
   let fields: [(name: String, value: String)]
+  /// The names of the other fields.
+  let dropped: [String]
   let traceID: String?
   /// The steps of the request, in milliseconds; nil where nothing was measured.
   let durations: [(name: String, milliseconds: Int64)]?
@@ -35,10 +45,8 @@ struct DrillFacts {
     status = message.status
     contentType = message.fields["Content-Type"].flatMap { Self.kept($0, mask) }
     content = response.isWhole ? mask.content(message.content) : nil
-    fields = Self.keptFields.compactMap { name in
-      Self.kept(message.fields.values(of: name).joined(separator: ", "), mask).map { (name, $0) }
-    }
-    self.traceID = traceID
+    (fields, dropped) = Self.sorted(message.fields, hasTraceID: traceID != nil, mask)
+    self.traceID = traceID.map(mask.own)
     durations = message.timing.map { timing in
       [
         ("dns", timing.nameResolution), ("tcp", timing.connecting), ("tls", timing.handshake),
@@ -46,12 +54,64 @@ struct DrillFacts {
       ].map { ($0, $1.wholeMilliseconds) }
     }
     expiresIn = token.lifetime?.components.seconds
-    scope = token.scope
+    scope = mask.own(token.scope)
+  }
+
+  /// The fields that are kept, and the names of the others.
+  private static func sorted(
+    _ fields: Fields, hasTraceID: Bool, _ mask: DrillMask
+  ) -> (kept: [(name: String, value: String)], dropped: [String]) {
+    var kept = keptFields.compactMap { name in
+      self.kept(fields.values(of: name).joined(separator: ", "), mask, onlyOwn: tellsLimits(lowered(name)))
+        .map { (name: name, value: $0) }
+    }
+    let challenge = "WWW-Authenticate"
+    let challenges = fields.values(of: challenge).map(Challenges.withoutSecrets).joined(separator: ", ")
+    if let value = self.kept(challenges, mask) { kept.append((challenge, value)) }
+    // What stands elsewhere in the facts, or tells only how the content was sent.
+    let told = ["Content-Type", "Content-Length", "Transfer-Encoding", "Connection"]
+    let named = keptFields + [challenge] + told + (hasTraceID ? ["platform-tid"] : [])
+    var seen = Set(named.map(lowered))
+    var dropped: [String] = []
+    var traces = 0
+    for line in fields.lines where seen.insert(lowered(line.name)).inserted {
+      let value = fields.values(of: line.name).joined(separator: ", ")
+      if traces < mostTraces, isTrace(lowered(line.name)), isShort(value),
+        let value = self.kept(value, mask, onlyOwn: true)
+      {
+        kept.append((mask.text(line.name), value))
+        traces += 1
+      } else {
+        dropped.append(mask.text(line.name))
+      }
+    }
+    return (kept, dropped)
+  }
+
+  private static func lowered(_ name: String) -> String {
+    String(decoding: name.utf8.map(\.lowercasedASCII), as: UTF8.self)
+  }
+
+  /// Whether a field's digits are counts and times.
+  private static func tellsLimits(_ name: String) -> Bool {
+    ["ratelimit", "x-ratelimit-"].contains { name.utf8.starts(with: $0.utf8) }
+  }
+
+  private static func isTrace(_ name: String) -> Bool {
+    func has(_ word: String) -> Bool { Array(name.utf8).firstRange(of: Array(word.utf8)) != nil }
+    return isShort(name) && tracingWords.contains(where: has) && !credentialWords.contains(where: has)
+  }
+
+  private static func isShort(_ text: String) -> Bool {
+    text.utf8.count <= longestTrace && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
   }
 
   /// A field's value: printable, bounded and masked; nil where nothing is left.
-  private static func kept(_ value: String, _ mask: DrillMask) -> String? {
-    var octets = mask.text(value).utf8.prefix(longestField).map { (0x20...0x7E).contains($0) ? $0 : 0x3F }
+  /// - Parameter onlyOwn: Whether the drill's own numbers alone are masked.
+  private static func kept(_ value: String, _ mask: DrillMask, onlyOwn: Bool = false) -> String? {
+    var octets = (onlyOwn ? mask.own(value) : mask.text(value)).utf8.prefix(longestField).map {
+      (0x20...0x7E).contains($0) ? $0 : 0x3F
+    }
     while octets.last == 0x20 { octets.removeLast() }
     return octets.isEmpty ? nil : String(decoding: octets, as: UTF8.self)
   }

@@ -33,7 +33,7 @@ public struct DrillReport: Sendable {
   init(noClient words: String) {
     verdict = .internal
     lines = []
-    closing = ["The client for Talkdesk cannot be made: \(words).", "No callback was sent."]
+    closing = ["Could not set up the HTTP client: \(words).", "No callback was sent."]
     facts = nil
   }
 
@@ -45,7 +45,11 @@ public struct DrillReport: Sendable {
       default: .unavailable
       }
     lines = []
-    closing = ["\(error)", "No callback was sent. Run callgate doctor to see what to fix."]
+    let words = "\(error)"
+    closing = [
+      words.utf8.last == UInt8(ascii: "?") ? words : "\(words).",
+      "No callback was sent. Run callgate doctor to see what to fix.",
+    ]
     facts = nil
   }
 
@@ -58,7 +62,7 @@ public struct DrillReport: Sendable {
     let mask = DrillMask(token: token, request)
     let facts = response.map { DrillFacts($0, traceID: report.platformTID, token: token, mask) }
     self.facts = facts?.serialized
-    lines = Self.lines(report, facts, token, host: host)
+    lines = Self.lines(report, facts, token, mask, host: host)
     closing = Self.closing(report.outcome, request)
   }
 
@@ -72,27 +76,29 @@ public struct DrillReport: Sendable {
   }
 
   private static func lines(
-    _ report: CallbackReport, _ facts: DrillFacts?, _ token: AccessToken, host: String
+    _ report: CallbackReport, _ facts: DrillFacts?, _ token: AccessToken, _ mask: DrillMask, host: String
   ) -> [(name: String, text: String)] {
     var lines: [(name: String, text: String)] = []
     if let facts {
-      lines.append(("answer", "\(facts.status)" + (facts.contentType.map { ", \($0)" } ?? "")))
+      lines.append(("status", "\(facts.status)" + (facts.contentType.map { ", \($0)" } ?? "")))
       lines.append(
-        ("content", facts.content.map { $0.isEmpty ? "none" : shown($0) } ?? "not read to its end"))
+        ("body", facts.content.map { $0.isEmpty ? "none" : shown($0) } ?? "incomplete"))
       for field in facts.fields { lines.append(("header", "\(field.name): \(field.value)")) }
+      if !facts.dropped.isEmpty { lines.append(("dropped", shown(facts.dropped.joined(separator: ", ")))) }
       if let traceID = facts.traceID { lines.append(("trace id", traceID)) }
       if let steps = facts.durations {
         let words = steps.map { "\($0.name == "first_byte" ? "first byte" : $0.name) \($0.milliseconds) ms" }
         lines.append(("time", words.joined(separator: ", ")))
       }
     } else {
-      lines.append(("answer", "none: \(cause(report.outcome, host))"))
+      lines.append(("status", "none: \(cause(report.outcome, host))"))
       lines.append(("time", "\(report.duration.wholeMilliseconds) ms"))
     }
     let life =
-      token.lifetime.map { "lives \($0.components.seconds) s" } ?? "the reply does not say how long it lives"
+      token.lifetime.map { "expires in \($0.components.seconds) s" } ?? "Talkdesk did not say when it expires"
     lines.append(("token", life))
-    lines.append(("scopes", token.scope))
+    let scope = mask.own(token.scope)
+    lines.append(("scopes", token.statesScope ? scope : "\(scope) (as requested; Talkdesk named none)"))
     return lines
   }
 
@@ -110,12 +116,12 @@ public struct DrillReport: Sendable {
       ["Talkdesk accepted the callback. \(request.contactNumber.masked) rings once an agent takes it."]
     case .rejected:
       [
-        "Talkdesk does not take this request. \(uncalled)",
-        "Check that \(request.talkdeskNumber.masked) is a number of this account. The content says more.",
+        "Talkdesk rejected the request. \(uncalled)",
+        "Check that \(request.talkdeskNumber.masked) is a number of this account. See the response body above.",
       ]
     case .unauthorized:
       [
-        "The Callback API refuses the token. \(uncalled)",
+        "Talkdesk rejected the token. \(uncalled)",
         "Check that TD_REGION and TD_API_URL belong to the account.",
       ]
     case .forbidden:
@@ -124,19 +130,19 @@ public struct DrillReport: Sendable {
         "Give the OAuth client the scope callback:write, or ask Talkdesk to allow callbacks for the account.",
       ]
     case .rateLimited(let wait):
-      ["Talkdesk limits the rate. \(uncalled)", "Wait \(seconds(wait)) before you try again."]
+      ["Talkdesk is limiting requests (429). \(uncalled)", "Wait \(seconds(wait)) before you try again."]
     case .unavailable(let wait):
-      ["Talkdesk cannot serve now. \(uncalled)", "Wait \(seconds(wait)) before you try again."]
+      ["Talkdesk is unavailable (503). \(uncalled)", "Wait \(seconds(wait)) before you try again."]
     case .unreachable:
       ["The request was not sent. \(uncalled)", "Check TD_API_URL and the network, and try again."]
     case .refused:
       [
-        "Talkdesk refuses the request. \(uncalled)",
+        "Talkdesk rejected the request. \(uncalled)",
         "Check TD_API_URL: it is the base, without /calls/callback.",
       ]
     case .unclear, .unanswered:
       [
-        "It is unknown whether Talkdesk took the callback: the phone may ring.",
+        "It is unknown whether Talkdesk accepted the callback: the phone may ring.",
         "Do not repeat the drill at once. Wait until you know whether the phone rang.",
       ]
     }

@@ -21,7 +21,7 @@ public struct FactsFile: Sendable {
     do throws(ConfigurationFiles.Failure) {
       let present = try ConfigurationFiles.system.read(path, 1 << 20)
       guard DrillFacts.areIn(present.bytes) else {
-        throw ConfigurationFiles.Failure.system("it holds something else than facts")
+        throw ConfigurationFiles.Failure.system("it is not a facts file")
       }
     } catch .missing {
       // As it should be.

@@ -227,8 +227,8 @@ public struct TalkdeskID: TokenIssuer {
       do {
         let parts = try TokenReply(parsing: reply.content, requestedScope: scope)
         return AccessToken(
-          token: parts.token, scope: parts.scope, clientID: clientID, obtainedAt: sent,
-          lifetime: parts.lifetime)
+          token: parts.token, scope: parts.scope, statesScope: parts.statesScope, clientID: clientID,
+          obtainedAt: sent, lifetime: parts.lifetime)
       } catch {
         throw .unusableReply(error)
       }

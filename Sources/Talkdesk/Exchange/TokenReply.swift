@@ -16,6 +16,8 @@ struct TokenReply {
   var lifetime: Duration?
   /// The scope it has; the one asked for where the reply does not say (RFC 6749 §5.1).
   var scope: String
+  /// Whether the reply says which scope it has.
+  var statesScope: Bool
 
   /// Reads the content of a successful reply.
   init(parsing content: [UInt8], requestedScope: String) throws(UnusableReply) {
@@ -29,6 +31,7 @@ struct TokenReply {
     try Self.checkType(object["token_type"])
     lifetime = try Self.lifetime(object["expires_in"])
     scope = try Self.scope(object["scope"], requested: requestedScope)
+    statesScope = object["scope"].map { $0 != .null } ?? false
   }
 
   /// The `error` and `error_description` of a reply that is none; both nil for a gateway's page.

@@ -37,10 +37,11 @@ import Upstream
   }
 
   private static func tokenReply(
-    _ expiresIn: Int? = 599, scope: String = "callback:write"
+    _ expiresIn: Int? = 599, scope: String? = "callback:write"
   ) -> InboundResponse {
     let life = expiresIn.map { #","expires_in":\#($0)"# } ?? ""
-    return reply(200, #"{"access_token":"\#(token)","token_type":"Bearer"\#(life),"scope":"\#(scope)"}"#)
+    let scope = scope.map { #","scope":"\#($0)""# } ?? ""
+    return reply(200, #"{"access_token":"\#(token)","token_type":"Bearer"\#(life)\#(scope)}"#)
   }
 
   private static func configuration(
@@ -73,25 +74,37 @@ import Upstream
   @Test func `it says what will ring, from where and on which account, with numbers masked`() throws {
     let drill = try Drill(Self.configuration(), phone: Self.contact)
     #expect(
-      drill.announcement == [
+      drill.announcement() == [
         "Talkdesk will ring +*********23. This is a real call.",
         "It comes from +*********99, on account acme (region us).",
         "Your rules, brakes and kill switch do not apply to it.",
       ])
+    #expect(
+      drill.announcement(showingNumber: true) == [
+        "Talkdesk will ring +14155550123. This is a real call.", drill.announcement()[1],
+        drill.announcement()[2],
+      ])
     let elsewhere = try Self.configuration(
       nil, ["TD_PHONE_NUMBER": Self.own, "TD_TOKEN_URL": "http://127.0.0.1:9/oauth/token"])
     #expect(
-      try Drill(elsewhere, phone: Self.contact).announcement[1]
+      try Drill(elsewhere, phone: Self.contact).announcement()[1]
         == "It comes from +*********99, on the account at 127.0.0.1.")
   }
 
-  @Test(arguments: ["+19005550123", "+112", "+999123456789", "+12125550"])
-  func `a number in the refused ranges is refused, whatever the rules say`(phone: String) throws {
+  @Test(arguments: [
+    ("+19005550123", "begins with +1900, a range that is refused by default"),
+    ("+999123456789", "is in no numbering plan, so no phone can have it"),
+    ("+123456", "is too short for a number of its country"),
+  ])
+  func `a number in the refused ranges is refused with the reason, whatever the rules say`(
+    phone: String, reason: String
+  ) throws {
     let rules = "rules:\n  - { name: all, kind: numbers, allow: [\"+1\"], default_deny: false }"
-    guard Drill.fault(inPhone: phone) == nil else { return }
-    #expect(throws: Drill.Obstacle.refusedNumber) {
+    #expect(throws: Drill.Obstacle.refusedNumber(reason: reason)) {
       try Drill(Self.configuration(rules), phone: phone)
     }
+    let words = "Callgate does not call this number: it \(reason). Nothing was sent."
+    #expect("\(Drill.Obstacle.refusedNumber(reason: reason))" == words)
   }
 
   @Test func `without a Talkdesk number there is nothing to call from, and an app's number will do`() throws {
@@ -100,9 +113,9 @@ import Upstream
     }
     let apps = "apps: { a: {}, b: { talkdesk_phone_numbers: [\"+18005550142\"] } }"
     let drill = try Drill(Self.configuration(apps, [:]), phone: Self.contact)
-    #expect(drill.announcement[1].contains("+*********42"))
+    #expect(drill.announcement()[1].contains("+*********42"))
     let both = try Drill(Self.configuration(apps), phone: Self.contact)
-    #expect(both.announcement[1].contains("+*********99"), "the server's own number goes first")
+    #expect(both.announcement()[1].contains("+*********99"), "the server's own number goes first")
   }
 
   @Test func `what is wrong with a number is told without it`() throws {
@@ -163,11 +176,14 @@ import Upstream
     arguments: [
       (200, "accepted", "rings once an agent takes it"), (201, "accepted", "rings once"),
       (202, "accepted", "rings once"), (204, "accepted", "rings once"),
-      (400, "refused", "No call was requested"), (401, "refused", "refuses the token. No call was requested"),
+      (400, "refused", "Talkdesk rejected the request. No call was requested"),
+      (401, "refused", "rejected the token. No call was requested"),
       (403, "refused", "callback:write"), (415, "refused", "No call was requested"),
-      (422, "refused", "+*********99 is a number of this account"), (429, "refused", "Wait 7 s"),
+      (422, "refused", "+*********99 is a number of this account"),
+      (429, "refused", "Talkdesk is limiting requests (429). No call was requested.\nWait 7 s"),
       (404, "unavailable", "TD_API_URL"), (409, "unavailable", "No call was requested"),
-      (503, "unavailable", "Wait 7 s"), (500, "unavailable", "the phone may ring"),
+      (503, "unavailable", "Talkdesk is unavailable (503). No call was requested.\nWait 7 s"),
+      (500, "unavailable", "the phone may ring"),
       (502, "unavailable", "Do not repeat the drill at once"), (302, "unavailable", "the phone may ring"),
       (408, "unavailable", "the phone may ring"),
     ])
@@ -181,7 +197,7 @@ import Upstream
     #expect(text(report).contains(words), "\(text(report))")
     #expect(network.callbacks.count == 1)
     #expect(try facts(report)["callback"]?["status"] == .number(JSONNumber(Int64(status))))
-    #expect(report.lines.map(\.name) == ["answer", "content", "header", "token", "scopes"])
+    #expect(report.lines.map(\.name) == ["status", "body", "header", "token", "scopes"])
   }
 
   @Test(
@@ -209,7 +225,7 @@ import Upstream
     #expect(text(report).contains("the phone may ring") == isUnknown)
     #expect(text(report).contains("No call was requested") != isUnknown)
     #expect(report.lines[0].text.hasPrefix("none: "))
-    #expect(report.lines.map(\.name) == ["answer", "time", "token", "scopes"])
+    #expect(report.lines.map(\.name) == ["status", "time", "token", "scopes"])
   }
 
   @Test func `an answer that broke off counts by its status, and its content is not made up`() async throws {
@@ -218,7 +234,7 @@ import Upstream
         .connectionLost, sent: true, detail: "", head: Self.reply(201, "", ["Content-Type": "text/html"]))
     }
     #expect(report.verdict == .accepted)
-    #expect(text(report).contains("content: not read to its end"))
+    #expect(text(report).contains("body: incomplete\n"))
     #expect(try facts(report)["callback"]?["content"] == .null)
   }
 
@@ -252,7 +268,7 @@ import Upstream
         [
           "content-type": "application/json; charset=utf-8", "platform-tid": "0af7-1", "Server": "nginx",
           "x-ratelimit-limit": "60", "Set-Cookie": "session=canary", "Authorization": "Bearer canary",
-          "WWW-Authenticate": "Bearer canary", "X-Secret": "canary", "Vary": "a", "vary": "b",
+          "X-Secret": "canary", "Vary": "a", "vary": "b",
         ])
       reply.timing = TransferTiming(
         nameResolution: .microseconds(1400), connecting: .microseconds(12_600), handshake: .milliseconds(31),
@@ -270,11 +286,104 @@ import Upstream
     #expect(report.facts?.last == 0x0A)
     #expect(
       report.lines.map { "\($0.name): \($0.text)" } == [
-        "answer: 202, application/json; charset=utf-8", #"content: { "id" : "a" }"#, "header: Server: nginx",
-        "header: X-RateLimit-Limit: 60", "trace id: 0af7-1",
-        "time: dns 1 ms, tcp 13 ms, tls 31 ms, first byte 210 ms", "token: lives 1799 s",
+        "status: 202, application/json; charset=utf-8", #"body: { "id" : "a" }"#, "header: Server: nginx",
+        "header: X-RateLimit-Limit: 60", "dropped: Set-Cookie, Authorization, X-Secret, Vary",
+        "trace id: 0af7-1",
+        "time: dns 1 ms, tcp 13 ms, tls 31 ms, first byte 210 ms", "token: expires in 1799 s",
         "scopes: callback:write contacts:read",
       ])
+  }
+
+  private func kept(_ fields: Fields) async throws -> (fields: JSONValue?, report: DrillReport) {
+    let (report, _) = try await drill { _ throws(TransportError) in Self.reply(403, "", fields) }
+    return (try facts(report)["callback"]?["fields"], report)
+  }
+
+  @Test func `trace ids are kept by their names, and nothing that is named like a credential`() async throws {
+    let id = "Root=1-67891233-abcdef012345678912345678"
+    let (kept, report) = try await kept([
+      "x-amzn-trace-id": id, "CF-RAY": "8f0a1b2c3d4e5f60-LIS", "X-Correlation-Id": "14155550123-1700000000",
+      "b3": "80f198ee56343ba8-e457b5a2e4d86bd1-1", "x-amz-cf-id": "Gq==", "uber-trace-id": Self.token,
+      "X-Amz-Security-Token": "canary", "X-Trace-Key": "canary",
+      "x-request-id": String(repeating: "a", count: 128),
+      "x-long-trace": String(repeating: "a", count: 129), "x-odd-trace": "caf\u{E9}",
+      "x-trace-4155550123": "1",
+      "platform-tid": "no trace id, for its spaces",
+    ])
+    #expect(
+      kept == [
+        "x-amzn-trace-id": .string(id), "CF-RAY": "8f0a1b2c3d4e5f60-LIS",
+        "X-Correlation-Id": "*********23-1700000000", "b3": "80f198ee56343ba8-e457b5a2e4d86bd1-1",
+        "x-amz-cf-id": "Gq==", "uber-trace-id": "<token>",
+        "x-request-id": .string(String(repeating: "a", count: 128)), "x-trace-********23": "1",
+        "platform-tid": "no trace id, for its spaces",
+      ])
+    #expect(
+      text(report).contains("dropped: X-Amz-Security-Token, X-Trace-Key, x-long-trace, x-odd-trace\n"),
+      "\(text(report))")
+    #expect(throws: Never.self) { try AccountFacts(parsing: try #require(report.facts)) }
+  }
+
+  @Test func `32 fields with trace ids are kept, and not one more`() async throws {
+    var fields = Fields()
+    for number in 0..<33 { fields.append("x-trace-\(number)", "a") }
+    let (kept, report) = try await kept(fields)
+    #expect(kept?.object?.members.count == 32)
+    #expect(text(report).contains("dropped: x-trace-32\n"))
+  }
+
+  @Test(
+    arguments: [
+      (
+        #"Bearer realm="canary", error="invalid_token", error_description="It, \"expired\"", scope=a"#,
+        #"Bearer error="invalid_token", error_description="It, \"expired\"", scope=a"#
+      ),
+      ("Bearer canary==", "Bearer"), ("bearer", "bearer"),
+      (
+        #"Basic realm="a, error=canary", Bearer error="invalid_token""#,
+        #"Basic, Bearer error="invalid_token""#
+      ),
+      ("canarycanarycanarycanary, Digest nonce=canary, ERROR=x", "?, Digest error=x"),
+      (
+        #"Bearer error_description="call +14155550123 at 1700000000""#,
+        #"Bearer error_description="call +*********23 at ********00""#
+      ),
+    ])
+  func `of WWW-Authenticate the scheme and the error are kept`(value: String, wanted: String) async throws {
+    let (kept, report) = try await kept(["WWW-Authenticate": value])
+    #expect(kept == ["WWW-Authenticate": .string(wanted)])
+    #expect(!text(report).contains("canary"))
+  }
+
+  @Test func `times and limits stay, but for the numbers of the drill`() async throws {
+    let kept = try await kept([
+      "X-RateLimit-Reset": "1700000000", "RateLimit-Reset": "14155550123", "RateLimit": "limit=10000000",
+      "Via": "1700000000",
+    ]).fields
+    #expect(
+      kept == [
+        "RateLimit": "limit=10000000", "RateLimit-Reset": "*********23", "Via": "********00",
+        "X-RateLimit-Reset": "1700000000",
+      ])
+  }
+
+  @Test func `the trace id and the scope hold no number of the drill and no token`() async throws {
+    let (report, _) = try await drill(token: Self.tokenReply(scope: "callback:write of:18005550199")) {
+      _ throws(TransportError) in
+      Self.reply(201, "", ["platform-tid": "1700000000-14155550123-\(Self.token)"])
+    }
+    #expect(try facts(report)["callback"]?["trace_id"] == "1700000000-*********23-<token>")
+    #expect(try facts(report)["token"]?["scope"] == "callback:write of:*********99")
+    #expect(text(report).contains("trace id: 1700000000-*********23-<token>\n"))
+    #expect(text(report).contains("scopes: callback:write of:*********99\n"))
+  }
+
+  @Test func `a scope that Talkdesk did not name is told as requested`() async throws {
+    let (report, _) = try await drill(token: Self.tokenReply(scope: nil)) { _ throws(TransportError) in
+      Self.reply(201)
+    }
+    #expect(text(report).contains("scopes: callback:write (as requested; Talkdesk named none)\n"))
+    #expect(try facts(report)["token"]?["scope"] == "callback:write")
   }
 
   @Test func `what is not there is null, and the sandbox takes it`() async throws {
@@ -286,7 +395,8 @@ import Upstream
         "callback": ["status": 204, "content_type": .null, "content": "", "fields": [:], "trace_id": .null],
         "token": ["expires_in": .null, "scope": "callback:write"],
       ])
-    #expect(text(report).contains("content: none") && text(report).contains("does not say how long"))
+    #expect(text(report).contains("body: none\n"))
+    #expect(text(report).contains("token: Talkdesk did not say when it expires\n"))
     let read = try AccountFacts(parsing: try #require(report.facts))
     #expect(read.status == 204 && read.expiresIn == nil && read.contentType == nil)
   }
@@ -311,7 +421,7 @@ import Upstream
       Self.reply(422, content, ["Location": "/calls/+14155550123?token=\(Self.token)"])
     }
     #expect(try facts(report)["callback"]?["content"] == .string(kept))
-    #expect(text(report).contains("content: \(kept)\n"), "\(text(report))")
+    #expect(text(report).contains("body: \(kept)\n"), "\(text(report))")
     let all = text(report) + String(decoding: report.facts ?? [], as: UTF8.self)
     for secret in ["4155550123", "8005550199", Self.token, "7946 0958"] { #expect(!all.contains(secret)) }
     #expect(all.contains("Location: /calls/+*********23?token=<token>"))
@@ -327,7 +437,7 @@ import Upstream
         ])
     }
     let printed = text(report)
-    #expect(printed.contains(#"content: a\u{1b}[31mb\u{202e}c d\u{0}xxx"#) && !printed.contains("\u{1B}"))
+    #expect(printed.contains(#"body: a\u{1b}[31mb\u{202e}c d\u{0}xxx"#) && !printed.contains("\u{1B}"))
     #expect(printed.utf8.count < 3000)
     let kept = try facts(report)
     #expect(kept["callback"]?["content_type"] == "a?b")

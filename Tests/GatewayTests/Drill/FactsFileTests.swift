@@ -55,7 +55,7 @@ import Testing
       try Data(content.utf8).write(to: URL(filePath: path))
       #expect {
         try FactsFile(path)
-      } throws: { "\($0)".hasSuffix("it holds something else than facts") }
+      } throws: { "\($0)".hasSuffix("it is not a facts file") }
       #expect(FileManager.default.contents(atPath: path) == Data(content.utf8))
       #expect(try names(folder) == ["callgate.yaml"])
     }

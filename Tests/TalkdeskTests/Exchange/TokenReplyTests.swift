@@ -15,7 +15,7 @@ import Testing
     )
     #expect(String(decoding: reply.token, as: UTF8.self) == "eyJ.x-_~+/=")
     #expect(reply.lifetime == .seconds(600))
-    #expect(reply.scope == "callback:write")
+    #expect(reply.scope == "callback:write" && reply.statesScope)
   }
 
   @Test(arguments: [
@@ -47,7 +47,8 @@ import Testing
 
   @Test(arguments: ["\"bearer\"", "\"BEARER\"", "\"Bearer\"", "null"])
   func `Bearer is Bearer in any case`(type: String) throws {
-    #expect(try read(#"{"access_token":"t","token_type":\#(type)}"#).scope == "callback:write")
+    let reply = try read(#"{"access_token":"t","token_type":\#(type)}"#)
+    #expect(reply.scope == "callback:write" && !reply.statesScope)
   }
 
   @Test(arguments: ["\"mac\"", "\"\"", "\"Bearer \"", "\"DPoP\"", "1", "[\"Bearer\"]"])

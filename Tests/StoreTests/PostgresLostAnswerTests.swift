@@ -166,6 +166,30 @@ struct PostgresLostAnswerTests {
     await place.end()
   }
 
+  // MARK: Stops
+
+  @Test func `a stop or resume whose commit was not answered is in doubt, unless it is made again`()
+    async throws
+  {
+    let place = try await Place()
+    let stop = Stop(.all, .all, since: 5)
+    place.proxy.cut([.afterCommit])
+    try await place.store.stop(stop)
+    place.proxy.cut([.afterCommit])
+    try await place.store.resume(.all, .access)
+    #expect(place.proxy.count == 2)
+    place.proxy.cut([.afterCommit], thenRefuses: true)
+    let error = try await failure { try await place.store.resume(.all, .callback) }
+    #expect(error.isInDoubt)
+    // Nobody got through: certainly nothing.
+    let refused = try await failure { try await place.store.stop(stop) }
+    #expect(!refused.isInDoubt)
+    place.proxy.refuse(false)
+    try await eventually { try await place.store.ping() }
+    #expect(try await place.store.stops().isEmpty)
+    await place.end()
+  }
+
   // MARK: Allowances
 
   @Test func `what was taken without an answer is taken once, and granted`() async throws {

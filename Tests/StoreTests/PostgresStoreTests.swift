@@ -250,6 +250,44 @@ struct PostgresStoreTests {
     await store.close()
   }
 
+  @Test func `after a newer release's schema one broken connection leaves the others their work`()
+    async throws
+  {
+    let server = try PostgresServer.shared.get()
+    let address = try server.database()
+    let store = PostgresStore(address, connections: 3)
+    try await store.migrate()
+    let name = try #require(address.text.split(separator: "/").last.map(String.init))
+    let connections = "pg_stat_activity WHERE datname = '\(name)' AND application_name = 'callgate'"
+    #expect(try server.query("postgres", "SELECT count(*) FROM \(connections)") == "3\n")
+    try await wait(until: { store.sessions.idle == 3 })
+    try await store.ping()
+    _ = try server.query(name, "INSERT INTO callgate_schema (version, applied) VALUES (99, 0)")
+    // The one that was used last is the next to work.
+    _ = try server.query(
+      "postgres",
+      """
+      SELECT pg_terminate_backend(pid) FROM
+      (SELECT pid FROM \(connections) ORDER BY query_start DESC LIMIT 1) AS last
+      """)
+    try await wait(until: {
+      try server.query("postgres", "SELECT count(*) FROM \(connections)") == "2\n"
+    })
+    let charges = try Allowances([try Allowances.quota(limit: 100)]).charges(at: .noon())
+    try await wait(until: { store.sessions.idle == 3 })
+    #expect(await kind { _ = try await store.take(charges, at: .noon()) } == .incompatible)
+    try await wait(until: { store.sessions.idle == 3 })
+    try await store.ping()
+    #expect(store.health.failure == nil)
+    for _ in 0..<20 {
+      // A connection answers before it is idle.
+      try await wait(until: { store.sessions.idle == 3 })
+      #expect(try await store.take(charges, at: .noon()).isTaken)
+    }
+    #expect(store.health.failure == nil)
+    await store.close()
+  }
+
   @Test func `a look proves that a role can write, and leaves nothing`() async throws {
     let server = try PostgresServer.shared.get()
     let address = try server.database()

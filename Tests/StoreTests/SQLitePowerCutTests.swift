@@ -206,11 +206,11 @@ import Testing
     disk.hold()
     let before = disk.begun
     let first = Task { try await store.begin(.made("+14155550100"), at: .noon()) }
-    try await until { disk.begun > before }
+    try await wait(until: { disk.begun > before })
     let others = (10..<60).map { number in
       Task { try await store.begin(.made("+141555501\(number)"), at: .noon()) }
     }
-    try await until { store.sessions.waiting == others.count }
+    try await wait(until: { store.sessions.waiting == others.count })
     #expect(disk.begun == before + 1)
     disk.letGo()
     for task in [first] + others { #expect(try await task.value == .begun) }
@@ -224,12 +224,12 @@ import Testing
     disk.hold()
     let before = disk.begun
     let beginning = Task { try await store.begin(.made(), at: .noon()) }
-    try await until { disk.begun > before }
+    try await wait(until: { disk.begun > before })
     let closing = Task {
       await store.close()
       return disk.ended
     }
-    try await until { await kind { try await store.ping() } == .unavailable }
+    try await wait(until: { await kind { try await store.ping() } == .unavailable })
     disk.letGo()
     #expect(try await beginning.value == .begun)
     #expect(await closing.value > before)
@@ -269,7 +269,7 @@ import Testing
     await store.close()
     #expect(disk.ended == before)
     disk.letGo()
-    try await until { disk.ended > before }
+    try await wait(until: { disk.ended > before })
   }
 
   @Test func `who waits behind a disk that hangs is told with the first, and is in no doubt`() async throws {
@@ -278,7 +278,7 @@ import Testing
     disk.hold()
     let before = disk.begun
     let first = Task { await failure { _ = try await store.begin(.made("+14155550100"), at: .noon()) } }
-    try await until { disk.begun > before }
+    try await wait(until: { disk.begun > before })
     let second = Task { await failure { _ = try await store.begin(.made("+14155550101"), at: .noon()) } }
     #expect(await first.value?.isInDoubt == true)
     #expect(await second.value?.isInDoubt == false)

@@ -183,12 +183,37 @@ import Testing
     #expect(try contents() == closed)
   }
 
+  @Test func `a look at what a killed process left changes neither the file nor its log`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    let copy = place.path + "/copy.sqlite3"
+    for end in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + end, toPath: copy + end) }
+    func contents() throws -> [Data] {
+      try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: copy + $0)) }
+    }
+    let before = try contents()
+    #expect(before.allSatisfy { !$0.isEmpty })
+    let killed = SQLiteStore(path: copy)
+    #expect(try await killed.inspect() == StoreSchema.latest)
+    await killed.close()
+    #expect(try contents() == before)
+    let files = try FileManager.default.contentsOfDirectory(atPath: place.path).filter {
+      $0.hasPrefix("copy")
+    }
+    #expect(Set(files).subtracting(["copy.sqlite3-shm"]) == ["copy.sqlite3", "copy.sqlite3-wal"])
+    await store.close()
+  }
+
   @Test(.enabled(if: geteuid() == 0, "only root can act as a stranger"))
   func `a look finds what this user may not write`() async throws {
     let (place, path) = try place()
     defer { place.end() }
     let store = SQLiteStore(path: path)
     try await store.migrate()
+    // Makes the file of the instances.
+    try await store.recoverCallbacks(at: .noon())
     #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == .refused)
     chmod(path, 0o666)
     chmod(place.path, 0o755)
@@ -197,6 +222,8 @@ import Testing
     for file in [path + "-wal", path + "-shm"] { chmod(file, 0o666) }
     #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == .refused)
     chmod(place.path, 0o777)
+    #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == .refused)
+    chmod(path + "-instances", 0o666)
     #expect(Self.asStranger { try SQLiteFile.requireWritable(path) } == nil)
     await store.close()
     let folder = SQLiteStore(path: place.path)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Store
 
-@Suite struct StopBoardTests {
+@Suite(.timeLimit(.minutes(5))) struct StopBoardTests {
   @Test func `a stop made here holds at once, and elsewhere a second later`() async throws {
     let memory = MemoryStore()
     let clock = ManualTime()
@@ -75,10 +75,10 @@ import Testing
     store.setDown(false)
     store.holdStop(true)
     async let refresh: Void = board.refresh()
-    while !store.isStopping { await Task.yield() }
+    try await wait(until: { store.isStopping })
     // It waits for the stop that is on its way; else it would be overtaken.
     async let resume = board.resume(.all, .all)
-    for _ in 0..<1000 { await Task.yield() }
+    await settle()
     store.holdStop(false)
     _ = try await (refresh, resume)
     #expect(store.memory.stops().isEmpty)
@@ -95,10 +95,10 @@ import Testing
     if let earlier { try await board.stop(Stop(.all, .all, since: earlier, reason: "earlier")) }
     store.holdResume(true)
     async let resume = board.resume(.all, .callback)
-    while !store.isResuming { await Task.yield() }
+    try await wait(until: { store.isResuming })
     async let stop: Void = board.stop(Stop(.all, .all, since: 7, until: until, reason: "meanwhile"))
-    while board.stop(for: .callback, callerID: nil, appID: nil)?.reason != "meanwhile" { await Task.yield() }
-    for _ in 0..<1000 { await Task.yield() }
+    try await wait(until: { board.stop(for: .callback, callerID: nil, appID: nil)?.reason == "meanwhile" })
+    await settle()
     store.holdResume(false)
     // What was stopped before is resumed.
     #expect(try await resume == (earlier != nil))
@@ -134,6 +134,54 @@ import Testing
     try await board.refresh(onSave: { saved.append($0) })
     #expect(saved == [Stop(.app("here"), .all, since: 5)])
     #expect(memory.stops().list == saved)
+  }
+
+  @Test func `a stop that the store refuses keeps no later one from it`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let board = StopBoard(store: store, clock: ManualTime())
+    let stops = ["a", "b", "c"].map { Stop(.app($0), .all, since: 5) }
+    store.setReadOnly(true)
+    for stop in stops { await #expect(throws: StoreError.self) { try await board.stop(stop) } }
+    store.setReadOnly(false)
+    store.reject(.app("a"))
+    var saved: [Stop] = []
+    let error = await #expect(throws: StoreError.self) {
+      try await board.refresh(onSave: { saved.append($0) })
+    }
+    #expect(error?.kind == .rejected)
+    #expect(saved == Array(stops.dropFirst()))
+    #expect(store.memory.stops().list == saved)
+    #expect(board.stops.list == stops)
+  }
+
+  @Test(arguments: [Stop.Action.all, .access])
+  func `a stop that is kept late does not bring back its reason`(_ later: Stop.Action) async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let board = StopBoard(store: store, clock: ManualTime())
+    store.setDown(true)
+    await #expect(throws: StoreError.self) {
+      try await board.stop(Stop(.all, .access, since: 5, reason: "earlier"))
+    }
+    store.setDown(false)
+    try await board.stop(Stop(.all, later, since: 6, reason: "later"))
+    try await board.refresh()
+    try await board.refresh()
+    for stops in [board.stops, store.memory.stops()] {
+      let stop = stops.stop(for: .access, callerID: nil, appID: nil, at: 9)
+      #expect(stop?.reason == "later")
+    }
+  }
+
+  @Test func `of a resume in doubt the next refresh shows what became of it`() async throws {
+    let store = ScriptedStore(sharing: .instances)
+    let board = StopBoard(store: store, clock: ManualTime())
+    try await board.stop(Stop(.all, .all, since: 5))
+    store.setInDoubt(true)
+    let error = await #expect(throws: StoreError.self) { try await board.resume(.all, .all) }
+    #expect(error?.isInDoubt == true)
+    #expect(!board.stops.isEmpty)
+    try await board.refresh()
+    #expect(board.stops.isEmpty)
   }
 
   @Test func `what is resumed in part is kept for the rest`() async throws {
@@ -203,7 +251,7 @@ import Testing
     let task = Task { await upkeep.run() }
     var seconds = 0
     while !store.isPurging {
-      while clock.sleeperCount < 2, !store.isPurging { await Task.yield() }
+      try await wait(until: { clock.sleeperCount >= 2 || store.isPurging })
       clock.advance(by: .seconds(1))
       seconds += 1
       try #require(seconds < 100)

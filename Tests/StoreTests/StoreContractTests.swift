@@ -4,7 +4,7 @@ import Gate
 import Store
 import Testing
 
-@Suite struct StoreContractTests {
+@Suite(.timeLimit(.minutes(5))) struct StoreContractTests {
   @Test(arguments: StoreKind.available)
   func `a rate is given out exactly`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)

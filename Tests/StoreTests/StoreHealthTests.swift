@@ -1,5 +1,5 @@
+import Dispatch
 import Gate
-import Glibc
 import Platform
 import Synchronization
 import TestSupport
@@ -127,7 +127,7 @@ import Testing
   }
 }
 
-@Suite struct SessionQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct SessionQueueTests {
   @Test func `while a store does not answer only probes ask it`() async throws {
     let clock = ManualTime()
     let health = StoreHealth(clock: clock)
@@ -136,7 +136,7 @@ import Testing
     async let first = kind {
       try await sessions.call(.reads) { session throws(StoreError) in try session.work() }
     }
-    await hang.untilHeld()
+    try await wait(until: { hang.isHeld })
     async let second = kind { _ = try await sessions.begin(.made(), at: .noon()) }
     clock.advance(by: .seconds(3))
     hang.end(fails: true)
@@ -155,7 +155,7 @@ import Testing
     async let probe = kind {
       try await sessions.call(.writes, isProbe: true) { session throws(StoreError) in try session.work() }
     }
-    await hang.untilHeld()
+    try await wait(until: { hang.isHeld })
     hang.end(fails: false)
     #expect(await probe == nil)
     #expect(health.failure == nil)
@@ -172,18 +172,89 @@ import Testing
     async let first = kind {
       try await sessions.call(.reads) { session throws(StoreError) in try session.work() }
     }
-    await hang.untilHeld()
+    try await wait(until: { hang.isHeld })
     async let second = kind { _ = try await sessions.begin(.made(), at: .noon()) }
-    while sessions.waiting < 1 { await Task.yield() }
+    try await wait(until: { sessions.waiting == 1 })
     clock.advance(by: .milliseconds(2499))
     async let third = kind { _ = try await sessions.begin(.made(), at: .noon()) }
-    while sessions.waiting < 2 { await Task.yield() }
+    try await wait(until: { sessions.waiting == 2 })
     clock.advance(by: .milliseconds(1))
     #expect(await kind { _ = try await sessions.begin(.made(), at: .noon()) } == .unavailable)
     hang.end(fails: false)
     #expect(await [first, second, third] == [nil, nil, nil])
     await sessions.close()
   }
+}
+
+extension SessionQueueTests {
+  @Test func `a session that fails works after those that do not`() async throws {
+    let clock = ManualTime()
+    let made = FailingSessions()
+    let sessions = SessionQueue(label: "test", count: 3, health: StoreHealth(clock: clock), clock: clock) {
+      made.session()
+    }
+    await sessions.inEach { _ in }
+    #expect(made.count == 3)
+    // A call and an update; the session that is broken is the one that works next.
+    let work: [@Sendable () async throws -> Void] = [
+      { try await sessions.call(.reads) { session throws(StoreError) in try session.work() } },
+      { _ = try await sessions.begin(.made(), at: .noon()) },
+    ]
+    for work in work {
+      made.setBroken(try await sessions.call(.reads) { session throws(StoreError) in session.number })
+      for fails in [true] + Array(repeating: false, count: 20) {
+        // A session answers before it is idle.
+        try await wait(until: { sessions.idle == 3 })
+        #expect(await kind { try await work() } == (fails ? .incompatible : nil))
+      }
+    }
+    await sessions.close()
+  }
+}
+
+/// Sessions of which one fails.
+private final class FailingSessions: Sendable {
+  private let state = Mutex((count: 0, broken: 0))
+
+  var count: Int { state.withLock { $0.count } }
+
+  func session() -> FailingSession {
+    FailingSession(
+      self,
+      state.withLock { state in
+        state.count += 1
+        return state.count
+      })
+  }
+
+  func setBroken(_ number: Int) { state.withLock { $0.broken = number } }
+
+  func fails(_ number: Int) -> Bool { state.withLock { $0.broken == number } }
+}
+
+/// A session that works unless it is the broken one.
+private final class FailingSession: StoreSession {
+  let number: Int
+  private let all: FailingSessions
+
+  init(_ all: FailingSessions, _ number: Int) {
+    self.all = all
+    self.number = number
+  }
+
+  func work() throws(StoreError) {
+    if all.fails(number) { throw StoreError(.incompatible, "test", "broken") }
+  }
+
+  func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
+    try work()
+    for job in jobs {
+      if case .callback(.begin(_, _, let said)) = job.work { said(.begun) }
+      job.finish(nil)
+    }
+  }
+
+  func close() {}
 }
 
 /// What was told, in its order.
@@ -202,27 +273,28 @@ private final class Hang: Sendable {
   }
 
   private let state = Mutex(State())
+  private let release = DispatchSemaphore(value: 0)
 
   var count: Int { state.withLock { $0.count } }
+  var isHeld: Bool { state.withLock { $0.isHeld } }
 
   func session() -> HangingSession { HangingSession(self) }
-
-  func untilHeld() async { while !state.withLock({ $0.isHeld }) { await Task.yield() } }
 
   func end(fails: Bool) {
     state.withLock { state in
       state.fails = fails
       state.isHeld = false
     }
+    release.signal()
   }
 
-  /// Blocks, as a session does.
+  /// Blocks, as a session does, though not for longer than a test may take.
   func wait() -> Bool {
     state.withLock { state in
       state.count += 1
       state.isHeld = true
     }
-    while state.withLock({ $0.isHeld }) { sched_yield() }
+    _ = release.wait(timeout: .now() + 60)
     return state.withLock { $0.fails }
   }
 }

@@ -101,14 +101,7 @@ final class Administration: Sendable {
     let wanted = try StopRequest(request.content, isStop: true)
     let stop = wanted.stop(at: clock.unixTime.seconds)
     try check(wanted.target, operators.generation)
-    change(
-      &exchange, operators, stop,
-      unsaved: (
-        "stopped by an operator, but not saved: other instances and a restart do not know of it",
-        "The store does not keep this. It is stopped here, but other instances and a restart do not "
-          + "know of it until the store works again."
-      )
-    ) {
+    change(&exchange, operators, stop, unsaved: UnsavedChange.stop) {
       [parts] () async throws(StoreError) in
       try await parts.stops.stop(stop)
       return (.warning, "stopped by an operator")
@@ -124,12 +117,8 @@ final class Administration: Sendable {
     if !parts.stops.stops.list.contains(where: { $0.target == wanted.target }) {
       try check(wanted.target, operators.generation)
     }
-    change(
-      &exchange, operators, wanted.stop(at: clock.unixTime.seconds),
-      unsaved: (
-        "not resumed: the store could not save it", "The store does not keep this, so nothing has changed."
-      )
-    ) {
+    let resumed = wanted.stop(at: clock.unixTime.seconds)
+    change(&exchange, operators, resumed, unsaved: UnsavedChange.resume) {
       [parts] () async throws(StoreError) in
       try await parts.stops.resume(wanted.target, wanted.action)
         ? (.warning, "resumed by an operator")
@@ -190,7 +179,7 @@ final class Administration: Sendable {
   ///   - body: Makes the change and returns what it came to, for the log.
   private func change(
     _ exchange: inout Exchange, _ operators: OperatorRequest, _ stop: Stop,
-    unsaved: (log: String, detail: String),
+    unsaved: @escaping @Sendable (StoreError) -> UnsavedChange,
     _ body: @escaping @Sendable () async throws(StoreError) -> (Configuration.Log.Level, String)
   ) {
     let responder = exchange.deferred()
@@ -201,6 +190,7 @@ final class Administration: Sendable {
         log.write(stop, message, level, address: address)
         responder.respond(Self.answer(["stops": stops]))
       } catch {
+        let unsaved = unsaved(error)
         log.write(stop, unsaved.log, .error, address: address, error: error)
         let problem = Problem(.storeUnavailable, unsaved.detail, retryAfter: 1)
         responder.respond(problem.response(requestID: responder.requestID))
@@ -304,6 +294,32 @@ final class Administration: Sendable {
       "notices": .array(outcome.notices.map { .string("\($0)") }),
       "restart_needed": .array(outcome.restartNeeded.map { .string($0) }),
     ])
+  }
+}
+
+/// What the log and the operator are told of a change that the store did not confirm.
+struct UnsavedChange {
+  let log: String
+  let detail: String
+
+  /// It holds on this instance, and is saved as soon as that can be.
+  static func stop(_: StoreError) -> UnsavedChange {
+    UnsavedChange(
+      log: "stopped by an operator, but not saved: other instances and a restart do not know of it",
+      detail: "The store does not keep this. It is stopped here, but other instances and a restart do not "
+        + "know of it until the store works again.")
+  }
+
+  /// Nothing is resumed before the store has it; it may have it all the same where it has only not said so.
+  static func resume(_ error: StoreError) -> UnsavedChange {
+    error.isInDoubt
+      ? UnsavedChange(
+        log: "it is not known whether this was resumed: the store did not respond",
+        detail: "The store did not respond, so it is not known whether this was resumed. "
+          + "Ask `callgate status`; resume again if it is still stopped.")
+      : UnsavedChange(
+        log: "not resumed: the store could not save it",
+        detail: "The store does not keep this, so nothing has changed.")
   }
 }
 

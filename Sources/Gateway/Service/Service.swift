@@ -24,7 +24,7 @@ public final class Service: Sendable {
   private let callbackTransport: CurlTransport
   private let tokens: TokenSource
   private let store: any Store
-  private let parts: LastingParts
+  let parts: LastingParts
   private let upkeep = Mutex<Task<Void, Never>?>(nil)
   private let keys: KeySources
   private let generations: Generations
@@ -200,9 +200,6 @@ public final class Service: Sendable {
 
   /// How many clients are connected, and how many requests wait for their answers.
   var connections: (open: Int, waiting: Int) { (server.connectionCount, server.deferredCount) }
-
-  /// How many callbacks have a place at Talkdesk and how many wait for one.
-  var callbackLoad: (running: Int, waiting: Int) { parts.callbacks.originator.load }
 
   /// The scheme of the public address: `http` or `https`.
   public var scheme: String { tls == nil ? "http" : "https" }

@@ -71,19 +71,17 @@ extension PostgresAddress {
     }
   }
 
+  /// Whether it says which of several servers is meant, by what can be done with them (`target_session_attrs`). Then libpq refuses
+  /// the others.
+  var saysWhichServer: Bool { options["target_session_attrs"] != nil }
+
   /// What libpq gets to connect to one server; all of them where it is nil.
-  ///
-  /// - Parameter isOneOfSeveral: Whether there are others. Then the one is meant that can be written, unless the address says
-  ///   otherwise.
-  func parameters(for host: PostgresHost?, isOneOfSeveral: Bool = false) -> [(String, String)] {
+  func parameters(for host: PostgresHost?) -> [(String, String)] {
     var options = options
     if let host {
       options["host"] = host.name
       options["hostaddr"] = host.address
       options["port"] = host.port
-      if options["target_session_attrs"] == nil, isOneOfSeveral {
-        options["target_session_attrs"] = "read-write"
-      }
     }
     let standard = [
       "client_encoding": "UTF8", "fallback_application_name": "callgate", "tcp_user_timeout": "5000",

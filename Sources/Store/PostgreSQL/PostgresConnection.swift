@@ -37,6 +37,8 @@ final class PostgresConnection {
 
   /// Those of the server's settings that let a crash of its machine undo what was committed, as `name = value`.
   private(set) var unsafeSettings: [String] = []
+  /// Whether it can only be read: a standby's, or one of a database or role that is set so.
+  private(set) var isReadOnly = false
 
   /// Connects as libpq's parameters say, TLS included.
   ///
@@ -82,8 +84,10 @@ final class PostgresConnection {
           SELECT name || ' = ' || setting FROM pg_settings
           WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name
           """),
+        .plain("SHOW transaction_read_only"),
       ], within: deadline - clock.now)
-    unsafeSettings = found.last?.rows.compactMap { $0.first ?? nil } ?? []
+    unsafeSettings = found.dropLast().last?.rows.compactMap { $0.first ?? nil } ?? []
+    isReadOnly = found.last?.rows == [["on"]]
   }
 
   deinit { PQfinish(handle) }
@@ -130,16 +134,20 @@ final class PostgresConnection {
   }
 
   /// Reads results up to the end of the pipeline.
-  private func collect(until deadline: MonotonicTime) throws(PostgresFailure) -> [PostgresRows] {
+  func collect(until deadline: MonotonicTime) throws(PostgresFailure) -> [PostgresRows] {
     var results: [PostgresRows] = []
     var failure: PostgresFailure?
+    var isBetween = false
     while true {
       try receive(until: deadline)
       guard let result = PQgetResult(handle) else {
-        // The end of one statement's results, or of the connection.
-        guard PQstatus(handle) == CONNECTION_OK else { throw failure ?? lost("receive") }
+        // The end of one statement's results, or of the connection. Two without a result between them: libpq expects no more,
+        // and would say so for ever.
+        guard PQstatus(handle) == CONNECTION_OK, !isBetween else { throw failure ?? lost("receive") }
+        isBetween = true
         continue
       }
+      isBetween = false
       defer { PQclear(result) }
       switch PQresultStatus(result) {
       case PGRES_PIPELINE_SYNC:

@@ -22,6 +22,13 @@ struct PostgresFailure: Error {
       || state == "42P05"
   }
 
+  /// Nobody said what became of the statements: a COMMIT among them may have been done. What the server calls a failed statement
+  /// has ended its transaction.
+  var leavesDoubt: Bool {
+    guard let state else { return true }
+    return state.hasPrefix("08") || state.hasPrefix("57P")
+  }
+
   /// The same transaction may succeed if it is tried again: 40001 serialisation failure, 40P01 deadlock.
   var isTransient: Bool { state == "40001" || state == "40P01" }
 

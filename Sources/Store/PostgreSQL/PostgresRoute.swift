@@ -55,7 +55,8 @@ final class PostgresRoute: Sendable {
 
   // MARK: Connecting
 
-  /// Connects to a server of an address.
+  /// Connects to a server of an address. Of several, or of several addresses of one name, to the first that can be written, unless
+  /// the address says which to take. Where all that answer can only be read, to the first of these: two addresses may be one server.
   ///
   /// - Throws: what all of them said, when none let us in within a span; what one said that refuses the password, at once.
   func connect(
@@ -79,6 +80,7 @@ final class PostgresRoute: Sendable {
       candidates = Array(candidates[start...] + candidates[..<start])
     }
     let deadline = clock.now + span
+    var readOnly: PostgresConnection?
     for (index, host) in candidates.enumerated() {
       let left = deadline - clock.now
       guard index == 0 || left > Self.leastShare / 2 else {
@@ -87,11 +89,12 @@ final class PostgresRoute: Sendable {
       }
       let share = max(Self.leastShare, left / (candidates.count - index))
       do throws(PostgresFailure) {
-        // One name with several addresses is several servers, too.
-        let parameters = address.parameters(
-          for: host, isOneOfSeveral: hosts.count > 1 || candidates.count > 1)
         let made = try PostgresConnection(
-          parameters, until: min(clock.now + min(left, share), limit(address)))
+          address.parameters(for: host), until: min(clock.now + min(left, share), limit(address)))
+        if made.isReadOnly, !address.saysWhichServer, candidates.count > 1 {
+          readOnly = readOnly ?? made
+          continue
+        }
         remember(host)
         return made
       } catch {
@@ -100,6 +103,7 @@ final class PostgresRoute: Sendable {
         failures.append(error)
       }
     }
+    if let readOnly { return readOnly }
     throw PostgresFailure.connection(failures)
   }
 

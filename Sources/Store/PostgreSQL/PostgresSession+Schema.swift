@@ -54,9 +54,20 @@ extension PostgresSession {
     _ action: Stop.Action, parameters: (Stop.Action) -> [String?], statement: () -> PostgresStatement
   ) throws(StoreError) {
     let commands = action.single.map { PostgresCommand.prepared(statement(), parameters($0)) }
-    try use { connection throws(PostgresFailure) in
-      _ = try self.maker(connection)
-      _ = try connection.run([.plain("BEGIN")] + commands + [.plain("COMMIT")], within: Self.span)
+    // Whether a COMMIT may have been sent that was not answered.
+    var isInDoubt = false
+    do throws(StoreError) {
+      try use { connection throws(PostgresFailure) in
+        _ = try self.maker(connection)
+        do throws(PostgresFailure) {
+          _ = try connection.run([.plain("BEGIN")] + commands + [.plain("COMMIT")], within: Self.span)
+        } catch {
+          isInDoubt = isInDoubt || error.leavesDoubt
+          throw error
+        }
+      }
+    } catch {
+      throw isInDoubt ? error.inDoubt : error
     }
   }
 

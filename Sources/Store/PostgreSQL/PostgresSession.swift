@@ -25,6 +25,13 @@ final class PostgresSession: StoreSession {
 
   func close() { connection = nil }
 
+  /// Makes the connection and reads the version of the schema. Where that fails, its first use does it.
+  func open() {
+    do throws(StoreError) {
+      try use { connection throws(PostgresFailure) in _ = try self.maker(connection) }
+    } catch {}
+  }
+
   // MARK: Allowances
 
   /// Runs all jobs in one transaction, which takes effect at most once: where its COMMIT was not answered, its mark
@@ -73,8 +80,7 @@ final class PostgresSession: StoreSession {
     do throws(PostgresFailure) {
       _ = try connection.run(commands + [.plain("COMMIT")], within: Self.span)
     } catch {
-      // What the server calls a failed statement has ended its transaction.
-      if error.isConnectionLost { doubtful = mark }
+      if error.leavesDoubt { doubtful = mark }
       throw error
     }
   }

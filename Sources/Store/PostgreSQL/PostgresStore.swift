@@ -14,7 +14,7 @@ public final class PostgresStore: Store {
   let instance: PostgresInstance
   let clock: any TimeSource
 
-  /// A store in a database, which is connected to with the first use.
+  /// A store in a database. `migrate` makes all connections, otherwise the first use of each.
   ///
   /// - Parameter connections: how many connections it may have, 1 to 64.
   public convenience init(_ address: PostgresAddress, connections: Int = 3) {
@@ -38,6 +38,8 @@ public final class PostgresStore: Store {
 
   public func migrate() async throws(StoreError) {
     try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in try session.migrate() }
+    // A connection is judged by the schema that it meets first: those made now can be used when a newer release has changed it.
+    await sessions.inEach { $0.open() }
   }
 
   public func inspect() async throws(StoreError) -> Int {

@@ -33,7 +33,8 @@ final class SQLiteConnection {
     }
   }
 
-  /// Opens a file that is there to read it while another process may be using it. Makes, moves and changes nothing.
+  /// Opens a file that is there to read it while another process may be using it. Changes neither the database nor its log; may make
+  /// the shared-memory file, where a process that was killed has left a log alone.
   convenience init(reading path: String, vfs: String? = nil) throws(StoreError) {
     let real = try SQLiteFile.real(path)
     // SQLite makes shared memory to read a log, and leaves it beside the file. It makes none for a file that is `immutable`.

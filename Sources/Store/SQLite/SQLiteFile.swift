@@ -23,15 +23,14 @@ enum SQLiteFile {
     return status
   }
 
-  /// Fails unless the permissions let this user write to a database, to the files that SQLite puts beside it, and to their
-  /// folder. Nothing is written.
+  /// Fails unless the permissions let this user write to a database, to the files that SQLite and `SQLiteInstance` put beside it,
+  /// and to their folder. Nothing is written.
   static func requireWritable(_ database: String) throws(StoreError) {
     _ = try status(database)
     let real = try real(database)
     let folder = String(real[...(real.lastIndex(of: "/") ?? real.startIndex)])
-    for (path, mode) in [
-      (real, R_OK | W_OK), (real + "-wal", R_OK | W_OK), (real + "-shm", R_OK | W_OK), (folder, W_OK | X_OK),
-    ] {
+    let files = ["", "-wal", "-shm", "-instances"].map { (real + $0, R_OK | W_OK) }
+    for (path, mode) in files + [(folder, W_OK | X_OK)] {
       guard faccessat(AT_FDCWD, path, mode, AT_EACCESS) != 0 else { continue }
       let code = errno
       if code != ENOENT { throw failure("access", path, code) }

@@ -41,7 +41,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
 
   private struct State: Sendable {
     var waiting: [Entry] = []
-    /// Workers without work, by their index.
+    /// Workers without work, by their index. The last one works next.
     var idle: [Int]
     /// What the session without deadlines runs, of which nobody was told yet.
     var running: [Entry] = []
@@ -134,6 +134,9 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   /// How much waits for a session.
   var waiting: Int { state.withLock { $0.waiting.count } }
 
+  /// How many sessions have nothing to do.
+  var idle: Int { state.withLock { $0.idle.count } }
+
   // MARK: Callers
 
   /// Waits until an update is committed.
@@ -189,6 +192,15 @@ final class SessionQueue<Session: StoreSession>: Sendable {
           }))
     }
     return try result.get()
+  }
+
+  /// Runs something in every session, each on its queue and beside the others, and waits for all of them.
+  func inEach(_ body: @escaping @Sendable (Session) -> Void) async {
+    let group = DispatchGroup()
+    for worker in workers { worker.queue.async(group: group) { body(worker.session) } }
+    await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+      group.notify(queue: .global(qos: .utility)) { continuation.resume() }
+    }
   }
 
   /// Finishes what is under way and closes every session; what waits or comes later fails. A session that hangs is left to the
@@ -281,12 +293,14 @@ final class SessionQueue<Session: StoreSession>: Sendable {
 
   /// Works until nothing waits; on the worker's queue.
   private func run(_ index: Int) {
+    var hasFailed = false
     while true {
       let entries: [Entry] = state.withLock { state in
         state.running = []
         state.isHanging = false
         guard let first = state.waiting.first else {
-          state.idle.append(index)
+          // A session that fails is idle soon. If it worked next, it would take the work of sessions that do not fail.
+          state.idle.insert(index, at: hasFailed ? 0 : state.idle.endIndex)
           return []
         }
         var taken: [Entry] = []
@@ -317,6 +331,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
       case .call(let call):
         let begun = clock.now
         call.body(session) { error in
+          hasFailed = error != nil
           if let error {
             health.failed(error, call.effect, since: begun)
           } else {
@@ -327,25 +342,28 @@ final class SessionQueue<Session: StoreSession>: Sendable {
         let jobs = entries.compactMap { entry -> UpdateJob? in
           if case .update(let job) = entry.work { job } else { nil }
         }
-        commit(jobs, session)
+        hasFailed = !commit(jobs, session)
       }
     }
   }
 
   /// Commits jobs together. Where one of them cannot be kept, each by itself: the others are not to suffer from it.
-  private func commit(_ jobs: [UpdateJob], _ session: Session) {
+  ///
+  /// - Returns: whether all are committed.
+  private func commit(_ jobs: [UpdateJob], _ session: Session) -> Bool {
     let begun = clock.now
     do throws(StoreError) {
       try session.updateAll(jobs)
       health.succeeded(.updates)
       for job in jobs { job.finish(nil) }
+      return true
     } catch {
       guard error.kind == .rejected, !error.isInDoubt, jobs.count > 1 else {
         health.failed(error, .updates, since: begun, count: jobs.count)
         for job in jobs { job.finish(error) }
-        return
+        return false
       }
-      for job in jobs { commit([job], session) }
+      return jobs.map { commit([$0], session) }.allSatisfy { $0 }
     }
   }
 

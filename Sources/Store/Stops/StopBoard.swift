@@ -65,7 +65,7 @@ public final class StopBoard: Sendable {
   public var age: Duration? { state.withLock { $0.refreshedAt }.map { clock.now - $0 } }
 
   /// Fetches what is stopped, then has the store keep what it could not keep before. What was shown stays when the store cannot
-  /// be read; one that can only be read still shows what others have stopped.
+  /// be read; one that can only be read still shows what others have stopped. Fails, at the end, with the first failure.
   ///
   /// - Parameters:
   ///   - onEnd: Is told the stops that were shown and whose end has come.
@@ -89,9 +89,16 @@ public final class StopBoard: Sendable {
       return (before.ended(at: seconds, in: state.stops), state.unkept)
     }
     if !ended.isEmpty { onEnd(ended) }
+    var failure: StoreError?
     for entry in unkept {
-      if let kept = try await keep(entry.number, turn: changing.announce()) { onSave(kept) }
+      // One that the store refuses must not keep the others from it.
+      do throws(StoreError) {
+        if let kept = try await keep(entry.number, turn: changing.announce()) { onSave(kept) }
+      } catch {
+        failure = failure ?? error
+      }
     }
+    if let failure { throw failure }
   }
 
   /// Stops something: effective here at once, then kept by the store, and elsewhere with the next refresh. Where the store
@@ -100,6 +107,14 @@ public final class StopBoard: Sendable {
     let number = change { state in
       let number = changing.announce()
       state.stops.stop(stop)
+      if let reason = stop.reason {
+        // An earlier one that the store gets later would bring back its reason.
+        for index in state.unkept.indices {
+          let earlier = state.unkept[index].stop
+          guard earlier.target == stop.target, earlier.without(stop.action).isEmpty else { continue }
+          state.unkept[index].stop.reason = reason
+        }
+      }
       state.unkept.append(Unkept(number: number, stop: stop))
       return number
     }

@@ -210,6 +210,16 @@ import Testing
     #expect(refused["address"]?.string == "127.0.0.1")
   }
 
+  @Test func `of a resume that the store did not confirm the operator and the log say so`() {
+    let lost = StoreError(.unavailable, "receive", "lost")
+    #expect(UnsavedChange.resume(lost).detail.hasSuffix("nothing has changed."))
+    #expect(UnsavedChange.resume(lost).log.hasPrefix("not resumed"))
+    let inDoubt = UnsavedChange.resume(StoreError(.unavailable, "receive", "lost", isInDoubt: true))
+    #expect(inDoubt.detail.contains("it is not known whether this was resumed. Ask `callgate status`"))
+    #expect(!inDoubt.detail.contains("nothing has changed"))
+    #expect(inDoubt.log.hasPrefix("it is not known whether this was resumed"))
+  }
+
   @Test func `a reason is a line of 200 characters, and an end is a duration of at most a year`() async throws
   {
     let service = try RunningService(environment: environment)

@@ -22,6 +22,10 @@ final class ScriptedStore: Store {
     var isResuming = false
     /// Whether stops can be read, and not changed.
     var isReadOnly = false
+    /// Whose stops it cannot keep.
+    var rejected: Stop.Target?
+    /// Whether resumes are made, and not answered.
+    var isInDoubt = false
     /// Whether the next update's answer is kept back; and whether one is.
     var holdsNext = false
     var isHolding = false
@@ -86,7 +90,7 @@ final class ScriptedStore: Store {
       if script.holdsNext { script.isHolding = true }
       return script.holdsNext
     }
-    while isHeld, isHolding { await Task.yield() }
+    while isHeld, isHolding, !Task.isCancelled { await Task.yield() }
     return result
   }
 
@@ -106,6 +110,11 @@ final class ScriptedStore: Store {
 
   func setReadOnly(_ isReadOnly: Bool) { script.withLock { $0.isReadOnly = isReadOnly } }
 
+  func reject(_ target: Stop.Target) { script.withLock { $0.rejected = target } }
+
+  /// Makes resumes, and does not answer them.
+  func setInDoubt(_ isInDoubt: Bool) { script.withLock { $0.isInDoubt = isInDoubt } }
+
   private func checkWritable() throws(StoreError) {
     try check()
     if script.withLock({ $0.isReadOnly }) { throw StoreError(.readOnly, "test", "read only") }
@@ -113,8 +122,9 @@ final class ScriptedStore: Store {
 
   func stop(_ stop: Stop) async throws(StoreError) {
     try checkWritable()
+    if script.withLock({ $0.rejected == stop.target }) { throw StoreError(.rejected, "test", "rejected") }
     script.withLock { $0.isStopping = $0.holdsStop }
-    while script.withLock({ $0.holdsStop }) { await Task.yield() }
+    while script.withLock({ $0.holdsStop }), !Task.isCancelled { await Task.yield() }
     script.withLock { $0.isStopping = false }
     memory.stop(stop)
   }
@@ -126,15 +136,18 @@ final class ScriptedStore: Store {
   func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
     try checkWritable()
     script.withLock { $0.isResuming = $0.holdsResume }
-    while script.withLock({ $0.holdsResume }) { await Task.yield() }
+    while script.withLock({ $0.holdsResume }), !Task.isCancelled { await Task.yield() }
     script.withLock { $0.isResuming = false }
     memory.resume(target, action)
+    if script.withLock({ $0.isInDoubt }) {
+      throw StoreError(.unavailable, "receive", "lost", isInDoubt: true)
+    }
   }
 
   func purge(at now: Instant) async throws(StoreError) -> Int {
     script.withLock { $0.isPurging = true }
     defer { script.withLock { $0.isPurging = false } }
-    while script.withLock({ $0.holdsPurge }) { await Task.yield() }
+    while script.withLock({ $0.holdsPurge }), !Task.isCancelled { await Task.yield() }
     return memory.purge(at: now)
   }
 

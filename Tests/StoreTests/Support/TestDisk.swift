@@ -171,6 +171,6 @@ extension TestDisk {
 }
 
 /// Waits for something that is about to be so.
-func until(_ isSo: () async throws -> Bool) async throws {
+func wait(until isSo: () async throws -> Bool) async throws {
   try await eventually { if try await !isSo() { throw CancellationError() } }
 }

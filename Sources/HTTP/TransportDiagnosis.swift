@@ -59,6 +59,8 @@ public enum CertificateFailure: Hashable, Sendable {
   case unknownIssuer
   /// It is for other names.
   case wrongName
+  /// It has another key than the one that was expected.
+  case otherKey
   /// Its key or its signature is too weak.
   case weak
   /// Its issuer has taken it back.

@@ -5,6 +5,9 @@ public struct TransportSettings: Sendable {
   /// Whether a server on this machine (`localhost`, 127.0.0.0/8, ::1) must prove its name too. Not where a process asks
   /// the server beside it by an address that no certificate names; a server elsewhere always must.
   public var verifiesLoopback: Bool
+  /// The key that a server must have in place of a believed chain and a right name: `sha256//` and the Base64 of the SHA-256 of
+  /// its SubjectPublicKeyInfo, as curl writes it. For a server whose certificate is at hand.
+  public var pinnedKey: String?
   /// The proxy between this process and the Internet. Nil takes what the environment says when the transport is
   /// made, as curl does; `.direct` takes none.
   public var proxies: ProxySettings?
@@ -34,7 +37,8 @@ public struct TransportSettings: Sendable {
 
   /// Makes settings; the defaults suit two upstream hosts.
   public init(
-    caFile: String? = nil, verifiesLoopback: Bool = true, proxies: ProxySettings? = nil,
+    caFile: String? = nil, verifiesLoopback: Bool = true, pinnedKey: String? = nil,
+    proxies: ProxySettings? = nil,
     userAgent: String = "callgate",
     connectTimeout: Duration = .seconds(3), transfersPerPath: Int = 64,
     waitingPerPath: Int = 4096, pooledConnections: Int = 256, idleTimeout: Duration = .seconds(45),
@@ -44,6 +48,7 @@ public struct TransportSettings: Sendable {
     precondition(transfersPerPath > 0 && waitingPerPath >= 0 && pooledConnections > 0)
     self.caFile = caFile
     self.verifiesLoopback = verifiesLoopback
+    self.pinnedKey = pinnedKey
     self.proxies = proxies
     self.userAgent = userAgent
     self.connectTimeout = connectTimeout

@@ -29,7 +29,7 @@ struct AdminOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "A PEM file of the authorities to trust in place of the system's. A certificate on loopback is verified only with this.",
+      "A PEM file of the authorities to trust in place of the system's.",
       valueName: "file"))
   var caFile: String?
 
@@ -44,9 +44,8 @@ struct AdminOptions: ParsableArguments {
       for problem in error.problems { Output.message(problem.description) }
       throw (error.isMisuse ? ExitStatus.usage : .configuration).exit
     }
-    // The certificate of a server on this machine names its public host and not its loopback address, which only this machine
-    // answers: what another user's process could do there, it could over plain http as well.
-    let settings = TransportSettings(caFile: caFile ?? destination.caFile, verifiesLoopback: caFile != nil)
+    let settings = TransportSettings(
+      caFile: caFile ?? destination.caFile, pinnedKey: caFile == nil ? destination.pinnedKey : nil)
     let result: Result<AdminClient.Reply, Failure> = Blocker.run {
       do throws(CurlTransport.SetupError) {
         let transport = try CurlTransport(settings)

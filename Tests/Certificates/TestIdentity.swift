@@ -59,6 +59,19 @@ public final class TestIdentity: @unchecked Sendable {
   /// The certificate as PEM.
   public var certificatePEM: [UInt8] { Self.pem { PEM_write_bio_X509($0, certificate) } }
 
+  /// SHA-256 of the public key as DER (SubjectPublicKeyInfo), in Base64: what pins name (RFC 7469 §2.4).
+  public var keyPin: String {
+    var der: UnsafeMutablePointer<UInt8>?
+    let count = i2d_PUBKEY(key, &der)
+    precondition(count > 0, "i2d_PUBKEY")
+    var digest = [UInt8](repeating: 0, count: 32)
+    EVP_Digest(der, Int(count), &digest, nil, EVP_sha256(), nil)
+    CRYPTO_free(der, nil, 0)
+    var text = [UInt8](repeating: 0, count: 45)
+    EVP_EncodeBlock(&text, digest, 32)
+    return String(decoding: text.dropLast(), as: UTF8.self)
+  }
+
   /// The private key as PEM.
   public var keyPEM: [UInt8] {
     Self.pem { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }

@@ -32,6 +32,15 @@ func `any key that signs TLS serves`(kind: TestIdentity.Key) throws {
   #expect(OPENSSL_sk_num(SSL_get_peer_cert_chain(talk.client.ssl)) == 2)
 }
 
+@Test(arguments: [TestIdentity.Key.p256, .ed25519, .rsa(bits: 2048)])
+func `a certificate tells the pin of its key`(kind: TestIdentity.Key) throws {
+  let identity = TestIdentity("DNS:localhost", key: kind)
+  let own = try #require(try Certificate.chain(pem: identity.certificatePEM).first)
+  var text = [UInt8](repeating: 0, count: 45)
+  EVP_EncodeBlock(&text, own.keyFingerprint, 32)
+  #expect(String(decoding: text.dropLast(), as: UTF8.self) == identity.keyPin)
+}
+
 @Test func `an identity tells whose it is`() throws {
   let identity = try TestIdentity("DNS:a.example,DNS:*.b.example,IP:127.0.0.1", validUntil: 86_400 * 40)
     .served()

@@ -78,7 +78,7 @@ import Testing
     #expect(connections <= 8, "what is refused costs no connection")
   }
 
-  @Test func `libcurl's want of memory ends no process, a mistake does`() {
+  @Test func `the process goes on when libcurl runs out of memory, and ends on a mistake`() {
     for code in [CURLM_OK, CURLM_OUT_OF_MEMORY, CURLM_INTERNAL_ERROR, CURLM_UNRECOVERABLE_POLL] {
       #expect(!CurlMulti.isMisuse(code))
     }

@@ -301,4 +301,28 @@ import Upstream
       }
     }
   }
+
+  @Test
+  func `a server whose key is pinned needs no chain, no name and no validity, and another one is refused`()
+    async throws
+  {
+    let identity = TestIdentity("DNS:elsewhere.test", validUntil: -60)
+    let settings = TransportSettings(caFile: caFile, pinnedKey: "sha256//" + identity.keyPin)
+    try await withUpstream(script(TLSContext(identity))) { upstream in
+      try await withTransport(settings) { transport in
+        let response = try await transport.send(.post("https://127.0.0.1:\(upstream.port)/"))
+        #expect(response.text == "ok")
+      }
+    }
+    // Not even one that is believed otherwise.
+    let other = TestIdentity(Self.names, issuer: authority)
+    try await withUpstream(script(TLSContext(other))) { upstream in
+      try await withTransport(settings) { transport in
+        let error = await transport.failure(.post("https://127.0.0.1:\(upstream.port)/"))
+        expect(error, .tls, sent: false)
+        #expect(error?.diagnosis == TransportDiagnosis(.server, .certificate(.otherKey)))
+        #expect(upstream.arrivals == 0)
+      }
+    }
+  }
 }

@@ -193,6 +193,11 @@ extension Doctor {
         "tls", "the certificate of \(name) is for another name",
         "check the host in TD_TOKEN_URL; if it is right, somebody answers in its place"
       )
+    case .otherKey:
+      (
+        "tls", "\(name) has another key than the certificate in listen.tls.certificate_file",
+        "restart the server if the file is new; if it is not, another program listens there"
+      )
     case .weak:
       ("tls", "the certificate of \(name) is too weak (key or signature)", "its owner must replace it")
     case .revoked: ("tls", "the certificate of \(name) was revoked", "its owner must replace it")

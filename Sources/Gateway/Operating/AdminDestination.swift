@@ -1,6 +1,7 @@
 // Which server the operators' commands ask, and with which token.
 
 internal import JOSE
+internal import TLS
 
 /// Where a running server's admin interface is, and what opens it.
 public struct AdminDestination: Sendable {
@@ -10,12 +11,16 @@ public struct AdminDestination: Sendable {
   let token: Secret?
   /// A PEM file of the authorities to trust in place of the system's.
   public let caFile: String?
+  /// The key of the certificate that the configuration names, as `TransportSettings.pinnedKey`; nil where an operator gave the
+  /// address, and for plain http.
+  public let pinnedKey: String?
 
   /// An address and a token.
-  init(url: String, token: Secret?, caFile: String? = nil) {
+  init(url: String, token: Secret?, caFile: String? = nil, pinnedKey: String? = nil) {
     self.url = url
     self.token = token
     self.caFile = caFile
+    self.pinnedKey = pinnedKey
   }
 
   /// The flag that names the token's file.
@@ -70,21 +75,47 @@ extension ConfigurationBuilder {
       let scheme = partial.entries[Settings.certificateFile.setting] == nil ? "http" : "https"
       return AdminDestination(
         url: local(
-          scheme, value(Settings.host), Settings.host.setting, value(Settings.port), Settings.port.setting),
-        token: adminToken(), caFile: caFile)
+          scheme, value(Settings.host), Settings.host.setting, value(Settings.port), Settings.port.setting,
+          "give the server's https address with --url https://NAME"),
+        token: adminToken(), caFile: caFile, pinnedKey: listenerKey())
     }
     let host = value(Settings.adminHost)
-    // A listener on loopback asks for no token, so a file that only the server may read does not matter.
-    let needsToken = !host.isLoopback || place(of: Settings.adminToken)?.isFile == false
     return AdminDestination(
       url: local(
-        "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting),
-      token: needsToken ? adminToken() : nil, caFile: caFile)
+        "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,
+        "set it to 127.0.0.1, or give the public port's https address with --url https://NAME"),
+      // A listener on loopback asks for none. While the server is down, any user of the machine may listen there.
+      token: host.isLoopback ? nil : adminToken(), caFile: caFile)
+  }
+
+  /// The key of the certificate that the public listener shows. That names the public host, and not the address by which this
+  /// machine reaches it.
+  private mutating func listenerKey() -> String? {
+    guard let path = stated(Settings.certificateFile), let place = place(of: Settings.certificateFile) else {
+      return nil
+    }
+    let name = Settings.certificateFile.setting.name
+    guard let content = file(path, at: place, name: name, limit: Self.maximumDocumentBytes) else {
+      return nil
+    }
+    do throws(TLSFailure) {
+      if let own = try Certificate.chain(pem: content.bytes).first {
+        return "sha256//" + Base64.encode(own.keyFingerprint)
+      }
+    } catch {}  // Whatever is wrong with it, nobody can be recognised by it.
+    problems.add(
+      place, name,
+      Refusal(
+        "names a file without a certificate that can be read",
+        "correct it, or give the server's https address with --url https://NAME"))
+    return nil
   }
 
   /// The URL of a listener as this machine reaches it.
   private mutating func local(
-    _ scheme: String, _ address: ListenAddress, _ hostSetting: Setting, _ port: UInt16, _ portSetting: Setting
+    _ scheme: String, _ address: ListenAddress, _ hostSetting: Setting, _ port: UInt16,
+    _ portSetting: Setting,
+    _ remedy: String
   ) -> String {
     if port == 0 {
       problems.add(
@@ -96,8 +127,7 @@ extension ConfigurationBuilder {
         partial.entries[hostSetting]?.place ?? .setting(hostSetting.name), hostSetting.name,
         Refusal(
           "\(address.host) is reached over plain http, which would show the operators' token to the network",
-          "set it to 127.0.0.1 or 0.0.0.0 and run this command on the server's machine, or give the https address of the "
-            + "public port with --url"))
+          remedy))
     }
     let host =
       switch address.host {

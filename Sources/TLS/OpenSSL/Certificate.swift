@@ -17,6 +17,8 @@ public final class Certificate: @unchecked Sendable {
   public let notAfter: Int64
   /// SHA-256 of its DER: two certificates with the same are the same.
   public let fingerprint: [UInt8]
+  /// SHA-256 of its key as DER, with the key's type (SubjectPublicKeyInfo): what pins name (RFC 7469 §2.4).
+  public let keyFingerprint: [UInt8]
 
   /// Takes over a handle; nil, and it is freed, where its times are none.
   private init?(taking handle: OpaquePointer) {
@@ -31,6 +33,9 @@ public final class Certificate: @unchecked Sendable {
     var count: UInt32 = 0
     X509_digest(handle, EVP_sha256(), &digest, &count)
     fingerprint = digest
+    let key = Self.key(of: handle)
+    EVP_Digest(key, key.count, &digest, &count, EVP_sha256(), nil)
+    keyFingerprint = digest
     guard notBefore < .max, notAfter > .min else { return nil }
   }
 
@@ -39,7 +44,7 @@ public final class Certificate: @unchecked Sendable {
   /// Every certificate in a PEM text, in its order; other blocks are passed over.
   ///
   /// - Throws: when one of them cannot be read.
-  static func chain(pem: [UInt8]) throws(TLSFailure) -> [Certificate] {
+  public static func chain(pem: [UInt8]) throws(TLSFailure) -> [Certificate] {
     TLSFailure.forget()
     let bio = BIO_new(BIO_s_mem())
     defer { BIO_free(bio) }
@@ -74,6 +79,17 @@ public final class Certificate: @unchecked Sendable {
     var count = 0
     BIO_read_ex(bio, &buffer, buffer.count, &count)
     return String(decoding: buffer[..<count], as: UTF8.self)
+  }
+
+  /// Its key, with the key's type, as DER.
+  private static func key(of handle: OpaquePointer) -> [UInt8] {
+    let info = X509_get_X509_PUBKEY(handle)
+    var der = [UInt8](repeating: 0, count: max(0, Int(i2d_X509_PUBKEY(info, nil))))
+    der.withUnsafeMutableBufferPointer { buffer in
+      var cursor = buffer.baseAddress
+      _ = i2d_X509_PUBKEY(info, &cursor)
+    }
+    return der
   }
 
   private static func names(of handle: OpaquePointer) -> String {

@@ -41,11 +41,13 @@ struct CurlDiagnosis {
       return .init(.proxy, .tunnelFailed)
 
     case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR,
-      CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+      CURLE_SSL_INVALIDCERTSTATUS:
       let tlsParty: TransportDiagnosis.Party = atProxy && evidence.proxySpeaksTLS ? .proxy : .server
       let result = tlsParty == .proxy ? evidence.proxyVerification : evidence.verification
       guard evidence.code == CURLE_PEER_FAILED_VERIFICATION else { return .init(tlsParty, .handshake) }
       return .init(tlsParty, .certificate(certificate(result)))
+
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH: return .init(.server, .certificate(.otherKey))
 
     case CURLE_OPERATION_TIMEDOUT:
       guard evidence.connected else { return .init(party, .connectTimedOut) }

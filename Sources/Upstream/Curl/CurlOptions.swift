@@ -36,7 +36,7 @@ final class CurlOptions {
   }
 
   private func setTLS(_ settings: TransportSettings, _ target: Target) {
-    let isUnverified = target.isLoopback && !settings.verifiesLoopback
+    let isUnverified = settings.pinnedKey != nil || (target.isLoopback && !settings.verifiesLoopback)
     set(CURLOPT_SSL_VERIFYPEER, isUnverified ? 0 : 1)
     set(CURLOPT_SSL_VERIFYHOST, isUnverified ? 0 : 2)
     set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
@@ -45,6 +45,8 @@ final class CurlOptions {
     // Each connection copies these texts, too: where no TLS can be spoken, not even libcurl's own stay.
     guard target.secure else { return set(CURLOPT_CAINFO, nil as String?) }
     set(CURLOPT_SSL_CIPHER_LIST, Self.ciphers)
+    // libcurl compares it whatever else it verifies (CURLOPT_PINNEDPUBLICKEY(3)).
+    if let key = settings.pinnedKey { set(CURLOPT_PINNEDPUBLICKEY, key) }
     if let caFile = settings.caFile { set(CURLOPT_CAINFO, caFile) }
   }
 

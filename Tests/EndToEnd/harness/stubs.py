@@ -278,13 +278,13 @@ class Policy(Stub):
 
 
 class Through(Listener):
-    """TLS with a certificate; everything is passed on to a port of loopback."""
+    """TLS with a certificate, at a port of its own or a given one; everything is passed on to a port of loopback."""
 
-    def __init__(self, certificate, key, port):
+    def __init__(self, certificate, key, port, at=0):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate, key)
         self.target = port
-        super().__init__()
+        super().__init__(at)
 
     def handle(self, connection):
         try:

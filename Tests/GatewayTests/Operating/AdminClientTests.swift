@@ -1,3 +1,4 @@
+import Certificates
 import Foundation
 import HTTP
 import JOSE
@@ -199,10 +200,30 @@ import Upstream
         ["CALLGATE_ADMIN_TOKEN": Self.token], "https://10.0.0.5:8080"
       ),
     ] as [(String?, [String: String], String)] {
-      let found = try find(environment, yaml: yaml, files: ["t": "canary-token-of-the-file"]).get()
+      let certificate = TestIdentity("DNS:calls.example.com")
+      let files = [
+        "t": "canary-token-of-the-file", "a": String(decoding: certificate.certificatePEM, as: UTF8.self),
+      ]
+      let found = try find(environment, yaml: yaml, files: files).get()
       #expect(found.url == expected)
+      // The server's own certificate is at hand. It says who answers.
+      let isTLS = expected.hasPrefix("https")
+      #expect(found.pinnedKey == (isTLS ? "sha256//" + certificate.keyPin : nil))
+      // Where an operator gives the address, its name and its authority do.
+      let named = try find(environment, yaml: yaml, url: "https://calls.example.com//", files: files).get()
+      #expect(named.url == "https://calls.example.com" && named.pinnedKey == nil)
     }
-    #expect(try find(url: "https://calls.example.com//").get().url == "https://calls.example.com")
+  }
+
+  @Test func `of a chain only the server's own certificate counts`() throws {
+    let authority = TestIdentity("", isAuthority: true)
+    let own = TestIdentity("DNS:calls.example.com", issuer: authority)
+    let chain = String(decoding: own.certificatePEM + authority.certificatePEM, as: UTF8.self)
+    let found = try find(
+      ["CALLGATE_ADMIN_TOKEN": Self.token],
+      yaml: "listen: { tls: { certificate_file: chain, key_file: b } }", files: ["chain": chain]
+    ).get()
+    #expect(found.pinnedKey == "sha256//" + own.keyPin)
   }
 
   @Test func `without options a command finds the server of the shipped systemd unit`() throws {
@@ -225,8 +246,9 @@ import Upstream
     #expect(try token([:], yaml, nil) == "canary-yaml-token")
     #expect(try token(["CALLGATE_ADMIN_TOKEN_FILE": "env"], yaml, nil) == "canary-env-token")
     #expect(try token(["CALLGATE_ADMIN_TOKEN": "canary-variable"], yaml, "flag") == "canary-flag-token")
-    // A listener on loopback needs none, so a file that only the server may read does not matter.
+    // A listener on loopback needs none, and whoever listens there instead of the server gets none.
     #expect(try token([:], "admin: { port: 9091, token_file: secret }", nil) == nil)
+    #expect(try token(["CALLGATE_ADMIN_TOKEN": "canary-variable"], "admin: { port: 9091 }", "flag") == nil)
   }
 
   @Test func `what stands in the way of finding the server is told`() throws {
@@ -243,11 +265,28 @@ import Upstream
         "CALLGATE_CONFIG_TEXT:1:16: admin.host: 10.0.0.5 is reached over plain http"
       ),
       (
+        "admin: { host: 10.0.0.5 }", ["CALLGATE_ADMIN_TOKEN": Self.token], nil,
+        "set it to 127.0.0.1, or give the public port's https address with --url https://NAME"
+      ),
+      (
         nil, ["CALLGATE_ADMIN_TOKEN": Self.token, "HOST": "10.0.0.5"], nil,
         "HOST: 10.0.0.5 is reached over plain http"
       ),
+      (
+        nil, ["CALLGATE_ADMIN_TOKEN": Self.token, "HOST": "10.0.0.5"], nil,
+        "network — give the server's https address with --url https://NAME"
+      ),
+      (
+        "listen: { tls: { certificate_file: none, key_file: b } }", ["CALLGATE_ADMIN_TOKEN": Self.token], nil,
+        "listen.tls.certificate_file: cannot read \"none\""
+      ),
+      (
+        "listen: { tls: { certificate_file: empty, key_file: b } }", ["CALLGATE_ADMIN_TOKEN": Self.token],
+        nil, "listen.tls.certificate_file: names a file without a certificate that can be read"
+      ),
     ] as [(String?, [String: String], String?, String)] {
-      guard case .failure(let errors) = find(environment, yaml: yaml, tokenFile: flag) else {
+      let found = find(environment, yaml: yaml, tokenFile: flag, files: ["empty": ""])
+      guard case .failure(let errors) = found else {
         Issue.record("\(yaml ?? "") was taken")
         continue
       }

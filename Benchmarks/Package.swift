@@ -27,11 +27,12 @@ let package = Package(
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
     .target(name: "Gate", dependencies: ["Platform"], swiftSettings: strict),
     .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
+    .target(name: "Tokens", dependencies: ["HTTP", "Platform", "JOSE"], swiftSettings: strict),
     .target(
-      name: "Talkdesk", dependencies: ["HTTP", "Platform", "JSON", "JOSE"], swiftSettings: strict),
+      name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"], swiftSettings: strict),
     .executableTarget(
       name: "microbench",
-      dependencies: ["HTTP", "Metrics", "Platform", "JSON", "JOSE", "Gate", "Store", "Talkdesk"],
+      dependencies: ["HTTP", "Metrics", "Platform", "JSON", "JOSE", "Gate", "Store", "Talkdesk", "Tokens"],
       path: "Sources/Microbench", swiftSettings: strict),
   ]
 )

@@ -1,6 +1,6 @@
-internal import HTTP
-internal import Platform
-internal import Synchronization
+import HTTP
+import Platform
+import Synchronization
 
 /// The way in: from the socket through the filter and the parser to the handler.
 extension Connection {

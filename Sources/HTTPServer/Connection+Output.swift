@@ -1,6 +1,6 @@
-internal import HTTP
-internal import Platform
-internal import Synchronization
+import HTTP
+import Platform
+import Synchronization
 
 /// The way out: answers into the loop's output, and the output through the filter to the socket.
 extension Connection {

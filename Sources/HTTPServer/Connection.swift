@@ -1,6 +1,6 @@
-internal import HTTP
-internal import Platform
-internal import Synchronization
+import HTTP
+import Platform
+import Synchronization
 
 /// One client's connection: moves octets between its socket and the parser, as its `ConnectionMachine` says.
 ///

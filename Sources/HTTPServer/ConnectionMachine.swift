@@ -1,5 +1,5 @@
-internal import HTTP
-internal import Platform
+import HTTP
+import Platform
 
 /// The life of a connection as a state machine: events and the time in, at most one action out. It touches no socket, no
 /// octet and no clock, so that tests step through a day in a microsecond.

@@ -1,6 +1,6 @@
 public import HTTP
 public import Platform
-internal import Synchronization
+import Synchronization
 
 /// One request's way to its answer: what is known about it besides the request, and the means to answer.
 ///

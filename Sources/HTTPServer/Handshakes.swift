@@ -1,4 +1,4 @@
-internal import Platform
+import Platform
 
 /// The connections of one loop whose filter has not agreed with its client yet, oldest first, and how many there may be:
 /// such a connection costs more memory than any other, and whoever makes it has shown nothing.

@@ -1,5 +1,5 @@
-internal import Platform
-internal import Synchronization
+import Platform
+import Synchronization
 
 /// Accepts connections on one loop, and survives having no descriptor for them.
 ///

@@ -1,4 +1,4 @@
-internal import HTTP
+import HTTP
 
 /// What ties an answer to the lines logged about it: the request's own `X-Request-Id` when that is sane, else 32 random
 /// hexadecimal digits.

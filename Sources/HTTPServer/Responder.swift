@@ -1,6 +1,6 @@
 public import HTTP
-internal import Platform
-internal import Synchronization
+import Platform
+import Synchronization
 
 /// The right to answer one request later, from any thread.
 public struct Responder: Sendable {

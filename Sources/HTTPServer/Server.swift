@@ -1,6 +1,6 @@
 public import HTTP
 public import Platform
-internal import Synchronization
+import Synchronization
 
 /// An HTTP/1.1 server: accepts connections on every loop of a group and hands requests to a handler.
 public final class Server: Sendable {

@@ -1,5 +1,5 @@
 public import HTTP
-internal import Platform
+import Platform
 
 /// What a server grants its clients. Each limit is the largest allowed value.
 public struct ServerLimits: Sendable {

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// What all loops of a server share.
 final class ServerState: Sendable {

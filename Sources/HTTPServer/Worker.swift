@@ -1,6 +1,6 @@
-internal import HTTP
-internal import Platform
-internal import Synchronization
+import HTTP
+import Platform
+import Synchronization
 
 /// A server's part on one loop: its connections, and the buffers they share while one of them is at work.
 ///

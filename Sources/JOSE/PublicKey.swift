@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// A public key of P-256, P-384, P-521, RSA (2048 to 8192 bits) or Ed25519.
 public final class PublicKey: Sendable {

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// A fixed number of counters that one lane adds to, mostly alone, and anybody may read.
 ///

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Counts decisions by action, code and rule. Rules are numbered when a configuration is loaded, so that the number of
 /// series is bounded by what operators write and not by what callers send.

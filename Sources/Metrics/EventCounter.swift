@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Counts what happens rarely: requests to others, reloads, failures. Behind a lock, so not for the way of a request.
 public final class EventCounter: Sendable {

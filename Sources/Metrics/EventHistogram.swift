@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Counts in buckets how long rare things take, told apart by one label. Behind a lock, so not for the way of a request.
 public final class EventHistogram: Sendable {

@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// A lock on one byte of a file: a sign of life that the kernel takes down when its owner is gone, however it went.
 ///

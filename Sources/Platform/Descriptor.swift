@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The owner of an open descriptor: it closes exactly once, when the owner ends.
 public struct Descriptor: ~Copyable, Sendable {

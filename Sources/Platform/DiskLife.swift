@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// How long the place of a file lasts, as far as the kernel's table of mounts tells: a container's own layer, a volume
 /// without a name and a file system in memory end before those who count on them expect it.

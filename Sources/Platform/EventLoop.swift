@@ -1,6 +1,6 @@
-internal import Dispatch
-internal import Glibc
-internal import Synchronization
+import Dispatch
+import Glibc
+import Synchronization
 
 /// Something that lives on an event loop: it is told what its descriptor is ready for, and when its deadline has come.
 /// The loop calls it on its own thread only.

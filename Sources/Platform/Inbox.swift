@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// A queue that any thread adds to and another empties, without a lock: a linked list whose head is swapped.
 ///

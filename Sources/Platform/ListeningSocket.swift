@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// A listening TCP socket, non-blocking.
 public struct ListeningSocket: ~Copyable, Sendable {

@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// What a descriptor is ready for, or is waited on for (epoll_ctl(2)).
 public struct Readiness: OptionSet, Sendable {

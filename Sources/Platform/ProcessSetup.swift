@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// What a server asks of its process once, at its start.
 public enum ProcessSetup {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// What this process uses, as the kernel counts it. What it does not tell is 0.
 public struct ProcessUsage: Sendable {

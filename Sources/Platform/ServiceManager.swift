@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The service manager that wants to be told how the process does (sd_notify(3)): systemd, for a unit of `Type=notify`.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// An address and a port: where a socket listens, or who is at its other end.
 public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {

@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// Socket options with a number for a value (setsockopt(2), getsockopt(2)).
 enum SocketOption {

@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// One end of a TCP connection, non-blocking.
 public struct StreamSocket: ~Copyable, Sendable {

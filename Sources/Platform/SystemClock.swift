@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// This system's clocks: CLOCK_BOOTTIME, which also counts suspended time, and CLOCK_REALTIME.
 public struct SystemClock: TimeSource {

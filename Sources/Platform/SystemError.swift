@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A system call that failed: which one and why, kept for operators.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Tasks that wait for one event, each until the event or until it is cancelled. `Task.value` waits on after a cancellation.
 public final class Waiters: Sendable {

@@ -1,5 +1,5 @@
 public import Platform
-internal import Synchronization
+import Synchronization
 
 /// Makes the sessions of a listener, with the certificate that is current: TLS 1.2 and 1.3, ephemeral keys, authenticated
 /// encryption, `http/1.1`, tickets whose keys change (docs/decisions).

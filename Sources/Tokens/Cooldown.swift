@@ -1,5 +1,5 @@
-internal import HTTP
-internal import Platform
+import HTTP
+import Platform
 
 /// A time during which Talkdesk ID is left alone, after one kind of failure.
 struct Cooldown {

@@ -1,5 +1,5 @@
 package import Platform
-internal import Synchronization
+import Synchronization
 
 /// What is known of a client's credentials, and in which order they are tried.
 ///

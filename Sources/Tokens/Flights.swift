@@ -1,4 +1,4 @@
-internal import HTTP
+import HTTP
 
 /// The exchanges under way and who waits for them.
 struct Flights {

@@ -1,4 +1,4 @@
-internal import Platform
+import Platform
 
 /// What the token cache keeps and says.
 extension TokenCache {

@@ -1,5 +1,5 @@
-internal import HTTP
-internal import Platform
+import HTTP
+import Platform
 
 /// The token source's judgement: which token may be vended, when Talkdesk ID is asked and when it is left alone.
 ///

@@ -1,4 +1,4 @@
-internal import Platform
+import Platform
 
 /// How tokens are kept and vended: the `tokens` section of the configuration.
 public struct TokenPolicy: Hashable, Sendable {

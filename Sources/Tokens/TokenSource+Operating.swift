@@ -1,5 +1,5 @@
-internal import Platform
-internal import Synchronization
+import Platform
+import Synchronization
 
 /// What operators want of a token source: another configuration, its state, its end.
 extension TokenSource {

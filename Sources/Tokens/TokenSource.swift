@@ -1,6 +1,6 @@
 public import HTTP
 public import Platform
-internal import Synchronization
+import Synchronization
 
 /// Where tokens come from: one shared token per scope, renewed ahead of time, with at most one exchange at a time.
 ///

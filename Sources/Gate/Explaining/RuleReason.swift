@@ -1,7 +1,7 @@
 // Why each rule has its verdict, in words for operators. A reason is made from the same facts when somebody asks for it, so
 // a request that is only decided pays nothing.
 
-internal import Platform
+import Platform
 
 /// Why a rule has its verdict.
 public struct RuleReason: Hashable, Sendable {

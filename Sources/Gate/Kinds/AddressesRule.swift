@@ -1,6 +1,6 @@
 // Which client addresses may ask.
 
-internal import Platform
+import Platform
 
 /// Allowed and denied networks; the most specific one that holds the client's address decides, and on a tie it
 /// is denied.

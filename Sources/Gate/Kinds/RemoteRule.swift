@@ -1,6 +1,6 @@
 // A rule that asks somebody else: what is asked, and what an answer means. The asking is the gateway's.
 
-internal import Platform
+import Platform
 
 /// A policy service that is asked over HTTP, in the form of Open Policy Agent's data API.
 public struct RemoteRule: Sendable {

@@ -1,6 +1,6 @@
 // The next time at which several schedules are open at once, and a memory of long searches for it.
 
-internal import Synchronization
+import Synchronization
 
 /// Searches for common openings. Schedules that exclude each other cost thousands of steps, and every refused request would
 /// search again, so the result of a long search is kept: it holds until the opening, or for a day where there is none.

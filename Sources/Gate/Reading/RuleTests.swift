@@ -1,6 +1,6 @@
 // A table of who, when and how often, with the verdict expected for each: `callgate rules test`.
 
-internal import Platform
+import Platform
 
 /// What a table of tests has to know of the configuration besides its rules.
 public struct RuleTestContext: Sendable {

@@ -1,8 +1,8 @@
 // Who may use the operators' interface.
 
-internal import HTTP
-internal import JOSE
-internal import Platform
+import HTTP
+import JOSE
+import Platform
 
 /// How operators are told from others: on the public listener and beyond loopback by a Bearer token, on a loopback
 /// listener of their own by being on this machine.

@@ -1,8 +1,8 @@
 // What operators send: small JSON objects, every mistake of which is told at once.
 
-internal import Gate
-internal import JSON
-internal import Store
+import Gate
+import JSON
+import Store
 
 /// The members of a request's JSON object, taken one by one.
 struct AdminBody {

@@ -1,7 +1,7 @@
 // The handler of the operators' own listener.
 
-internal import HTTP
-internal import HTTPServer
+import HTTP
+import HTTPServer
 
 /// Answers the operators' paths, and health for whoever checks this listener.
 final class AdminHandler: RequestHandler {

@@ -1,11 +1,11 @@
 // The operators' interface: status, kill switch, reload, explanations. The same on the public and on its own listener.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import JSON
-internal import Platform
-internal import Store
+import Gate
+import HTTP
+import HTTPServer
+import JSON
+import Platform
+import Store
 
 /// A request of an operator who was let in.
 struct OperatorRequest: Sendable {

@@ -1,9 +1,9 @@
 // `GET /admin/callbacks`: callbacks of every caller, for operators.
 
-internal import Gate
-internal import HTTP
-internal import JSON
-internal import Store
+import Gate
+import HTTP
+import JSON
+import Store
 
 extension CallbackQuery {
   /// How many are on a page where the request does not say.

@@ -1,6 +1,6 @@
 // Which app a request is for, and whether its caller may speak for it.
 
-internal import HTTP
+import HTTP
 
 /// A mobile app that vending is set up for.
 struct App: Hashable, Sendable {

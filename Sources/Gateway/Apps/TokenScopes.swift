@@ -1,6 +1,6 @@
 // Which scope the tokens of an app have.
 
-internal import Tokens
+import Tokens
 
 /// The scopes by app: an app's own, otherwise the account's.
 struct TokenScopes: Sendable {

@@ -1,6 +1,6 @@
 // Where audit records go: stdout, one line each, whatever the log's level.
 
-internal import Platform
+import Platform
 
 /// Writes audit records, and counts the decisions in them. It cannot be switched off.
 struct AuditLog: Sendable {

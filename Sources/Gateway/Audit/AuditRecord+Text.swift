@@ -1,10 +1,10 @@
 // One audit line for people: what the JSON line says, but for the verdicts that explain nothing and the token's digest.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import JSON
-internal import Platform
+import Gate
+import HTTP
+import HTTPServer
+import JSON
+import Platform
 
 extension AuditRecord {
   /// Appends the record as one readable line:

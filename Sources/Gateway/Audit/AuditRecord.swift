@@ -1,10 +1,10 @@
 // One line for each request that asked for a token or a callback: who, what, and what was decided.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import JSON
-internal import Platform
+import Gate
+import HTTP
+import HTTPServer
+import JSON
+import Platform
 
 /// What is written down of one decision. Never holds a token, a credential or a full phone number.
 struct AuditRecord: Sendable {

@@ -1,8 +1,8 @@
 // The one way to stdout: many writers append lines, one thread writes them, and nobody ever waits for it.
 
-internal import Dispatch
-internal import Platform
-internal import Synchronization
+import Dispatch
+import Platform
+import Synchronization
 
 /// Takes lines from any thread and writes them to a descriptor in the order in which they came, a moment later: the line of a
 /// request whose answer a client has seen stands before that of the client's next one, on whichever loops they ran.

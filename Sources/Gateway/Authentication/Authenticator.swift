@@ -1,8 +1,8 @@
 // From a request's credentials to a caller.
 
-internal import HTTP
-internal import JOSE
-internal import Platform
+import HTTP
+import JOSE
+import Platform
 
 /// Tells who sends a request: HTTP Basic (RFC 7617), API keys, JWTs, or nobody in particular where that is allowed.
 ///

@@ -1,6 +1,6 @@
 // Who asks. Only the authenticator makes one, so code that skipped it does not compile.
 
-internal import Gate
+import Gate
 
 /// An authenticated caller.
 struct Caller: Hashable, Sendable {

@@ -1,8 +1,8 @@
 // Whose address a request comes from, behind proxies or not.
 
-internal import Gate
-internal import HTTP
-internal import Platform
+import Gate
+import HTTP
+import Platform
 
 /// Finds the client's address. `X-Forwarded-For` is a claim anyone can make, so it is believed only from
 /// configured proxies, and only the entry that the outermost of them wrote: counted from the right, because clients can

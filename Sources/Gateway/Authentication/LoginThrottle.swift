@@ -1,8 +1,8 @@
 // Guessing credentials is slowed down without locking anybody out.
 
-internal import JOSE
-internal import Platform
-internal import Synchronization
+import JOSE
+import Platform
+import Synchronization
 
 /// Counts failed logins per address, and per address and identity, and says when to stop listening.
 ///

@@ -1,9 +1,9 @@
 // How far callbacks use the brakes: a warning before one refuses, another when it does, and a gauge.
 
-internal import Gate
-internal import Platform
-internal import Store
-internal import Synchronization
+import Gate
+import Platform
+import Store
+import Synchronization
 
 /// Follows what callbacks take from the brakes in this instance. Outlives configurations. Nothing here waits or has a lock.
 final class BrakeWatch: Sendable {

@@ -1,5 +1,5 @@
-internal import Gate
-internal import JSON
+import Gate
+import JSON
 
 extension CallbackRequest {
   /// Reads a request's content in either form and checks all of it.

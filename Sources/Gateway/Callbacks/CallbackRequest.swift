@@ -1,6 +1,6 @@
-internal import Gate
-internal import JOSE
-internal import JSON
+import Gate
+import JOSE
+import JSON
 
 /// A callback somebody asks for, checked in every part. What the rules judge and what Talkdesk is sent are both made
 /// from this value, so they cannot differ.

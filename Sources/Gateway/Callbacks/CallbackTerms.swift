@@ -1,4 +1,4 @@
-internal import Gate
+import Gate
 
 /// What the operator has settled for an app's callbacks: the account's numbers and the context.
 struct CallbackTerms: Sendable {

@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 
 /// One field of a callback's context, with all five properties Talkdesk knows.
 struct ContextField: Sendable {

@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 
 /// Reads `context` in Talkdesk's form, `{"fields": [ … ]}`, or in the short one, `{"issue": "…"}`, and holds it to the
 /// general limits and the app's schema. A context with a member `fields` is in Talkdesk's form.

@@ -1,4 +1,4 @@
-internal import Gate
+import Gate
 
 /// Checks of single texts: each gives nil, or the sentence that says what is wrong and what to do.
 enum ContextText {

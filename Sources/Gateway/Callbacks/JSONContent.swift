@@ -1,4 +1,4 @@
-internal import HTTP
+import HTTP
 
 /// Whether a request's content is declared as what callbacks are written in: JSON in UTF-8, in no coding.
 enum JSONContent {

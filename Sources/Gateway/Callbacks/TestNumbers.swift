@@ -1,6 +1,6 @@
 // Numbers that are refused on demand, for developers of apps, in the sandbox only.
 
-internal import Gate
+import Gate
 
 /// One number for each code with which a sound `POST /calls/callback` may be refused (docs/sandbox.md lists them). They are
 /// of the range that is set aside for fiction, +1 202 555 0100 to 0199, and their last two digits follow the status.

@@ -1,5 +1,5 @@
-internal import HTTP
-internal import Platform
+import HTTP
+import Platform
 
 /// Values that an agent may click on: absolute `http` and `https` URLs (RFC 9110 §4.2) and nothing else, so no script,
 /// no file and no local scheme. They are never fetched here.

@@ -1,5 +1,5 @@
-internal import Gate
-internal import Platform
+import Gate
+import Platform
 
 /// Blocks of addresses.
 enum NetworkText {

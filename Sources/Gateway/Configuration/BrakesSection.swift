@@ -1,4 +1,4 @@
-internal import Gate
+import Gate
 
 /// Reads `callbacks.brakes`: figures of their own, or `off`.
 extension ConfigurationBuilder {

@@ -1,4 +1,4 @@
-internal import JOSE
+import JOSE
 
 extension ConfigurationBuilder {
   /// `callers`, with the caller of `DEFAULT_USERNAME` first.

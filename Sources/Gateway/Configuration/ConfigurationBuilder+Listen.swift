@@ -1,4 +1,4 @@
-internal import JOSE
+import JOSE
 
 extension ConfigurationBuilder {
   /// `listen`, with `HOST`, `PORT` and the sandbox's own rules.

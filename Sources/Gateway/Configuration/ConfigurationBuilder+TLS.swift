@@ -1,6 +1,6 @@
-internal import JOSE
-internal import Platform
-internal import TLS
+import JOSE
+import Platform
+import TLS
 
 extension ConfigurationBuilder {
   /// `listen.tls`: both files, and whether they belong together.

@@ -1,6 +1,6 @@
-internal import JOSE
-internal import Talkdesk
-internal import Tokens
+import JOSE
+import Talkdesk
+import Tokens
 
 extension ConfigurationBuilder {
   /// `talkdesk`.

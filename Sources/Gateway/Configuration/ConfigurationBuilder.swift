@@ -1,4 +1,4 @@
-internal import JOSE
+import JOSE
 
 /// Turns the merge of all sources into a ``Configuration``, gathering every problem on the way.
 ///

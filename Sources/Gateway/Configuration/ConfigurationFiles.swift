@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// How files are read while configuring.
 public struct ConfigurationFiles: Sendable {

@@ -1,5 +1,5 @@
-internal import Platform
-internal import Upstream
+import Platform
+import Upstream
 
 /// Loads the configuration: defaults, then the YAML file, then the environment, then flags, each going before the
 /// one ahead of it. Opens files only through what it is given, and no network.

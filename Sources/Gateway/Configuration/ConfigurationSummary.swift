@@ -1,6 +1,6 @@
-internal import Gate
-internal import JOSE
-internal import TLS
+import Gate
+import JOSE
+import TLS
 
 /// A valid configuration in a few lines for operators: what follows from it, then what was said and where. Secrets
 /// and telephone numbers are not shown.

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// By what a changed file is told without reading it: another file in its place, another length, another time.
 public struct FileStamp: Sendable, Hashable {

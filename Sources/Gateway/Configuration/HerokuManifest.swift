@@ -1,6 +1,6 @@
 // app.json: what Heroku asks for when somebody presses the deploy button, made from the settings' declarations.
 
-internal import JSON
+import JSON
 
 /// Heroku's manifest. It is read only when an app is created, so its values are first values, not defaults.
 public enum HerokuManifest {

@@ -1,4 +1,4 @@
-internal import JOSE
+import JOSE
 
 /// What a key is, for people: its form, its type, what it can sign, and its public half's fingerprint. Never a byte
 /// of the private half.

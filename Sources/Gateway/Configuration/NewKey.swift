@@ -1,5 +1,5 @@
-internal import Glibc
-internal import JOSE
+import Glibc
+import JOSE
 
 /// A new private key, and the ways it leaves the process: as variables, or into a file of its own.
 public struct NewKey: Sendable {

@@ -1,5 +1,5 @@
-internal import Gate
-internal import Platform
+import Gate
+import Platform
 
 /// Reads the `rules` section: Gate reads the rules, and its mistakes become problems at their places in the file.
 extension ConfigurationBuilder {

@@ -1,5 +1,5 @@
-internal import Gate
-internal import JOSE
+import Gate
+import JOSE
 
 /// How texts become values. A text is taken whole or refused with a remedy; nothing is trimmed, guessed or rounded.
 

@@ -1,4 +1,4 @@
-internal import Gate
+import Gate
 
 extension Settings {
   /// The keys of the sections that are lists or name things of the operator's own: declared for the documents, read

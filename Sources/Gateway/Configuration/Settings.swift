@@ -1,4 +1,4 @@
-internal import JOSE
+import JOSE
 
 /// Every setting there is. The order is that of the documents.
 enum Settings {

@@ -1,5 +1,5 @@
-internal import JOSE
-internal import Store
+import JOSE
+import Store
 
 /// Where state is kept, as text. A refused text is not shown: it may hold a password.
 enum StoreText {

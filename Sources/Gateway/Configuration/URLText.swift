@@ -1,4 +1,4 @@
-internal import Platform
+import Platform
 
 /// URLs this server calls or compares: `https`, or `http` to this machine alone. No user, no fragment.
 ///

@@ -1,4 +1,4 @@
-internal import Yams
+import Yams
 
 /// Reads YAML into ``ConfigurationNode``s, refusing what would surprise: several documents, duplicate keys, anchors,
 /// aliases, merge keys and tags.

@@ -1,9 +1,9 @@
 // The one way to a decision: for requests, probes and explanations alike.
 
-internal import Gate
-internal import HTTP
-internal import Platform
-internal import Store
+import Gate
+import HTTP
+import Platform
+import Store
 
 /// Decides about requests whose caller is known: kill switch, then app, then rules. Made anew with each configuration;
 /// what is stopped and what is used outlives it.

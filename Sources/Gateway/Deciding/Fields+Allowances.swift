@@ -1,7 +1,7 @@
 // What is left of allowances, as fields of an answer (draft-ietf-httpapi-ratelimit-headers-10).
 
-internal import Gate
-internal import HTTP
+import Gate
+import HTTP
 
 extension Fields {
   /// Adds `RateLimit-Policy` and `RateLimit`, where there is an allowance to tell of. Those of brakes are not: they are for

@@ -1,9 +1,9 @@
 // Asks remote policies over HTTP, as Open Policy Agent's data API is asked.
 
-internal import Gate
-internal import HTTP
-internal import JSON
-internal import Platform
+import Gate
+import HTTP
+import JSON
+import Platform
 
 /// The way to remote policies. Whatever goes wrong there is an answer too, and the rule says which. What goes wrong on this side
 /// is none: a policy that was not asked, for want of a place or of time, has not failed.

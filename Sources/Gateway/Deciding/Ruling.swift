@@ -1,6 +1,6 @@
 // What was decided about one request, and everything its answer and its audit line tell of that.
 
-internal import Gate
+import Gate
 
 /// A decision, its allowances taken.
 struct Ruling: Sendable {

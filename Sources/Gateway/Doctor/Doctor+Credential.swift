@@ -1,9 +1,9 @@
 // What the doctor says of the clock, the credentials and the scopes.
 
-internal import JOSE
-internal import Platform
-internal import Talkdesk
-internal import Tokens
+import JOSE
+import Platform
+import Talkdesk
+import Tokens
 
 extension Doctor {
   /// How far off a clock may be before it is said in seconds.

@@ -1,9 +1,9 @@
 // What the doctor sees without asking anybody.
 
-internal import JOSE
-internal import Talkdesk
-internal import Tokens
-internal import Upstream
+import JOSE
+import Talkdesk
+import Tokens
+import Upstream
 
 extension DoctorReport {
   mutating func add(_ problem: ConfigurationProblem) {

@@ -1,11 +1,11 @@
 // What the doctor says of everything a server asks besides Talkdesk: its store, issuers of keys, remote policies; and of who
 // may operate it.
 
-internal import Gate
-internal import HTTP
-internal import JSON
-internal import Platform
-internal import Store
+import Gate
+import HTTP
+import JSON
+import Platform
+import Store
 
 extension Doctor {
   /// Asks everything beside Talkdesk that requests depend on.

@@ -1,9 +1,9 @@
 // What the doctor says of a token that was had: how long it lives, and for whom it is.
 
-internal import JOSE
-internal import JSON
-internal import Talkdesk
-internal import Tokens
+import JOSE
+import JSON
+import Talkdesk
+import Tokens
 
 extension Doctor {
   /// Compares a token's life with how long tokens are to be good for.

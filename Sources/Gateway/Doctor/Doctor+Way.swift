@@ -1,10 +1,10 @@
 // What the doctor says of the way to Talkdesk ID: names, proxy, connection, TLS, and whether there is a token endpoint.
 
-internal import HTTP
-internal import Platform
-internal import Talkdesk
-internal import Tokens
-internal import Upstream
+import HTTP
+import Platform
+import Talkdesk
+import Tokens
+import Upstream
 
 extension Doctor {
   private var tokenURL: String { client.endpoints.tokenURL }

@@ -1,12 +1,12 @@
 // What stands between this machine and a server that works, found out by really asking everything it needs.
 
-internal import HTTP
-internal import JOSE
-internal import Platform
-internal import Synchronization
-internal import Talkdesk
-internal import Tokens
-internal import Upstream
+import HTTP
+import JOSE
+import Platform
+import Synchronization
+import Talkdesk
+import Tokens
+import Upstream
 
 /// Looks at everything on the way to a token: the configuration, then one real exchange with each key. Then it asks the store,
 /// the issuers of keys and the remote policies.

@@ -1,6 +1,6 @@
 // What `callgate doctor` found: one finding per check, and how the command ends.
 
-internal import JSON
+import JSON
 
 /// The findings of a diagnosis. Holds no secret and no token.
 public struct DoctorReport: Sendable {

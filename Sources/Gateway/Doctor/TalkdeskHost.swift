@@ -1,6 +1,6 @@
 // Whose host a URL names.
 
-internal import Talkdesk
+import Talkdesk
 
 /// What is known of a URL's host.
 enum TalkdeskHost: Equatable {

@@ -1,6 +1,6 @@
 // What a WWW-Authenticate field says of an error, without what else may stand in it.
 
-internal import HTTP
+import HTTP
 
 /// Challenges of HTTP authentication (RFC 9110 §11.6.1).
 enum Challenges {

@@ -1,12 +1,12 @@
 // One real callback, to learn how an account answers before customers depend on it.
 
-internal import Gate
-internal import HTTP
-internal import JSON
-internal import Platform
-internal import Talkdesk
-internal import Tokens
-internal import Upstream
+import Gate
+import HTTP
+import JSON
+import Platform
+import Talkdesk
+import Tokens
+import Upstream
 
 /// Asks Talkdesk for one callback with the configured credential, and keeps what it answered.
 ///

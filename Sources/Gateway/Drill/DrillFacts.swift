@@ -1,8 +1,8 @@
 // What a drill keeps of an answer, in a form that the sandbox can replay.
 
-internal import HTTP
-internal import JSON
-internal import Tokens
+import HTTP
+import JSON
+import Tokens
 
 /// What an account answered. Numbers are masked, and of the header fields only those of a list are kept.
 struct DrillFacts {

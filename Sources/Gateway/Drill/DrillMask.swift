@@ -1,9 +1,9 @@
 // What must not stand in a drill's output, hidden in whatever an account answers.
 
-internal import Gate
-internal import JOSE
-internal import JSON
-internal import Tokens
+import Gate
+import JOSE
+import JSON
+import Tokens
 
 /// Hides telephone numbers and the token. The numbers of the drill are hidden wherever their digits stand, others as logs hide them.
 struct DrillMask {

@@ -1,10 +1,10 @@
 // What a drill has shown: lines for people, an end for the shell, and the facts.
 
-internal import Gate
-internal import HTTP
-internal import Platform
-internal import Talkdesk
-internal import Tokens
+import Gate
+import HTTP
+import Platform
+import Talkdesk
+import Tokens
 
 /// What came of a drill. Holds no token and no whole telephone number.
 public struct DrillReport: Sendable {

@@ -1,6 +1,6 @@
 // Where a drill keeps the facts.
 
-internal import Glibc
+import Glibc
 
 /// A file for the facts: looked at before anything is sent, and written whole or not at all. Only its owner can read it.
 public struct FactsFile: Sendable {

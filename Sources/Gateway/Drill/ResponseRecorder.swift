@@ -1,7 +1,7 @@
 // The answer to one request, kept beside what the client makes of it.
 
-internal import HTTP
-internal import Synchronization
+import HTTP
+import Synchronization
 
 /// A transport that passes requests on and keeps the last response.
 final class ResponseRecorder: HTTPTransport {

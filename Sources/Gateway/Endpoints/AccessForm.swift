@@ -1,9 +1,9 @@
 // The forms a vended token is answered in.
 
-internal import HTTP
-internal import JOSE
-internal import JSON
-internal import Tokens
+import HTTP
+import JOSE
+import JSON
+import Tokens
 
 /// How a vended token is answered.
 enum AccessForm: Sendable {

@@ -1,8 +1,8 @@
 // Opening hours and allowances as a thin client shows them before anybody taps "call me".
 
-internal import Gate
-internal import HTTP
-internal import JSON
+import Gate
+import HTTP
+import JSON
 
 /// The answer of `GET /availability`.
 enum AvailabilityDocument {

@@ -1,9 +1,9 @@
 // Callbacks as answers show them.
 
-internal import Gate
-internal import HTTP
-internal import JSON
-internal import Store
+import Gate
+import HTTP
+import JSON
+import Store
 
 /// The JSON of callbacks: never a whole number.
 enum CallbackDocument {

@@ -1,9 +1,9 @@
 // The answers to requests for callbacks, each written down before it leaves.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import Store
+import Gate
+import HTTP
+import HTTPServer
+import Store
 
 extension Gateway {
   /// The answer to a callback that was carried out.

@@ -1,10 +1,10 @@
 // What a sound request for a callback comes to: key, rules, dedupe, allowances, Talkdesk.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import Platform
-internal import Store
+import Gate
+import HTTP
+import HTTPServer
+import Platform
+import Store
 
 /// A callback that nothing stands against any more: all that is kept of its request while Talkdesk is asked. A class, so that
 /// whoever waits holds it once.

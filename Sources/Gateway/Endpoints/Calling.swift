@@ -1,11 +1,11 @@
 // A callback for a thin client: authenticate, kill switch, app, content, key, rules, dedupe, allowances, Talkdesk.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import Platform
-internal import Store
-internal import Talkdesk
+import Gate
+import HTTP
+import HTTPServer
+import Platform
+import Store
+import Talkdesk
 
 /// One request for a callback on its way: what has to be known when it is answered.
 struct Calling: Sendable {

@@ -1,8 +1,8 @@
 // The table of endpoints. What is not here is not there.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
+import Gate
+import HTTP
+import HTTPServer
 
 extension Endpoint {
   /// Every endpoint, in the order in which paths are compared.

@@ -1,8 +1,8 @@
 // What the server serves: one entry for each endpoint, with all there is to know of it.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
+import Gate
+import HTTP
+import HTTPServer
 
 /// One endpoint. Routing, `Allow`, the labels of metrics, OpenAPI and `/docs` are made from the table of these
 /// (Endpoint+Table.swift).

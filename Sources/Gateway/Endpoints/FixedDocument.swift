@@ -1,7 +1,7 @@
 // Content that changes with the program only, with its entity tag.
 
-internal import HTTP
-internal import JOSE
+import HTTP
+import JOSE
 
 /// A document that is made once and answered many times; who keeps it is told when it is still the newest
 /// (RFC 9110 §13.1.2).

@@ -1,11 +1,11 @@
 // Liveness and readiness: neither ever asks Talkdesk.
 
-internal import HTTP
-internal import HTTPServer
-internal import JSON
-internal import Store
-internal import Synchronization
-internal import Tokens
+import HTTP
+import HTTPServer
+import JSON
+import Store
+import Synchronization
+import Tokens
 
 /// What platforms ask to decide whether to send requests here.
 final class Health: Sendable {

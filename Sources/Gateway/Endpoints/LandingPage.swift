@@ -1,6 +1,6 @@
 // What a person sees who opens the server's address in a browser.
 
-internal import HTTP
+import HTTP
 
 /// One paragraph that says what this is.
 enum LandingPage {

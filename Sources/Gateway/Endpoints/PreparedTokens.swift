@@ -1,8 +1,8 @@
 // The answer of `GET /access` with the current token, serialised once for each loop and token.
 
-internal import HTTP
-internal import Synchronization
-internal import Tokens
+import HTTP
+import Synchronization
+import Tokens
 
 /// Keeps, for each loop, the text answer with the token it vended last.
 ///

@@ -1,8 +1,8 @@
 // From a request to its response, at every endpoint that needs a caller: at once, later, or after an issuer's keys were fetched.
 
-internal import HTTP
-internal import HTTPServer
-internal import Platform
+import HTTP
+import HTTPServer
+import Platform
 
 /// What one request asks for, at an endpoint that needs a caller.
 protocol RequestWork: Sendable {

@@ -1,7 +1,7 @@
 // From a request's path to its endpoint.
 
-internal import HTTP
-internal import HTTPServer
+import HTTP
+import HTTPServer
 
 /// The parameters of a path, in their order, as ranges of the request's head that are percent-encoded still.
 typealias PathParameters = [Range<Int>]

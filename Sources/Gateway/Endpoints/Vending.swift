@@ -1,11 +1,11 @@
 // Vending a token: authenticate, kill switch, app, rules, then the cache or Talkdesk ID, audit, answer.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import Platform
-internal import Store
-internal import Tokens
+import Gate
+import HTTP
+import HTTPServer
+import Platform
+import Store
+import Tokens
 
 /// One request for a token on its way: what has to be known when it is answered, now or later.
 struct Vending: Sendable {

@@ -1,11 +1,11 @@
 // What callers may look at: authenticated like everything, and neither audited nor counted.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import JSON
-internal import Platform
-internal import Store
+import Gate
+import HTTP
+import HTTPServer
+import JSON
+import Platform
+import Store
 
 /// A caller who looks at something.
 struct Visit: Sendable {

@@ -1,8 +1,8 @@
 // What would become of a request, rule by rule.
 
-internal import Gate
-internal import HTTP
-internal import JSON
+import Gate
+import HTTP
+import JSON
 
 /// A decision with every rule's verdict and the reasons.
 public struct Explanation: Sendable {

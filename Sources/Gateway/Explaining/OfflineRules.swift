@@ -1,9 +1,9 @@
 // Explaining and testing rules from a command line: no server, no store, no credential.
 
-internal import Gate
+import Gate
 public import HTTP
-internal import Platform
-internal import Store
+import Platform
+import Store
 
 /// The rules of a configuration, asked by hand. Nothing is stopped, and nothing is used but what is said.
 public struct OfflineRules: Sendable {

@@ -1,9 +1,9 @@
 // What `explain` is asked: one request that nobody sends, as an operator writes it down.
 
-internal import Gate
-internal import HTTP
-internal import JSON
-internal import Platform
+import Gate
+import HTTP
+import JSON
+import Platform
 
 /// A request to be explained, unjudged.
 public struct Question: Sendable {

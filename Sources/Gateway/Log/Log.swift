@@ -1,10 +1,10 @@
 // What operators read besides the audit: events of the process, one line each.
 
-internal import HTTP
-internal import HTTPServer
-internal import JSON
+import HTTP
+import HTTPServer
+import JSON
 public import Platform
-internal import Synchronization
+import Synchronization
 
 /// Writes events to the log sink. Values must never be secrets, tokens or full phone numbers.
 public struct Log: Sendable {

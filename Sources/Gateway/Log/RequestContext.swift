@@ -1,7 +1,7 @@
 // Which request a task works for.
 
-internal import HTTP
-internal import HTTPServer
+import HTTP
+import HTTPServer
 
 /// Goes with everything that is done for a request in a task of its own: lines that are logged there carry its ids, and
 /// what is asked of others continues its trace.

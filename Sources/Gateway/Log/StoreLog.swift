@@ -1,7 +1,7 @@
 // Lines on how the store does: when it goes and comes back, and what is wrong with it.
 
-internal import Platform
-internal import Store
+import Platform
+import Store
 
 /// Writes what a store's health tells.
 struct StoreLog: Sendable {

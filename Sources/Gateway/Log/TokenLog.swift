@@ -1,8 +1,8 @@
 // What the log says about exchanges with Talkdesk ID.
 
-internal import HTTP
-internal import Platform
-internal import Tokens
+import HTTP
+import Platform
+import Tokens
 
 /// Writes one line for each request to Talkdesk ID: key and outcome, never a token, an assertion or, above `debug`,
 /// upstream's words.

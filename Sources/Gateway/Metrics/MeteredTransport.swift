@@ -1,7 +1,7 @@
 // Requests to somebody else, counted.
 
-internal import HTTP
-internal import Platform
+import HTTP
+import Platform
 
 /// A transport for one purpose, whose requests are counted under it.
 struct MeteredTransport: HTTPTransport {

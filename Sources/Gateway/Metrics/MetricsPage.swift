@@ -1,11 +1,11 @@
 // `GET /metrics`: everything that is counted, and how things stand at the moment.
 
-internal import Gate
-internal import HTTP
-internal import Metrics
-internal import Platform
-internal import Store
-internal import Tokens
+import Gate
+import HTTP
+import Metrics
+import Platform
+import Store
+import Tokens
 
 /// Writes the page that Prometheus scrapes. It asks nobody: what it shows is in this process.
 struct MetricsPage: Sendable {

@@ -1,12 +1,12 @@
 // What is counted of a running server, and under which names.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import Metrics
-internal import Platform
-internal import Synchronization
-internal import Tokens
+import Gate
+import HTTP
+import HTTPServer
+import Metrics
+import Platform
+import Synchronization
+import Tokens
 
 /// Counts what happens. One for the life of a process; a reload does not begin anew.
 ///

@@ -1,7 +1,7 @@
 // Until when clients take the certificate that the public listener shows.
 
-internal import Metrics
-internal import TLS
+import Metrics
+import TLS
 
 extension TLSListener {
   /// Writes when the first certificate of the chain that is shown now ends: clients refuse the chain from then on.

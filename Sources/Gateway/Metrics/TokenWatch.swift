@@ -1,7 +1,7 @@
 // What is logged and counted of tokens.
 
-internal import Platform
-internal import Tokens
+import Platform
+import Tokens
 
 /// Tells the log and the metrics what the token source does.
 struct TokenWatch: TokenSourceObserver {

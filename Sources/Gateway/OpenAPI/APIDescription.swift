@@ -1,7 +1,7 @@
 // The description of the interface as it is served: as OpenAPI, and as a page.
 
-internal import HTTP
-internal import JSON
+import HTTP
+import JSON
 
 /// Both forms for one kind of configuration. Made when somebody asks first.
 struct APIDescription: Sendable {

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, made of the endpoints, the problem codes and the schemas.
 
-internal import HTTP
-internal import JSON
+import HTTP
+import JSON
 
 /// The description of this server's interface.
 struct APIDocument: Sendable {

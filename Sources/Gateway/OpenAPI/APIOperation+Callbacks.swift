@@ -1,7 +1,7 @@
 // How callbacks are asked for, and what became of them.
 
-internal import HTTP
-internal import JSON
+import HTTP
+import JSON
 
 extension APIOperation {
   private static let exampleID = "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87"

@@ -1,7 +1,7 @@
 // What operators look at and switch.
 
-internal import HTTP
-internal import JSON
+import HTTP
+import JSON
 
 extension APIOperation {
   private static let time = JSONValue.string("2026-11-20T15:04:05Z")

@@ -1,7 +1,7 @@
 // How the server is looked at: health, figures and this description.
 
-internal import HTTP
-internal import JSON
+import HTTP
+import JSON
 
 extension APIOperation {
   static let liveness = APIOperation(

@@ -1,7 +1,7 @@
 // How tokens are asked for.
 
-internal import HTTP
-internal import JSON
+import HTTP
+import JSON
 
 extension APIParameter {
   /// Which app a request is for.

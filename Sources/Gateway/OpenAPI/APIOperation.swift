@@ -1,7 +1,7 @@
 // What the interface is described with: operations, their parameters, answers and refusals, as OpenAPI 3.1 has them.
 
-internal import HTTP
-internal import JSON
+import HTTP
+import JSON
 
 /// What an endpoint does for one method: the only description there is, from which `/openapi.json` and `/docs` are made.
 struct APIOperation: Sendable {

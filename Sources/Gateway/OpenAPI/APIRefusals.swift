@@ -1,7 +1,7 @@
 // Problem codes that share a status, as one response.
 
-internal import HTTP
-internal import JSON
+import HTTP
+import JSON
 
 /// What an operation may be refused with under one status.
 struct APIRefusals: Sendable {

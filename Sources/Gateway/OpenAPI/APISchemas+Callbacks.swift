@@ -1,6 +1,6 @@
 // What callbacks are asked for with, and told of.
 
-internal import JSON
+import JSON
 
 extension APISchemas {
   /// What is asked and answered below `/callbacks`. The limits are those of `CallbackLimits`; a test compares.

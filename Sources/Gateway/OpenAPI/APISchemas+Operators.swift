@@ -1,6 +1,6 @@
 // What operators send and are told.
 
-internal import JSON
+import JSON
 
 extension APISchemas {
   /// What is asked and answered below `/admin`. A member that is `null` counts as left out there.

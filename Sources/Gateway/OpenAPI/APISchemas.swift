@@ -1,6 +1,6 @@
 // What contents look like, as JSON Schema (2020-12, the dialect of OpenAPI 3.1).
 
-internal import JSON
+import JSON
 
 /// The named schemas of the document.
 ///

@@ -1,7 +1,7 @@
 // The description of the interface as a page for people: no script, nothing from elsewhere.
 
-internal import HTTP
-internal import JSON
+import HTTP
+import JSON
 
 /// Writes the page.
 struct DocsPage {

@@ -1,8 +1,8 @@
 // Text as HTML, with nothing in it taken for markup.
 
-internal import HTTP
-internal import JOSE
-internal import JSON
+import HTTP
+import JOSE
+import JSON
 
 /// Writes HTML. What comes in as text goes out as text.
 enum HTMLText {

@@ -1,8 +1,8 @@
 // One example of each problem, as it stands on the wire.
 
-internal import HTTP
-internal import HTTPServer
-internal import JSON
+import HTTP
+import HTTPServer
+import JSON
 
 extension Problem.Code {
   /// What a refusal with this code looks like.

@@ -1,6 +1,6 @@
 // A JSON Schema in words, as far as the schemas of this server go.
 
-internal import JSON
+import JSON
 
 /// Writes schemas as HTML.
 enum SchemaText {

@@ -1,8 +1,8 @@
 // The admin interface of a running server, as the commands `status`, `stop`, `resume` and `reload` use it.
 
 public import HTTP
-internal import JOSE
-internal import JSON
+import JOSE
+import JSON
 
 /// Sends operators' requests to a running server.
 public struct AdminClient: Sendable {

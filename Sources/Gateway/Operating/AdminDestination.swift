@@ -1,7 +1,7 @@
 // Which server the operators' commands ask, and with which token.
 
-internal import JOSE
-internal import TLS
+import JOSE
+import TLS
 
 /// Where a running server's admin interface is, and what opens it.
 public struct AdminDestination: Sendable {

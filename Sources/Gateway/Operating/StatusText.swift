@@ -1,6 +1,6 @@
 // What `/admin/status` says, for a person at a terminal of 80 columns.
 
-internal import JSON
+import JSON
 
 /// The document of `/admin/status` in lines.
 struct StatusText {

@@ -1,6 +1,6 @@
 // Failures of a connection in words, for those who read a command's output.
 
-internal import HTTP
+import HTTP
 
 extension TransportError {
   /// What happened, without a library's names and codes; those are `detail`'s, for the log.

@@ -1,8 +1,8 @@
 // What the log says about callbacks.
 
-internal import HTTPServer
-internal import Platform
-internal import Talkdesk
+import HTTPServer
+import Platform
+import Talkdesk
 
 /// Writes one line for each request to the Callback API, with Talkdesk's trace id, which its support asks for; never a
 /// token, a context's value, a whole number or, above `debug`, upstream's words.

@@ -1,10 +1,10 @@
 // What is to be done about one callback, and what came of it.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import Platform
-internal import Store
+import Gate
+import HTTP
+import HTTPServer
+import Platform
+import Store
 
 /// A callback that may be made, with all that making it needs.
 ///

@@ -1,11 +1,11 @@
 // What callbacks need besides a configuration, and what outlives each of those.
 
-internal import HTTP
-internal import Metrics
-internal import Platform
-internal import Store
-internal import Synchronization
-internal import Tokens
+import HTTP
+import Metrics
+import Platform
+import Store
+import Synchronization
+import Tokens
 
 /// The callbacks' part of what outlives a configuration.
 struct CallbackParts: Sendable {

@@ -1,8 +1,8 @@
 // The callbacks this process is busy with, from their request to their last word to the store.
 
-internal import Platform
-internal import Store
-internal import Synchronization
+import Platform
+import Store
+import Synchronization
 
 /// Counts what is under way, so that an ending server can wait for it, and knows the `Idempotency-Key`s of what has no
 /// record yet: a second request with such a key is told so at once, and not when its turn comes.

@@ -1,9 +1,9 @@
 // Which numbers are about to be asked for: of two taps on a button, the second must neither pay nor overtake.
 
-internal import Gate
-internal import Platform
-internal import Store
-internal import Synchronization
+import Gate
+import Platform
+import Store
+import Synchronization
 
 /// Lets one callback of a caller to a number go as far as its record at a time. Others to that number wait until it has
 /// one, and are duplicates then, or until it is given up, and the next of them goes on as if it had been alone.

@@ -1,13 +1,13 @@
 // What comes of a callback's request to Talkdesk: a second try where the token was to blame, its record, its answer.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import Metrics
-internal import Platform
-internal import Store
-internal import Talkdesk
-internal import Tokens
+import Gate
+import HTTP
+import HTTPServer
+import Metrics
+import Platform
+import Store
+import Talkdesk
+import Tokens
 
 extension Origination {
   /// What comes of an order once Talkdesk's answer to its request is there, or none.

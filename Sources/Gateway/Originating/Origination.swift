@@ -1,11 +1,11 @@
 // One granted callback: a place at Talkdesk, a token, the intent committed, the request, its outcome committed.
 
-internal import Gate
-internal import Metrics
-internal import Platform
-internal import Store
-internal import Talkdesk
-internal import Tokens
+import Gate
+import Metrics
+import Platform
+import Store
+import Talkdesk
+import Tokens
 
 /// Carries orders out (docs/callbacks.md): never sends what may have been accepted, and keeps what became of it.
 final class Origination: Sendable {

@@ -1,10 +1,10 @@
 // Who may ask Talkdesk for a callback now: so many at once, the others in a fair line, and nobody while Talkdesk asks
 // for a pause.
 
-internal import Platform
-internal import Store
-internal import Synchronization
-internal import Talkdesk
+import Platform
+import Store
+import Synchronization
+import Talkdesk
 
 /// Gives out the places at Talkdesk's Callback API. Outlives configurations: what runs and waits goes on over a reload.
 ///

@@ -1,10 +1,10 @@
 // The store of callbacks as requests use it: what became of them is written down, and what was begun and not sent is taken
 // back, however long that takes.
 
-internal import Gate
-internal import Platform
-internal import Store
-internal import Synchronization
+import Gate
+import Platform
+import Store
+import Synchronization
 
 /// A store to which outcomes, and the withdrawals of beginnings that came to nothing, are written beside the answers where
 /// the first try fails: again and again, until they are saved or the process ends. Only this process knows them.

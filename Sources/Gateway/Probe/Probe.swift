@@ -1,8 +1,8 @@
 // Synthetic monitoring: what must work works, and what must fail fails.
 
 public import HTTP
-internal import JOSE
-internal import JSON
+import JOSE
+import JSON
 public import Platform
 
 /// Makes one request that must be allowed and three that must fail, against a running server. Spends no allowance and

@@ -1,6 +1,6 @@
 // With what a probe shows itself to a server.
 
-internal import JOSE
+import JOSE
 
 /// A caller's credential, for a probe. Prints nothing of itself.
 public struct ProbeCredential: Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 // What `callgate probe` found: one line per request, and how the command ends.
 
-internal import JSON
+import JSON
 
 /// The outcome of a probe. Holds no credential and no token.
 public struct ProbeReport: Sendable {

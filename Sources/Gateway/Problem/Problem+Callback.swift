@@ -1,7 +1,7 @@
 // What callers are told of callbacks that are not made. Talkdesk's own words stay in the log.
 
-internal import Store
-internal import Talkdesk
+import Store
+import Talkdesk
 
 extension Problem {
   /// The problem an outcome at Talkdesk is to a caller; nil for an accepted callback.

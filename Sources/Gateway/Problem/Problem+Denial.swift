@@ -1,6 +1,6 @@
 // What callers are told of a refusal by rule. A remote policy's reason is not among it.
 
-internal import Gate
+import Gate
 
 extension Problem {
   /// A remote policy was not asked, since more requests wait for it than it can answer.

@@ -1,7 +1,7 @@
 // What is answered to requests that no endpoint sees, or that none is there for.
 
-internal import HTTP
-internal import HTTPServer
+import HTTP
+import HTTPServer
 
 extension Problem {
   /// The problem of bytes that never became a request, or of a request that was not answered.

@@ -1,6 +1,6 @@
 // What callers are told when Talkdesk ID gave no token. Upstream's own words stay in the log.
 
-internal import Tokens
+import Tokens
 
 extension Problem {
   /// The problem a failed exchange is to a caller.

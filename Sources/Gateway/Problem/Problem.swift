@@ -1,8 +1,8 @@
 // Every refusal and failure the outside sees: one code each, one status per code, one body shape (RFC 9457).
 
 public import HTTP
-internal import HTTPServer
-internal import JSON
+import HTTPServer
+import JSON
 
 /// Why a request got something other than what it asked for, as a problem document.
 public struct Problem: Error, Sendable {

@@ -1,7 +1,7 @@
 // Notices that a file of the configuration was changed.
 
-internal import Dispatch
-internal import Synchronization
+import Dispatch
+import Synchronization
 
 /// Looks at files once in a while. A change counts once the files have stayed the same between two looks, so that a
 /// file that is still being written is not read.

@@ -1,13 +1,13 @@
 // Puts a new configuration in the place of the running one, or says why not.
 
-internal import Dispatch
-internal import Gate
-internal import JOSE
-internal import Platform
-internal import Synchronization
-internal import TLS
-internal import Talkdesk
-internal import Tokens
+import Dispatch
+import Gate
+import JOSE
+import Platform
+import Synchronization
+import TLS
+import Talkdesk
+import Tokens
 
 /// Loads the configuration anew and lets requests be served with it: all of it at once, or none of it. Reloads run one
 /// after the other, beside the loops.

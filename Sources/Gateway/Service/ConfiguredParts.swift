@@ -1,12 +1,12 @@
 // The parts of a server as its configuration states them.
 
-internal import HTTP
-internal import HTTPServer
-internal import JOSE
-internal import Platform
-internal import Talkdesk
-internal import Tokens
-internal import Upstream
+import HTTP
+import HTTPServer
+import JOSE
+import Platform
+import Talkdesk
+import Tokens
+import Upstream
 
 extension TransportSettings {
   /// For callbacks: how many run is the originator's to say, each on a connection of its own and with small messages.

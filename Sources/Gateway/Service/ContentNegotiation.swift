@@ -1,6 +1,6 @@
 // Which of the two forms of a token an `Accept` field asks for (RFC 9110 §12.5.1).
 
-internal import HTTP
+import HTTP
 
 /// The answer forms of `GET /access`.
 enum TokenForm: Equatable {

@@ -1,7 +1,7 @@
 // Which pages of other origins may call from a browser, and what their browsers are told: the CORS protocol of the Fetch
 // standard (https://fetch.spec.whatwg.org/#http-cors-protocol).
 
-internal import HTTP
+import HTTP
 
 /// The configured origins, each with its fields ready.
 ///

@@ -1,9 +1,9 @@
 // Requests that the server itself refuses, because they are malformed, too large or too slow.
 
-internal import Gate
-internal import HTTP
-internal import HTTPServer
-internal import Platform
+import Gate
+import HTTP
+import HTTPServer
+import Platform
 
 extension Gateway {
   /// Writes the audit line of a refused request. Where its request line was read it is a request to that path like any

@@ -1,11 +1,11 @@
 // The public server's handler: from a request to exactly one answer, and for vending exactly one audit record.
 
-internal import Gate
+import Gate
 public import HTTP
 public import HTTPServer
-internal import JSON
-internal import Platform
-internal import Tokens
+import JSON
+import Platform
+import Tokens
 
 /// Answers everything the public listener is asked.
 ///

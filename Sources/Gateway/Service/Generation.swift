@@ -1,12 +1,12 @@
 // What requests are served with: one loaded configuration made ready, replaced whole by a reload.
 
-internal import Gate
-internal import HTTP
-internal import JOSE
-internal import Store
-internal import Synchronization
-internal import Talkdesk
-internal import Tokens
+import Gate
+import HTTP
+import JOSE
+import Store
+import Synchronization
+import Talkdesk
+import Tokens
 
 /// One configuration, ready to serve. A request keeps the one it began with.
 final class Generation: Sendable {

@@ -1,17 +1,17 @@
 // Everything a running server consists of, in the order in which it is made and taken apart.
 
-internal import Gate
-internal import HTTP
+import Gate
+import HTTP
 public import HTTPServer
-internal import JOSE
-internal import Metrics
+import JOSE
+import Metrics
 public import Platform
-internal import Store
-internal import Synchronization
-internal import TLS
-internal import Talkdesk
-internal import Tokens
-internal import Upstream
+import Store
+import Synchronization
+import TLS
+import Talkdesk
+import Tokens
+import Upstream
 
 /// The running server: made from a configuration, started, drained and ended.
 public final class Service: Sendable {

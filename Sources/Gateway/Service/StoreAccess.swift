@@ -1,7 +1,7 @@
 // From a configured store to a store, for servers and for `callgate migrate`.
 
-internal import JOSE
-internal import Store
+import JOSE
+import Store
 
 /// Why a store cannot be used.
 public struct StoreFailure: Error, Sendable, CustomStringConvertible {

@@ -1,9 +1,9 @@
 // The public listener's TLS, as what is counted and logged of it.
 
-internal import HTTPServer
-internal import Metrics
-internal import Platform
-internal import TLS
+import HTTPServer
+import Metrics
+import Platform
+import TLS
 
 extension TLSListener {
   /// Makes the session of each connection, counts its handshake, and says in the log at `debug` why it failed: a client

@@ -1,10 +1,10 @@
 // One token for a command line: the same client and policy as the server's, without the server.
 
-internal import JOSE
-internal import Platform
-internal import Talkdesk
-internal import Tokens
-internal import Upstream
+import JOSE
+import Platform
+import Talkdesk
+import Tokens
+import Upstream
 
 /// Fetches one token and ends.
 public enum TokenFetch {

@@ -1,6 +1,6 @@
-internal import Gate
-internal import Glibc
-internal import JOSE
+import Gate
+import Glibc
+import JOSE
 public import Platform
 
 /// A folder that becomes the configuration of a server: what `callgate init` writes, and what to do next.

@@ -1,5 +1,5 @@
-internal import JOSE
-internal import Talkdesk
+import JOSE
+import Talkdesk
 
 /// What `callgate init` knows when nothing is left to ask. The configuration's own readers took every part.
 public struct SetupAnswers: Sendable {

@@ -1,7 +1,7 @@
-internal import Gate
-internal import JOSE
-internal import JSON
-internal import Talkdesk
+import Gate
+import JOSE
+import JSON
+import Talkdesk
 
 /// The texts of the files that `callgate init` writes.
 struct SetupDocuments {

@@ -1,5 +1,5 @@
-internal import Glibc
-internal import JOSE
+import Glibc
+import JOSE
 
 /// Writes files into a folder, all of them or none: first under other names, then each to its place. What fails is undone.
 struct SetupFiles {

@@ -1,4 +1,4 @@
-internal import JOSE
+import JOSE
 
 /// Finds the answers of `callgate init`: in its flags first, then, on a terminal, by asking for what they leave open.
 ///

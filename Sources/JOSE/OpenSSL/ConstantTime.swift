@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Whether two byte strings are the same, in time that tells nothing of where or in how much they differ.
 ///

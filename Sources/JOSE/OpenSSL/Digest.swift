@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// The digests in use here. SHA-1 serves one-time passwords (RFC 4226) and nothing else.
 public enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {

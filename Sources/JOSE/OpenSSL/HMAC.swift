@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Keyed hashing for message authentication (RFC 2104).
 public enum HMAC {

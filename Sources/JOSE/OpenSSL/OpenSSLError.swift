@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// A call of OpenSSL that failed, with everything it left in this thread's error queue. For operators, never for callers.
 public struct OpenSSLError: Error, Hashable, Sendable, CustomStringConvertible {

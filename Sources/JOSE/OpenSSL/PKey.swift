@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// An `EVP_PKEY`, private or public: made by the initialisers below, freed by `EVP_PKEY_free` in `deinit`.
 ///

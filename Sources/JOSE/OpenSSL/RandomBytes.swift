@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Bytes nobody can guess, from OpenSSL's generator (`RAND_bytes`), which is safe on every thread.
 public enum RandomBytes {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Bytes that must not be seen: prints as `<redacted>`, shows nothing to `dump`, and is overwritten when the last
 /// owner lets go (`OPENSSL_cleanse`, which the optimiser may not remove).

@@ -1,5 +1,5 @@
-internal import COpenSSL
-internal import Synchronization
+import COpenSSL
+import Synchronization
 
 /// What one signature or verification works with: an `EVP_PKEY_CTX` and an `EVP_MD_CTX`, made once and used again,
 /// because making them costs a fifth of an ES256 signature. Freed in `deinit`.

@@ -1,7 +1,7 @@
 // The name of an allowance within this process: short, keyed and quick to make.
 
-internal import Gate
-internal import Platform
+import Gate
+import Platform
 
 /// 128 bits that stand for a rule and a party in this process. Two of a million are the same with a chance of
 /// 10⁻²⁷, and nobody outside can look for such two, because the key is this process' own.

@@ -1,6 +1,6 @@
 // Tables behind locks, many so that loops seldom meet, and a way to hold several at once.
 
-internal import Synchronization
+import Synchronization
 
 /// Pages, each behind a lock of its own; an id belongs to one of them.
 final class ShardedPages<Page: Sendable>: Sendable {

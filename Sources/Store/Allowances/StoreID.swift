@@ -1,6 +1,6 @@
 // The name under which a store keeps an allowance or a callback's key: a keyed hash, so that no phone number stands in a database.
 
-internal import Gate
+import Gate
 
 /// 128 bits that stand for a rule and a party, the same in every process that has the store's key.
 struct StoreID: Hashable, Comparable, Sendable {

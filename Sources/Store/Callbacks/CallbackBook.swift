@@ -1,7 +1,7 @@
 // The rules of callbacks over what is kept of them: pure, and the same for every store.
 
-internal import Gate
-internal import Platform
+import Gate
+import Platform
 
 /// Keys, places and records, and what may become of them.
 ///

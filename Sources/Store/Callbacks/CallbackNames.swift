@@ -1,6 +1,6 @@
 // The keyed hashes under which a callback's key and number are kept.
 
-internal import Gate
+import Gate
 
 /// What a store looks for and keeps in place of personal data.
 struct CallbackNames: Hashable, Sendable {

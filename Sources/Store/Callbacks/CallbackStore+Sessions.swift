@@ -1,6 +1,6 @@
 // The way of a callback's work to a session, the same for every store that has some.
 
-internal import Gate
+import Gate
 
 extension SessionQueue {
   /// Waits until an intent is kept, or known not to be.

@@ -1,7 +1,7 @@
 // What a store's last operations say about it: for readiness, metrics, the log, and for requests that must not wait in vain.
 
 public import Platform
-internal import Synchronization
+import Synchronization
 
 /// Whether a store can be read and written, told by every operation on it.
 ///

@@ -1,7 +1,7 @@
 // Allowances as requests use them: at once where that can be, through the store where it must be.
 
 public import Gate
-internal import Synchronization
+import Synchronization
 
 /// Stands between requests and a store.
 ///

@@ -1,6 +1,6 @@
 // Which allowances were used a moment ago, roughly and in little memory.
 
-internal import Gate
+import Gate
 
 /// A small table of the last use of allowances; two that share a place forget each other, which only costs a trip to
 /// the store.

@@ -1,6 +1,6 @@
 // A piece of an allowance that is this process' own: counted as used in the store, not yet used here.
 
-internal import Gate
+import Gate
 
 /// A range of an allowance's states, from what has been used here up to what the store has counted.
 ///

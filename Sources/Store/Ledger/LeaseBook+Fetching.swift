@@ -1,7 +1,7 @@
 // How leases come into the book and leave it: what the store said, what is given back, what nobody uses.
 
-internal import Gate
-internal import Synchronization
+import Gate
+import Synchronization
 
 extension LeaseBook {
   /// What is to be asked of the store for a charge that cannot be taken here.

@@ -1,8 +1,8 @@
 // The leases of this process: taken from at once, refilled and returned beside the requests.
 
-internal import Gate
-internal import Platform
-internal import Synchronization
+import Gate
+import Platform
+import Synchronization
 
 /// What an allowance here is, and what is to be fetched for it.
 struct Refill: Sendable {

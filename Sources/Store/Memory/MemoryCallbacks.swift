@@ -1,6 +1,6 @@
 // Callbacks that end with the process.
 
-internal import Gate
+import Gate
 
 /// All callbacks in one book, and queues of what is due when, so that neither recovering nor forgetting looks at
 /// everything.

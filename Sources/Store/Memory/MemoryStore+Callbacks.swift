@@ -1,7 +1,7 @@
 // Callbacks in memory, at once.
 
 public import Gate
-internal import Synchronization
+import Synchronization
 
 extension MemoryStore {
   public func standing(of intent: CallbackIntent, at now: Instant) -> CallbackStanding {

@@ -1,7 +1,7 @@
 // State that ends with the process: exact, at once, in little memory.
 
 public import Gate
-internal import Synchronization
+import Synchronization
 
 /// A store in memory. Every answer is exact and needs no waiting; beside the protocol it has functions that say so.
 ///

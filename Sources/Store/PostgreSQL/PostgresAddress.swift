@@ -1,7 +1,7 @@
 // Where a PostgreSQL server is, as the operator wrote it.
 
-internal import CLibPQ
-internal import Platform
+import CLibPQ
+import Platform
 
 /// A connection string, `postgres://user:password@host/database?sslmode=require` or libpq's `key=value` form. It
 /// holds a password: printing it shows none of it.

@@ -1,6 +1,6 @@
 // Rows of callbacks as PostgreSQL gives and takes them.
 
-internal import Gate
+import Gate
 
 enum PostgresCallbacks {
   // MARK: Reading

@@ -1,8 +1,8 @@
 // One connection to a PostgreSQL server, never waited on beyond a deadline.
 
-internal import CLibPQ
-internal import Glibc
-internal import Platform
+import CLibPQ
+import Glibc
+import Platform
 
 /// A statement to send.
 enum PostgresCommand {

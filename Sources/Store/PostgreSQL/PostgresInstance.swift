@@ -1,7 +1,7 @@
 // What the connections of one open store share: its sign of life, and the beginnings whose fate is not known.
 
-internal import Platform
-internal import Synchronization
+import Platform
+import Synchronization
 
 /// A number of this open store's own, shared by its connections, and when it was last said that it lives. By the
 /// server's clock a sign of life is good for ten seconds; whoever begins a callback renews one that is older than three.

@@ -1,8 +1,8 @@
 // The way to a server: which of several answers, and when to ask again after none did.
 
-internal import Glibc
-internal import Platform
-internal import Synchronization
+import Glibc
+import Platform
+import Synchronization
 
 /// What the connections of one store know together about reaching a server.
 ///

@@ -1,7 +1,7 @@
 // Callbacks in PostgreSQL: reading them, recovering them and forgetting them.
 
-internal import Gate
-internal import Platform
+import Gate
+import Platform
 
 extension PostgresSession {
   func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {

@@ -1,6 +1,6 @@
 // The kill switch and the schema in PostgreSQL.
 
-internal import Platform
+import Platform
 
 extension PostgresSession {
   /// The number of the lock that migrations hold: `callgate` as bytes.

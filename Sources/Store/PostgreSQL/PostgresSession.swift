@@ -1,7 +1,7 @@
 // What a store does with one of its connections to PostgreSQL, on the queue that owns it.
 
-internal import Gate
-internal import Platform
+import Gate
+import Platform
 
 /// A connection that is made with the first use and again, with a back-off, after it broke.
 final class PostgresSession: StoreSession {

@@ -1,7 +1,7 @@
 // Callbacks in a PostgreSQL database.
 
 public import Gate
-internal import Platform
+import Platform
 
 extension PostgresStore {
   public func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError)

@@ -1,7 +1,7 @@
 // State in a PostgreSQL database that all instances share.
 
 public import Gate
-internal import Platform
+import Platform
 
 /// A store in PostgreSQL, version 12 or newer.
 ///

@@ -1,6 +1,6 @@
 // Rows of callbacks in SQLite and the statements for them.
 
-internal import Gate
+import Gate
 
 /// Statements by what they are for, prepared on one connection.
 struct SQLiteCallbacks {

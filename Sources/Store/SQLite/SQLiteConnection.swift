@@ -1,8 +1,8 @@
 // A connection to one SQLite file.
 
-internal import CSQLite
-internal import Glibc
-internal import Platform
+import CSQLite
+import Glibc
+import Platform
 
 /// A connection: opened by `sqlite3_open_v2`, ended by `sqlite3_close_v2` when the last of its statements is gone.
 /// It is opened without a lock of its own, so one queue uses it.

@@ -1,7 +1,7 @@
 // Where an SQLite database's files are, and what may be done with them.
 
-internal import Glibc
-internal import Platform
+import Glibc
+import Platform
 
 /// The place of a database.
 enum SQLiteFile {

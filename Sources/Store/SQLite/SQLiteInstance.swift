@@ -1,7 +1,7 @@
 // The sign of life of one open store, for the others that share its file.
 
-internal import Glibc
-internal import Platform
+import Glibc
+import Platform
 
 /// A number of this open store's own, and a lock on the byte at that offset of a file beside the database. The kernel
 /// ends the lock with the process, so whoever looks knows at once who is gone; a process that is still finishing its

@@ -1,6 +1,6 @@
 // Callbacks in SQLite: reading them, recovering them and forgetting them.
 
-internal import Gate
+import Gate
 
 extension SQLiteSession {
   func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {

@@ -1,6 +1,6 @@
 // The kill switch and the schema in SQLite.
 
-internal import Platform
+import Platform
 
 extension SQLiteSession {
   // MARK: Stops

@@ -1,7 +1,7 @@
 // What a store does with its SQLite file, on the queue that owns it.
 
-internal import Gate
-internal import Platform
+import Gate
+import Platform
 
 /// A file and the statements for it. It opens with the first use, and again after a failure that the connection may
 /// not have survived, with a back-off.

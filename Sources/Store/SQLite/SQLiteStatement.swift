@@ -1,7 +1,7 @@
 // One prepared statement of SQLite.
 
-internal import CSQLite
-internal import Glibc
+import CSQLite
+import Glibc
 
 /// A value a statement takes.
 enum SQLiteValue {

@@ -1,6 +1,6 @@
 // What is known of the SQLite library in use.
 
-internal import CSQLite
+import CSQLite
 
 /// The version of SQLite that runs in this process.
 public struct SQLiteVersion: Hashable, Sendable, CustomStringConvertible {

@@ -1,9 +1,9 @@
 // Work for sessions that block: queues of their own, jobs that wait together run together, and nobody waits for ever.
 
-internal import Dispatch
-internal import Gate
-internal import Platform
-internal import Synchronization
+import Dispatch
+import Gate
+import Platform
+import Synchronization
 
 /// Hands work to a few sessions, each owned by a serial Dispatch queue.
 ///

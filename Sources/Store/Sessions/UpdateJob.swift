@@ -1,6 +1,6 @@
 // Work that waits for its transaction.
 
-internal import Gate
+import Gate
 
 /// One caller's change, which is committed together with those that wait beside it.
 struct UpdateJob: Sendable {

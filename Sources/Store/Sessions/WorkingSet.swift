@@ -1,6 +1,6 @@
 // What one transaction is about: what was read, as its jobs change it.
 
-internal import Gate
+import Gate
 
 /// The jobs of a transaction under the names of their store, and the states they work on.
 ///

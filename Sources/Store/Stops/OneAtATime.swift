@@ -1,6 +1,6 @@
 // Asynchronous work of which one piece runs at a time.
 
-internal import Synchronization
+import Synchronization
 
 /// Runs pieces of work one after the other, in the order in which they were announced. A piece must not wait for another one.
 final class OneAtATime: Sendable {

@@ -1,6 +1,6 @@
 // What the kill switch stops.
 
-internal import Gate
+import Gate
 
 /// One stop: whom, what, since when, until when and why.
 public struct Stop: Hashable, Sendable {

@@ -2,7 +2,7 @@
 
 public import Gate
 public import Platform
-internal import Synchronization
+import Synchronization
 
 /// What is stopped, read on the way of every request and refreshed beside it.
 ///

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// An X.509 certificate: an `X509`, made by `PEM_read_bio_X509`, freed by `X509_free` in `deinit`.
 ///

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Where a session's octets come from and go to while it is at work: a `BIO` of our own over memory that others own, so
 /// that nothing is copied on the way and an idle session keeps nothing.

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// What all sessions with one certificate share: an `SSL_CTX`, made by `SSL_CTX_new`, freed by `SSL_CTX_free` in
 /// `deinit`. Each session holds it.

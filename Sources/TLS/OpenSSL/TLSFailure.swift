@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// What OpenSSL says about a call that failed: its own words, for operators, never for clients.
 public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Who a server says it is: its certificate chain and the private key that belongs to it. The key is an `EVP_PKEY`, made
 /// by the readers below, freed by `EVP_PKEY_free` in `deinit`. Prints no byte of it.

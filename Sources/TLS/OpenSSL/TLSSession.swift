@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 public import HTTPServer
 
 /// The server's side of one TLS connection, between a connection's octets and the network's: an `SSL`, made by `SSL_new`,

@@ -1,6 +1,6 @@
-internal import COpenSSL
-internal import Platform
-internal import Synchronization
+import COpenSSL
+import Platform
+import Synchronization
 
 /// What session tickets are sealed with (RFC 5077 §4): a key that is replaced after a while, and the one before it, so
 /// that tickets stay good for their whole life. Kept in memory only, and wiped.

@@ -1,7 +1,7 @@
-internal import HTTP
-internal import JOSE
-internal import Synchronization
-internal import Tokens
+import HTTP
+import JOSE
+import Synchronization
+import Tokens
 
 /// The fields that every request with a token carries, made once for it and shared by all that wait.
 final class BearerFields: Sendable {

@@ -1,5 +1,5 @@
 public import HTTP
-internal import Platform
+import Platform
 
 /// What came of one request to the Callback API: whether Talkdesk took it, did not, or nobody can say.
 public enum CallbackOutcome: Sendable {

@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 
 /// One thing Talkdesk says is wrong with one member of a callback's body: printable and bounded, whatever was sent.
 public struct CallbackRejection: Hashable, Sendable {

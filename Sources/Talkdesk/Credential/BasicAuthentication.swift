@@ -1,4 +1,4 @@
-internal import JOSE
+import JOSE
 
 /// HTTP Basic as OAuth clients use it: id and secret are form-encoded first (RFC 6749 §2.3.1), then joined by a colon
 /// and written in Base64 (RFC 7617 §2).

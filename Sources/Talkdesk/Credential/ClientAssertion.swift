@@ -1,5 +1,5 @@
 public import JOSE
-internal import JSON
+import JSON
 public import Platform
 
 /// The signed JWT that authenticates the client at the token endpoint (RFC 7523 §3; Talkdesk's reference page "cc-jwt").

@@ -1,4 +1,4 @@
-internal import HTTP
+import HTTP
 
 /// Where a Talkdesk account's tokens and API are: from account and region, or as stated.
 public struct TalkdeskEndpoints: Hashable, Sendable {

@@ -1,5 +1,5 @@
-internal import HTTP
-internal import Tokens
+import HTTP
+import Tokens
 
 /// When an exchange that failed is tried again at once, within its deadline.
 ///

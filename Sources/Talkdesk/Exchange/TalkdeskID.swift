@@ -1,5 +1,5 @@
 public import HTTP
-internal import JOSE
+import JOSE
 public import Platform
 public import Tokens
 

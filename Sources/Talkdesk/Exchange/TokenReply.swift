@@ -1,7 +1,7 @@
-internal import HTTP
-internal import JSON
-internal import Platform
-internal import Tokens
+import HTTP
+import JSON
+import Platform
+import Tokens
 
 /// What a reply of the token endpoint says (RFC 6749 §5), read as tolerantly as is safe.
 struct TokenReply {

@@ -1,4 +1,4 @@
-internal import Gate
+import Gate
 
 /// Takes what upstream wrote apart from what may stand in a log: bounded, printable, never long enough in one run to be a
 /// credential that upstream echoed, and without the telephone numbers it may quote from a request.

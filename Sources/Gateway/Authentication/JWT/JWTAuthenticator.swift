@@ -1,9 +1,9 @@
 // Callers who prove themselves by a JWT of their own identity provider (RFC 7519, RFC 8725).
 
-internal import Gate
-internal import JOSE
-internal import JSON
-internal import Platform
+import Gate
+import JOSE
+import JSON
+import Platform
 
 /// Verifies the JWTs of configured issuers.
 ///

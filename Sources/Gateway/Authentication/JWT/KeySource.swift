@@ -1,9 +1,9 @@
 // An issuer's published keys, fetched when they are needed and kept while the issuer is down.
 
-internal import HTTP
-internal import JOSE
-internal import Platform
-internal import Synchronization
+import HTTP
+import JOSE
+import Platform
+import Synchronization
 
 /// The JWK set at a URL (RFC 7517 §5).
 ///

@@ -1,9 +1,9 @@
 // All issuers' published keys by URL: they outlive a reload.
 
-internal import HTTP
-internal import JOSE
-internal import Platform
-internal import Synchronization
+import HTTP
+import JOSE
+import Platform
+import Synchronization
 
 /// Makes and remembers key sources.
 final class KeySources: Sendable {

@@ -1,7 +1,7 @@
 // Tokens that were verified before, by their digest, so that a signature is checked once and not for each request.
 
-internal import JOSE
-internal import Synchronization
+import JOSE
+import Synchronization
 
 /// What verified tokens said, until they expire. Holds digests, never tokens.
 final class VerifiedTokens: Sendable {

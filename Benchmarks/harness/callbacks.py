@@ -26,7 +26,7 @@ CPU_TARGET = 150.0
 RATE_TARGET = 1500.0
 ADDED_TARGET = 10.0
 ADDED_TARGET_SQLITE = 25.0
-WAITING_TARGET_MB = 64.0
+WAITING_TARGET_MB = 128
 # Few connections that pause: a tenth of what the server can do, so that nobody waits behind others.
 PACED_CONNECTIONS, PAUSE_MILLISECONDS = 16, 60
 REPLY = b"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"

@@ -20,8 +20,14 @@ struct RequestContext: Sendable {
   }
 
   /// Begins a task that answers the request. It is cancelled when the client closes the connection.
+  ///
+  /// A task may end before its request is answered, as a callback does that waits for Talkdesk. The responder then lets go of it:
+  /// a task that is only referred to keeps all its memory.
   func task(answering responder: Responder, _ body: @escaping @Sendable () async -> Void) {
-    let task = task(body)
+    let task = task {
+      await body()
+      responder.whenClientLeaves {}
+    }
     responder.whenClientLeaves { task.cancel() }
   }
 }

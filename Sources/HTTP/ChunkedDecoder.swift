@@ -1,3 +1,5 @@
+// Decodes chunked request bodies (RFC 9112 §7.1), and checks and drops extensions and trailers.
+
 /// Takes the chunked transfer coding off (RFC 9112 §7.1), one octet after the other; extensions and trailers are
 /// checked and dropped.
 struct ChunkedDecoder: Sendable {

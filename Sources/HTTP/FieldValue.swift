@@ -1,3 +1,5 @@
+// Parses header values byte by byte, never by `Character` (RFC 9110 §5.6).
+
 /// Field values taken apart octet by octet (RFC 9110 §5.6).
 ///
 /// Never as text: Swift compares and searches `Character`s, which are grapheme clusters. A character that a client chooses can

@@ -1,4 +1,4 @@
-// Reads what `HTTPDate` writes.
+// Parses HTTP dates such as `Sun, 06 Nov 1994 08:49:37 GMT`.
 
 extension HTTPDate {
   /// The seconds since 1970 that a date names; nil for anything that is not exactly one, day of the week included. The two

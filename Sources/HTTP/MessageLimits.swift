@@ -1,3 +1,5 @@
+// The limits on the size of a request, and the reasons why a request is refused.
+
 /// How much of a request is taken. Each limit is the largest allowed value.
 public struct MessageLimits: Sendable, Equatable {
   /// Octets of the request line and all field lines, with their line ends.

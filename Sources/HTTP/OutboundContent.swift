@@ -1,3 +1,5 @@
+// The body of an outgoing request, kept once in memory for libcurl and for every request that shares it.
+
 /// Content to send, in one place for as long as anybody holds it: a C library reads it there, and thousands of requests that
 /// wait for an answer hold it once.
 @safe public final class OutboundContent: Sendable {

@@ -1,3 +1,5 @@
+// Gives handlers the path, segments and query items of a request.
+
 /// What handlers ask about the request target: paths, segments and query items.
 extension Request {
   /// What a query says under a name.

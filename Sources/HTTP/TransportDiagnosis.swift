@@ -1,3 +1,5 @@
+// Names the check that failed when a connection could not be made, for operators only.
+
 /// Which check of a connection failed, and whose: told by codes, for those who mend it. Nothing decides by it what to
 /// answer.
 public struct TransportDiagnosis: Hashable, Sendable {

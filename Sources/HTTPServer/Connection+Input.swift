@@ -1,3 +1,5 @@
+// How a connection reads from its socket, parses requests and passes them to the handler.
+
 import HTTP
 import Platform
 import Synchronization

@@ -1,3 +1,5 @@
+// How a connection writes responses and sends them to its socket.
+
 import HTTP
 import Platform
 import Synchronization

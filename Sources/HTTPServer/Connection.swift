@@ -1,3 +1,5 @@
+// One client connection: moves bytes between its socket and the parser as the state machine decides.
+
 import HTTP
 import Platform
 import Synchronization

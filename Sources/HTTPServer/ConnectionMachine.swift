@@ -1,3 +1,5 @@
+// The state machine of a connection: decides when to read, respond, wait, time out and close.
+
 import HTTP
 import Platform
 

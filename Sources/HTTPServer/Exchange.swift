@@ -1,3 +1,5 @@
+// A request as the handler sees it: its context, and the ways to respond now, later or not at all.
+
 public import HTTP
 public import Platform
 import Synchronization

@@ -1,3 +1,5 @@
+// Limits how many connections of one loop may be in the TLS handshake at a time.
+
 import Platform
 
 /// The connections of one loop whose filter has not agreed with its client yet, oldest first, and how many there may be:

@@ -1,3 +1,5 @@
+// Accepts connections on one loop, and keeps working when the process runs out of descriptors.
+
 import Platform
 import Synchronization
 

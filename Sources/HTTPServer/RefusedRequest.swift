@@ -1,3 +1,5 @@
+// A request that the server refused before any handler saw it, with the parts that were readable.
+
 public import HTTP
 public import Platform
 

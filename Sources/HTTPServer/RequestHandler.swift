@@ -1,3 +1,5 @@
+// The protocol through which the server hands requests to the application.
+
 public import HTTP
 
 /// Where requests end up.

@@ -1,3 +1,5 @@
+// The ID that connects a response with its log lines: the client's `X-Request-Id`, or a random one.
+
 import HTTP
 
 /// What ties an answer to the lines logged about it: the request's own `X-Request-Id` when that is sane, else 32 random

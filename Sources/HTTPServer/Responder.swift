@@ -1,3 +1,5 @@
+// Lets a handler respond later from any thread, and notice when the client disconnects.
+
 public import HTTP
 import Platform
 import Synchronization

@@ -1,3 +1,5 @@
+// The HTTP/1.1 server: starts the listeners, and drains connections at shutdown.
+
 public import HTTP
 public import Platform
 import Synchronization

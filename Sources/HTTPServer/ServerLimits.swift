@@ -1,3 +1,5 @@
+// The limits on connections, time and sizes that protect the server from its clients.
+
 public import HTTP
 import Platform
 

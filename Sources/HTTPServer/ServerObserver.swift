@@ -1,3 +1,5 @@
+// The protocol through which the server reports connections and responses for metrics.
+
 public import HTTP
 
 /// Is told of everything a server does that is worth counting.

@@ -1,3 +1,5 @@
+// The state that all loops of a server share: open connections, deferred requests and the stage of shutdown.
+
 import Synchronization
 
 /// What all loops of a server share.

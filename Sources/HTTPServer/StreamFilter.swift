@@ -1,3 +1,5 @@
+// The protocol for a filter such as TLS between a connection and its socket.
+
 /// What stands between a connection's octets and the network's: TLS, or in the clear nothing at all.
 ///
 /// It is called on the connection's loop only.

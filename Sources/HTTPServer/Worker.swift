@@ -1,3 +1,5 @@
+// The part of the server on one event loop: its connections and the buffers they share.
+
 import HTTP
 import Platform
 import Synchronization

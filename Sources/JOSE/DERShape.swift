@@ -1,3 +1,5 @@
+// Recognises the kind of key in DER before OpenSSL decodes it, so that users get a helpful message.
+
 /// What a DER structure is, judged by its outermost elements: enough to tell a user what was pasted, and to keep
 /// everything that is not exactly one key away from the decoder.
 enum DERShape: Equatable {

@@ -1,3 +1,5 @@
+// Reads and writes public keys as JSON Web Keys.
+
 public import JSON
 
 /// Public keys as JSON (RFC 7517, RFC 7518 §6, RFC 8037 §2).

@@ -1,3 +1,5 @@
+// Reads a JSON Web Key Set and selects the key that must verify a token.
+
 public import JSON
 
 /// One key of a JWK set that may verify signatures (RFC 7517 §4).

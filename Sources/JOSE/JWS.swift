@@ -1,3 +1,5 @@
+// Signs and verifies JSON Web Signatures in compact form.
+
 public import JSON
 
 /// JSON Web Signature in compact form (RFC 7515 §3.1, §7.1).

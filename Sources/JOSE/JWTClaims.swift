@@ -1,3 +1,5 @@
+// Reads the claims of a JSON Web Token and checks issuer, audience, times and type.
+
 public import JSON
 
 /// The claims of a JSON Web Token (RFC 7519 §4). Read them only from a token whose signature has been verified.

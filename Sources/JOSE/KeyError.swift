@@ -1,3 +1,5 @@
+// The reasons why a key is refused, explained to the person who pasted it.
+
 /// Why a text is not a key that can be used, in words for the person who pasted it: what was seen and what to do.
 /// No case holds any byte of the key.
 public enum KeyError: Error, Hashable, Sendable {

@@ -1,3 +1,5 @@
+// Names the format in which a key is written, such as PEM or Base64.
+
 /// How a key is written down: what people compare when one tool takes a key and another does not.
 public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
   /// What the bytes of the key are wrapped in.

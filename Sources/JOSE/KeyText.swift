@@ -1,3 +1,5 @@
+// Extracts the DER of a key from the formats in which people paste keys.
+
 /// Turns what people paste into the DER of a key: PEM with any key label, with `\n` escapes or squeezed onto one line,
 /// bare Base64 with or without line breaks, Base64 of a whole PEM, or DER itself. No prompt, no file, no decoder.
 enum KeyText {

@@ -1,3 +1,5 @@
+// A public key that verifies signatures, and its fingerprint and PEM form.
+
 import Synchronization
 
 /// A public key of P-256, P-384, P-521, RSA (2048 to 8192 bits) or Ed25519.

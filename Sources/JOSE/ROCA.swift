@@ -1,3 +1,5 @@
+// Detects RSA keys from a broken smart-card library (CVE-2017-15361, "ROCA"), which can be factored.
+
 /// The fingerprint of RSA keys made by a broken smart-card library (CVE-2017-15361, "ROCA"): their primes are powers
 /// of 65537 modulo many small primes, and so is the modulus. Such keys can be factored; they are refused.
 enum ROCA {

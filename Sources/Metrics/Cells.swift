@@ -1,3 +1,5 @@
+// Counters for one event loop, kept apart from those of other loops so that counting stays cheap.
+
 import Synchronization
 
 /// A fixed number of counters that one lane adds to, mostly alone, and anybody may read.

@@ -1,3 +1,5 @@
+// Counts the decisions on requests by action, code and rule.
+
 import Synchronization
 
 /// Counts decisions by action, code and rule. Rules are numbered when a configuration is loaded, so that the number of

@@ -1,3 +1,5 @@
+// The histogram buckets for durations, from a tenth of a millisecond to half a minute.
+
 /// The buckets durations are counted in: from a tenth of a millisecond, above what a cached token takes, to half a
 /// minute, above every deadline there is.
 public enum DurationBuckets {

@@ -1,3 +1,5 @@
+// Counts rare events by their labels, behind a lock.
+
 import Synchronization
 
 /// Counts what happens rarely: requests to others, reloads, failures. Behind a lock, so not for the way of a request.

@@ -1,3 +1,5 @@
+// Counts how long rare operations take, in buckets, behind a lock.
+
 import Synchronization
 
 /// Counts in buckets how long rare things take, told apart by one label. Behind a lock, so not for the way of a request.

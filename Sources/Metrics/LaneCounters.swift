@@ -1,3 +1,5 @@
+// A few counters that many event loops increase at once.
+
 /// A few counters that many loops add to at once, told apart by one label or by none.
 public final class LaneCounters: Sendable {
   /// How many series there can be.

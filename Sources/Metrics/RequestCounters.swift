@@ -1,3 +1,5 @@
+// Counts responses by route, method and status, and their durations by route.
+
 public import HTTP
 
 /// Counts answered requests by route, method and status, and by route how long they took.

@@ -1,3 +1,5 @@
+// The response statuses that have their own metric series; all others share one.
+
 /// The statuses that are told apart: those this project answers with, and 499 for a client that did not wait. Any other is
 /// `other`, so that no handler can make series without end.
 enum StatusCodes {

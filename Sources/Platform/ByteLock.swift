@@ -1,3 +1,5 @@
+// Locks one byte of a file, so that other processes can tell whether the owner still runs.
+
 import CLinux
 import Glibc
 

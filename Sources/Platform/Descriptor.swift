@@ -1,3 +1,5 @@
+// Owns an open file descriptor and closes it exactly once.
+
 import Glibc
 
 /// The owner of an open descriptor: it closes exactly once, when the owner ends.

@@ -1,3 +1,5 @@
+// Tells whether a file will survive its container, so that the server can warn about a store that will not.
+
 import Glibc
 
 /// How long the place of a file lasts, as far as the kernel's table of mounts tells: a container's own layer, a volume

@@ -1,3 +1,5 @@
+// The event loop: one thread that waits for sockets and deadlines, and runs closures and Swift tasks.
+
 import Dispatch
 import Glibc
 import Synchronization

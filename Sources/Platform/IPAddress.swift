@@ -1,3 +1,5 @@
+// Reads, writes and compares IPv4 and IPv6 addresses.
+
 import Glibc
 
 /// An IPv4 or IPv6 address.

@@ -1,3 +1,5 @@
+// A lock-free queue that any thread adds to and one event loop empties.
+
 import Synchronization
 
 /// A queue that any thread adds to and another empties, without a lock: a linked list whose head is swapped.

@@ -1,3 +1,5 @@
+// A listening TCP socket: opens a port and accepts connections.
+
 import CLinux
 import Glibc
 

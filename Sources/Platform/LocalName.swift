@@ -1,4 +1,4 @@
-// Whether a request means this machine by a name that no one else can give away.
+// Decides whether a `Host` header names this machine in a way that a hostile web page cannot fake.
 
 /// Tells requests for this machine from those that a browser was tricked into sending to it.
 ///

@@ -1,3 +1,5 @@
+// Waits for readiness of many descriptors with epoll, and can be woken from any thread.
+
 import CLinux
 import Glibc
 

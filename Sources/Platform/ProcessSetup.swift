@@ -1,3 +1,5 @@
+// Prepares the process at startup: descriptor limit, standard streams, core dumps, SIGPIPE and memory allocator.
+
 import CLinux
 import Glibc
 

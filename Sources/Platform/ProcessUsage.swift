@@ -1,3 +1,5 @@
+// Reads how much CPU time, memory and how many descriptors this process uses.
+
 import Glibc
 
 /// What this process uses, as the kernel counts it. What it does not tell is 0.

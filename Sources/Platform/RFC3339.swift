@@ -1,4 +1,4 @@
-// Dates as logs and answers show them (RFC 3339), written straight into a buffer: every audit line has one.
+// Writes times in RFC 3339 format straight into a buffer, because every audit line needs one.
 
 extension UnixTime {
   /// Appends the time in UTC with milliseconds: `2026-11-20T23:59:59.123Z`. Years 0 to 9999.

@@ -1,3 +1,5 @@
+// Tells systemd when the server is ready, reloading or stopping.
+
 import Glibc
 
 /// The service manager that wants to be told how the process does (sd_notify(3)): systemd, for a unit of `Type=notify`.

@@ -1,3 +1,5 @@
+// Estimates how long a piece of work takes, from finished work and from work that still runs.
+
 /// How long a piece of work takes at the moment, as far as that can be told: a smoothed mean and deviation of the last ones
 /// (RFC 6298 §2), and never less than the mean age of those that run, so that what hangs is known to be slow before anything has
 /// ended.

@@ -1,4 +1,4 @@
-// The signals that end a server or have it reload, taken on a queue instead of in a handler where almost nothing is allowed.
+// Receives the signals that stop or reload a server, on a queue where any code may run.
 
 import Dispatch
 import Glibc

@@ -1,3 +1,5 @@
+// An IP address with a port, and its conversion to and from the kernel's form.
+
 import Glibc
 
 /// An address and a port: where a socket listens, or who is at its other end.

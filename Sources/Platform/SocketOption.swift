@@ -1,3 +1,5 @@
+// Sets and reads integer socket options.
+
 import CLinux
 import Glibc
 

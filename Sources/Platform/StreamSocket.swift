@@ -1,3 +1,5 @@
+// A connected TCP socket: reads, writes and shuts down without blocking.
+
 import CLinux
 import Glibc
 

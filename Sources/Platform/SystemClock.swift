@@ -1,3 +1,5 @@
+// Reads this machine's clocks and sleeps by them.
+
 import Glibc
 
 /// This system's clocks: CLOCK_BOOTTIME, which also counts suspended time, and CLOCK_REALTIME.

@@ -1,3 +1,5 @@
+// The error for a failed system call, with the name of the call and its `errno`.
+
 import Glibc
 
 /// A system call that failed: which one and why, kept for operators.

@@ -1,4 +1,4 @@
-// Lines that a person types, some of them unseen.
+// Reads lines that a person types, and hides secret ones.
 
 import Glibc
 import Synchronization

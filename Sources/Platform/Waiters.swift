@@ -1,3 +1,5 @@
+// Lets many tasks wait for one event, and lets each stop waiting when it is cancelled.
+
 import Synchronization
 
 /// Tasks that wait for one event, each until the event or until it is cancelled. `Task.value` waits on after a cancellation.

@@ -1,3 +1,5 @@
+// Reads the facts that `callgate drill` recorded about a real account, so that the emulator can respond the same way.
+
 import HTTP
 import JSON
 

@@ -1,3 +1,5 @@
+// Copies the parts of an HTTP request that the emulator's endpoints judge.
+
 import HTTP
 
 extension Call {

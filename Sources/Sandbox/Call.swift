@@ -1,3 +1,5 @@
+// A request to the emulator as its endpoints see it.
+
 import HTTP
 
 /// What the emulator looks at in a request, copied out of it: the endpoints judge this and never touch a connection.

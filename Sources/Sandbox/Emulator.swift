@@ -1,3 +1,5 @@
+// The emulated Talkdesk: routes each request to the token endpoint, the Callback API or the control endpoints.
+
 public import HTTP
 public import HTTPServer
 public import JOSE

@@ -1,3 +1,5 @@
+// The account, OAuth client and token lifetime that an emulator starts with.
+
 public import JOSE
 
 /// What the emulator knows before it starts: one account and one OAuth client in it.

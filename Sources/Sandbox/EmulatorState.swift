@@ -1,3 +1,5 @@
+// The state of a running emulator that changes with each request.
+
 import HTTP
 
 /// All that changes while the emulator runs. It lives inside one `Mutex` and nothing in here waits.

@@ -1,3 +1,5 @@
+// Makes IDs in Talkdesk's format, at random or from a text.
+
 import JOSE
 
 /// Ids as Talkdesk writes them: 32 lower-case hexadecimal digits without dashes.

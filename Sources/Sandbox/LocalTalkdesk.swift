@@ -1,3 +1,5 @@
+// Starts an emulator with one registered client, and provides the environment variables that connect a gateway to it.
+
 public import JOSE
 public import Platform
 

@@ -1,3 +1,5 @@
+// A response of the emulator before a fault changes it.
+
 import HTTP
 
 /// An answer of the emulator before any fault is laid over it.

@@ -1,3 +1,5 @@
+// The credential of the sandbox's OAuth client: a generated key, or a key or secret that the user supplies.
+
 public import JOSE
 
 /// The credential of the sandbox's client: a key made here, or a key or a secret that somebody brought.

@@ -1,3 +1,5 @@
+// Puts the demo page and the emulator's controls in front of a gateway on the same port.
+
 public import HTTP
 public import HTTPServer
 public import Platform

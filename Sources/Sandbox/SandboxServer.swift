@@ -1,3 +1,5 @@
+// Runs an emulator on a loopback port and stops it.
+
 import HTTPServer
 public import Platform
 

@@ -1,4 +1,4 @@
-// What outlives a request, behind one protocol: allowances, the kill switch and callbacks.
+// The protocol for state that outlives a request: allowances, the kill switch and callbacks.
 
 public import Gate
 

@@ -1,4 +1,4 @@
-// What goes wrong in a store: a kind to decide by, and the words of the one who failed for operators.
+// The error for a failed store operation: a kind for decisions, and the database's own words for operators.
 
 /// A store that did not do what it was asked. Nothing was changed, unless it says that this is in doubt.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {

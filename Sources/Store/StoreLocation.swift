@@ -1,4 +1,4 @@
-// Where state is kept, as the configuration says it.
+// The kind and place of the store, as configured.
 
 /// A place for a store.
 public enum StoreLocation: Sendable, CustomStringConvertible {

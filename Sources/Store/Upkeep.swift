@@ -1,4 +1,4 @@
-// What has to be done for a store beside requests.
+// The regular background work on a store: recovery, kill switch refresh, health checks, leases and cleanup.
 
 public import Gate
 public import Platform

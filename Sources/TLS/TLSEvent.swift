@@ -1,3 +1,5 @@
+// The events of a TLS session that the server counts and logs: its handshake and its end.
+
 /// What a session tells of its handshake and its end, at most one of the first three each.
 public enum TLSEvent: Hashable, Sendable {
   /// Both sides have agreed: data may flow.

@@ -1,3 +1,5 @@
+// Makes a TLS session for each new connection, and switches to a renewed certificate without a restart.
+
 public import Platform
 import Synchronization
 

@@ -1,3 +1,5 @@
+// An access token with its scope and lifetime; it prints only its fingerprint.
+
 public import JOSE
 public import Platform
 

@@ -1,3 +1,5 @@
+// Decides how long the server stops requesting tokens after each kind of failure.
+
 import HTTP
 import Platform
 

@@ -1,3 +1,5 @@
+// Remembers which of a client's credentials work, and decides in which order to try them.
+
 package import Platform
 import Synchronization
 

@@ -1,3 +1,5 @@
+// The role and the state of one credential while keys are rotated.
+
 /// What a credential is for while keys are rotated.
 public enum CredentialRole: String, CaseIterable, Sendable {
   /// The one that serves: with a rotation under way, until Talkdesk ID accepts the next.

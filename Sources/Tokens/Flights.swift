@@ -1,3 +1,5 @@
+// Keeps track of the token requests in progress and of the tasks that wait for each.
+
 import HTTP
 
 /// The exchanges under way and who waits for them.

@@ -1,3 +1,5 @@
+// The values that the token cache keeps and returns.
+
 import Platform
 
 /// What the token cache keeps and says.

@@ -1,3 +1,5 @@
+// Decides which token may be vended and when to request a new one, as a state machine without clock or I/O.
+
 import HTTP
 import Platform
 

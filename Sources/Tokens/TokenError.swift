@@ -1,3 +1,5 @@
+// The reasons why no token is vended.
+
 /// Why no token is vended.
 ///
 /// For callers of this process: an exchange that failed answers by its cause, `coolingDown` is 503 whatever its cause,

@@ -1,3 +1,5 @@
+// The reasons why a token request to Talkdesk ID failed.
+
 public import HTTP
 
 /// Why Talkdesk ID gave no token.

@@ -1,4 +1,4 @@
-// The seam between tokens and who issues them.
+// The protocol for an authorization server that issues access tokens, such as Talkdesk ID.
 
 public import HTTP
 public import Platform

@@ -1,3 +1,5 @@
+// The settings for keeping, renewing and sharing tokens.
+
 import Platform
 
 /// How tokens are kept and vended: the `tokens` section of the configuration.

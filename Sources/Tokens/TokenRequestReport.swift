@@ -1,3 +1,5 @@
+// Reports one request to the token endpoint for logs, metrics and status, without any secret.
+
 public import HTTP
 public import Platform
 

@@ -1,3 +1,5 @@
+// How operators reconfigure, inspect and stop a token source.
+
 import Platform
 import Synchronization
 

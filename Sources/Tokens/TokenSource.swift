@@ -1,3 +1,5 @@
+// Supplies access tokens: one shared token for each scope, renewed early, with one token request at a time.
+
 public import HTTP
 public import Platform
 import Synchronization

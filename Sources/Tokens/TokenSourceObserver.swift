@@ -1,3 +1,5 @@
+// The protocol through which a token source reports its outcomes for logs and metrics.
+
 /// What came of one wish for a token, for metrics.
 public enum TokenCacheOutcome: String, CaseIterable, Sendable {
   /// The shared token was there.

@@ -1,3 +1,5 @@
+// The state of a token source, for readiness and the admin interface.
+
 /// How a token source is doing, for readiness and administration. Asking costs no exchange.
 public struct TokenSourceStatus: Sendable {
   /// One scope.

@@ -1,3 +1,5 @@
+// Sends HTTP requests with libcurl over pooled, fully verified TLS connections.
+
 import Dispatch
 import Glibc
 public import HTTP

@@ -1,3 +1,5 @@
+// Writes a request's headers as the lines that libcurl takes, and refuses unsafe ones.
+
 import HTTP
 
 /// Turns a request's fields into the lines libcurl is given, so that what the caller said is what is sent:

@@ -1,3 +1,5 @@
+// The queue through which callers hand requests and cancellations to the transfer thread.
+
 import HTTP
 import Synchronization
 

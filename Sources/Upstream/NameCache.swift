@@ -1,3 +1,5 @@
+// Caches DNS answers and decides when to look a name up again.
+
 import Platform
 
 /// What is known about host names, and which lookups are due. Pure: time and results come in, decisions go

@@ -1,3 +1,5 @@
+// Looks up a host name on a thread of its own, because the system's resolver can block for half a minute.
+
 import Dispatch
 import Glibc
 import Platform

@@ -1,3 +1,5 @@
+// Decides from `NO_PROXY` which hosts are reached without a proxy.
+
 import Platform
 
 /// The hosts that are reached without a proxy, as `NO_PROXY` lists them and libcurl reads them.

@@ -1,3 +1,5 @@
+// Reads the proxy from the environment, with the variables and rules of curl.
+
 import Glibc
 
 /// Which proxy stands between this process and the Internet, as users of curl know it from the environment.

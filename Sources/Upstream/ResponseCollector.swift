@@ -1,3 +1,5 @@
+// Assembles a response from the pieces that libcurl delivers, and enforces the size limits.
+
 import HTTP
 
 /// Puts a response together from what libcurl delivers, line by line and piece by piece, and holds it to its

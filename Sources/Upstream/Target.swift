@@ -1,3 +1,5 @@
+// Parses and checks the URL of an outgoing request.
+
 import Platform
 
 /// The place a request goes to: a URL taken apart and checked before anything else sees it.

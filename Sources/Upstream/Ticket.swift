@@ -1,3 +1,5 @@
+// Identifies one outgoing request by its deadline and whether it was cancelled.
+
 import Platform
 import Synchronization
 

@@ -1,3 +1,5 @@
+// An outgoing request after the checks that need no network, ready for the transfer thread.
+
 import HTTP
 import Platform
 

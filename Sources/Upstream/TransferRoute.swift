@@ -1,3 +1,5 @@
+// The URL and headers of an outgoing request in libcurl's form, shared by equal requests to save memory.
+
 import HTTP
 import Platform
 import Synchronization

@@ -1,3 +1,5 @@
+// The one thread that runs all libcurl transfers and answers each caller exactly once.
+
 import Dispatch
 import HTTP
 import Platform

@@ -1,3 +1,5 @@
+// The settings of the libcurl transport.
+
 /// What a `CurlTransport` is told once, when it is made.
 public struct TransportSettings: Sendable {
   /// A PEM file of the certificates to trust, in place of the system's bundle; used for an https proxy too.

@@ -1,3 +1,5 @@
+// The commands `status`, `stop`, `resume` and `reload`, which operate a running server.
+
 import ArgumentParser
 import Gateway
 

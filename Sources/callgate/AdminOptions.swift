@@ -1,3 +1,5 @@
+// The options that tell an operator's command which server to contact and with which token.
+
 import ArgumentParser
 import Foundation
 import Gateway

@@ -1,3 +1,5 @@
+// Blocks the main thread until asynchronous work has finished.
+
 import Dispatch
 import Synchronization
 

@@ -1,3 +1,5 @@
+// The entry point of the command line: lists the subcommands and explains unknown ones.
+
 import ArgumentParser
 import Gateway
 

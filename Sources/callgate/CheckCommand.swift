@@ -1,3 +1,5 @@
+// The command `callgate check`, which validates a configuration without starting a server.
+
 import ArgumentParser
 import Gateway
 

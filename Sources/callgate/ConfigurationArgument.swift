@@ -1,3 +1,5 @@
+// The configuration options for commands that also accept the file as an argument.
+
 import ArgumentParser
 import Gateway
 

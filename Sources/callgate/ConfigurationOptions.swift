@@ -1,3 +1,5 @@
+// The options that tell a command where to find its configuration.
+
 import ArgumentParser
 import Foundation
 import Gateway

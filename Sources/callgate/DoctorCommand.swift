@@ -1,3 +1,5 @@
+// The command `callgate doctor`, which tests everything that a server needs and suggests fixes.
+
 import ArgumentParser
 import Gateway
 import Glibc

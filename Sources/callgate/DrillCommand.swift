@@ -1,3 +1,5 @@
+// The command `callgate drill`, which requests one real callback and records how the account responds.
+
 import ArgumentParser
 import Gateway
 import Glibc

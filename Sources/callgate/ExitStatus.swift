@@ -1,3 +1,5 @@
+// The exit statuses of all commands, by their names in sysexits.h.
+
 import ArgumentParser
 
 /// How a command ends: the names of sysexits.h.

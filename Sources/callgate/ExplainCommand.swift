@@ -1,3 +1,5 @@
+// The command `callgate explain`, which shows how the rules would decide a request.
+
 import ArgumentParser
 import Gateway
 import HTTP

@@ -1,3 +1,5 @@
+// The option `--facts`, which makes the emulator respond like a recorded account.
+
 import ArgumentParser
 import Gateway
 import Sandbox

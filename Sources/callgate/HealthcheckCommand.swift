@@ -1,3 +1,5 @@
+// The command `callgate healthcheck`, which a container runs to test its server.
+
 import ArgumentParser
 import Foundation
 import Gateway

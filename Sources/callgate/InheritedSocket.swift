@@ -1,3 +1,5 @@
+// Takes over a listening socket from systemd, so that a restart refuses no connection.
+
 import Glibc
 import Platform
 

@@ -1,3 +1,5 @@
+// The command `callgate init`, which asks a few questions and writes a first configuration.
+
 import ArgumentParser
 import Foundation
 import Gateway

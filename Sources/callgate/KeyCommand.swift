@@ -1,3 +1,5 @@
+// The command `callgate key`, which groups the commands for keys.
+
 import ArgumentParser
 
 /// `callgate key`: makes keys and says what a key is.

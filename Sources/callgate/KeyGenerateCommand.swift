@@ -1,3 +1,5 @@
+// The command `callgate key generate`, which makes a new key for the OAuth client.
+
 import ArgumentParser
 import Gateway
 

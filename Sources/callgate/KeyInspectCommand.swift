@@ -1,3 +1,5 @@
+// The command `callgate key inspect`, which describes a key.
+
 import ArgumentParser
 import Foundation
 import Gateway

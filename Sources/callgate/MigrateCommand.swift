@@ -1,3 +1,5 @@
+// The command `callgate migrate`, which updates the schema of the store.
+
 import ArgumentParser
 import Gateway
 

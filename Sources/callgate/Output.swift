@@ -1,3 +1,5 @@
+// Writes a command's data to stdout and its messages to stderr.
+
 import Glibc
 import Platform
 

@@ -1,3 +1,5 @@
+// The command `callgate probe`, which tests a running server for monitoring.
+
 import ArgumentParser
 import Foundation
 import Gateway

@@ -1,3 +1,5 @@
+// Keeps a command's secrets out of core dumps.
+
 import Platform
 
 extension ProcessSetup {

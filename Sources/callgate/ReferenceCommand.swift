@@ -1,3 +1,5 @@
+// The command `callgate reference`, which generates the documents about settings.
+
 import ArgumentParser
 import Gateway
 

@@ -1,3 +1,5 @@
+// The command `callgate rules test`, which runs a table of tests against the rules.
+
 import ArgumentParser
 import Gateway
 

@@ -1,3 +1,5 @@
+// The command `callgate sandbox`, which runs the emulated Talkdesk alone.
+
 import ArgumentParser
 import Foundation
 import Gateway

@@ -1,3 +1,5 @@
+// The command `callgate serve`, which runs the server.
+
 import ArgumentParser
 import Foundation
 import Gateway

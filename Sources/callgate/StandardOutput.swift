@@ -1,3 +1,5 @@
+// Writes the server's log lines to stdout completely, or reports that they were lost.
+
 import Glibc
 
 /// Where a server's lines go: stdout, written whole or reported as lost.

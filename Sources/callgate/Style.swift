@@ -1,3 +1,5 @@
+// Colours a command's output on terminals that show colours.
+
 import Foundation
 import Glibc
 

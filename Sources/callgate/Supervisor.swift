@@ -1,3 +1,5 @@
+// Reports the server's state to systemd, if systemd started it.
+
 import Platform
 
 /// Whoever started the server and wants to know how it does: systemd, or nobody.

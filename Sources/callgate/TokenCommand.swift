@@ -1,3 +1,5 @@
+// The command `callgate token`, which prints one access token.
+
 import ArgumentParser
 import Gateway
 import Platform

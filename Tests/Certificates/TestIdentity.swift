@@ -1,3 +1,5 @@
+// Makes keys with certificates for the tests that need TLS.
+
 import COpenSSL
 import Glibc
 

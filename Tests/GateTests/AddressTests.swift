@@ -1,3 +1,5 @@
+// Tests of IP addresses, networks and the rule that admits clients by address.
+
 import Gate
 import Platform
 import Testing

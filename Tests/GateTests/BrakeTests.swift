@@ -1,3 +1,5 @@
+// Tests of the built-in limits on callbacks.
+
 import Gate
 import Testing
 

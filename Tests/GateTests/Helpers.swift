@@ -1,4 +1,4 @@
-// What several tests of the gate need.
+// Helpers for the tests of the gate: fixtures, times, policies and facts.
 
 import Foundation
 import Gate

@@ -1,3 +1,5 @@
+// Tests of how times are read and written.
+
 import Gate
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of phone numbers: how they are read, masked, matched by the number rule and hidden in text.
+
 import Foundation
 import Gate
 import TestSupport

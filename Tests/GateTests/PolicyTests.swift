@@ -1,3 +1,5 @@
+// Tests of how a policy decides from several rules.
+
 import Gate
 import Platform
 import Testing

@@ -1,3 +1,5 @@
+// Tests that `Retry-After` is long enough when several rules refuse, over policies of hours, rates and quotas.
+
 import TestSupport
 import Testing
 

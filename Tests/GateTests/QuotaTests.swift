@@ -1,3 +1,5 @@
+// Tests of quotas: when a day, week or month begins, and how requests are counted in it.
+
 import Gate
 import Testing
 

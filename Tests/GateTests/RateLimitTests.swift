@@ -1,3 +1,5 @@
+// Tests of rate limits: how many requests pass, and how long a refused client must wait.
+
 import Gate
 import TestSupport
 import Testing

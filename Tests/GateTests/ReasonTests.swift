@@ -1,3 +1,5 @@
+// Tests of the sentences that explain each rule's verdict to operators.
+
 import Gate
 import Platform
 import Testing

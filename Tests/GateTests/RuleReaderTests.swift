@@ -1,3 +1,5 @@
+// Tests of how rules are read from a configuration, and how each mistake is reported.
+
 import Gate
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of the tables of tests that operators write for their rules.
+
 import Gate
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of opening hours, compared with Python's time zone data for every minute of a year.
+
 import Foundation
 import Gate
 import Testing

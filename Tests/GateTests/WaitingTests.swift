@@ -1,3 +1,5 @@
+// Tests that a client who waits as long as `Retry-After` says is then admitted, over random policies.
+
 import Gate
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Tests of which time zone names are accepted.
+
 import Gate
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests that headers which a handler adds reach every kind of response.
+
 import HTTP
 import Testing
 

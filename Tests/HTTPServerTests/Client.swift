@@ -1,3 +1,5 @@
+// A client for the server's tests that sends exactly the bytes it is given.
+
 import Glibc
 import Platform
 

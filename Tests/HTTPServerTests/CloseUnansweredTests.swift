@@ -1,3 +1,5 @@
+// Tests of handlers that close a connection without a complete response.
+
 import HTTP
 import HTTPServer
 import Platform

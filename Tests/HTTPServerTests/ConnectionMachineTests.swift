@@ -1,3 +1,5 @@
+// Tests of the state machine that decides when a connection reads, times out and closes.
+
 import HTTP
 import Platform
 import Testing

@@ -1,4 +1,4 @@
-// Requests that wait, and clients that do not.
+// Tests of deferred requests whose clients disconnect.
 
 import HTTP
 import Platform

@@ -1,3 +1,5 @@
+// Tests of which request IDs are accepted and how random ones look.
+
 import Testing
 
 @testable import HTTPServer

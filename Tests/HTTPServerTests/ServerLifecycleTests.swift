@@ -1,3 +1,5 @@
+// Tests of how a server starts, limits its connections, drains and stops.
+
 import Dispatch
 import HTTP
 import Platform

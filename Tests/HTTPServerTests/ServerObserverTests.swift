@@ -1,3 +1,5 @@
+// Tests of the reports that the server gives about connections and responses.
+
 import HTTP
 import Platform
 import Synchronization

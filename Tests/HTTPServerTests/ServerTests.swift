@@ -1,3 +1,5 @@
+// Tests of how the server reads requests and sends responses over a socket.
+
 import HTTP
 import Platform
 import Synchronization

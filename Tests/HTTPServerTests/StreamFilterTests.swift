@@ -1,3 +1,5 @@
+// Tests of how a filter such as TLS stands between a connection and its socket.
+
 import HTTP
 import HTTPServer
 import Platform

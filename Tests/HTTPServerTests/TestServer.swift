@@ -1,3 +1,5 @@
+// A server for the tests whose handler does as the request's path says.
+
 import HTTP
 import HTTPServer
 import Platform

@@ -1,3 +1,5 @@
+// Tests of which hosts and ports are valid in a request.
+
 import Testing
 
 @testable import HTTP

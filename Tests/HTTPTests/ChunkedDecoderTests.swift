@@ -1,3 +1,5 @@
+// Tests of the decoder for chunked request bodies.
+
 import HTTP
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of the ordered list of header fields.
+
 import HTTP
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of how HTTP dates are written.
+
 import HTTP
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of the character classes that the parser uses.
+
 import Testing
 
 @testable import HTTP

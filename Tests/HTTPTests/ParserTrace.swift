@@ -1,3 +1,5 @@
+// Records the parser's results, so that tests can compare how a stream parses in different pieces.
+
 import HTTP
 
 /// What a parser made of a stream of octets, in a form that can be compared.

@@ -1,3 +1,5 @@
+// Tests of header fields that are serialised once and used in many responses.
+
 import HTTP
 import Testing
 

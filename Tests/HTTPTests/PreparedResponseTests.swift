@@ -1,3 +1,5 @@
+// Tests of responses that are serialised once and sent many times.
+
 import HTTP
 import Testing
 

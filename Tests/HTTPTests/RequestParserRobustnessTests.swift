@@ -1,3 +1,5 @@
+// Tests that no mutated or fuzzed input crashes the request parser or makes it depend on segment boundaries.
+
 import HTTP
 import TestSupport
 import Testing

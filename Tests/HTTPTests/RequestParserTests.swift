@@ -1,3 +1,5 @@
+// Tests of which requests the parser accepts, and at which byte it refuses others.
+
 import HTTP
 import Testing
 

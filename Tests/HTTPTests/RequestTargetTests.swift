@@ -1,3 +1,5 @@
+// Tests of how paths and queries of requests are read.
+
 import HTTP
 import Testing
 

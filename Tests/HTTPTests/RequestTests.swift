@@ -1,3 +1,5 @@
+// Tests of how headers of a parsed request are found and read.
+
 import Testing
 
 @testable import HTTP

@@ -1,3 +1,5 @@
+// Tests of how the `traceparent` header is read and written.
+
 import Testing
 
 @testable import HTTP

@@ -1,3 +1,5 @@
+// Tests of Base64, Base64url and hexadecimal text.
+
 import Testing
 
 @testable import JOSE

@@ -1,3 +1,5 @@
+// Tests of how DER is read and written.
+
 import Testing
 
 @testable import JOSE

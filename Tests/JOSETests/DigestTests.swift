@@ -1,3 +1,5 @@
+// Tests of digests, message authentication codes, random bytes and secrets.
+
 import Testing
 
 @testable import JOSE

@@ -1,3 +1,5 @@
+// Tests of JSON Web Keys and of how a token's key is chosen from a set.
+
 import JSON
 import Testing
 

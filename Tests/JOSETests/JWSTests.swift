@@ -1,3 +1,5 @@
+// Tests of how signed tokens are made, read and verified.
+
 import JSON
 import Testing
 

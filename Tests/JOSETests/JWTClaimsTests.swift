@@ -1,3 +1,5 @@
+// Tests of how the claims of a token are read and checked.
+
 import JSON
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of how the written form of a key is recognised.
+
 import Testing
 
 @testable import JOSE

@@ -1,3 +1,5 @@
+// Tests that the `openssl` command accepts keys and signatures made here, and the reverse.
+
 import Foundation
 import JSON
 import Testing

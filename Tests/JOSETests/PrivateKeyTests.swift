@@ -1,3 +1,5 @@
+// Tests of how private keys are read in every common form, and how wrong ones are refused.
+
 import Testing
 
 @testable import JOSE

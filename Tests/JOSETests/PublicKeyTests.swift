@@ -1,3 +1,5 @@
+// Tests of how public keys are read and refused.
+
 import JSON
 import Testing
 

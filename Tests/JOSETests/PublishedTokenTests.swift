@@ -1,3 +1,5 @@
+// Tests with the published tokens of the JOSE cookbook and of RFC 7515.
+
 import JSON
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Tests of generated keys, and of signing on many threads.
+
 import JSON
 import Testing
 

@@ -1,3 +1,5 @@
+// Reads JSON and keys from the tables of published test vectors.
+
 import JSON
 import TestSupport
 import Testing

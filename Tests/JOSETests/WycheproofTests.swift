@@ -1,3 +1,5 @@
+// Tests with Project Wycheproof's vectors of known attacks and edge cases.
+
 import JSON
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Tests of which JSON texts the parser accepts, and where it refuses others.
+
 import JSON
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests that random JSON values survive writing and reading.
+
 import JSON
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Tests of the JSON parser with every case of JSONTestSuite.
+
 import JSON
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Tests of how JSON is written.
+
 import JSON
 import Testing
 

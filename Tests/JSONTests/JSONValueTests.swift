@@ -1,3 +1,5 @@
+// Tests of JSON values: numbers, equality and access to members.
+
 import JSON
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of the counters and histograms behind the metrics page.
+
 import HTTP
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of how metrics are written in Prometheus' text format.
+
 import Testing
 
 @testable import Metrics

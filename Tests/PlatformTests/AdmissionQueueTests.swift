@@ -1,3 +1,5 @@
+// Tests of the queue that decides which work starts, waits or is refused.
+
 import TestSupport
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of the queue of deadlines.
+
 import Testing
 
 @testable import Platform

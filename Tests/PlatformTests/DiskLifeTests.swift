@@ -1,3 +1,5 @@
+// Tests of how the server recognises a disk that ends with its container.
+
 import Foundation
 import Testing
 

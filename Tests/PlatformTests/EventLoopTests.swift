@@ -1,3 +1,5 @@
+// Tests of the event loop: closures, tasks, descriptors and deadlines.
+
 import Dispatch
 import Glibc
 import Platform

@@ -1,3 +1,5 @@
+// Tests of how much work is completed when more arrives than can be served.
+
 import TestSupport
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of IP addresses in bytes, and of loopback addresses.
+
 import Platform
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of the lock-free queue between threads and an event loop.
+
 import Synchronization
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of which host names are sure to mean this machine.
+
 import Platform
 import Testing
 

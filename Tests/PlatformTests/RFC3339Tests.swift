@@ -1,3 +1,5 @@
+// Tests of how times are written in RFC 3339 format.
+
 import Platform
 import Testing
 

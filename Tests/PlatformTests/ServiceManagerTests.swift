@@ -1,3 +1,5 @@
+// Tests of the messages that systemd receives about the server's state.
+
 import Glibc
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of how hosts are read as socket addresses.
+
 import Platform
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of TCP sockets and descriptors on a real kernel.
+
 import Glibc
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of the system's clocks and of sleeping by them.
+
 import Platform
 import Testing
 

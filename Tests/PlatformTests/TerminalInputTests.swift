@@ -1,3 +1,5 @@
+// Tests of how lines are read from a terminal, visibly or hidden.
+
 import Glibc
 import Platform
 import Testing

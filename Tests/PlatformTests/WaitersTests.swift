@@ -1,3 +1,5 @@
+// Tests of tasks that wait for one event.
+
 import Platform
 import Synchronization
 import Testing

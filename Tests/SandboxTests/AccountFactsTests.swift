@@ -1,3 +1,5 @@
+// Tests of how the emulator reads the facts of a real account and responds like it.
+
 import HTTP
 import JSON
 import Testing

@@ -1,3 +1,5 @@
+// Tests of which client assertions the emulator accepts.
+
 import JOSE
 import JSON
 import Platform

@@ -1,3 +1,5 @@
+// Tests of which callback bodies the emulator accepts.
+
 import HTTP
 import JSON
 import Testing

@@ -1,3 +1,5 @@
+// Tests of the gateway's Callback API client against every fault of the emulator.
+
 import HTTP
 import JOSE
 import JSON

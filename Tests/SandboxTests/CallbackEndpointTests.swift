@@ -1,3 +1,5 @@
+// Tests of how the emulator judges a callback request: token, scope, content type and body.
+
 import HTTP
 import Platform
 import Testing

@@ -1,3 +1,5 @@
+// Tests of how the emulator authenticates an OAuth client by its secret.
+
 import HTTP
 import JOSE
 import Platform

@@ -1,3 +1,5 @@
+// Tests of the `/_sandbox/` endpoints, which control the emulator.
+
 import HTTP
 import JSON
 import Platform

@@ -1,3 +1,5 @@
+// Tests of the demo page and its security policy.
+
 import HTTP
 import JSON
 import Testing

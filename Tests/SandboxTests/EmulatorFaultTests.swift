@@ -1,3 +1,5 @@
+// Tests of every kind of fault that the emulator can show, over HTTP.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Tests of the emulator over HTTP, without faults.
+
 import HTTP
 import JOSE
 import JSON

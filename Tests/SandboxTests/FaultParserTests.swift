@@ -1,3 +1,5 @@
+// Tests of how faults are read from JSON.
+
 import HTTP
 import JSON
 import Testing

@@ -1,3 +1,5 @@
+// Tests of the order in which queued faults are used.
+
 import Testing
 
 @testable import Sandbox

@@ -1,3 +1,5 @@
+// Tests of how a fault changes a response of the emulator.
+
 import HTTP
 import JSON
 import Testing

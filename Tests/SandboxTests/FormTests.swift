@@ -1,3 +1,5 @@
+// Tests of how the emulator decodes form content.
+
 import Testing
 
 @testable import Sandbox

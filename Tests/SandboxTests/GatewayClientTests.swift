@@ -1,3 +1,5 @@
+// Tests of the gateway's Talkdesk client against the emulator.
+
 import HTTP
 import JOSE
 import JSON

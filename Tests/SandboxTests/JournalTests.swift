@@ -1,3 +1,5 @@
+// Tests of the emulator's journal of requests.
+
 import JSON
 import Platform
 import Testing

@@ -1,3 +1,5 @@
+// Tests of how a sandbox starts and which environment variables it prints.
+
 import JOSE
 import JSON
 import Platform

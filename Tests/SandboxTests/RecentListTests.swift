@@ -1,3 +1,5 @@
+// Tests of the list that keeps only its most recent entries.
+
 import Testing
 
 @testable import Sandbox

@@ -1,3 +1,5 @@
+// Tests of how the emulator refuses an assertion that was used before.
+
 import Testing
 
 @testable import Sandbox

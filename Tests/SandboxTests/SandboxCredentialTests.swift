@@ -1,3 +1,5 @@
+// Tests of the credentials that a sandbox generates or accepts.
+
 import JOSE
 import Testing
 

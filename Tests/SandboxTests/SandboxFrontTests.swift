@@ -1,3 +1,5 @@
+// Tests of which paths the sandbox answers itself and which it leaves to the gateway.
+
 import HTTP
 import HTTPServer
 import JSON

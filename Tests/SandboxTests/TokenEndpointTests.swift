@@ -1,3 +1,5 @@
+// Tests of how the emulator judges a token request.
+
 import HTTP
 import JOSE
 import Platform

@@ -1,3 +1,5 @@
+// Tests of the access tokens that the emulator issues and accepts.
+
 import JOSE
 import JSON
 import Testing

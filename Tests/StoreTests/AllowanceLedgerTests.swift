@@ -1,3 +1,5 @@
+// Tests of how rates and quotas are counted with leases from a store.
+
 import Gate
 import Synchronization
 import TestSupport

@@ -1,4 +1,4 @@
-// What every store must do with callbacks, tried on each of them.
+// Tests of callback records that every store must pass.
 
 import Gate
 import Store

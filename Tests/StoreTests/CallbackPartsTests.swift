@@ -1,4 +1,4 @@
-// The parts that callbacks are kept with.
+// Tests of the small parts behind callback records: IDs, hashes and queues.
 
 import Gate
 import Glibc

@@ -1,4 +1,4 @@
-// How callbacks end that nobody settles, and when what is kept of them is forgotten: on each store.
+// Tests of callback records that nothing settles, and of their deletion, on every store.
 
 import Gate
 import Store

@@ -1,3 +1,5 @@
+// Tests of the compact hash table against a dictionary.
+
 import TestSupport
 import Testing
 

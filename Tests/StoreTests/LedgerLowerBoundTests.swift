@@ -1,3 +1,5 @@
+// Tests that callers are never told of more remaining requests than there are.
+
 import Gate
 import Synchronization
 import TestSupport

@@ -1,3 +1,5 @@
+// Tests of the store in memory: its size, cleanup and exactness.
+
 import Gate
 import Platform
 import Testing

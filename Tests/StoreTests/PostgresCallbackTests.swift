@@ -1,3 +1,5 @@
+// Tests of callback records in PostgreSQL, including those of instances that have died.
+
 import Foundation
 import Gate
 import Glibc

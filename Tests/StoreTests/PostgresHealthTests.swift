@@ -1,3 +1,5 @@
+// Tests of how the store finds a working PostgreSQL server and judges its health.
+
 import Foundation
 import Gate
 import Glibc

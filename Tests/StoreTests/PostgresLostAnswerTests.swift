@@ -1,3 +1,5 @@
+// Tests of transactions whose COMMIT was sent but not answered.
+
 import Foundation
 import Gate
 import Synchronization

@@ -1,3 +1,5 @@
+// Tests of the PostgreSQL store with a real server that hangs, crashes and comes back.
+
 import Foundation
 import Gate
 import Synchronization

@@ -1,3 +1,5 @@
+// Tests of callback records in SQLite, including those of processes that were killed.
+
 import Foundation
 import Gate
 import Glibc

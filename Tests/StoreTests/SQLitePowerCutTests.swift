@@ -1,3 +1,5 @@
+// Tests of the SQLite store on a disk that loses power, fails, fills up or hangs.
+
 import Foundation
 import Gate
 import Glibc

@@ -1,3 +1,5 @@
+// Tests of the SQLite store: file permissions, crashes, damaged files and newer schemas.
+
 import Foundation
 import Gate
 import Glibc

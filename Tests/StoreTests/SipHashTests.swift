@@ -1,3 +1,5 @@
+// Tests of SipHash with the vectors of its reference implementation.
+
 import Testing
 
 @testable import Store

@@ -1,3 +1,5 @@
+// Tests of how the kill switch spreads to all instances and survives a store that fails.
+
 import Gate
 import Platform
 import Synchronization

@@ -1,4 +1,4 @@
-// What every store must do, tried on each of them.
+// Tests that every store must pass.
 
 import Gate
 import Store

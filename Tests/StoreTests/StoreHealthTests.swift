@@ -1,3 +1,5 @@
+// Tests of how the health of a store is judged from its operations.
+
 import Dispatch
 import Gate
 import Platform

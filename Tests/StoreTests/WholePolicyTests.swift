@@ -1,3 +1,5 @@
+// Tests that whole policies keep their limits over a store, through rule changes and clock changes.
+
 import Gate
 import Synchronization
 import TestSupport

@@ -1,3 +1,5 @@
+// A clock for tests that moves only when a test moves it.
+
 public import Platform
 import Synchronization
 

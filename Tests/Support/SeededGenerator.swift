@@ -1,3 +1,5 @@
+// A random generator that repeats its numbers on every run, so that failures can be reproduced.
+
 /// The same numbers on every run, so that a failure can be repeated: SplitMix64 (Steele, Lea and Flood, "Fast
 /// Splittable Pseudorandom Number Generators", 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {

@@ -1,3 +1,5 @@
+// Reads the tables of published test vectors in Tests/Fixtures/vectors.
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

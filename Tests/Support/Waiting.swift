@@ -1,3 +1,5 @@
+// Helpers that let other tasks run until a condition holds.
+
 /// A test waited for something that did not come about.
 public struct NeverHappened: Error {
   public init() {}

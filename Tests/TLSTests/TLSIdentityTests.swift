@@ -1,3 +1,5 @@
+// Tests of how certificates and keys for TLS are read and checked.
+
 import COpenSSL
 import Certificates
 import TLS

@@ -1,3 +1,5 @@
+// Tests of session tickets and of certificates that change while the server runs.
+
 import COpenSSL
 import Certificates
 import TLS

@@ -1,3 +1,5 @@
+// Tests of the TLS handshake and of the versions, ciphers and protocols that it accepts.
+
 import COpenSSL
 import Certificates
 import HTTPServer

@@ -1,3 +1,5 @@
+// Tests of the requests that the transport sends, and of how it reads good responses.
+
 import Glibc
 import HTTP
 import Testing

@@ -1,3 +1,5 @@
+// Tests of how libcurl's evidence is translated into the check that failed.
+
 import CCurl
 import Glibc
 import HTTP

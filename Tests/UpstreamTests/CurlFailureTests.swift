@@ -1,3 +1,5 @@
+// Tests of how libcurl's error codes are translated into reasons.
+
 import CCurl
 import HTTP
 import Testing

@@ -1,3 +1,5 @@
+// Tests that every request ends by its deadline, whatever the upstream does.
+
 import HTTP
 import Synchronization
 import Testing

@@ -1,3 +1,5 @@
+// Tests of how the transport reports broken and hostile responses.
+
 import HTTP
 import Testing
 import Upstream

@@ -1,3 +1,5 @@
+// Tests of the header lines that libcurl is given.
+
 import HTTP
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of when host names are looked up, cached and forgotten.
+
 import Platform
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of the transport when more requests arrive than the upstream can serve.
+
 import CCurl
 import HTTP
 import Synchronization

@@ -1,3 +1,5 @@
+// Tests of how proxy settings are read from the environment.
+
 import Testing
 
 @testable import Upstream

@@ -1,3 +1,5 @@
+// Tests of requests through a proxy.
+
 import Certificates
 import Glibc
 import HTTP

@@ -1,3 +1,5 @@
+// Tests of requests while the DNS resolver works, fails or hangs.
+
 import Certificates
 import Dispatch
 import Glibc

@@ -1,3 +1,5 @@
+// Tests of the size limits on responses and of malformed header lines.
+
 import HTTP
 import Testing
 

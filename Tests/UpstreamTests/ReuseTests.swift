@@ -1,3 +1,5 @@
+// Tests of when connections are reused and when a request is repeated.
+
 import HTTP
 import Testing
 import Upstream

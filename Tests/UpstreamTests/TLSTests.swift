@@ -1,3 +1,5 @@
+// Tests of how the transport verifies certificates and resumes TLS sessions.
+
 import COpenSSL
 import Certificates
 import Glibc

@@ -1,3 +1,5 @@
+// Tests of which URLs the transport accepts.
+
 import Testing
 
 @testable import Upstream

@@ -1,3 +1,5 @@
+// Tests that a request with a completion handler is answered exactly once.
+
 import HTTP
 import Synchronization
 import Testing

@@ -1,3 +1,5 @@
+// Tests of which requests share their URL and headers in memory.
+
 import CCurl
 import HTTP
 import Testing

@@ -1,3 +1,5 @@
+// Measures how much time the built-in limits add to a callback decided in memory.
+
 import Gate
 import Platform
 import Store

@@ -1,3 +1,5 @@
+// Measures how fast the server parses requests and serialises responses, without a socket.
+
 import HTTP
 
 /// Parsing requests and writing answers, without a socket.

@@ -1,3 +1,5 @@
+// Measures how fast the JSON code reads and writes the body of a typical callback request.
+
 import JSON
 
 /// Reading and writing the body of an ordinary callback request.

@@ -1,3 +1,5 @@
+// Measures how much time metrics add to one request, and how long the metrics page takes.
+
 import HTTP
 import Metrics
 import Platform

@@ -1,5 +1,4 @@
-// The benchmark program: `microbench NAME SECONDS` measures one family, or `all` but signing, and prints one
-// line of JSON per figure for Benchmarks/bench.py.
+// The benchmark program: `microbench NAME SECONDS` runs one group of benchmarks and prints a line of JSON for each result.
 
 #if canImport(Glibc)
   import Glibc

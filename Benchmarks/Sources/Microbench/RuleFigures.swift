@@ -1,3 +1,5 @@
+// Measures how much time the rules add to a request for a cached token.
+
 import Gate
 import HTTP
 import JSON

@@ -1,3 +1,5 @@
+// Measures how fast each algorithm signs client assertions and verifies tokens.
+
 import JOSE
 import JSON
 import Platform

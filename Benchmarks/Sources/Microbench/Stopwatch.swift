@@ -1,3 +1,5 @@
+// Times an operation by this process's own CPU time, so that other load on the machine hardly matters.
+
 #if canImport(Glibc)
   import Glibc
 #endif

@@ -1,3 +1,5 @@
+// Blocks a thread until another thread or task hands over a result.
+
 import Dispatch
 import Synchronization
 

@@ -1,4 +1,4 @@
-// What an allowed request takes from its allowances, all of it or nothing.
+// What an allowed request takes from its rates and quotas: everything it needs, or nothing.
 
 /// What happens to requests whose allowance the store cannot count.
 public enum FailurePolicy: String, CaseIterable, Sendable {

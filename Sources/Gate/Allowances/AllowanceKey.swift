@@ -1,4 +1,4 @@
-// Whose allowance a rule counts.
+// Identifies one allowance: the rule that counts, and the caller, user or number that it counts for.
 
 public import Platform
 

@@ -1,4 +1,4 @@
-// Rates and quotas as one thing to a store: a plan that says what becomes of a state.
+// Computes how a rate or quota changes with each request, so that stores need not know either.
 
 /// What came of trying to take one request.
 public enum AllowanceTaking: Hashable, Sendable {

@@ -1,4 +1,4 @@
-// A rate or quota as requests are counted by it.
+// The part of a rate or quota rule that all its charges and receipts share.
 
 /// What the charges and receipts of one rule have in common.
 ///

@@ -1,4 +1,4 @@
-// What is kept of an allowance, and how rules see what is kept.
+// The two numbers that a store keeps for each allowance, and how rules look them up.
 
 /// What is kept of one allowance: two numbers, whose meaning is the plan's own. No state means nothing is used.
 public struct AllowanceState: Hashable, Sendable {

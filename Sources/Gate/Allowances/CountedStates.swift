@@ -1,4 +1,4 @@
-// Allowances as if so many requests had been made: for explaining and testing rules without a store.
+// Allowances with made-up counts, so that rules can be explained and tested without a store.
 
 /// States made of counts: "so many are already used in that rule's window", whoever asks.
 public struct CountedStates: AllowanceStates, Sendable {

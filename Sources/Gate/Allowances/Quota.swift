@@ -1,4 +1,4 @@
-// So many requests per calendar day, week or month.
+// Quotas: a fixed number of requests per calendar day, week or month.
 
 /// A quota: `limit` requests per calendar period in a time zone.
 public struct Quota: Sendable {

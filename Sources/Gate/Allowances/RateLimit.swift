@@ -1,4 +1,4 @@
-// So many requests per span of time, evenly: the generic cell rate algorithm.
+// Rate limits: a number of requests per span of time, spread evenly (the generic cell rate algorithm).
 
 /// A rate: `limit` requests per `per`, up to `burst` of them at once.
 ///

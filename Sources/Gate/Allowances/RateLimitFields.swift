@@ -1,4 +1,4 @@
-// RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-10, §§ 3 and 4) as structured fields.
+// Writes the `RateLimit` and `RateLimit-Policy` headers (draft-ietf-httpapi-ratelimit-headers-10, §§ 3 and 4).
 
 /// What is left of a rule's allowance, as responses show it to clients.
 public struct AllowanceStatus: Hashable, Sendable {

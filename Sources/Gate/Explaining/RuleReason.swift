@@ -1,5 +1,4 @@
-// Why each rule has its verdict, in words for operators. A reason is made from the same facts when somebody asks for it, so
-// a request that is only decided pays nothing.
+// Explains to operators why each rule reached its verdict; only a request for an explanation pays for it.
 
 import Platform
 

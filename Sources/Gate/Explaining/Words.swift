@@ -1,4 +1,4 @@
-// Times, lists and values in the words of reasons.
+// Writes times, lists and values for the sentences that explain a verdict.
 
 extension Zone {
   /// An instant as a clock on the wall shows it: `Monday 2026-11-23 09:00`, with seconds where there are any; nil where the

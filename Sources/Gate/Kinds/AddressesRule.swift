@@ -1,4 +1,4 @@
-// Which client addresses may ask.
+// The rule that admits or refuses clients by their IP address.
 
 import Platform
 

@@ -1,4 +1,4 @@
-// What the caller's token has to claim.
+// The rule that requires certain claims in the caller's token.
 
 /// Claims that have to be there, each with the values that are accepted.
 ///

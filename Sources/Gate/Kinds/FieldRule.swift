@@ -1,4 +1,4 @@
-// What a field of the request has to say.
+// The rule that requires a certain value in a header of the request.
 
 /// A field of the request as the rules see it.
 public struct RequestField: Hashable, Sendable {

@@ -1,4 +1,4 @@
-// Which numbers may be called back.
+// The rule that decides by prefix which phone numbers may be called.
 
 /// Allowed and denied number prefixes; the longest one that fits a number decides, and on a tie it is denied.
 public struct NumbersRule: Sendable {

@@ -1,4 +1,4 @@
-// A rule that asks somebody else: what is asked, and what an answer means. The asking is the gateway's.
+// The rule that asks a policy service over HTTP: its question and how an answer is judged, without the network.
 
 import Platform
 

@@ -1,4 +1,4 @@
-// A phone number in international form, and what is wrong with one that is not.
+// A phone number in international form, and the reasons why a text is not one.
 
 /// A phone number in the international form of ITU-T E.164: `+` and 6 to 15 digits, the first not a zero.
 ///

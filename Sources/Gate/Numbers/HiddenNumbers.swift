@@ -1,4 +1,4 @@
-// Telephone numbers in text that is written down: found however people write them, and hidden.
+// Finds phone numbers in text, in every common spelling, and masks them.
 
 extension String {
   /// The text with its telephone numbers hidden: of each, all digits but the last two become `*`, and the rest stays.

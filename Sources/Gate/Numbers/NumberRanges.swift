@@ -1,4 +1,4 @@
-// The number ranges no callback is placed to by default: what costs the company money or reaches nobody.
+// The built-in list of number ranges that callbacks must not reach, because they are expensive or cannot be called.
 
 /// The built-in list of ranges that are refused: premium rate, shared cost, personal, pager and satellite
 /// numbers, short and emergency codes, and numbers that cannot exist.

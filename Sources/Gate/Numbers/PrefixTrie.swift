@@ -1,4 +1,4 @@
-// Prefixes of phone numbers as a tree of digits: one step a digit, no allocation.
+// Finds the longest prefix of a phone number in a tree of digits, without allocating memory.
 
 /// Prefixes of phone numbers, each with the lengths of the numbers it holds for.
 struct PrefixTrie: Sendable {

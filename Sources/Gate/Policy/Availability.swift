@@ -1,4 +1,4 @@
-// When it is open, as everyone may know: all schedules that concern an action taken together.
+// Tells callers when an action is open, from all opening hours that apply to them.
 
 /// Whether it is open, until when, and when it will be.
 public struct Availability: Hashable, Sendable {

@@ -1,4 +1,4 @@
-// Built-in limits on callbacks that hold beside all configured rules: what a stolen app password can cost at most.
+// Built-in limits on callbacks, which bound the cost of a stolen app password.
 
 /// A built-in limit on callbacks.
 public enum Brake: String, CaseIterable, Sendable {

@@ -1,4 +1,4 @@
-// What the rules say of a request.
+// The result of asking a policy: the verdict of each rule and what follows from them.
 
 /// What became of one rule.
 public enum Verdict: UInt8, Sendable {

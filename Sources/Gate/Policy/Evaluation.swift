@@ -1,4 +1,4 @@
-// The rules being asked about one request, one after the other, with a pause wherever a remote policy is asked.
+// Asks the rules about one request in order, and pauses where a remote policy must be asked.
 
 /// Asking a policy about one request.
 ///

@@ -1,4 +1,4 @@
-// Values of claims and of a remote rule's input and answer: what JSON can say, without JSON.
+// Values of token claims and of remote policies, in the types of JSON but independent of the JSON module.
 
 /// A value as JSON knows it, kept apart from any JSON library.
 public enum FactValue: Hashable, Sendable {

@@ -1,4 +1,4 @@
-// What is known of a request when the rules are asked.
+// The facts about a request that the rules may look at.
 
 public import Platform
 

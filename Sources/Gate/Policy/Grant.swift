@@ -1,4 +1,4 @@
-// What a policy hands out for an allowed request, and what nobody else can make.
+// The proof that a policy allowed a request; only a policy can make one.
 
 /// A request no rule objects to: what it takes, and the way to its grant (`Decision.settled`).
 public struct Clearance: Sendable {

@@ -1,4 +1,4 @@
-// The next time at which several schedules are open at once, and a memory of long searches for it.
+// Finds the next time at which several schedules are open together, and remembers results that took long to find.
 
 import Synchronization
 

@@ -1,4 +1,4 @@
-// The rules in order, made ready to be asked.
+// The ordered list of rules that decides every request.
 
 /// An ordered list of rules. Asking it is pure: the same facts and states have the same decision.
 public final class Policy: Sendable {

@@ -1,4 +1,4 @@
-// A business rule: a name, whom and what it concerns, how seriously it is taken, and what it asks.
+// One business rule as configured: its name, scope, mode and kind.
 
 /// A business rule as configured.
 public struct Rule: Sendable {

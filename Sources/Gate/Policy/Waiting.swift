@@ -1,4 +1,4 @@
-// How long a refused request has to wait: for every rule that time alone can satisfy, not only for the one that refused.
+// Computes how long a refused client must wait, for all rules that time can satisfy.
 
 /// The rules a request waits for: opening hours, and allowances as they are kept now.
 struct Waiting {

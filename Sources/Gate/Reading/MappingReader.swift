@@ -1,4 +1,4 @@
-// Reads the members of a mapping by name and type, and finds those that nobody asked for.
+// Reads the members of a mapping by name and type, and reports unknown ones.
 
 /// A mapping being read. Every mistake becomes a problem; reading goes on, so that all are found at once.
 struct MappingReader {

@@ -1,4 +1,4 @@
-// What is wrong with a rule, in words for the one who wrote it.
+// A mistake in a rule, explained to the person who wrote the rule.
 
 /// A mistake in a rule: what is wrong, and what to do about it.
 public struct RuleError: Error, Hashable, Sendable {

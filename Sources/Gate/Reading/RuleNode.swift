@@ -1,4 +1,4 @@
-// A configuration as rules read it: texts, lists and mappings with their places, whatever file format they came from.
+// The tree of texts, lists and mappings that rules are read from, whatever the file format.
 
 /// Where something stands in a file; both count from 1, 0 being unknown.
 public struct RulePlace: Hashable, Comparable, Sendable {

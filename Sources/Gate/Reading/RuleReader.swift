@@ -1,4 +1,4 @@
-// Reads the rules of a configuration: a policy, or everything that is wrong with them.
+// Reads the rules of a configuration into a policy, or reports every mistake in them.
 
 /// The names a configuration defines besides rules; nil where any name will do.
 public struct KnownNames: Sendable {

@@ -1,4 +1,4 @@
-// A table of who, when and how often, with the verdict expected for each: `callgate rules test`.
+// Reads and runs the tables of tests that operators write for their rules (`callgate rules test`).
 
 import Platform
 

@@ -1,4 +1,4 @@
-// A point in time as rules see it, and its RFC 3339 text: passed in, never read from a clock.
+// A point in time for rules, read and written as RFC 3339 text.
 
 /// A point in time: seconds and nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
 public struct Instant: Hashable, Comparable, Sendable {

@@ -1,4 +1,4 @@
-// A time zone as a table of its offsets, made once: no rule asks Foundation while a request waits.
+// A time zone as a table of offsets that is made once, so that no request waits for Foundation.
 
 import Foundation
 

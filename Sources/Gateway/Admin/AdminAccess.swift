@@ -1,4 +1,4 @@
-// Who may use the operators' interface.
+// Decides whether a request may use the admin interface.
 
 import HTTP
 import JOSE

@@ -1,4 +1,4 @@
-// What operators send: small JSON objects, every mistake of which is told at once.
+// Reads the JSON bodies that operators send, and reports all mistakes together.
 
 import Gate
 import JSON

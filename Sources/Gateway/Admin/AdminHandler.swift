@@ -1,4 +1,4 @@
-// The handler of the operators' own listener.
+// The request handler of the separate admin listener.
 
 import HTTP
 import HTTPServer

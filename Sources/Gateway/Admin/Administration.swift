@@ -1,4 +1,4 @@
-// The operators' interface: status, kill switch, reload, explanations. The same on the public and on its own listener.
+// The admin endpoints: status, kill switch, reload, explanations and metrics, the same on either listener.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// `GET /admin/callbacks`: callbacks of every caller, for operators.
+// `GET /admin/callbacks`: lists the callbacks of all callers for operators.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// Which app a request is for, and whether its caller may speak for it.
+// Finds the app that a request is for, and checks that the caller may use it.
 
 import HTTP
 

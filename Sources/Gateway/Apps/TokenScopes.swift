@@ -1,4 +1,4 @@
-// Which scope the tokens of an app have.
+// Decides which scope the tokens of each app have.
 
 import Tokens
 

@@ -1,4 +1,4 @@
-// Where audit records go: stdout, one line each, whatever the log's level.
+// Writes audit records to stdout, one line each, at every log level.
 
 import Platform
 

@@ -1,4 +1,4 @@
-// One audit line for people: what the JSON line says, but for the verdicts that explain nothing and the token's digest.
+// Writes an audit record as a line of text for people, shorter than the JSON line.
 
 import Gate
 import HTTP

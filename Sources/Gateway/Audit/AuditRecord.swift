@@ -1,4 +1,4 @@
-// One line for each request that asked for a token or a callback: who, what, and what was decided.
+// The audit record of one request for a token or a callback: the caller, the action and the decision.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// The one way to stdout: many writers append lines, one thread writes them, and nobody ever waits for it.
+// Collects log lines from all threads and writes them to stdout on one thread, so that no request waits.
 
 import Dispatch
 import Platform

@@ -1,4 +1,4 @@
-// From a request's credentials to a caller.
+// Finds the caller that a request's credentials prove, or refuses the request.
 
 import HTTP
 import JOSE

@@ -1,4 +1,4 @@
-// Who asks. Only the authenticator makes one, so code that skipped it does not compile.
+// The identity behind a request after authentication: the caller, its user and the claims of its token.
 
 import Gate
 

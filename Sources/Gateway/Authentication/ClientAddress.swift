@@ -1,4 +1,4 @@
-// Whose address a request comes from, behind proxies or not.
+// Finds the IP address of the client, behind trusted proxies or without any.
 
 import Gate
 import HTTP

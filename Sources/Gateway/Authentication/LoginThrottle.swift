@@ -1,4 +1,4 @@
-// Guessing credentials is slowed down without locking anybody out.
+// Slows down clients that guess credentials, without locking out the real users.
 
 import JOSE
 import Platform

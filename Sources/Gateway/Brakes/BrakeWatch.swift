@@ -1,4 +1,4 @@
-// How far callbacks use the brakes: a warning before one refuses, another when it does, and a gauge.
+// Watches how much of the built-in callback limits is used: warns before and when a limit is reached, and feeds a gauge.
 
 import Gate
 import Platform

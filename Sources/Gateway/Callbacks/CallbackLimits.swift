@@ -1,3 +1,5 @@
+// The limits on one callback request; Talkdesk documents none, so these are the server's own.
+
 /// How much one callback may carry. Talkdesk documents no limits; these are this server's own, and lengths count
 /// Unicode scalar values, because what people see as one character can be any number of bytes.
 enum CallbackLimits {

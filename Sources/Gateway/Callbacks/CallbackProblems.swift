@@ -1,3 +1,5 @@
+// Collects every problem in a callback request, so that one response can name them all.
+
 /// What is wrong with a callback's request, collected so that one answer names it all. Never holds a value of it.
 struct CallbackProblems {
   private(set) var fields: [Problem.FieldProblem] = []

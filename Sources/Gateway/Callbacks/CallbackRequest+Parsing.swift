@@ -1,3 +1,5 @@
+// Parses the JSON body of a callback request and collects every problem in it.
+
 import Gate
 import JSON
 

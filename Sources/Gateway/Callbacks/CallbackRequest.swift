@@ -1,3 +1,5 @@
+// A callback request after validation: the rules judge this value, and Talkdesk's request body is made from it.
+
 import Gate
 import JOSE
 import JSON

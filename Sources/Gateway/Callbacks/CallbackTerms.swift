@@ -1,3 +1,5 @@
+// The Talkdesk numbers and the context that the configuration allows for the callbacks of one app.
+
 import Gate
 
 /// What the operator has settled for an app's callbacks: the account's numbers and the context.

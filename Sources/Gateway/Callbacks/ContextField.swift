@@ -1,3 +1,5 @@
+// One field of the context that Talkdesk shows to the agent who takes the call.
+
 import JSON
 
 /// One field of a callback's context, with all five properties Talkdesk knows.

@@ -1,3 +1,5 @@
+// Checks single texts of a callback's context: length, control characters and data type.
+
 import Gate
 
 /// Checks of single texts: each gives nil, or the sentence that says what is wrong and what to do.

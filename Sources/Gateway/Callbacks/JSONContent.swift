@@ -1,3 +1,5 @@
+// Checks that `Content-Type` and `Content-Encoding` of a callback request announce plain JSON in UTF-8.
+
 import HTTP
 
 /// Whether a request's content is declared as what callbacks are written in: JSON in UTF-8, in no coding.

@@ -1,4 +1,4 @@
-// Numbers that are refused on demand, for developers of apps, in the sandbox only.
+// Phone numbers that the sandbox refuses on purpose, so that app developers can see each refusal.
 
 import Gate
 

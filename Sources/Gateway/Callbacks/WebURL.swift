@@ -1,3 +1,5 @@
+// Checks the links in a callback's context, which agents may click: absolute `http` and `https` URLs only.
+
 import HTTP
 import Platform
 

@@ -1,3 +1,5 @@
+// Reads IP networks and listen addresses from the text of a setting.
+
 import Gate
 import Platform
 

@@ -1,3 +1,5 @@
+// Reads `callbacks.brakes`, the built-in limits on callbacks, from the configuration.
+
 import Gate
 
 /// Reads `callbacks.brakes`: figures of their own, or `off`.

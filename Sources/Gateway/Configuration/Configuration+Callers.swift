@@ -1,3 +1,5 @@
+// The settings for callers and apps: who may send requests, and how each caller proves its identity.
+
 public import JOSE
 
 extension Configuration {

@@ -1,3 +1,5 @@
+// The settings for listeners, TLS, the admin interface, logging, limits and the store.
+
 public import Gate
 public import JOSE
 public import TLS

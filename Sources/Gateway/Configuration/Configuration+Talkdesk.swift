@@ -1,3 +1,5 @@
+// The settings for the Talkdesk account: its URLs, credentials, tokens and callbacks.
+
 public import JOSE
 public import Talkdesk
 

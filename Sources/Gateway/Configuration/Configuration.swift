@@ -1,3 +1,5 @@
+// The complete, validated configuration that the rest of the server reads.
+
 public import Gate
 
 /// Everything an operator decides, read and proved valid: no field of a `Configuration` needs checking again.

@@ -1,3 +1,5 @@
+// Reads and checks the `callers` section, and adds the caller of `DEFAULT_USERNAME`.
+
 import JOSE
 
 extension ConfigurationBuilder {

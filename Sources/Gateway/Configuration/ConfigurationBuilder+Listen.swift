@@ -1,3 +1,5 @@
+// Reads and checks the settings for listeners, the admin interface, logging, limits and the store.
+
 import JOSE
 
 extension ConfigurationBuilder {

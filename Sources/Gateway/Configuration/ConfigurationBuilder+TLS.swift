@@ -1,3 +1,5 @@
+// Loads the listener's certificate and private key, and checks that they belong together.
+
 import JOSE
 import Platform
 import TLS

@@ -1,3 +1,5 @@
+// Reads and checks the `talkdesk` section: account, region, credentials and URLs.
+
 import JOSE
 import Talkdesk
 import Tokens

@@ -1,3 +1,5 @@
+// Turns the merged sources into one configuration and collects every problem on the way.
+
 import JOSE
 
 /// Turns the merge of all sources into a ``Configuration``, gathering every problem on the way.

@@ -1,3 +1,5 @@
+// Reads the files that a configuration names; tests replace it with files in memory.
+
 import Glibc
 
 /// How files are read while configuring.

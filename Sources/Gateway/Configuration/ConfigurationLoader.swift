@@ -1,3 +1,5 @@
+// Loads a configuration from defaults, YAML file, environment and flags; a later source overrides an earlier one.
+
 import Platform
 import Upstream
 

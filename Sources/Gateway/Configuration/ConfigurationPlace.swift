@@ -1,3 +1,5 @@
+// A place in the configuration, written so that editors can jump to it.
+
 /// Where in the configuration something stands, in the form people and editors jump to.
 public enum ConfigurationPlace: Sendable, Hashable, CustomStringConvertible {
   /// In a YAML file; line and column count from 1. `CALLGATE_CONFIG_TEXT` is a file of that name.

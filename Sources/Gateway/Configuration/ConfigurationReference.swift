@@ -1,3 +1,5 @@
+// Generates the documents about settings: README's table of variables and docs/configuration.md.
+
 /// The documents that follow from the declarations: README's table of variables and docs/configuration.md.
 public enum ConfigurationReference {
   /// Every setting there is, in the order of the documents.

@@ -1,3 +1,5 @@
+// The inputs for loading a configuration, passed in so that loading itself reads nothing from the process.
+
 public import Platform
 
 /// Where a configuration comes from. Everything outside the process is passed in, so that loading is a pure function.

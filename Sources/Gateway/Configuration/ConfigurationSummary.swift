@@ -1,3 +1,5 @@
+// The summary that `callgate check` prints: the main settings, and where each one was set.
+
 import Gate
 import JOSE
 import TLS

@@ -1,3 +1,5 @@
+// Tells from a file's metadata whether the file has changed, without reading it.
+
 import Glibc
 
 /// By what a changed file is told without reading it: another file in its place, another length, another time.

@@ -1,4 +1,4 @@
-// app.json: what Heroku asks for when somebody presses the deploy button, made from the settings' declarations.
+// Generates app.json, which tells Heroku's deploy button which variables to ask for.
 
 import JSON
 

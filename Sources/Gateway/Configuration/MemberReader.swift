@@ -1,3 +1,5 @@
+// Reads the members of one configuration mapping by name, and refuses unknown ones.
+
 /// Reads the members of one mapping by name and, at the end, refuses what nobody asked for.
 struct MemberReader {
   /// The mapping's name in problems.

@@ -1,3 +1,5 @@
+// Generates a private key for `callgate key generate`, and prints it or writes it to a new file.
+
 import Glibc
 import JOSE
 

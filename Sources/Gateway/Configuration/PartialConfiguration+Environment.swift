@@ -1,3 +1,5 @@
+// Reads settings from environment variables, and notes misspelled names.
+
 extension PartialConfiguration {
   /// The older name of `DEFAULT_USERNAME`, from Talkdesk's own deploy button.
   static let usernameAlias = "DEFAULT_USER"

@@ -1,3 +1,5 @@
+// Reads settings from the YAML file, and reports every unknown key.
+
 extension PartialConfiguration {
   /// The sections that are not a tree of settings.
   static let ownSections = ["callers", "apps", "rules", ConfigurationBuilder.brakesSection]

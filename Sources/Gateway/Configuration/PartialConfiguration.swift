@@ -1,3 +1,5 @@
+// The settings from one source (file, environment or flags) before they are merged and checked.
+
 /// What one source says, unjudged: the same shape for the file, the environment and the flags, so that merging is
 /// taking the later one's word.
 struct PartialConfiguration: Sendable {

@@ -1,3 +1,5 @@
+// Collects every problem of a configuration, so that all are reported together.
+
 /// Gathers everything that is wrong, so that it can be told at once.
 struct ProblemList: Sendable {
   private(set) var problems: [ConfigurationProblem] = []

@@ -1,3 +1,5 @@
+// Reads the `rules` section and reports each mistake at its line in the file.
+
 import Gate
 import Platform
 

@@ -1,3 +1,5 @@
+// Reads single values from text: numbers, durations, booleans, choices, digests, phone numbers and names.
+
 import Gate
 import JOSE
 

@@ -1,3 +1,5 @@
+// Declares one setting: its name in every source, its meaning and its default.
+
 /// One thing an operator can set: its name in every source, what it means, and what holds without it.
 ///
 /// The one declaration behind the reader, `callgate check`, the tables in README.md and docs/configuration.md, and

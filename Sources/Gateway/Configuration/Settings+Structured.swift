@@ -1,3 +1,5 @@
+// Describes the keys of sections that hold lists, such as `callers` and `apps`, for the generated documents.
+
 import Gate
 
 extension Settings {

@@ -1,3 +1,5 @@
+// Declares every setting: its name in each source, its default, reader and description.
+
 import JOSE
 
 /// Every setting there is. The order is that of the documents.

@@ -1,3 +1,5 @@
+// Suggests the known name that a misspelled name probably meant.
+
 /// Finds the name somebody meant.
 public enum Spelling {
   /// The known name nearest to a written one, if it is near enough to be a slip.

@@ -1,3 +1,5 @@
+// Reads the location of the store (memory, an SQLite file or a PostgreSQL URL) from the text of a setting.
+
 import JOSE
 import Store
 

@@ -1,3 +1,5 @@
+// Reads and checks the URLs in the configuration, which must be `https` unless they lead to this machine.
+
 import Platform
 
 /// URLs this server calls or compares: `https`, or `http` to this machine alone. No user, no fragment.

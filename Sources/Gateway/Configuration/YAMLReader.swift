@@ -1,3 +1,5 @@
+// Reads a YAML file into nodes with line numbers, and refuses YAML features that surprise people.
+
 import Yams
 
 /// Reads YAML into ``ConfigurationNode``s, refusing what would surprise: several documents, duplicate keys, anchors,

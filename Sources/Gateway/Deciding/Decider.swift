@@ -1,4 +1,4 @@
-// The one way to a decision: for requests, probes and explanations alike.
+// Decides every request, probe and explanation: kill switch, app, then rules.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// What is left of allowances, as fields of an answer (draft-ietf-httpapi-ratelimit-headers-10).
+// Adds the headers that tell a client how many requests are left (draft-ietf-httpapi-ratelimit-headers-10).
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// Asks remote policies over HTTP, as Open Policy Agent's data API is asked.
+// Asks remote policies over HTTP, in the form of Open Policy Agent's data API.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// What was decided about one request, and everything its answer and its audit line tell of that.
+// The decision on one request, with the details that its response and audit record need.
 
 import Gate
 

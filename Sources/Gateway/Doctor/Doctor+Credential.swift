@@ -1,4 +1,4 @@
-// What the doctor says of the clock, the credentials and the scopes.
+// How `callgate doctor` checks the clock, the credentials and the scopes.
 
 import JOSE
 import Platform

@@ -1,4 +1,4 @@
-// What the doctor sees without asking anybody.
+// How `callgate doctor` checks the configuration, without using the network.
 
 import JOSE
 import Talkdesk

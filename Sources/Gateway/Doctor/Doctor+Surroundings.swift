@@ -1,5 +1,4 @@
-// What the doctor says of everything a server asks besides Talkdesk: its store, issuers of keys, remote policies; and of who
-// may operate it.
+// How `callgate doctor` checks the store, the issuers' keys, the remote policies and the admin access.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// What the doctor says of a token that was had: how long it lives, and for whom it is.
+// How `callgate doctor` checks the lifetime and the claims of a token that it received.
 
 import JOSE
 import JSON

@@ -1,4 +1,4 @@
-// What the doctor says of the way to Talkdesk ID: names, proxy, connection, TLS, and whether there is a token endpoint.
+// How `callgate doctor` checks the path to Talkdesk ID: DNS, proxy, connection, TLS and token endpoint.
 
 import HTTP
 import Platform

@@ -1,4 +1,4 @@
-// What stands between this machine and a server that works, found out by really asking everything it needs.
+// Finds out, with real requests, what keeps a server on this machine from working.
 
 import HTTP
 import JOSE

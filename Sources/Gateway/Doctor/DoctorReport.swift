@@ -1,4 +1,4 @@
-// What `callgate doctor` found: one finding per check, and how the command ends.
+// The findings of `callgate doctor`, one for each check, and the exit status that follows.
 
 import JSON
 

@@ -1,4 +1,4 @@
-// Whose host a URL names.
+// Recognises Talkdesk's hosts and their regions in a URL.
 
 import Talkdesk
 

@@ -1,4 +1,4 @@
-// What a WWW-Authenticate field says of an error, without what else may stand in it.
+// Reads the error from a `WWW-Authenticate` header and drops everything else in it.
 
 import HTTP
 

@@ -1,4 +1,4 @@
-// One real callback, to learn how an account answers before customers depend on it.
+// Requests one real callback, to learn how an account responds before customers depend on it.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// What a drill keeps of an answer, in a form that the sandbox can replay.
+// The facts that a drill records about a response, in a form that the sandbox can replay.
 
 import HTTP
 import JSON

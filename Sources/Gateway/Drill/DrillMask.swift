@@ -1,4 +1,4 @@
-// What must not stand in a drill's output, hidden in whatever an account answers.
+// Masks phone numbers and the token in everything that a drill prints.
 
 import Gate
 import JOSE

@@ -1,4 +1,4 @@
-// What a drill has shown: lines for people, an end for the shell, and the facts.
+// The report of a drill: its lines for people, its exit status and its facts.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// Where a drill keeps the facts.
+// Writes the file in which a drill keeps its facts.
 
 import Glibc
 

@@ -1,4 +1,4 @@
-// The answer to one request, kept beside what the client makes of it.
+// Records the full response to a request while the client reads it.
 
 import HTTP
 import Synchronization

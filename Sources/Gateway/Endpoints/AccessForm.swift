@@ -1,4 +1,4 @@
-// The forms a vended token is answered in.
+// The formats in which the server returns a vended token.
 
 import HTTP
 import JOSE

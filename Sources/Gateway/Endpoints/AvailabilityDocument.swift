@@ -1,4 +1,4 @@
-// Opening hours and allowances as a thin client shows them before anybody taps "call me".
+// The response of `GET /availability`: opening hours and remaining requests, for apps to show before a call.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// Callbacks as answers show them.
+// Shows callbacks as JSON in responses.
 
 import Gate
 import HTTP

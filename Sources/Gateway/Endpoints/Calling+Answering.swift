@@ -1,4 +1,4 @@
-// The answers to requests for callbacks, each written down before it leaves.
+// Makes the responses to callback requests and writes their audit records first.
 
 import Gate
 import HTTP

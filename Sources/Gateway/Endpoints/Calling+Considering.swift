@@ -1,4 +1,4 @@
-// What a sound request for a callback comes to: key, rules, dedupe, allowances, Talkdesk.
+// Takes a valid callback request through key, rules, dedupe and allowances to Talkdesk.
 
 import Gate
 import HTTP

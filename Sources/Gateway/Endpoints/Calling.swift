@@ -1,4 +1,4 @@
-// A callback for a thin client: authenticate, kill switch, app, content, key, rules, dedupe, allowances, Talkdesk.
+// `POST /calls/callback`: authenticates the caller, checks the kill switch, app and body, and starts the callback.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// The table of endpoints. What is not here is not there.
+// The table of all endpoints that the server has.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// What the server serves: one entry for each endpoint, with all there is to know of it.
+// Describes one endpoint completely: its paths, methods, audience, auditing, documentation and handler.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// Content that changes with the program only, with its entity tag.
+// A document that changes only with the program, served with an entity tag.
 
 import HTTP
 import JOSE

@@ -1,4 +1,4 @@
-// Liveness and readiness: neither ever asks Talkdesk.
+// Liveness and readiness of the server, decided without a request to Talkdesk.
 
 import HTTP
 import HTTPServer

@@ -1,4 +1,4 @@
-// What a person sees who opens the server's address in a browser.
+// The page that a browser shows at the server's root address.
 
 import HTTP
 

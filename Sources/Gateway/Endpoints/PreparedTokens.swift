@@ -1,4 +1,4 @@
-// The answer of `GET /access` with the current token, serialised once for each loop and token.
+// Keeps the response of `GET /access` serialised, once for each event loop and token.
 
 import HTTP
 import Synchronization

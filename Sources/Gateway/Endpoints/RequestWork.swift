@@ -1,4 +1,4 @@
-// From a request to its response, at every endpoint that needs a caller: at once, later, or after an issuer's keys were fetched.
+// Runs a request that needs a caller: at once, later, or after the issuer's keys were fetched.
 
 import HTTP
 import HTTPServer

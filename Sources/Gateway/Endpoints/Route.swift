@@ -1,4 +1,4 @@
-// From a request's path to its endpoint.
+// Finds the endpoint for the path of a request.
 
 import HTTP
 import HTTPServer

@@ -1,4 +1,4 @@
-// Vending a token: authenticate, kill switch, app, rules, then the cache or Talkdesk ID, audit, answer.
+// Answers requests for a token: authenticates the caller, asks the rules, and takes a token from the cache or Talkdesk ID.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// What callers may look at: authenticated like everything, and neither audited nor counted.
+// The endpoints where callers only look something up, which are authenticated but not audited.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// What would become of a request, rule by rule.
+// Explains how a request would be decided, rule by rule.
 
 import Gate
 import HTTP

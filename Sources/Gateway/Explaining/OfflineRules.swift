@@ -1,4 +1,4 @@
-// Explaining and testing rules from a command line: no server, no store, no credential.
+// Explains and tests rules from the command line, without server, store or credential.
 
 import Gate
 public import HTTP

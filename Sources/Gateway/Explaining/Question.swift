@@ -1,4 +1,4 @@
-// What `explain` is asked: one request that nobody sends, as an operator writes it down.
+// The hypothetical request that an operator asks `explain` about.
 
 import Gate
 import HTTP

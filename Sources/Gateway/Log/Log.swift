@@ -1,4 +1,4 @@
-// What operators read besides the audit: events of the process, one line each.
+// The server's log: events for operators, one line each, beside the audit records.
 
 import HTTP
 import HTTPServer

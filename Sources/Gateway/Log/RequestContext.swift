@@ -1,4 +1,4 @@
-// Which request a task works for.
+// Ties a task to its request, so that log lines and outgoing requests carry the request's IDs.
 
 import HTTP
 import HTTPServer

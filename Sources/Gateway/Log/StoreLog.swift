@@ -1,4 +1,4 @@
-// Lines on how the store does: when it goes and comes back, and what is wrong with it.
+// Logs when the store fails, comes back or has a problem.
 
 import Platform
 import Store

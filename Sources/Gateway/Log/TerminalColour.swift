@@ -1,4 +1,4 @@
-// Colours of the lines that people read on a terminal.
+// Colours log lines for people at a terminal.
 
 /// Puts words into colours, or leaves them as they are.
 struct TerminalColour: Sendable {

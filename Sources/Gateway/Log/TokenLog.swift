@@ -1,4 +1,4 @@
-// What the log says about exchanges with Talkdesk ID.
+// Logs token requests to Talkdesk ID.
 
 import HTTP
 import Platform

@@ -1,4 +1,4 @@
-// Requests to somebody else, counted.
+// Counts the server's outgoing requests by purpose.
 
 import HTTP
 import Platform

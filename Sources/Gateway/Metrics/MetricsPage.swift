@@ -1,4 +1,4 @@
-// `GET /metrics`: everything that is counted, and how things stand at the moment.
+// `GET /metrics`: writes all counters and gauges for Prometheus.
 
 import Gate
 import HTTP

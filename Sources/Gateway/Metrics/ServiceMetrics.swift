@@ -1,4 +1,4 @@
-// What is counted of a running server, and under which names.
+// The counters of a running server and their metric names.
 
 import Gate
 import HTTP

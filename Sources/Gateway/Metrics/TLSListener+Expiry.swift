@@ -1,4 +1,4 @@
-// Until when clients take the certificate that the public listener shows.
+// The metric that tells when the public listener's certificate expires.
 
 import Metrics
 import TLS

@@ -1,4 +1,4 @@
-// What is logged and counted of tokens.
+// Passes events of the token source to the log and the metrics.
 
 import Platform
 import Tokens

@@ -1,4 +1,4 @@
-// The description of the interface as it is served: as OpenAPI, and as a page.
+// The API description in the two forms that the server offers: OpenAPI and a web page.
 
 import HTTP
 import JSON

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, made of the endpoints, the problem codes and the schemas.
+// Generates the OpenAPI 3.1 document from the endpoints, problem codes and schemas.
 
 import HTTP
 import JSON

@@ -1,4 +1,4 @@
-// How callbacks are asked for, and what became of them.
+// Describes the callback endpoints for the API documentation.
 
 import HTTP
 import JSON

@@ -1,4 +1,4 @@
-// What operators look at and switch.
+// Describes the admin endpoints for the API documentation.
 
 import HTTP
 import JSON

@@ -1,4 +1,4 @@
-// How the server is looked at: health, figures and this description.
+// Describes the health, metrics and documentation endpoints for the API documentation.
 
 import HTTP
 import JSON

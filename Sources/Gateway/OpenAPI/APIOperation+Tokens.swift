@@ -1,4 +1,4 @@
-// How tokens are asked for.
+// Describes the token endpoints for the API documentation.
 
 import HTTP
 import JSON

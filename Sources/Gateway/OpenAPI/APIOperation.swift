@@ -1,4 +1,4 @@
-// What the interface is described with: operations, their parameters, answers and refusals, as OpenAPI 3.1 has them.
+// The parts of an API description: operations, parameters, responses and refusals, as in OpenAPI 3.1.
 
 import HTTP
 import JSON

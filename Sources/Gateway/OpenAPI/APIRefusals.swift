@@ -1,4 +1,4 @@
-// Problem codes that share a status, as one response.
+// Groups problem codes that share a status into one response of the API description.
 
 import HTTP
 import JSON

@@ -1,4 +1,4 @@
-// What callbacks are asked for with, and told of.
+// The JSON schemas of callback requests and responses.
 
 import JSON
 

@@ -1,4 +1,4 @@
-// What operators send and are told.
+// The JSON schemas of the admin endpoints.
 
 import JSON
 

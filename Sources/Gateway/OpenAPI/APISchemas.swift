@@ -1,4 +1,4 @@
-// What contents look like, as JSON Schema (2020-12, the dialect of OpenAPI 3.1).
+// The JSON schemas of the API description (2020-12, the dialect of OpenAPI 3.1).
 
 import JSON
 

@@ -1,4 +1,4 @@
-// The description of the interface as a page for people: no script, nothing from elsewhere.
+// Generates the API documentation as a web page without scripts or external resources.
 
 import HTTP
 import JSON

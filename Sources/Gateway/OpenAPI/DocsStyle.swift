@@ -1,3 +1,5 @@
+// The style sheet of the API documentation page.
+
 extension DocsPage {
   /// The page's style: light and dark, readable at any width.
   static let style = """

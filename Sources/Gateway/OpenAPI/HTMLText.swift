@@ -1,4 +1,4 @@
-// Text as HTML, with nothing in it taken for markup.
+// Escapes text for HTML, and sets the security policy of generated pages.
 
 import HTTP
 import JOSE

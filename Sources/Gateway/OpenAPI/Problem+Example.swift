@@ -1,4 +1,4 @@
-// One example of each problem, as it stands on the wire.
+// One example of each problem document, for the API documentation.
 
 import HTTP
 import HTTPServer

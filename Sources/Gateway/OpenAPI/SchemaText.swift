@@ -1,4 +1,4 @@
-// A JSON Schema in words, as far as the schemas of this server go.
+// Describes a JSON schema in HTML, for the schema features that this server uses.
 
 import JSON
 

@@ -1,4 +1,4 @@
-// The admin interface of a running server, as the commands `status`, `stop`, `resume` and `reload` use it.
+// Calls the admin interface of a running server for the commands `status`, `stop`, `resume` and `reload`.
 
 public import HTTP
 import JOSE

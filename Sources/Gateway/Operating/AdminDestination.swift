@@ -1,4 +1,4 @@
-// Which server the operators' commands ask, and with which token.
+// Finds the server and the token for the operators' commands.
 
 import JOSE
 import TLS

@@ -1,4 +1,4 @@
-// What `/admin/status` says, for a person at a terminal of 80 columns.
+// Formats the response of `/admin/status` for a terminal of 80 columns.
 
 import JSON
 

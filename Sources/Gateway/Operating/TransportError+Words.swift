@@ -1,4 +1,4 @@
-// Failures of a connection in words, for those who read a command's output.
+// Explains connection failures in plain words for the output of commands.
 
 import HTTP
 

@@ -1,4 +1,4 @@
-// What the log says about callbacks.
+// Logs callback requests to Talkdesk.
 
 import HTTPServer
 import Platform

@@ -1,4 +1,4 @@
-// What is to be done about one callback, and what came of it.
+// The order to make one callback, and its result.
 
 import Gate
 import HTTP

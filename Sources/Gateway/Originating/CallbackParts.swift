@@ -1,4 +1,4 @@
-// What callbacks need besides a configuration, and what outlives each of those.
+// The parts of the callback code that survive a reload, and how a configuration uses them.
 
 import HTTP
 import Metrics

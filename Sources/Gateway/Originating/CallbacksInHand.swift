@@ -1,4 +1,4 @@
-// The callbacks this process is busy with, from their request to their last word to the store.
+// Tracks the callbacks that this process is working on, so that shutdown can wait for them.
 
 import Platform
 import Store

@@ -1,4 +1,4 @@
-// Which numbers are about to be asked for: of two taps on a button, the second must neither pay nor overtake.
+// Makes a second tap on a call button wait for the first, so that it neither overtakes nor spends an allowance.
 
 import Gate
 import Platform

@@ -1,4 +1,4 @@
-// What comes of a callback's request to Talkdesk: a second try where the token was to blame, its record, its answer.
+// Finishes a callback after Talkdesk's response: retries once after a 401, saves the record, reports the result.
 
 import Gate
 import HTTP

@@ -1,4 +1,4 @@
-// One granted callback: a place at Talkdesk, a token, the intent committed, the request, its outcome committed.
+// Makes one granted callback: waits for a place, gets a token, saves the intent, sends the request and saves the outcome.
 
 import Gate
 import Metrics

@@ -1,5 +1,4 @@
-// Who may ask Talkdesk for a callback now: so many at once, the others in a fair line, and nobody while Talkdesk asks
-// for a pause.
+// Limits how many callback requests run at once, queues the others fairly, and pauses when Talkdesk asks for it.
 
 import Platform
 import Store

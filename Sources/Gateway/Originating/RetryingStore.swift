@@ -1,5 +1,4 @@
-// The store of callbacks as requests use it: what became of them is written down, and what was begun and not sent is taken
-// back, however long that takes.
+// Saves or withdraws callback records in the background until the store accepts them.
 
 import Gate
 import Platform

@@ -1,4 +1,4 @@
-// Synthetic monitoring: what must work works, and what must fail fails.
+// Tests a running server with requests that must succeed and requests that must fail.
 
 public import HTTP
 import JOSE

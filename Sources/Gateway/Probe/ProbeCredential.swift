@@ -1,4 +1,4 @@
-// With what a probe shows itself to a server.
+// The credential that a probe sends to the server.
 
 import JOSE
 

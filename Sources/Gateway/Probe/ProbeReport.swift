@@ -1,4 +1,4 @@
-// What `callgate probe` found: one line per request, and how the command ends.
+// The findings of `callgate probe`, one for each request, and the exit status that follows.
 
 import JSON
 

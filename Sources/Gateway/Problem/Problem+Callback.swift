@@ -1,4 +1,4 @@
-// What callers are told of callbacks that are not made. Talkdesk's own words stay in the log.
+// The problems that callers get for callbacks that were not made; Talkdesk's own words stay in the log.
 
 import Store
 import Talkdesk

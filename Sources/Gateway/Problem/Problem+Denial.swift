@@ -1,4 +1,4 @@
-// What callers are told of a refusal by rule. A remote policy's reason is not among it.
+// The problems that callers get when a rule refuses; a remote policy's own reason is left out.
 
 import Gate
 

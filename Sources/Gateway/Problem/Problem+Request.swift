@@ -1,4 +1,4 @@
-// What is answered to requests that no endpoint sees, or that none is there for.
+// The problems for malformed requests, unknown paths and wrong methods.
 
 import HTTP
 import HTTPServer

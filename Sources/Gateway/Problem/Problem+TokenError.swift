@@ -1,4 +1,4 @@
-// What callers are told when Talkdesk ID gave no token. Upstream's own words stay in the log.
+// The problems that callers get when Talkdesk ID issues no token; its own words stay in the log.
 
 import Tokens
 

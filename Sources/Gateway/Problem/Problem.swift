@@ -1,4 +1,4 @@
-// Every refusal and failure the outside sees: one code each, one status per code, one body shape (RFC 9457).
+// Every refusal and failure that a client can see, as problem documents (RFC 9457) with one code each.
 
 public import HTTP
 import HTTPServer

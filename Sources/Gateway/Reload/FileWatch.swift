@@ -1,4 +1,4 @@
-// Notices that a file of the configuration was changed.
+// Notices when a file of the configuration changes.
 
 import Dispatch
 import Synchronization

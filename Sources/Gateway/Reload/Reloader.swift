@@ -1,4 +1,4 @@
-// Puts a new configuration in the place of the running one, or says why not.
+// Replaces the running configuration with a new one, or reports why it cannot.
 
 import Dispatch
 import Gate

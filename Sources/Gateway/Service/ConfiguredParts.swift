@@ -1,4 +1,4 @@
-// The parts of a server as its configuration states them.
+// Makes the parts of a server (transports, authenticator, limits) from the configuration.
 
 import HTTP
 import HTTPServer

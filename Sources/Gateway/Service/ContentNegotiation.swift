@@ -1,4 +1,4 @@
-// Which of the two forms of a token an `Accept` field asks for (RFC 9110 §12.5.1).
+// Decides from the `Accept` header whether to return a token as text or JSON (RFC 9110 §12.5.1).
 
 import HTTP
 

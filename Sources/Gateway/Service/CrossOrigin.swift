@@ -1,5 +1,4 @@
-// Which pages of other origins may call from a browser, and what their browsers are told: the CORS protocol of the Fetch
-// standard (https://fetch.spec.whatwg.org/#http-cors-protocol).
+// Decides which web pages may call the server from a browser (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol).
 
 import HTTP
 

@@ -1,4 +1,4 @@
-// Requests that the server itself refuses, because they are malformed, too large or too slow.
+// Audits and logs requests that the server refused as malformed, too large or too slow.
 
 import Gate
 import HTTP

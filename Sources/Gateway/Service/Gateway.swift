@@ -1,4 +1,4 @@
-// The public server's handler: from a request to exactly one answer, and for vending exactly one audit record.
+// The public listener's handler: gives each request one response, and each vending request one audit record.
 
 import Gate
 public import HTTP

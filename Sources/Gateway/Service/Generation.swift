@@ -1,4 +1,4 @@
-// What requests are served with: one loaded configuration made ready, replaced whole by a reload.
+// One configuration made ready to serve requests, which a reload replaces as a whole.
 
 import Gate
 import HTTP

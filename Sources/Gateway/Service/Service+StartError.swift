@@ -1,4 +1,4 @@
-// Why a server does not come up, told apart by what helps: another time, or another configuration.
+// The reasons why a server does not start, by whether waiting or a new configuration helps.
 
 public import Platform
 

@@ -1,4 +1,4 @@
-// Everything a running server consists of, in the order in which it is made and taken apart.
+// The running server: creates, starts, drains and stops all its parts in order.
 
 import Gate
 import HTTP

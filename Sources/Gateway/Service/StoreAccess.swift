@@ -1,4 +1,4 @@
-// From a configured store to a store, for servers and for `callgate migrate`.
+// Opens the configured store for servers and for `callgate migrate`.
 
 import JOSE
 import Store

@@ -1,4 +1,4 @@
-// The public listener's TLS, as what is counted and logged of it.
+// Counts and logs the TLS handshakes of the public listener.
 
 import HTTPServer
 import Metrics

@@ -1,4 +1,4 @@
-// One token for a command line: the same client and policy as the server's, without the server.
+// Fetches one token for a command, with the server's client and settings but without a server.
 
 import JOSE
 import Platform

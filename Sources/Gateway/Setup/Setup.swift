@@ -1,3 +1,5 @@
+// Writes the files of a new configuration for `callgate init`, after proving that they load and pass their tests.
+
 import Gate
 import Glibc
 import JOSE

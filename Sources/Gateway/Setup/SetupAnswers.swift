@@ -1,3 +1,5 @@
+// The answers that `callgate init` collects, the flags that can give them, and the dialog that asks for the rest.
+
 import JOSE
 import Talkdesk
 

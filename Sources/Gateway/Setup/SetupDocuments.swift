@@ -1,3 +1,5 @@
+// Composes the text of each file that `callgate init` writes.
+
 import Gate
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Writes a set of files into a folder, all or none, and undoes its steps when one fails.
+
 import Glibc
 import JOSE
 

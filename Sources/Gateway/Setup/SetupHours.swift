@@ -1,3 +1,5 @@
+// Reads opening hours such as `mon-fri 09:00-18:00` from an answer to `callgate init`.
+
 import Gate
 
 /// Opening hours as an answer gives them: `mon-fri 09:00-18:00, sat 10:00-14:00`. The Gate reads what they mean.

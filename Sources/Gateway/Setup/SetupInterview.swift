@@ -1,3 +1,5 @@
+// Collects the answers for `callgate init`, first from its flags, then from questions on the terminal.
+
 import JOSE
 
 /// Finds the answers of `callgate init`: in its flags first, then, on a terminal, by asking for what they leave open.

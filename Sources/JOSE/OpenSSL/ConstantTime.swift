@@ -1,3 +1,5 @@
+// Compares secrets in a time that does not reveal where they differ.
+
 import COpenSSL
 
 /// Whether two byte strings are the same, in time that tells nothing of where or in how much they differ.

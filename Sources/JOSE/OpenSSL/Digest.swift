@@ -1,3 +1,5 @@
+// Computes SHA-1 and SHA-2 digests with OpenSSL.
+
 import COpenSSL
 
 /// The digests in use here. SHA-1 serves one-time passwords (RFC 4226) and nothing else.

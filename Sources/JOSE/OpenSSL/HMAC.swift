@@ -1,3 +1,5 @@
+// Computes message authentication codes from a shared secret.
+
 import COpenSSL
 
 /// Keyed hashing for message authentication (RFC 2104).

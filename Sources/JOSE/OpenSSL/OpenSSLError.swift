@@ -1,3 +1,5 @@
+// The error for a failed OpenSSL call, with OpenSSL's own messages for operators.
+
 import COpenSSL
 
 /// A call of OpenSSL that failed, with everything it left in this thread's error queue. For operators, never for callers.

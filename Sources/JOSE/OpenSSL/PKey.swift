@@ -1,3 +1,5 @@
+// Owns an OpenSSL key handle: reads keys from DER and writes them back.
+
 import COpenSSL
 
 /// An `EVP_PKEY`, private or public: made by the initialisers below, freed by `EVP_PKEY_free` in `deinit`.

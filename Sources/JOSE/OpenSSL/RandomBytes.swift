@@ -1,3 +1,5 @@
+// Draws unpredictable bytes from OpenSSL's random generator.
+
 import COpenSSL
 
 /// Bytes nobody can guess, from OpenSSL's generator (`RAND_bytes`), which is safe on every thread.

@@ -1,3 +1,5 @@
+// Holds secret bytes that never print and that are wiped from memory after use.
+
 import COpenSSL
 
 /// Bytes that must not be seen: prints as `<redacted>`, shows nothing to `dump`, and is overwritten when the last

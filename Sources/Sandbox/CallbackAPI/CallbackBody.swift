@@ -1,3 +1,5 @@
+// Validates the body of `POST /calls/callback` as strictly as any known Talkdesk account.
+
 import HTTP
 import JSON
 

@@ -1,3 +1,5 @@
+// Judges callback requests to the emulator: token, scope, content type and body.
+
 import HTTP
 import Platform
 

@@ -1,3 +1,5 @@
+// Carries out a callback request to the emulator: judges it, applies a fault and writes the journal.
+
 import HTTP
 import JSON
 import Platform

@@ -1,3 +1,5 @@
+// Collects every problem in a callback body, so that one response can name them all.
+
 import HTTP
 import JSON
 

@@ -1,3 +1,5 @@
+// The error responses of the emulated Callback API, in Talkdesk's format.
+
 import HTTP
 import JSON
 

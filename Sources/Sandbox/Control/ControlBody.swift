@@ -1,3 +1,5 @@
+// Reads the small JSON bodies of `/_sandbox/clock` and `/_sandbox/keys`.
+
 import JSON
 
 /// What stands in the contents of `/_sandbox/clock` and `/_sandbox/keys`: one object with exactly the members that have a

@@ -1,3 +1,5 @@
+// The `/_sandbox/` endpoints, through which tests and demos control and inspect the emulator.
+
 import HTTP
 import JSON
 import Platform

@@ -1,3 +1,5 @@
+// The error responses of the `/_sandbox/` endpoints, as problem documents.
+
 import HTTP
 import JSON
 

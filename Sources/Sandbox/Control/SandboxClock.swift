@@ -1,3 +1,5 @@
+// The emulator's clock: the machine's time plus an offset that a test can set.
+
 import Platform
 import Synchronization
 

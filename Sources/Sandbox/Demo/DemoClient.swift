@@ -1,3 +1,5 @@
+// Serves the demo page, which plays the mobile app in a browser.
+
 import HTTP
 
 /// The demo client: one page that plays the mobile app against a gateway on the same port. Nothing of it comes from

@@ -1,3 +1,5 @@
+// The HTML of the demo page.
+
 extension DemoClient {
   /// The page. Without script it still says what to do.
   static let page = #"""

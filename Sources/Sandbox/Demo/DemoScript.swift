@@ -1,3 +1,5 @@
+// The JavaScript of the demo page.
+
 extension DemoClient {
   /// The page's script. Everything shown goes through `textContent`, so nothing that is fetched can become markup.
   static let script = #"""

@@ -1,3 +1,5 @@
+// The style sheet of the demo page.
+
 extension DemoClient {
   /// The page's style: light and dark, readable at any width.
   static let style = """

@@ -1,3 +1,5 @@
+// The emulator's record of one callback request.
+
 import JSON
 import Platform
 

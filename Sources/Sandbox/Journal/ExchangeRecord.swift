@@ -1,3 +1,5 @@
+// The emulator's record of one token request, without any secret.
+
 import JSON
 import Platform
 

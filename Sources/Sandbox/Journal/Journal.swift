@@ -1,3 +1,5 @@
+// Records every request that the emulator received, for tests and for people.
+
 import JSON
 
 /// What the emulator saw, for tests and for people: token requests, callbacks that were made, callback requests that

@@ -1,3 +1,5 @@
+// A list that keeps only its most recent elements and counts all.
+
 /// The last so many of a sequence that does not end, oldest first, and how many there have been.
 struct RecentList<Element: Sendable>: Sendable {
   /// How many are kept.

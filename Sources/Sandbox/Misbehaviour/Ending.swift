@@ -1,3 +1,5 @@
+// How the emulator ends a request: with a response, a partial response or a closed connection.
+
 /// How a request ends: with an answer, a part of one or, without one, with a closed connection; at once or held back.
 struct Ending: Sendable {
   /// The answer; nil closes the connection.

@@ -1,3 +1,5 @@
+// Describes one fault: which endpoint fails, how it fails and how many times.
+
 import JSON
 
 /// One way the emulator misbehaves on request, and how often.

@@ -1,3 +1,5 @@
+// Reads a fault from JSON and refuses any fault with a part that would have no effect.
+
 import JSON
 
 /// Reads a posted fault: every member checked, unknown ones refused, all problems named at once. A fault that silently

@@ -1,3 +1,5 @@
+// Applies a fault to a response of the emulator.
+
 import HTTP
 import JSON
 

@@ -1,3 +1,5 @@
+// Verifies a client assertion the way Talkdesk ID does.
+
 import JOSE
 import JSON
 import Platform

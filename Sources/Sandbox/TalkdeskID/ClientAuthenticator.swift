@@ -1,3 +1,5 @@
+// Authenticates the client of a token request, by signed assertion or by client secret.
+
 import JOSE
 import Platform
 

@@ -1,3 +1,5 @@
+// Decodes the form content of a token request strictly, so that client mistakes show in the sandbox.
+
 /// Form content as a token request carries it (`application/x-www-form-urlencoded`), decoded without leniency: what a
 /// careless server would repair, the emulator refuses, so that a client's mistake shows here and not at Talkdesk.
 struct Form: Sendable {

@@ -1,3 +1,5 @@
+// A client's public key as registered with Talkdesk, with its key ID and algorithm.
+
 public import JOSE
 
 /// A client's public key as Talkdesk keeps it: the key, and the id and algorithm that were handed out with it. A key that

@@ -1,3 +1,5 @@
+// Remembers the IDs of used assertions, so that the emulator refuses a replayed one.
+
 /// The `jti`s that were used, each kept until its assertion has expired and could not be replayed anyway.
 ///
 /// Bounded: beyond `capacity` the oldest is forgotten. That is a hole a real identity provider must not have; here it

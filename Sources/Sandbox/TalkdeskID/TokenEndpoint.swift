@@ -1,3 +1,5 @@
+// Judges requests to the emulated token endpoint: form, client authentication and scopes.
+
 import HTTP
 import Platform
 

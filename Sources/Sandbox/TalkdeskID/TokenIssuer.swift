@@ -1,3 +1,5 @@
+// Issues the emulator's access tokens, and checks the tokens that come back to the Callback API.
+
 import JOSE
 import JSON
 import Platform

@@ -1,3 +1,5 @@
+// The error responses of the emulated token endpoint, in OAuth's format.
+
 import HTTP
 import JSON
 

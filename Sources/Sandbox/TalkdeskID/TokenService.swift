@@ -1,3 +1,5 @@
+// Carries out a token request to the emulator: judges it, applies a fault, issues the token and writes the journal.
+
 import HTTP
 import JSON
 import Platform

@@ -1,4 +1,4 @@
-// A hash table with its values in one array and nothing beside them: a million keys must fit in little memory.
+// A hash table in a single array, small enough for a million keys.
 
 /// Open addressing with linear probing; removing shifts back what follows, so nothing is left behind.
 struct CompactTable<Value: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-// The name of an allowance within this process: short, keyed and quick to make.
+// A short keyed hash that identifies an allowance within this process.
 
 import Gate
 import Platform

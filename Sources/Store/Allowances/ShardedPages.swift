@@ -1,4 +1,4 @@
-// Tables behind locks, many so that loops seldom meet, and a way to hold several at once.
+// Tables behind many locks, so that event loops seldom wait for each other.
 
 import Synchronization
 

@@ -1,4 +1,4 @@
-// SipHash with 128 bits: names of what is kept that reveal nothing without the key.
+// SipHash with 128 bits, which hides the hashed keys from anyone without the secret key.
 
 /// SipHash (Aumasson, Bernstein, 2012) with its 128-bit result: two rounds per word and four at the end for what is
 /// kept, one and three, as Swift's own hashes, for what lives in a process.

@@ -1,4 +1,4 @@
-// The name under which a store keeps an allowance or a callback's key: a keyed hash, so that no phone number stands in a database.
+// The keyed hash that identifies an allowance or key in a store, so that no phone number is saved.
 
 import Gate
 

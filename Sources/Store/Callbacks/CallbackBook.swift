@@ -1,4 +1,4 @@
-// The rules of callbacks over what is kept of them: pure, and the same for every store.
+// The rules for callback records, without I/O and the same for every store.
 
 import Gate
 import Platform

@@ -1,4 +1,4 @@
-// The name of a callback, under which its caller asks what became of it.
+// The ID of a callback, with which its caller looks up the outcome.
 
 public import Gate
 

@@ -1,4 +1,4 @@
-// What a caller is about to do, before anything of it is kept.
+// A callback that a caller wants to make, before the store has a record of it.
 
 public import Gate
 

@@ -1,4 +1,4 @@
-// The keyed hashes under which a callback's key and number are kept.
+// The keyed hashes that stand for a callback's key and phone number in a store.
 
 import Gate
 

@@ -1,4 +1,4 @@
-// Which callbacks an operator looks at.
+// Selects the page of callbacks that an operator wants to see.
 
 /// A page of callbacks. Ids begin with their time, so the order of ids is that of time.
 public struct CallbackQuery: Hashable, Sendable {

@@ -1,4 +1,4 @@
-// How a callback ends.
+// The final outcome of a callback, for its record.
 
 public import Gate
 

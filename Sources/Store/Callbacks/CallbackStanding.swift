@@ -1,4 +1,4 @@
-// How an intent stands beside what is kept already.
+// Tells whether a new callback may begin, given the records that the store already has.
 
 /// What is known of an `Idempotency-Key`.
 public enum KeyStanding: Hashable, Sendable {

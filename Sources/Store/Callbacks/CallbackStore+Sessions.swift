@@ -1,4 +1,4 @@
-// The way of a callback's work to a session, the same for every store that has some.
+// Passes callback operations to a database session, for every store that has sessions.
 
 import Gate
 

@@ -1,4 +1,4 @@
-// Callbacks in a store: begun before a byte is sent, settled once, recovered when their process is gone.
+// The protocol for callback records: saved before the request is sent, settled once, recovered after a crash.
 
 public import Gate
 

@@ -1,4 +1,4 @@
-// What is forgotten of callbacks, portion by portion.
+// The database tables of callbacks, in the order in which expired rows are deleted.
 
 /// The tables of callbacks, in the order in which what is over is forgotten: what points to a record before it.
 enum CallbackTable: CaseIterable, Sendable {

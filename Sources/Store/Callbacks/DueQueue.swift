@@ -1,4 +1,4 @@
-// What is due when, the earliest first.
+// A queue of elements ordered by the time at which each is due.
 
 /// A binary heap by time. What was added stays until it is due; whether it then still means anything is the owner's to
 /// know.

@@ -1,4 +1,4 @@
-// What is kept of a callback, as its caller may see it.
+// The record of a callback, as its caller may see it.
 
 public import Gate
 

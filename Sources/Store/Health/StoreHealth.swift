@@ -1,4 +1,4 @@
-// What a store's last operations say about it: for readiness, metrics, the log, and for requests that must not wait in vain.
+// Judges from a store's recent operations whether it works, for readiness, metrics and log, and to refuse hopeless work early.
 
 public import Platform
 import Synchronization

@@ -1,4 +1,4 @@
-// What comes back: requests that came to nothing, and leases that nobody uses.
+// How a ledger gives back allowances: those of failed requests, and leases that are no longer used.
 
 public import Gate
 

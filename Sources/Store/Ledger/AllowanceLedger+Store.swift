@@ -1,4 +1,4 @@
-// What a ledger cannot answer at once: asking its store, and leasing more while at it.
+// How a ledger asks its store, and leases more of an allowance in the same operation.
 
 public import Gate
 

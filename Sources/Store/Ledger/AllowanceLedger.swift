@@ -1,4 +1,4 @@
-// Allowances as requests use them: at once where that can be, through the store where it must be.
+// Counts requests against rates and quotas: at once from leases where possible, otherwise through the store.
 
 public import Gate
 import Synchronization

@@ -1,4 +1,4 @@
-// Which allowances were used a moment ago, roughly and in little memory.
+// Remembers roughly which allowances were used recently, in little memory.
 
 import Gate
 

@@ -1,4 +1,4 @@
-// A piece of an allowance that is this process' own: counted as used in the store, not yet used here.
+// A part of an allowance that the store has counted as used and that this process may still use.
 
 import Gate
 

@@ -1,4 +1,4 @@
-// How leases come into the book and leave it: what the store said, what is given back, what nobody uses.
+// How leases are added to the book, refilled and removed.
 
 import Gate
 import Synchronization

@@ -1,4 +1,4 @@
-// The leases of this process: taken from at once, refilled and returned beside the requests.
+// The leases that this process holds; requests take from them without asking the store.
 
 import Gate
 import Platform

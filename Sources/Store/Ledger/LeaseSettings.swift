@@ -1,4 +1,4 @@
-// How much of an allowance is leased, and for how long.
+// The settings that decide how much of an allowance is leased and for how long.
 
 /// The terms on which a ledger leases. All of them are about cost and fairness; that no limit is exceeded does not
 /// depend on any.

@@ -1,4 +1,4 @@
-// What one request sees of the allowances.
+// The view that one request has of its allowances.
 
 public import Gate
 

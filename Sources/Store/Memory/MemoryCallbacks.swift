@@ -1,4 +1,4 @@
-// Callbacks that end with the process.
+// Callback records in memory, which are lost when the process ends.
 
 import Gate
 

@@ -1,4 +1,4 @@
-// Callbacks in memory, at once.
+// The callback operations of the store in memory.
 
 public import Gate
 import Synchronization

@@ -1,4 +1,4 @@
-// State that ends with the process: exact, at once, in little memory.
+// The store in memory: exact and immediate, but lost when the process ends.
 
 public import Gate
 import Synchronization

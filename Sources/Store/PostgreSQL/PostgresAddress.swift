@@ -1,4 +1,4 @@
-// Where a PostgreSQL server is, as the operator wrote it.
+// Parses the address of a PostgreSQL server, and hides its password.
 
 import CLibPQ
 import Platform

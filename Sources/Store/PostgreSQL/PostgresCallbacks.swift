@@ -1,4 +1,4 @@
-// Rows of callbacks as PostgreSQL gives and takes them.
+// Reads and writes callback records as PostgreSQL rows.
 
 import Gate
 

@@ -1,4 +1,4 @@
-// One connection to a PostgreSQL server, never waited on beyond a deadline.
+// One connection to a PostgreSQL server, with a deadline for every operation.
 
 import CLibPQ
 import Glibc

@@ -1,4 +1,4 @@
-// What a PostgreSQL server or the way to it said when something failed.
+// The error for a failed PostgreSQL operation or connection.
 
 /// A failure with its SQLSTATE (PostgreSQL manual, appendix A), if the server gave one.
 struct PostgresFailure: Error {

@@ -1,4 +1,4 @@
-// What the connections of one open store share: its sign of life, and the beginnings whose fate is not known.
+// The state that all connections of one open store share: its heartbeat, and transactions with an unknown outcome.
 
 import Platform
 import Synchronization

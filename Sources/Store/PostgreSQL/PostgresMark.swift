@@ -1,4 +1,4 @@
-// How a transaction is found again whose COMMIT was sent and not answered.
+// Marks each transaction, so that its outcome can be found when the server did not answer the COMMIT.
 
 /// What a transaction leaves in `callgate_commit`, under its connection, as the first thing it does: it holds that row
 /// until it has ended. So whoever asks for the row waits for a transaction that may still be under way, and then knows

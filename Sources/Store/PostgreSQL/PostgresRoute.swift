@@ -1,4 +1,4 @@
-// The way to a server: which of several answers, and when to ask again after none did.
+// Chooses which of several PostgreSQL servers to connect to, and when to try again.
 
 import Glibc
 import Platform

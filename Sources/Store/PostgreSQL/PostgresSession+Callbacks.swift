@@ -1,4 +1,4 @@
-// Callbacks in PostgreSQL: reading them, recovering them and forgetting them.
+// How a PostgreSQL session reads, recovers and deletes callback records.
 
 import Gate
 import Platform

@@ -1,4 +1,4 @@
-// The kill switch and the schema in PostgreSQL.
+// How a PostgreSQL session keeps the kill switch and the schema.
 
 import Platform
 

@@ -1,4 +1,4 @@
-// What a store does with one of its connections to PostgreSQL, on the queue that owns it.
+// The work of a store on one PostgreSQL connection, on the queue that owns it.
 
 import Gate
 import Platform

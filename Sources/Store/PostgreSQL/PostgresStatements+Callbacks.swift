@@ -1,4 +1,4 @@
-// The statements for callbacks.
+// The SQL statements for callback records in PostgreSQL.
 
 extension PostgresStatements {
   /// A record's columns, in the order in which rows are read and written.

@@ -1,4 +1,4 @@
-// The statements a store prepares on its connections.
+// The SQL statements that a PostgreSQL store prepares.
 
 /// Statements by what they are for.
 enum PostgresStatements {

@@ -1,4 +1,4 @@
-// Callbacks in a PostgreSQL database.
+// The callback operations of the PostgreSQL store.
 
 public import Gate
 import Platform

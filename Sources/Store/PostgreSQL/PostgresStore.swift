@@ -1,4 +1,4 @@
-// State in a PostgreSQL database that all instances share.
+// The store in a PostgreSQL database that all instances share.
 
 public import Gate
 import Platform

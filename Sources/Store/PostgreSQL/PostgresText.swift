@@ -1,4 +1,4 @@
-// Values in PostgreSQL's text form.
+// Converts values to and from PostgreSQL's text format.
 
 /// Arrays and bytes as the server reads and writes them.
 enum PostgresText {

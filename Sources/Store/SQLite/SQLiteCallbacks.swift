@@ -1,4 +1,4 @@
-// Rows of callbacks in SQLite and the statements for them.
+// Reads and writes callback records in SQLite.
 
 import Gate
 

@@ -1,4 +1,4 @@
-// Where an SQLite database's files are, and what may be done with them.
+// Finds and checks the files of an SQLite database.
 
 import Glibc
 import Platform

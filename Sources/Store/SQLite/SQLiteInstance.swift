@@ -1,4 +1,4 @@
-// The sign of life of one open store, for the others that share its file.
+// Shows other processes with the same SQLite file that this store is still open.
 
 import Glibc
 import Platform

@@ -1,4 +1,4 @@
-// Callbacks in SQLite: reading them, recovering them and forgetting them.
+// How an SQLite session reads, recovers and deletes callback records.
 
 import Gate
 

@@ -1,4 +1,4 @@
-// An SQLite file that is open.
+// An open SQLite file with its prepared statements.
 
 extension SQLiteSession {
   /// A file that is open, with what is used again and again.

@@ -1,4 +1,4 @@
-// The kill switch and the schema in SQLite.
+// How an SQLite session keeps the kill switch and the schema.
 
 import Platform
 

@@ -1,4 +1,4 @@
-// What a store does with its SQLite file, on the queue that owns it.
+// The work of a store on its SQLite file, on the queue that owns it.
 
 import Gate
 import Platform

@@ -1,4 +1,4 @@
-// Callbacks in an SQLite file.
+// The callback operations of the SQLite store.
 
 public import Gate
 

@@ -1,4 +1,4 @@
-// State in one SQLite file: survives restarts, needs no server.
+// The store in one SQLite file, which survives restarts and needs no server.
 
 public import Gate
 

@@ -1,4 +1,4 @@
-// What is known of the SQLite library in use.
+// The version of the SQLite library in use, and whether that version has a known bug that loses data.
 
 import CSQLite
 

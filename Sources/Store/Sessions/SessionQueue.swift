@@ -1,4 +1,4 @@
-// Work for sessions that block: queues of their own, jobs that wait together run together, and nobody waits for ever.
+// Queues work for blocking database sessions, runs waiting jobs together, and refuses work that would wait too long.
 
 import Dispatch
 import Gate

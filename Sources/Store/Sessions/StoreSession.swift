@@ -1,4 +1,4 @@
-// A connection to a store, as the queue that works for it sees it.
+// The protocol for a database connection that one queue uses.
 
 /// Something that blocks: a file or a server. It is used by one queue only.
 protocol StoreSession: AnyObject, SendableMetatype {

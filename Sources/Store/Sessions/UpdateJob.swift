@@ -1,4 +1,4 @@
-// Work that waits for its transaction.
+// One change to a store, waiting to be committed with others in a transaction.
 
 import Gate
 

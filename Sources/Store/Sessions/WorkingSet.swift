@@ -1,4 +1,4 @@
-// What one transaction is about: what was read, as its jobs change it.
+// The rows that one transaction has read, and the changes that its jobs make to them.
 
 import Gate
 

@@ -1,4 +1,4 @@
-// Asynchronous work of which one piece runs at a time.
+// Runs asynchronous work one piece at a time, in order.
 
 import Synchronization
 

@@ -1,4 +1,4 @@
-// What the kill switch stops.
+// One stop of the kill switch: its target, actions, start, end and reason.
 
 import Gate
 

@@ -1,4 +1,4 @@
-// The kill switch as every request sees it: what a store says is stopped, kept at hand.
+// The kill switch as requests see it: the stops of the store, kept in memory.
 
 public import Gate
 public import Platform

@@ -1,4 +1,4 @@
-// All that is stopped at one time, as a value to ask.
+// The set of all stops that are in force at one time.
 
 public import Gate
 

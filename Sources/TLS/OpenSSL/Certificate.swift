@@ -1,3 +1,5 @@
+// Reads X.509 certificates from PEM: names, validity, key and issuer.
+
 import COpenSSL
 
 /// An X.509 certificate: an `X509`, made by `PEM_read_bio_X509`, freed by `X509_free` in `deinit`.

@@ -1,3 +1,5 @@
+// Connects OpenSSL to the connection's own buffers, so that bytes are not copied and idle sessions hold no memory.
+
 import COpenSSL
 
 /// Where a session's octets come from and go to while it is at work: a `BIO` of our own over memory that others own, so

@@ -1,3 +1,5 @@
+// The OpenSSL context that all sessions with one certificate share: versions, ciphers and protocol.
+
 import COpenSSL
 
 /// What all sessions with one certificate share: an `SSL_CTX`, made by `SSL_CTX_new`, freed by `SSL_CTX_free` in

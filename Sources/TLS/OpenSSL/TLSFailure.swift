@@ -1,3 +1,5 @@
+// The error for a failed OpenSSL call in TLS, with OpenSSL's own messages for operators.
+
 import COpenSSL
 
 /// What OpenSSL says about a call that failed: its own words, for operators, never for clients.

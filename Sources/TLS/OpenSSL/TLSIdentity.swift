@@ -1,3 +1,5 @@
+// The server's certificate chain and private key, checked against each other.
+
 import COpenSSL
 
 /// Who a server says it is: its certificate chain and the private key that belongs to it. The key is an `EVP_PKEY`, made

@@ -1,3 +1,5 @@
+// The server's side of one TLS connection: decrypts incoming bytes and encrypts outgoing ones.
+
 import COpenSSL
 public import HTTPServer
 

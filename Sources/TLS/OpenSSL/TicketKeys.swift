@@ -1,3 +1,5 @@
+// The keys that encrypt TLS session tickets, replaced at intervals and kept in memory only.
+
 import COpenSSL
 import Platform
 import Synchronization

@@ -1,3 +1,5 @@
+// Builds the headers for requests with an access token, once for each token.
+
 import HTTP
 import JOSE
 import Synchronization

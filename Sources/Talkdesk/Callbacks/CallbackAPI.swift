@@ -1,3 +1,5 @@
+// Sends one callback request to Talkdesk's Callback API, and never repeats it.
+
 public import HTTP
 import JOSE
 public import Platform

@@ -1,3 +1,5 @@
+// Tells whether Talkdesk certainly, possibly or certainly not accepted a callback request.
+
 public import HTTP
 import Platform
 

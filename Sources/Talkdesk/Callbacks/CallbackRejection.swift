@@ -1,3 +1,5 @@
+// Reads Talkdesk's complaints about the fields of a callback request, shortened and made safe to print.
+
 import JSON
 
 /// One thing Talkdesk says is wrong with one member of a callback's body: printable and bounded, whatever was sent.

@@ -1,3 +1,5 @@
+// Reports one request to the Callback API for the record, log and metrics, without any secret.
+
 /// What happened to one request to the Callback API, for the record, logs and metrics. Holds no token and no number.
 public struct CallbackReport: Sendable {
   /// What came of it.

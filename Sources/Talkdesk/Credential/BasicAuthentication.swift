@@ -1,3 +1,5 @@
+// Builds the HTTP Basic header that authenticates an OAuth client by its secret.
+
 import JOSE
 
 /// HTTP Basic as OAuth clients use it: id and secret are form-encoded first (RFC 6749 §2.3.1), then joined by a colon

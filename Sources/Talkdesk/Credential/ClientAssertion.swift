@@ -1,3 +1,5 @@
+// Builds and signs the JWT that authenticates the client to Talkdesk ID.
+
 public import JOSE
 import JSON
 public import Platform

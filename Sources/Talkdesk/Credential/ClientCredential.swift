@@ -1,3 +1,5 @@
+// The credential that authenticates this server to Talkdesk ID: a signing key or a client secret.
+
 public import JOSE
 
 /// How this process proves to Talkdesk ID that it is the OAuth client.

@@ -1,3 +1,5 @@
+// Derives the URLs of Talkdesk ID and of the API from account and region, and checks URLs that are configured.
+
 import HTTP
 
 /// Where a Talkdesk account's tokens and API are: from account and region, or as stated.

@@ -1,3 +1,5 @@
+// Decides whether and when a failed token request is repeated before its deadline.
+
 import HTTP
 import Tokens
 

@@ -1,3 +1,5 @@
+// Requests access tokens from Talkdesk ID, trying each configured credential in turn.
+
 public import HTTP
 import JOSE
 public import Platform

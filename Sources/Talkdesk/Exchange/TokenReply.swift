@@ -1,3 +1,5 @@
+// Reads a response of Talkdesk's token endpoint.
+
 import HTTP
 import JSON
 import Platform

@@ -1,3 +1,5 @@
+// Shortens and cleans texts from Talkdesk before they reach a log.
+
 import Gate
 
 /// Takes what upstream wrote apart from what may stand in a log: bounded, printable, never long enough in one run to be a

@@ -1,3 +1,5 @@
+// Translates libcurl's evidence about a failed connection into the check that failed: DNS, proxy, certificate or another.
+
 import CCurl
 import Glibc
 import HTTP

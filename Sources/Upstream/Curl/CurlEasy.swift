@@ -1,3 +1,5 @@
+// Owns a libcurl easy handle: one transfer from its options to its result.
+
 import CCurl
 import HTTP
 import Platform

@@ -1,3 +1,5 @@
+// Translates libcurl's error codes into the reasons that the rest of the server uses.
+
 import CCurl
 import HTTP
 

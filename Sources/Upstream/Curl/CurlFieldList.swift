@@ -1,3 +1,5 @@
+// Owns the list of header lines that libcurl sends.
+
 import CCurl
 
 /// A request's field lines as libcurl takes them.

@@ -1,3 +1,5 @@
+// Initialises libcurl once for the process.
+
 import CCurl
 import Platform
 

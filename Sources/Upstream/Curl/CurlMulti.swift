@@ -1,3 +1,5 @@
+// Owns the libcurl multi handle: runs all transfers and keeps the connection pool.
+
 import CCurl
 import Glibc
 import Synchronization

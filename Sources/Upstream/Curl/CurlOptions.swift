@@ -1,3 +1,5 @@
+// Sets the options of a libcurl transfer, and remembers the first option that libcurl refused.
+
 import CCurl
 import HTTP
 

@@ -1,3 +1,5 @@
+// Shares TLS sessions between libcurl transfers, so that new connections need only a short handshake.
+
 import CCurl
 import HTTP
 import Platform

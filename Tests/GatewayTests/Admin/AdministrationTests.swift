@@ -1,3 +1,5 @@
+// Tests of the admin endpoints of a running server: status, kill switch, reload and explanations.
+
 import Foundation
 import HTTP
 import JOSE

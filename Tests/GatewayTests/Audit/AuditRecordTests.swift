@@ -1,3 +1,5 @@
+// Tests of audit records as JSON lines.
+
 import Gate
 import HTTP
 import HTTPServer

@@ -1,3 +1,5 @@
+// Tests of audit records as lines of text for people.
+
 import Gate
 import HTTP
 import HTTPServer

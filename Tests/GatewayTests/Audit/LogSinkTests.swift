@@ -1,3 +1,5 @@
+// Tests of how log lines from many threads reach stdout in order, even when the reader stops.
+
 import Dispatch
 import Synchronization
 import Testing

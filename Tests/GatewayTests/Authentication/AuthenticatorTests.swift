@@ -1,3 +1,5 @@
+// Tests of how the server authenticates a request when callers of every kind are configured.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Tests of how the server finds a client's IP address behind proxies that it trusts.
+
 import Gate
 import HTTP
 import Platform

@@ -1,3 +1,5 @@
+// Tests of how the `Authorization` header is read.
+
 import JOSE
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of which JWTs authenticate a caller.
+
 import Gate
 import HTTP
 import JOSE

@@ -1,3 +1,5 @@
+// A fake identity provider that publishes keys as a test tells it to.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Tests of how an issuer's public keys are fetched, cached and renewed.
+
 import HTTP
 import JOSE
 import Platform

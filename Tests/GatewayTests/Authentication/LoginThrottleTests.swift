@@ -1,3 +1,5 @@
+// Tests of how the server slows down clients that guess credentials.
+
 import JOSE
 import Platform
 import Testing

@@ -1,3 +1,5 @@
+// Tests of caller authentication with published JWTs, valid and forged.
+
 import Foundation
 import JOSE
 import JSON

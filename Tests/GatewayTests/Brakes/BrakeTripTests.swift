@@ -1,3 +1,5 @@
+// Tests of how many store operations the built-in limits add to a callback.
+
 import Gate
 import Platform
 import Store

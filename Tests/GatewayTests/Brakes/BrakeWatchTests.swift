@@ -1,3 +1,5 @@
+// Tests of the warnings and metrics about the built-in limits.
+
 import Gate
 import HTTP
 import HTTPServer

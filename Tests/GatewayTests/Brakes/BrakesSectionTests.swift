@@ -1,3 +1,5 @@
+// Tests of how `callbacks.brakes` is read from the configuration.
+
 import Gate
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of the built-in limits on a running server.
+
 import Gate
 import HTTP
 import JSON

@@ -1,3 +1,5 @@
+// The invalid callback bodies that the tests send.
+
 import Testing
 
 /// Bodies of callbacks that must not pass, written down one by one or as a family of one place and many wrong things.

@@ -1,3 +1,5 @@
+// Tests that every invalid callback body gets its documented status and code.
+
 import Foundation
 import HTTP
 import JSON

@@ -1,3 +1,5 @@
+// Helpers for the tests of callback requests: app settings, bodies and refusals.
+
 import Gate
 import JSON
 

@@ -1,3 +1,5 @@
+// Tests of how an app's schema checks and extends the context of a callback.
+
 import JSON
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of how the `Idempotency-Key` header is read.
+
 import Testing
 
 @testable import Gateway

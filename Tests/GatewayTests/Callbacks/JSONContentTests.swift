@@ -1,3 +1,5 @@
+// Tests of which content types and encodings a callback request may have.
+
 import Testing
 
 @testable import Gateway

@@ -1,3 +1,5 @@
+// Tests of the phone numbers that the sandbox refuses on demand.
+
 import Foundation
 import Gate
 import HTTP

@@ -1,3 +1,5 @@
+// Helpers that load a configuration from texts, without the machine's files or environment.
+
 import Gate
 import JOSE
 import Testing

@@ -1,3 +1,5 @@
+// Tests that a file with every key sets every part of the configuration.
+
 import Certificates
 import Gate
 import JOSE

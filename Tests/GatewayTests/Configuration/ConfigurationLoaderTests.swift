@@ -1,3 +1,5 @@
+// Tests of how the sources of a configuration are combined, and of the defaults.
+
 import Gate
 import JOSE
 import Platform

@@ -1,3 +1,5 @@
+// Tests of the message that each mistake in a configuration gets.
+
 import JOSE
 import Testing
 

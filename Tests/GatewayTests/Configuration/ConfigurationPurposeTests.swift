@@ -1,3 +1,5 @@
+// Tests of which settings each command requires.
+
 import Testing
 
 @testable import Gateway

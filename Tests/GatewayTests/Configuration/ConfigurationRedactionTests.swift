@@ -1,3 +1,5 @@
+// Tests that no output about a configuration contains a secret.
+
 import JOSE
 import Testing
 

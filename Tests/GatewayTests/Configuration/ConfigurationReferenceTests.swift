@@ -1,3 +1,5 @@
+// Tests that README.md and docs/configuration.md match the declared settings.
+
 import Foundation
 import Testing
 

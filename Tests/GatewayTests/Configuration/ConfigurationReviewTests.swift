@@ -1,3 +1,5 @@
+// Tests of the messages, notices and summary that `callgate check` shows.
+
 import Testing
 
 @testable import Gateway

@@ -1,3 +1,5 @@
+// Tests that app.json matches the declared settings and that its values start a server.
+
 import Foundation
 import JSON
 import Testing

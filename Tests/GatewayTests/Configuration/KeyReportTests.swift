@@ -1,3 +1,5 @@
+// Tests of the commands that inspect and generate keys.
+
 import Foundation
 import JOSE
 import Testing

@@ -1,3 +1,5 @@
+// Tests of how the listener's certificate and key are loaded and checked.
+
 import Certificates
 import JOSE
 import TLS

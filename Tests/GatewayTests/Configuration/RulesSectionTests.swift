@@ -1,3 +1,5 @@
+// Tests of how the `rules` section becomes a policy, and where its mistakes are reported.
+
 import Gate
 import Testing
 

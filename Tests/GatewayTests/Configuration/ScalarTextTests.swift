@@ -1,3 +1,5 @@
+// Tests of how single values such as durations, URLs and addresses are read.
+
 import Testing
 
 @testable import Gateway

@@ -1,3 +1,5 @@
+// Tests that each configuration in mistakes.txt gets the messages written there.
+
 import Foundation
 import Gate
 import JOSE

@@ -1,3 +1,5 @@
+// Tests of how YAML files are read, and which YAML features are refused.
+
 import Testing
 
 @testable import Gateway

@@ -1,3 +1,5 @@
+// Tests of how a request is decided with and without a distant store.
+
 import Gate
 import HTTP
 import Platform

@@ -1,3 +1,5 @@
+// A store in memory that plays a remote one: it can fail, and it counts its operations.
+
 import Gate
 import Store
 import Synchronization

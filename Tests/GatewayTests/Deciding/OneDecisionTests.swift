@@ -1,3 +1,5 @@
+// Tests that requests, probes, explanations and rule tests all reach the same verdicts, over random rules.
+
 import Gate
 import HTTP
 import JSON

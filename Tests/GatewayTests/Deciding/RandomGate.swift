@@ -1,3 +1,5 @@
+// Generates random rules and requests for the tests that compare verdicts.
+
 import Gate
 import JSON
 import Platform

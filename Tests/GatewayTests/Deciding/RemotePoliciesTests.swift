@@ -1,3 +1,5 @@
+// Tests of how the server asks remote policies and reads their responses.
+
 import Gate
 import HTTP
 import JSON

@@ -1,3 +1,5 @@
+// Tests of the findings of `callgate doctor`, over a scripted network.
+
 import Foundation
 import HTTP
 import JOSE

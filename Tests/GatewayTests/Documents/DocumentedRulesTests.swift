@@ -1,3 +1,5 @@
+// Tests that the policies in docs/rules.md and Examples/rules load and pass their own tests.
+
 import Foundation
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests of the request that `callgate drill` sends, and of its report on each response.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Tests of how `callgate drill` writes its file of facts.
+
 import Foundation
 import Testing
 

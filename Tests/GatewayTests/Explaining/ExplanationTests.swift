@@ -1,3 +1,5 @@
+// Tests of how the server explains its decision on a request, rule by rule.
+
 import Gate
 import HTTP
 import JSON

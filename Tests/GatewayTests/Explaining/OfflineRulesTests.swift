@@ -1,3 +1,5 @@
+// Tests of `callgate rules test`, which runs tables of tests without a server.
+
 import Testing
 
 @testable import Gateway

@@ -1,3 +1,5 @@
+// Tests of the format of log lines.
+
 import HTTP
 import HTTPServer
 import JSON

@@ -1,3 +1,5 @@
+// Tests of the metric that tells when the listener's certificate expires.
+
 import Certificates
 import Foundation
 import HTTP

@@ -1,3 +1,5 @@
+// Tests of the metrics page of a running server.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Tests that the OpenAPI document agrees with the endpoints, problem codes and limits of the server.
+
 import HTTP
 import JSON
 import Testing

@@ -1,3 +1,5 @@
+// Tests of the API documentation page and its security policy.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Tests of the commands that operate a running server: `status`, `stop`, `resume` and `reload`.
+
 import Certificates
 import Foundation
 import HTTP

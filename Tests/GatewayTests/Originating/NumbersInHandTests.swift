@@ -1,3 +1,5 @@
+// Tests of how simultaneous callbacks to one number wait for each other.
+
 import Gate
 import Platform
 import Store

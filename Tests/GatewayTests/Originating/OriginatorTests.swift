@@ -1,3 +1,5 @@
+// Tests of how callbacks queue for a place at Talkdesk.
+
 import Platform
 import Synchronization
 import TestSupport

@@ -1,3 +1,5 @@
+// Tests of how callback records are saved or withdrawn after the store failed.
+
 import Gate
 import Platform
 import Store

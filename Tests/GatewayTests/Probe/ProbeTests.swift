@@ -1,3 +1,5 @@
+// Tests of `callgate probe` against servers that work, refuse or fail.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Tests of problem documents: their members, status and code.
+
 import HTTP
 import HTTPServer
 import JSON

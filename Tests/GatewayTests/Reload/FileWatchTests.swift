@@ -1,3 +1,5 @@
+// Tests of how the server notices that a configuration file has changed.
+
 import Foundation
 import Synchronization
 import Testing

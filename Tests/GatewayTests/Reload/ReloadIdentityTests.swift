@@ -1,3 +1,5 @@
+// Tests that a reload takes a new certificate and a new upstream together or not at all.
+
 import Certificates
 import Gate
 import HTTP

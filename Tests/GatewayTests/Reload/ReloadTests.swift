@@ -1,3 +1,5 @@
+// Tests of how a running server takes a changed configuration into use.
+
 import HTTP
 import JOSE
 import JSON

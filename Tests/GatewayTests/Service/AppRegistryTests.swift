@@ -1,3 +1,5 @@
+// Tests of which app a request belongs to.
+
 import HTTP
 import Testing
 

@@ -1,3 +1,5 @@
+// Runs a gateway with an emulated Talkdesk for the tests of callbacks.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Tests of callbacks while something changes: a kill switch, a second tap or a refused token.
+
 import Foundation
 import HTTP
 import JOSE

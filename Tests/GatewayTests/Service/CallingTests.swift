@@ -1,3 +1,5 @@
+// Tests of `POST /calls/callback` on a running server, from the request to the audit record.
+
 import Gate
 import HTTP
 import JOSE

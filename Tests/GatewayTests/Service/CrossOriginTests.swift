@@ -1,3 +1,5 @@
+// Tests of which web pages may call the server from a browser (CORS).
+
 import HTTP
 import JOSE
 import JSON

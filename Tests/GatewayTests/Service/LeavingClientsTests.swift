@@ -1,3 +1,5 @@
+// Tests of requests whose clients disconnect while they wait.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Tests of the rules on a running server: quotas, opening hours, addresses, headers and callers.
+
 import Gate
 import HTTP
 import JOSE

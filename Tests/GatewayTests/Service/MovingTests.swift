@@ -1,3 +1,5 @@
+// Tests of callbacks in progress while a reload changes the Talkdesk account.
+
 import HTTP
 import JSON
 import Platform

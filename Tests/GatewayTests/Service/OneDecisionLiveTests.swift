@@ -1,3 +1,5 @@
+// Tests that a running server decides each request as `/admin/explain` says it would.
+
 import Foundation
 import Gate
 import HTTP

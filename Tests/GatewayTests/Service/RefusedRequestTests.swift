@@ -1,3 +1,5 @@
+// Tests that malformed requests are audited, counted and logged.
+
 import HTTP
 import HTTPServer
 import JSON

@@ -1,3 +1,5 @@
+// Runs a whole gateway on loopback with an emulated Talkdesk, and keeps its output for a test.
+
 import HTTP
 import HTTPServer
 import JOSE

@@ -1,3 +1,5 @@
+// Tests of `GET /access` on a running server, from the request to the audit record.
+
 import HTTP
 import JOSE
 import JSON

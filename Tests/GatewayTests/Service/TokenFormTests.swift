@@ -1,3 +1,5 @@
+// Tests of when a token is returned as JSON and when as text.
+
 import Testing
 
 @testable import Gateway

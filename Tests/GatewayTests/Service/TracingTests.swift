@@ -1,3 +1,5 @@
+// Tests of how a request's trace reaches Talkdesk, the log and the audit record.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,3 +1,5 @@
+// Helpers for the tests of `callgate init`: a person who types answers, and answers from flags.
+
 import Foundation
 import JOSE
 import Synchronization

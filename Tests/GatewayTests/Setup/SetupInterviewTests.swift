@@ -1,3 +1,5 @@
+// Tests of the questions that `callgate init` asks, and of the answers that it accepts.
+
 import JOSE
 import Talkdesk
 import Testing

@@ -1,3 +1,5 @@
+// Tests of the files that `callgate init` writes.
+
 import Foundation
 import Gate
 import JOSE

@@ -1,3 +1,5 @@
+// A client on a plain socket that shows tests exactly what the emulator sends.
+
 import Dispatch
 import Glibc
 import HTTP

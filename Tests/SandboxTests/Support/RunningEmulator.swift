@@ -1,3 +1,5 @@
+// Runs an emulator with a registered client for one test.
+
 import HTTP
 import HTTPServer
 import JOSE

@@ -1,3 +1,5 @@
+// An OAuth client for the tests, with a key and assertions that a test can alter.
+
 import HTTP
 import JOSE
 import JSON

@@ -1,4 +1,4 @@
-// Charges as the live path makes them: by a policy that allows a request.
+// Makes charges for the tests as the server does: through a policy that allows a request.
 
 import Gate
 

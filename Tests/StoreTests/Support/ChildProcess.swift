@@ -1,5 +1,4 @@
-// Programs the tests start. Not Foundation's `Process`: it waits until every descendant has ended, and a server that
-// was started in the background does not.
+// Starts programs for the tests; Foundation's `Process` would wait for every background descendant to end.
 
 import Glibc
 import Synchronization

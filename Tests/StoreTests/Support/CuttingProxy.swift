@@ -1,4 +1,4 @@
-// A way to a PostgreSQL server that breaks where it hurts most: between a COMMIT and its answer.
+// A proxy to a PostgreSQL server that can cut the connection between a COMMIT and its answer.
 
 import Foundation
 import Glibc

@@ -1,4 +1,4 @@
-// Callbacks as the endpoint means them.
+// Makes callbacks for the tests as the endpoint does.
 
 import Gate
 import Store

@@ -1,4 +1,4 @@
-// Requests to a ledger, as the gateway makes them.
+// Makes requests to a ledger for the tests as the gateway does.
 
 import Gate
 import Synchronization

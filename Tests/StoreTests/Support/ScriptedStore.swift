@@ -1,4 +1,4 @@
-// A store for testing what stands before one: as memory, but shared, slow or failing as a test says.
+// A store in memory that plays a shared, slow or failing store, for tests of the code in front of it.
 
 import Gate
 import Store

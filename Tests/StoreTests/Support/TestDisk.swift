@@ -1,4 +1,4 @@
-// A disk under an SQLite file that can be held, that can be full, that can fail, and whose power can be cut.
+// A simulated disk for SQLite that can hang, fill up, fail or lose power.
 
 import CDisk
 import Dispatch

@@ -1,3 +1,5 @@
+// An OpenSSL client in memory that talks to a session of the server without sockets.
+
 import COpenSSL
 import Certificates
 import HTTPServer

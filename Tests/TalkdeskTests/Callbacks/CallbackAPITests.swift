@@ -1,3 +1,5 @@
+// Tests of the requests to Talkdesk's Callback API, and of how each response is read.
+
 import HTTP
 import Platform
 import TestSupport

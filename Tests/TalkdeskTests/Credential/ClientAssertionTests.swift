@@ -1,3 +1,5 @@
+// Tests of the signed JWT that authenticates the client to Talkdesk ID.
+
 import JOSE
 import JSON
 import Platform

@@ -1,3 +1,5 @@
+// Tests of token requests while an OAuth client changes its key.
+
 import HTTP
 import JOSE
 import Platform

@@ -1,3 +1,5 @@
+// Tests of the Talkdesk URLs that follow from account and region.
+
 import Talkdesk
 import Testing
 import Tokens

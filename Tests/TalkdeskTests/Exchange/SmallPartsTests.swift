@@ -1,3 +1,5 @@
+// Tests of the small parts of a token request: forms, dates, `Retry-After` and cleaned texts.
+
 import HTTP
 import Platform
 import Testing

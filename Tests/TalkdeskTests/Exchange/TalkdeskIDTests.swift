@@ -1,3 +1,5 @@
+// Tests of token requests to Talkdesk ID, and of how each response is read.
+
 import HTTP
 import JOSE
 import Platform

@@ -1,3 +1,5 @@
+// Tests of which token responses are accepted.
+
 import JSON
 import Testing
 

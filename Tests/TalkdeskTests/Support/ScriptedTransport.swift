@@ -1,3 +1,5 @@
+// A fake network that responds to token requests as a test says.
+
 import HTTP
 import Synchronization
 import TestSupport

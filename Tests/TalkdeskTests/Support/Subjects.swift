@@ -1,3 +1,5 @@
+// Helpers that make credentials, clients, tokens and observers for the tests of tokens.
+
 import HTTP
 import JOSE
 import Platform

@@ -1,3 +1,5 @@
+// Tests of how long token requests pause after each kind of failure.
+
 import HTTP
 import Platform
 import Testing

@@ -1,3 +1,5 @@
+// Tests that the token cache keeps its promises on random days.
+
 import HTTP
 import Platform
 import TestSupport

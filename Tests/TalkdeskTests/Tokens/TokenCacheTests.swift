@@ -1,3 +1,5 @@
+// Tests of when the token cache vends, renews, waits and refuses.
+
 import HTTP
 import Platform
 import TestSupport

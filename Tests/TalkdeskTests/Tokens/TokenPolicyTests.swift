@@ -1,3 +1,5 @@
+// Tests of when a token is renewed.
+
 import Testing
 
 @testable import Talkdesk

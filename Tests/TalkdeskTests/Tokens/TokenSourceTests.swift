@@ -1,3 +1,5 @@
+// Tests of how tasks share tokens, token requests and failures.
+
 import HTTP
 import JOSE
 import Platform

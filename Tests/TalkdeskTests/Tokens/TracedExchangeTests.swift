@@ -1,3 +1,5 @@
+// Tests of which trace a token request carries.
+
 import HTTP
 import Platform
 import TestSupport

@@ -1,3 +1,5 @@
+// Runs a command and waits for its end.
+
 import Dispatch
 import Glibc
 

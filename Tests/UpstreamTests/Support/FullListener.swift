@@ -1,3 +1,5 @@
+// A loopback port that accepts no more connections, so that connecting to it hangs.
+
 import Glibc
 
 /// A loopback port whose queue of connections is full: further ones hang, as if packets were lost on the way.

@@ -1,3 +1,5 @@
+// Helpers that run a transport, make requests and check how they fail.
+
 import HTTP
 import Testing
 import Upstream

@@ -1,3 +1,5 @@
+// One accepted connection of a scripted upstream, in clear text or TLS.
+
 import COpenSSL
 import Glibc
 

@@ -1,3 +1,5 @@
+// A fake upstream server that does exactly what a test's script says.
+
 import Dispatch
 import Glibc
 import Synchronization

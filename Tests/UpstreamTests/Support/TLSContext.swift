@@ -1,3 +1,5 @@
+// A server-side TLS context for the scripted upstream.
+
 import COpenSSL
 import Certificates
 

@@ -1,4 +1,4 @@
-// Callers who prove themselves by a JWT of their own identity provider (RFC 7519, RFC 8725).
+// Authenticates callers by JWTs from their own identity provider (RFC 7519, RFC 8725).
 
 import Gate
 import JOSE

@@ -1,4 +1,4 @@
-// An issuer's published keys, fetched when they are needed and kept while the issuer is down.
+// Fetches an issuer's public keys when needed, and keeps them while the issuer is down.
 
 import HTTP
 import JOSE

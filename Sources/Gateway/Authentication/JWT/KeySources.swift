@@ -1,4 +1,4 @@
-// All issuers' published keys by URL: they outlive a reload.
+// Keeps the public keys of all issuers, by URL, across reloads.
 
 import HTTP
 import JOSE

@@ -1,4 +1,4 @@
-// Tokens that were verified before, by their digest, so that a signature is checked once and not for each request.
+// Remembers verified tokens by their digest, so that each signature is checked only once.
 
 import JOSE
 import Synchronization

@@ -29,7 +29,8 @@ let package = Package(
     .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
     .target(name: "Tokens", dependencies: ["HTTP", "Platform", "JOSE"], swiftSettings: strict),
     .target(
-      name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"], swiftSettings: strict),
+      name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
+      swiftSettings: strict),
     .executableTarget(
       name: "microbench",
       dependencies: ["HTTP", "Metrics", "Platform", "JSON", "JOSE", "Gate", "Store", "Talkdesk", "Tokens"],

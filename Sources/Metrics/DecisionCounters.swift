@@ -22,14 +22,14 @@ public final class DecisionCounters: Sendable {
   /// How many rules are told apart by name in the life of a process; what comes after them is `_other`, which no rule is named.
   public static let mostRules = 62
   private static let mostCodes = 40
-  private static let mostActions = 2
+  private static let mostActions = 4
   /// The rule's place of decisions without one, and of rules that found no place of their own.
   private static let noRule = 0
   private static let otherRule = 1
 
   private final class Lane: Sendable {
-    let decisions = Cells<5120>()
-    let objections = Cells<128>()
+    let decisions = Cells<10240>()
+    let objections = Cells<256>()
   }
 
   private let actions: [String]
@@ -83,9 +83,10 @@ public final class DecisionCounters: Sendable {
     return [(Self.noRule, ""), (Self.otherRule, "_other")] + known
   }
 
-  /// Writes the family of decisions: those that were ever made, and all codes without a rule in `always`.
+  /// Writes the family of decisions: those that were ever made, and with 0 those without a rule in `always`.
+  /// - Parameter always: Codes, for each action that is served.
   public func appendDecisions(
-    _ name: String, _ help: String, always: Set<String> = [], to text: inout MetricsText
+    _ name: String, _ help: String, always: [String: Set<String>] = [:], to text: inout MetricsText
   ) {
     text.family(name, .counter, help)
     let decisions = lanes.map(\.decisions)
@@ -93,7 +94,7 @@ public final class DecisionCounters: Sendable {
       for (action, word) in actions.enumerated() {
         for (index, code) in codes.enumerated() {
           let count = decisions.total(at: (place * Self.mostActions + action) * Self.mostCodes + index)
-          guard count > 0 || place == Self.noRule && always.contains(code.word) else { continue }
+          guard count > 0 || place == Self.noRule && always[word]?.contains(code.word) == true else { continue }
           text.sample(
             [("action", word), ("decision", code.decision), ("rule", rule), ("code", code.word)], count)
         }

@@ -44,7 +44,7 @@ struct StopTarget: ParsableArguments {
   var id: String?
 
   @Option(
-    help: ArgumentHelp("What: access (tokens), callback or all.", valueName: "action"),
+    help: ArgumentHelp("What: \(StopOrder.actions.joined(separator: ", ")).", valueName: "action"),
     completion: .list(StopOrder.actions))
   var action = "all"
 
@@ -53,7 +53,7 @@ struct StopTarget: ParsableArguments {
       throw ValidationError("--scope \(scope): write all, app or caller")
     }
     guard StopOrder.actions.contains(action) else {
-      throw ValidationError("--action \(action): write access, callback or all")
+      throw ValidationError("--action \(action): write one of \(StopOrder.actions.joined(separator: ", "))")
     }
     if scope == "all", id != nil {
       throw ValidationError("--id names one app or caller: add --scope app or --scope caller")

@@ -30,8 +30,8 @@ struct ExplainCommand: ParsableCommand {
   @OptionGroup var source: ConfigurationArgument
 
   @Option(
-    help: ArgumentHelp("What is wanted: access or callback.", valueName: "action"),
-    completion: .list(["access", "callback"]))
+    help: ArgumentHelp("What is asked for: \(Question.actions.joined(separator: ", ")).", valueName: "action"),
+    completion: .list(Question.actions))
   var action: String
 
   @Option(help: ArgumentHelp("Who asks, or anonymous. Without it: the rules alone.", valueName: "id"))

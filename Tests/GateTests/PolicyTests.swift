@@ -48,6 +48,22 @@ struct PolicyTests {
     #expect(decision.denial?.code == .closed && decision.denial?.rule == "b")
   }
 
+  @Test func `actions are numbered in their order`() {
+    #expect(Action.allCases.map(\.number) == Array(0..<Action.allCases.count))
+  }
+
+  @Test func `enrol is concerned only by a rule that names it`() throws {
+    let policy = try Policy(rules: [
+      Rule(name: "unsaid", kind: hours("13:00-14:00")),
+      Rule(name: "named", actions: [.enrol], kind: hours("14:00-15:00")),
+    ])
+    for action in Action.allCases {
+      let decision = policy.decide(.request(action, at: noon), states: FetchedStates())
+      let denying = words(decision).filter { $0.hasSuffix(" deny") }
+      #expect(denying == [action == .enrol ? "named deny" : "unsaid deny"], "\(action)")
+    }
+  }
+
   @Test func `the next opening is one at which every schedule is open`() throws {
     let policy = try Policy(rules: [
       Rule(name: "a", kind: hours("13:00-15:00")), Rule(name: "b", kind: hours("14:30-16:00")),

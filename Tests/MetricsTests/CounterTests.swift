@@ -146,7 +146,10 @@ import Testing
   }
 
   @Test func `codes that alerts look at stand there before they occur`() {
-    let written = lines { decisions().appendDecisions("d_total", "D.", always: ["", "internal"], to: &$0) }
+    let codes: Set<String> = ["", "internal"]
+    let written = lines {
+      decisions().appendDecisions("d_total", "D.", always: ["access": codes, "callback": codes], to: &$0)
+    }
     #expect(
       written.dropFirst(2) == [
         #"d_total{action="access",decision="allow",rule="",code=""} 0"#,

@@ -181,7 +181,7 @@ struct PostgresLostAnswerTests {
     try await place.store.resume(.all, .access)
     #expect(place.proxy.count == 2)
     place.proxy.cut([.afterCommit], thenRefuses: true)
-    let error = try await failure { try await place.store.resume(.all, .callback) }
+    let error = try await failure { try await place.store.resume(.all, .all) }
     #expect(error.isInDoubt)
     // Nobody got through: certainly nothing.
     let refused = try await failure { try await place.store.stop(stop) }

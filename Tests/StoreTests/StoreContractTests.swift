@@ -219,9 +219,8 @@ import Testing
     try await store.resume(.app("shop"), .access)
     try await store.resume(.caller("it's"), .all)
     #expect(
-      try await other.stops().list == [
-        Stop(.all, .callback, since: 1), Stop(.app("shop"), .callback, since: 3),
-      ])
+      try await other.stops().list
+        == Stop(.all, .all, since: 1).afterResuming(.access) + [Stop(.app("shop"), .callback, since: 3)])
     await store.close()
     await other.close()
   }
@@ -249,6 +248,8 @@ import Testing
       try await store.stops().list == [
         Stop(.all, .access, since: 100, until: 200, reason: text),
         Stop(.all, .callback, since: 100, until: 250, reason: "later"),
+        Stop(.all, .one(.enrol), since: 100, until: 200, reason: text),
+        Stop(.all, .one(.ticket), since: 100, until: 200, reason: text),
         Stop(.app("shop"), .access, since: 100, reason: "for good"),
         Stop(.caller("x"), .access, since: 100),
       ])

@@ -2,12 +2,29 @@
 
 public import Platform
 
-/// What an app wants to do.
+/// What an app asks for. The names stand in rules, tests, stops, audit lines and metrics.
 public enum Action: String, CaseIterable, Sendable {
-  /// To be given an access token.
+  /// An access token.
   case access
-  /// To have someone called back.
+  /// A callback.
   case callback
+  /// A ticket of a chat desk.
+  case ticket
+  /// A credential for an installation.
+  case enrol
+
+  /// What a rule without `on` concerns: everything but `enrol`, which only a rule that names it concerns.
+  public static let usual = Set(allCases).subtracting([.enrol])
+
+  /// The action's number, from 0, in the order of `allCases`.
+  public var number: Int {
+    switch self {
+    case .access: 0
+    case .callback: 1
+    case .ticket: 2
+    case .enrol: 3
+    }
+  }
 }
 
 /// What is known of a request: everything the rules may look at, the time included.

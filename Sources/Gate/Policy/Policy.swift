@@ -300,12 +300,7 @@ public final class Policy: Sendable {
 
 extension Action {
   /// The action's bit in a rule's scope.
-  var bit: UInt8 {
-    switch self {
-    case .access: 1
-    case .callback: 2
-    }
-  }
+  var bit: UInt8 { 1 << UInt8(number) }
 }
 
 extension Rule.Kind {
@@ -313,7 +308,7 @@ extension Rule.Kind {
   var actions: UInt8 {
     switch self {
     case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _): Action.callback.bit
-    default: Action.access.bit | Action.callback.bit
+    default: .max
     }
   }
 }

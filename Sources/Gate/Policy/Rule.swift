@@ -61,7 +61,7 @@ public struct Rule: Sendable {
 
   /// A rule. Throws for a name that cannot be printed everywhere, and for a rule that would concern nothing.
   public init(
-    name: String, actions: Set<Action> = Set(Action.allCases), apps: [String]? = nil,
+    name: String, actions: Set<Action> = Action.usual, apps: [String]? = nil,
     callers: [String]? = nil,
     mode: Mode = .enforce, kind: Kind
   ) throws(RuleError) {

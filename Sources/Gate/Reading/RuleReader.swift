@@ -113,7 +113,7 @@ struct RuleReader {
       let kind = kind ?? .numbers(Self.placeholder)
       rule = mapping.attempt { () throws(RuleError) in
         try Rule(
-          name: name, actions: concerned ? Set(Action.allCases) : actions, apps: apps, callers: callers,
+          name: name, actions: concerned ? Action.usual : actions, apps: apps, callers: callers,
           mode: mode ?? .enforce, kind: kind)
       }
     }

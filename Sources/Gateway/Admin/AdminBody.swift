@@ -87,7 +87,7 @@ struct StopRequest {
     default: body.note("scope", "Has to be all, app or caller.")
     }
     let action = body.text("action").flatMap(Stop.Action.init(rawValue:))
-    if action == nil { body.note("action", "Has to be access, callback or all.") }
+    if action == nil { body.note("action", "Has to be one of \(Stop.Action.names.joined(separator: ", ")).") }
     if isStop {
       reason = Self.reason(&body)
       duration = Self.duration(&body)

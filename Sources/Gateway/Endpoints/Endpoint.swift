@@ -95,12 +95,17 @@ final class Endpoint: Sendable {
     return nil
   }
 
-  /// What a request with this method is audited as; nil for none.
-  func action(audited method: Method) -> Action? {
+  /// What its requests are audited as; nil for none.
+  var action: Action? {
     switch auditing {
     case .none: nil
-    case .every(let action): action
-    case .known(let action): handler(for: method) == nil ? nil : action
+    case .every(let action), .known(let action): action
     }
+  }
+
+  /// What a request with this method is audited as; nil for none.
+  func action(audited method: Method) -> Action? {
+    if case .known = auditing, handler(for: method) == nil { return nil }
+    return action
   }
 }

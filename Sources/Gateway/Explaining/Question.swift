@@ -42,6 +42,9 @@ public struct Question: Sendable {
   public var counts: [(rule: String, count: Int64)] = []
   var claims: [FactMember] = []
 
+  /// The actions that can be asked about.
+  public static let actions = Action.allCases.map(\.rawValue)
+
   /// Asks about nothing yet.
   public init() {}
 
@@ -88,7 +91,7 @@ extension Question {
     }
 
     let action = self.action.flatMap(Action.init(rawValue:))
-    if action == nil { note("action", "has to be access or callback") }
+    if action == nil { note("action", "has to be one of \(Self.actions.joined(separator: ", "))") }
     var facts = Facts(
       action: action ?? .access, callerID: nil, subject: subject, address: nil, phone: nil, instant: now)
 

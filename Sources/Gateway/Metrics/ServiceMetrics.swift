@@ -92,7 +92,7 @@ final class ServiceMetrics: Sendable {
   /// A request was decided: its audit line is written.
   @inline(__always) func decided(_ record: borrowing AuditRecord, lane: Int) {
     guard record.outcome != nil else { return }
-    let action = record.action == .access ? 0 : 1
+    let action = record.action.number
     let code = record.code.map { $0.number + 1 } ?? 0
     decisions.count(action: action, code: code, rule: record.rule, lane: lane)
     guard record.verdicts.hasObjection else { return }
@@ -171,11 +171,16 @@ final class ServiceMetrics: Sendable {
     for part in parts.withLock({ $0 }) { part(&text) }
   }
 
-  /// Codes that stand there with 0 before they ever occur: alerts look at their growth.
-  private static let alwaysShown: Set<String> = [
-    "", "unauthenticated", "invalid_token", "internal", "upstream_refused", "upstream_failed",
-    "upstream_unavailable", "store_unavailable", "upstream_timeout",
-  ]
+  /// Codes that stand there with 0 before they ever occur, because alerts look at their growth: for each action that an endpoint
+  /// audits.
+  private static let alwaysShown: [String: Set<String>] = {
+    let codes: Set<String> = [
+      "", "unauthenticated", "invalid_token", "internal", "upstream_refused", "upstream_failed",
+      "upstream_unavailable", "store_unavailable", "upstream_timeout",
+    ]
+    let actions = Endpoint.table.compactMap(\.action).map(\.rawValue)
+    return Dictionary(actions.map { ($0, codes) }) { codes, _ in codes }
+  }()
 
   private static let upstreamSeries: [[String]] = {
     let plain = ["success", "refused", "failed", "timed_out", "unreachable", "cancelled", "overloaded"]

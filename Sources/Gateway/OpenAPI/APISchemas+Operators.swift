@@ -1,10 +1,14 @@
 // The JSON schemas of the admin endpoints.
 
+import Gate
 import JSON
+import Store
 
 extension APISchemas {
   /// What is asked and answered below `/admin`. A member that is `null` counts as left out there.
   static let operators: [(name: String, schema: JSONValue)] = [
+    ("Action", .words(Action.allCases.map(\.rawValue), "What an app asks for.")),
+    ("StopAction", .words(Stop.Action.names, "What a stop stops: one action, or all.")),
     (
       "Stop",
       JSONValue(
@@ -13,7 +17,7 @@ extension APISchemas {
             "properties": {
               "scope": { "type": "string", "enum": ["all", "app", "caller"], "description": "Whom it stops." },
               "id": { "type": "string", "description": "The app or caller." },
-              "action": { "type": "string", "enum": ["access", "callback", "all"], "description": "What it stops." },
+              "action": { "$ref": "#/components/schemas/StopAction", "description": "What it stops." },
               "since": { "type": "string", "format": "date-time", "description": "When it was stopped." },
               "until": { "type": "string", "format": "date-time", "description": "When the stop ends by itself." },
               "reason": { "type": "string", "description": "Why, for operators." } } }
@@ -36,7 +40,7 @@ extension APISchemas {
                 "properties": {
                   "scope": { "type": "string", "enum": ["all"] },
                   "id": { "type": "null" },
-                  "action": { "type": "string", "enum": ["access", "callback", "all"] },
+                  "action": { "$ref": "#/components/schemas/StopAction" },
                   "reason": { "type": ["string", "null"], "maxLength": 200, "description": "Why, for operators." },
                   "for": { "type": ["string", "null"], "pattern": "^(0|[1-9][0-9]*)(ms|s|m|h|d)$",
                     "description": "How long, 1s to 365d; until resumed by default." } } },
@@ -44,7 +48,7 @@ extension APISchemas {
                 "properties": {
                   "scope": { "type": "string", "enum": ["app", "caller"] },
                   "id": { "type": "string", "minLength": 1, "description": "A configured app or caller; anonymous is one." },
-                  "action": { "type": "string", "enum": ["access", "callback", "all"] },
+                  "action": { "$ref": "#/components/schemas/StopAction" },
                   "reason": { "type": ["string", "null"], "maxLength": 200, "description": "Why, for operators." },
                   "for": { "type": ["string", "null"], "pattern": "^(0|[1-9][0-9]*)(ms|s|m|h|d)$",
                     "description": "How long, 1s to 365d; until resumed by default." } } } ] }
@@ -59,12 +63,12 @@ extension APISchemas {
                 "properties": {
                   "scope": { "type": "string", "enum": ["all"] },
                   "id": { "type": "null" },
-                  "action": { "type": "string", "enum": ["access", "callback", "all"] } } },
+                  "action": { "$ref": "#/components/schemas/StopAction" } } },
               { "title": "One app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["app", "caller"] },
                   "id": { "type": "string", "minLength": 1, "description": "A configured app or caller; anonymous is one." },
-                  "action": { "type": "string", "enum": ["access", "callback", "all"] } } } ] }
+                  "action": { "$ref": "#/components/schemas/StopAction" } } } ] }
           """#)
     ),
     (
@@ -152,7 +156,7 @@ extension APISchemas {
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["action"],
             "properties": {
-              "action": { "type": "string", "enum": ["access", "callback"] },
+              "action": { "$ref": "#/components/schemas/Action" },
               "caller": { "type": ["string", "null"], "description": "A configured caller's id; anonymous by default." },
               "subject": { "type": ["string", "null"], "description": "The subject of the caller's token." },
               "app": { "type": ["string", "null"], "description": "The app the request names." },
@@ -188,4 +192,14 @@ extension APISchemas {
           """#)
     ),
   ]
+}
+
+extension JSONValue {
+  /// The schema of a text that is one of some words.
+  fileprivate static func words(_ words: [String], _ description: String) -> JSONValue {
+    let document: JSONObject = [
+      "type": "string", "enum": .array(words.map(JSONValue.string)), "description": .string(description),
+    ]
+    return .object(document)
+  }
 }

@@ -3,6 +3,7 @@
 public import HTTP
 import JOSE
 import JSON
+import Store
 
 /// Sends operators' requests to a running server.
 public struct AdminClient: Sendable {
@@ -151,7 +152,7 @@ public struct StopOrder: Sendable {
   public var scope: String
   /// The app or caller.
   public var id: String?
-  /// `access`, `callback` or `all`.
+  /// One of `actions`.
   public var action: String
   /// Why, for operators.
   public var reason: String?
@@ -170,7 +171,7 @@ public struct StopOrder: Sendable {
   /// The scopes and actions there are, for help and completions.
   public static let scopes = ["all", "app", "caller"]
   /// The actions there are.
-  public static let actions = ["access", "callback", "all"]
+  public static let actions = Stop.Action.names
 
   var document: JSONObject {
     var document: JSONObject = ["scope": .string(scope), "action": .string(action)]

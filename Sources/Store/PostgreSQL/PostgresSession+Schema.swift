@@ -1,5 +1,6 @@
 // How a PostgreSQL session keeps the kill switch and the schema.
 
+import Gate
 import Platform
 
 extension PostgresSession {
@@ -51,7 +52,7 @@ extension PostgresSession {
   }
 
   private func commit(
-    _ action: Stop.Action, parameters: (Stop.Action) -> [String?], statement: () -> PostgresStatement
+    _ action: Stop.Action, parameters: (Gate.Action) -> [String?], statement: () -> PostgresStatement
   ) throws(StoreError) {
     let commands = action.single.map { PostgresCommand.prepared(statement(), parameters($0)) }
     // Whether a COMMIT may have been sent that was not answered.

@@ -1,5 +1,6 @@
 // How an SQLite session keeps the kill switch and the schema.
 
+import Gate
 import Platform
 
 extension SQLiteSession {

@@ -1,6 +1,6 @@
 // One stop of the kill switch: its target, actions, start, end and reason.
 
-import Gate
+public import Gate
 
 /// One stop: whom, what, since when, until when and why.
 public struct Stop: Hashable, Sendable {
@@ -15,12 +15,10 @@ public struct Stop: Hashable, Sendable {
   }
 
   /// What is stopped.
-  public enum Action: String, CaseIterable, Sendable {
-    /// Handing out tokens.
-    case access
-    /// Making callbacks.
-    case callback
-    /// Both.
+  public enum Action: Hashable, Sendable {
+    /// One action of requests.
+    case one(Gate.Action)
+    /// Every action.
     case all
   }
 
@@ -46,8 +44,8 @@ public struct Stop: Hashable, Sendable {
     self.reason = reason
   }
 
-  /// The same for one of its actions.
-  func only(_ action: Action) -> Stop {
+  /// The same stop of another action.
+  func of(_ action: Action) -> Stop {
     var stop = self
     stop.action = action
     return stop
@@ -55,7 +53,7 @@ public struct Stop: Hashable, Sendable {
 
   /// What is left of it when an action is resumed.
   func without(_ resumed: Action) -> [Stop] {
-    action.single.filter { !resumed.single.contains($0) }.map(only)
+    action.single.filter { !resumed.single.contains($0) }.map { of(.one($0)) }
   }
 
   /// Whether its end has come.
@@ -95,15 +93,34 @@ extension Stop.Target {
   }
 }
 
-extension Stop.Action {
-  /// The actions it stands for, the single one, or both.
-  var single: [Stop.Action] { self == .all ? [.access, .callback] : [self] }
+extension Stop.Action: RawRepresentable {
+  /// The names of all stops' actions: those of requests, and `all`.
+  public static let names = Gate.Action.allCases.map(\.rawValue) + ["all"]
 
-  /// The action of a request.
-  init(_ action: Gate.Action) {
-    switch action {
-    case .access: self = .access
-    case .callback: self = .callback
+  /// The name of the action, or `all`.
+  public var rawValue: String {
+    switch self {
+    case .one(let action): action.rawValue
+    case .all: "all"
+    }
+  }
+
+  /// Reads a name; nil for any other word.
+  public init?(rawValue: String) {
+    if rawValue == "all" {
+      self = .all
+    } else if let action = Gate.Action(rawValue: rawValue) {
+      self = .one(action)
+    } else {
+      return nil
+    }
+  }
+
+  /// The actions of requests that it stands for.
+  var single: [Gate.Action] {
+    switch self {
+    case .one(let action): [action]
+    case .all: Gate.Action.allCases
     }
   }
 }

@@ -93,7 +93,7 @@ public final class StopBoard: Sendable {
     for entry in unkept {
       // One that the store refuses must not keep the others from it.
       do throws(StoreError) {
-        if let kept = try await keep(entry.number, turn: changing.announce()) { onSave(kept) }
+        for kept in try await keep(entry.number, turn: changing.announce()) { onSave(kept) }
       } catch {
         failure = failure ?? error
       }
@@ -144,19 +144,23 @@ public final class StopBoard: Sendable {
     return hasEnded
   }
 
-  /// Has the store keep a stop that holds here already, unless it has ended meanwhile.
+  /// Has the store keep a stop that holds here already, unless it has ended meanwhile. Of a stop of `all` several stops are left
+  /// once one action was resumed.
   ///
   /// - Parameters:
   ///   - number: The stop's.
   ///   - turn: When the store gets it.
-  /// - Returns: what the store has now; nil where there is nothing left to keep.
-  private func keep(_ number: Int, turn: Int) async throws(StoreError) -> Stop? {
-    var kept: Stop?
+  /// - Returns: what the store has now and had not before.
+  private func keep(_ number: Int, turn: Int) async throws(StoreError) -> [Stop] {
+    var kept: [Stop] = []
     try await changing.run(turn) { () throws(StoreError) in
-      guard let stop = state.withLock({ $0.unkept.first { $0.number == number } })?.stop else { return }
-      try await store.stop(stop)
-      change { state in state.unkept.removeAll { $0.number == number } }
-      kept = stop
+      for entry in state.withLock({ $0.unkept.filter { $0.number == number } }) {
+        try await store.stop(entry.stop)
+        change { state in
+          state.unkept.removeAll { $0.number == number && $0.stop.action == entry.stop.action }
+        }
+        kept.append(entry.stop)
+      }
     }
     return kept
   }

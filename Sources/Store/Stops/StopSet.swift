@@ -7,7 +7,7 @@ public import Gate
 public struct StopSet: Hashable, Sendable {
   private struct Key: Hashable {
     var target: Stop.Target
-    var action: Stop.Action
+    var action: Gate.Action
   }
 
   /// The stops; the keys' actions are single ones, and so are the stops'.
@@ -26,7 +26,7 @@ public struct StopSet: Hashable, Sendable {
   public mutating func stop(_ stop: Stop) {
     for action in stop.action.single {
       let key = Key(target: stop.target, action: action)
-      let stop = stop.only(action)
+      let stop = stop.of(.one(action))
       stops[key] = stops[key]?.joined(by: stop) ?? stop
     }
   }
@@ -62,25 +62,24 @@ public struct StopSet: Hashable, Sendable {
     for action: Gate.Action, callerID: String?, appID: String?, at seconds: Int64
   ) -> Stop? {
     guard !stops.isEmpty else { return nil }
-    let action = Stop.Action(action)
     if let found = stop(.all, action, seconds) { return found }
     if let appID, let found = stop(.app(appID), action, seconds) { return found }
     return stop(.caller(callerID ?? Facts.anonymous), action, seconds)
   }
 
-  private func stop(_ target: Stop.Target, _ action: Stop.Action, _ seconds: Int64) -> Stop? {
+  private func stop(_ target: Stop.Target, _ action: Gate.Action, _ seconds: Int64) -> Stop? {
     stops[Key(target: target, action: action)].flatMap { $0.hasEnded(at: seconds) ? nil : $0 }
   }
 
-  /// The stops in a fixed order, both actions of one target as one where the rest is the same.
+  /// The stops in a fixed order. Where every action of a target is stopped alike, that is one stop of `all`.
   public var list: [Stop] {
     var list: [Stop] = []
-    for (key, stop) in stops {
-      let other: Stop.Action = key.action == .access ? .callback : .access
-      if stops[Key(target: key.target, action: other)] == stop.only(other) {
-        if key.action == .access { list.append(stop.only(.all)) }
+    for stops in Dictionary(grouping: stops.values, by: \.target).values {
+      let alike = Set(stops.map { $0.of(.all) })
+      if alike.count == 1, stops.count == Gate.Action.allCases.count {
+        list += alike
       } else {
-        list.append(stop)
+        list += stops
       }
     }
     return list.sorted { a, b in

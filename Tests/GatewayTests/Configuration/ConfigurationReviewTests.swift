@@ -80,9 +80,9 @@ import Testing
     let start = try #require(lines.firstIndex(of: "rules:"))
     #expect(
       Array(lines[(start + 1)...(start + 3)]) == [
-        "  name        kind   on                mode     for",
-        "  hours       hours  callback          enforce  apps shop",
-        "  five-a-day  quota  access, callback  audit    callers partner, default",
+        "  name        kind   on                        mode     for",
+        "  hours       hours  callback                  enforce  apps shop",
+        "  five-a-day  quota  access, callback, ticket  audit    callers partner, default",
       ])
     #expect(ConfigurationSummary(try Fixture.load().configuration).description.contains("rules: none"))
   }

@@ -34,6 +34,7 @@ let package = Package(
     .target(name: "HTTP", swiftSettings: memorySafe),
     .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
     .target(name: "JSON", swiftSettings: memorySafe),
+    .target(name: "Pages", swiftSettings: memorySafe),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
     .target(name: "Gate", dependencies: ["Platform"], swiftSettings: memorySafe),
     .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
@@ -49,13 +50,14 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "Metrics", "TLS", "Upstream",
+        "HTTP", "Platform", "JSON", "Pages", "JOSE", "Gate", "Store", "HTTPServer", "Metrics", "TLS",
+        "Upstream",
         "Talkdesk", "Tokens",
         .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: memorySafe),
     .target(
-      name: "Sandbox", dependencies: ["HTTP", "Platform", "JSON", "JOSE", "HTTPServer"],
+      name: "Sandbox", dependencies: ["HTTP", "Platform", "JSON", "Pages", "JOSE", "HTTPServer"],
       swiftSettings: memorySafe),
     .executableTarget(
       name: "callgate",
@@ -72,6 +74,7 @@ let package = Package(
     .target(name: "CDisk", dependencies: ["CSQLite"], path: "Tests/Disk"),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "PagesTests", dependencies: ["Pages"], swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "GateTests", dependencies: ["Gate", "Platform", "TestSupport"], swiftSettings: strict),
     .testTarget(

@@ -27,6 +27,11 @@ import Testing
     }
   }
 
+  @Test func `the page takes its colours from the design`() {
+    #expect(DemoClient.style.hasSuffix(DemoClient.layout))
+    #expect(DemoClient.layout.matches(of: /#[0-9a-f]{3,8}\b|rgb|hsl/).isEmpty)
+  }
+
   @Test func `nothing that is fetched can become markup`() {
     for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
       #expect(!DemoClient.script.contains(sink))

@@ -21,21 +21,20 @@ struct DocsPage {
     <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>Callgate: the interface</title>
+    <title>Callgate API</title>
     <link rel="icon" href="data:,">
     <style>\(Self.style)</style>
     </head>
     <body>
     <a class="skip" href="#main">Skip to content</a>
     <header>
-    <h1>Callgate <span>\(HTMLText.escaped(Version.current))</span></h1>
-    <p>\(HTMLText.escaped(APIDocument.summary))
-    For programs: <a href="/openapi.json">OpenAPI 3.1</a>.</p>
+    <h1 class="brand">Callgate API <span class="badge">\(HTMLText.escaped(Version.current))</span></h1>
+    <p>\(HTMLText.escaped(APIDocument.summary)) Programs read <a href="/openapi.json">OpenAPI 3.1</a>.</p>
     </header>
     <nav aria-label="Contents">
     \(contents)</nav>
     <main id="main">
-    <section>
+    <section class="card">
     \(HTMLText.paragraphs(APIDocument.introduction))</section>
     \(APIOperation.Tag.allCases.map(section).joined())\(problems)\(schemas)</main>
     </body>
@@ -52,11 +51,12 @@ struct DocsPage {
 
         """
       }
-      return "<div>\n<h2>\(tag.rawValue)</h2>\n<ul>\n\(links.joined())</ul>\n</div>\n"
+      return
+        "<div>\n<h2><a href=\"#tag-\(tag.rawValue)\">\(tag.rawValue)</a></h2>\n<ul>\n\(links.joined())</ul>\n</div>\n"
     }
     return sections.joined() + """
-      <h2>Reference</h2>
-      <ul><li><a href="#problems">Refusals</a></li><li><a href="#schemas">Contents</a></li></ul>
+      <h2><a href="#problems">Errors</a></h2>
+      <h2><a href="#schemas">Schemas</a></h2>
 
       """
   }
@@ -83,15 +83,15 @@ struct DocsPage {
     let others = endpoint.paths.dropFirst().map(HTMLText.code).joined(separator: ", ")
     let access: String =
       switch operation.access {
-      case .everybody: "Open to everybody."
+      case .everybody: "No credentials are needed."
       case .callers:
         document.allowsAnonymous
-          ? "For callers; credentials may be left out." : "For callers with credentials."
-      case .operators: "For operators: <code>Authorization: Bearer TOKEN</code>."
+          ? "Credentials are optional." : "The caller sends credentials."
+      case .operators: "The operator sends <code>Authorization: Bearer TOKEN</code>."
       }
     return """
-      <article id="\(operation.id)">
-      <h3><b>\(operation.method.rawValue)</b> \(HTMLText.code(endpoint.paths[0]))</h3>
+      <article id="\(operation.id)" class="card">
+      <h3><span class="badge info">\(operation.method.rawValue)</span> \(HTMLText.code(endpoint.paths[0]))</h3>
       <p class="summary">\(HTMLText.inline(operation.summary))</p>
       \(others.isEmpty ? "" : "<p>Also \(others).</p>\n")\(HTMLText.paragraphs(operation.description))<p>\(access)
       <span class="soft">Allow: \(endpoint.allowed)</span></p>
@@ -110,7 +110,7 @@ struct DocsPage {
 
   private func content(_ operation: APIOperation) -> String {
     guard let content = operation.content else { return "" }
-    return "<h4>Content</h4>\n<p>\(form(content))</p>\n\(examples(content))"
+    return "<h4>Request body</h4>\n<p>\(form(content))</p>\n\(examples(content))"
   }
 
   private func answers(_ operation: APIOperation) -> String {
@@ -122,7 +122,7 @@ struct DocsPage {
         fields,
       ]
     }
-    return table("Answers", ["Status", "Meaning", "Fields"], rows)
+    return table("Responses", ["Status", "Meaning", "Headers"], rows)
       + operation.answers.flatMap(\.contents).map(examples).joined()
   }
 
@@ -133,7 +133,7 @@ struct DocsPage {
       }
       return ["\(refusal.status)", codes.joined(separator: " ")]
     }
-    return "<details>\n<summary>Refusals</summary>\n\(table(nil, ["Status", "Codes"], rows))</details>\n"
+    return "<details>\n<summary>Errors</summary>\n\(table(nil, ["Status", "Codes"], rows))</details>\n"
   }
 
   /// A content's type, and what it looks like.
@@ -161,7 +161,7 @@ struct DocsPage {
     let parts = Problem.Code.allCases.map { code in
       """
       <details id="code-\(code.rawValue)">
-      <summary><b>\(code.status.code)</b> <code>\(code.rawValue)</code> \(HTMLText.escaped(code.title))</summary>
+      <summary><span class="badge bad">\(code.status.code)</span> <code>\(code.rawValue)</code> \(HTMLText.escaped(code.title))</summary>
       <pre tabindex="0">\(HTMLText.escaped(HTMLText.pretty(code.example)))</pre>
       </details>
 
@@ -169,20 +169,22 @@ struct DocsPage {
     }
     return """
       <section aria-labelledby="problems">
-      <h2 id="problems">Refusals</h2>
-      <p>All of them are <code>application/problem+json</code>: \(Self.link("Problem")).</p>
-      \(parts.joined())</section>
+      <h2 id="problems">Errors</h2>
+      <p>The body of every error is <code>application/problem+json</code>: \(Self.link("Problem")).</p>
+      <div class="card">
+      \(parts.joined())</div>
+      </section>
 
       """
   }
 
   private var schemas: String {
     let parts = APISchemas.all.map { name, schema in
-      "<article id=\"schema-\(name)\">\n<h3><code>\(name)</code></h3>\n\(SchemaText.html(schema))</article>\n"
+      "<article id=\"schema-\(name)\" class=\"card\">\n<h3><code>\(name)</code></h3>\n\(SchemaText.html(schema))</article>\n"
     }
     return """
       <section aria-labelledby="schemas">
-      <h2 id="schemas">Contents</h2>
+      <h2 id="schemas">Schemas</h2>
       \(parts.joined())</section>
 
       """

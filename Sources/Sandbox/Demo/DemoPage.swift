@@ -16,90 +16,93 @@ extension DemoClient {
     <body>
     <a class="skip" href="#main">Skip to content</a>
     <header>
-    <h1>Callgate <span>sandbox</span></h1>
-    <p>This page plays the mobile app. Callgate answers it, and a Talkdesk that runs on this machine answers
-    Callgate. Nothing leaves your computer, and no phone rings. <a id="docs" href="/docs" hidden>The whole interface</a></p>
+    <h1 class="brand">Callgate <span class="badge info">sandbox</span></h1>
+    <p>This page plays the mobile app. Callgate answers it, and an emulated Talkdesk on this machine answers Callgate.
+    Nothing leaves your computer, and no phone rings. <a id="docs" href="/docs" hidden>API reference</a></p>
     </header>
-    <main id="main">
-    <noscript><p class="notice">This page needs JavaScript. Without it:
+    <main id="main" class="stack">
+    <noscript><p class="notice warn">This page needs JavaScript. Without JavaScript, use a terminal:
     <code>curl -i http://127.0.0.1:8080/access</code></p></noscript>
 
-    <section aria-labelledby="token-title">
+    <div class="stack">
+    <section class="card" aria-labelledby="token-title">
     <h2 id="token-title">Get an access token</h2>
-    <p>What the app sends before it starts a session: <code>GET /access</code>. The answer is the token and nothing
-    else.</p>
+    <p>An app with an SDK sends <code>GET /access</code> before it starts a session. The response body is the token.</p>
     <p class="row"><button type="button" id="fetch-token" class="primary">Fetch a token</button>
     <button type="button" id="probe">Probe only</button>
-    <span id="token-status" role="status"></span></p>
+    <span id="token-status" class="result" role="status"></span></p>
     <div id="token" hidden>
-    <p class="countdown"><strong id="left"></strong> <span id="left-words"></span></p>
+    <p class="countdown"><strong id="left"></strong> <span id="left-words" class="soft"></span></p>
     <progress id="life" max="600" value="600" aria-labelledby="left-words"></progress>
     <h3>Claims</h3>
     <dl id="claims"></dl>
-    <details><summary>The token itself</summary><pre id="raw" tabindex="0"></pre></details>
+    <details><summary>The whole token</summary><pre id="raw" tabindex="0"></pre></details>
     </div>
     <h3>The same from a terminal</h3>
     <div class="copy"><pre id="curl-access" tabindex="0"></pre>
-    <button type="button" data-copy="curl-access" aria-label="Copy the token command">Copy</button></div>
+    <button type="button" class="small" data-copy="curl-access" aria-label="Copy the token command">Copy</button></div>
     </section>
 
-    <section aria-labelledby="call-title">
+    <section class="card" aria-labelledby="call-title">
     <h2 id="call-title">Call me</h2>
-    <p>What an app sends that never holds a token: <code>POST /calls/callback</code>.
-    <span id="open-now"></span></p>
+    <p>An app without a token sends <code>POST /calls/callback</code>. <span id="open-now" class="badge"></span></p>
     <form id="call">
     <label for="phone">Your number, with country code</label>
     <input id="phone" name="phone" type="tel" autocomplete="off" required
     value="+14155550100" pattern="\+[1-9][0-9]{5,14}" aria-describedby="phone-help">
-    <small id="phone-help">E.164, such as +14155550100. Nobody is called. After six callbacks to one
-    number in a day, Callgate refuses the next one.</small>
+    <small id="phone-help">Use E.164, such as +14155550100. No phone rings. Callgate allows six callbacks to one number
+    in a day.</small>
     <label for="own">The account's number</label>
     <input id="own" name="own" type="tel" autocomplete="off" value="+18005550199"
     pattern="\+[1-9][0-9]{5,14}" aria-describedby="own-help">
-    <small id="own-help">Left empty, the configured one is used.</small>
+    <small id="own-help">If this field is empty, Callgate uses the configured number.</small>
     <label for="issue">What is it about?</label>
     <input id="issue" name="issue" maxlength="200" value="My reservation">
     <p class="row"><button type="submit" class="primary">Call me</button>
     <button type="button" id="validate">Validate only</button>
     <button type="button" id="repeat" hidden>Repeat, same key</button>
-    <span id="call-status" role="status"></span></p>
+    <span id="call-status" class="result" role="status"></span></p>
     </form>
-    <pre id="call-answer" tabindex="0" aria-label="The answer" hidden></pre>
-    <p id="call-record" hidden></p>
+    <pre id="call-answer" tabindex="0" role="group" aria-label="Response body" hidden></pre>
+    <p id="call-record" class="mono" hidden></p>
     <h3>The same from a terminal</h3>
     <div class="copy"><pre id="curl-call" tabindex="0"></pre>
-    <button type="button" data-copy="curl-call" aria-label="Copy the callback command">Copy</button></div>
+    <button type="button" class="small" data-copy="curl-call" aria-label="Copy the callback command">Copy</button></div>
     </section>
+    </div>
 
-    <section aria-labelledby="fault-title">
+    <div class="stack">
+    <section class="card" aria-labelledby="fault-title">
     <h2 id="fault-title">Make Talkdesk misbehave</h2>
-    <p>The next request to Talkdesk meets the fault. While Callgate holds a token, it asks Talkdesk for none: let it forget
-    the token first.</p>
-    <h3 id="token-faults-title">At the next token request</h3>
+    <p>The next request to Talkdesk meets the fault. While Callgate holds a token, it requests no other. Forget the
+    cached token first.</p>
+    <h3 id="token-faults-title">Next token request</h3>
     <div id="token-faults" class="row" role="group" aria-labelledby="token-faults-title"></div>
-    <h3 id="callback-faults-title">At the next callback</h3>
+    <h3 id="callback-faults-title">Next callback</h3>
     <div id="callback-faults" class="row" role="group" aria-labelledby="callback-faults-title"></div>
-    <p class="row last"><button type="button" id="forget-token">Forget the cached token</button>
-    <button type="button" id="clear-faults">Forget all faults</button>
-    <span id="fault-status" role="status"></span></p>
-    <ul id="waiting" class="plain" aria-label="Faults that are waiting"></ul>
+    <h3>Start again</h3>
+    <p class="row"><button type="button" id="forget-token" class="small">Forget the cached token</button>
+    <button type="button" id="clear-faults" class="small">Forget all faults</button>
+    <span id="fault-status" class="result" role="status"></span></p>
+    <ul id="waiting" class="log mono" aria-label="Faults that wait for a request"></ul>
     </section>
 
-    <section aria-labelledby="seen-title">
+    <section class="card" aria-labelledby="seen-title">
     <h2 id="seen-title">What Talkdesk saw</h2>
     <h3 id="rings-title">Phones that rang</h3>
-    <ul id="rings" class="plain" aria-labelledby="rings-title"></ul>
-    <div class="scroll" tabindex="0" role="region" aria-labelledby="exchanges-title">
+    <ul id="rings" class="log" aria-labelledby="rings-title"></ul>
     <h3 id="exchanges-title">Token requests</h3>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="exchanges-title">
     <table><thead><tr><th scope="col">Time</th><th scope="col">Status</th><th scope="col">Outcome</th>
     <th scope="col">Scope</th><th scope="col">Token id (jti)</th></tr></thead><tbody id="exchanges"></tbody></table>
     </div>
-    <div class="scroll" tabindex="0" role="region" aria-labelledby="callbacks-title">
     <h3 id="callbacks-title">Callbacks</h3>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="callbacks-title">
     <table><thead><tr><th scope="col">Time</th><th scope="col">Status</th><th scope="col">Outcome</th>
     <th scope="col">Contact</th><th scope="col">About</th></tr></thead><tbody id="callbacks"></tbody></table>
     </div>
     </section>
+    </div>
     </main>
     </body>
     </html>

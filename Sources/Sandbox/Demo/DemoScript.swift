@@ -1,16 +1,17 @@
 // The JavaScript of the demo page.
 
 extension DemoClient {
-  /// The page's script. Everything shown goes through `textContent`, so nothing that is fetched can become markup.
+  /// The page's script. It writes text nodes only, so no fetched text can become markup.
   static let script = #"""
     "use strict";
     const $ = (id) => document.getElementById(id);
     let claims = null;
 
     function say(id, text, good) {
-      const place = $(id);
-      place.textContent = text;
-      place.className = good === undefined ? "" : good ? "good" : "bad";
+      const element = $(id);
+      if (element.textContent !== text) element.textContent = text;
+      element.classList.toggle("good", good === true);
+      element.classList.toggle("bad", good === false);
     }
 
     function pretty(text) {
@@ -20,19 +21,19 @@ extension DemoClient {
     function problem(status, text) {
       try {
         const { code, detail, rule } = JSON.parse(text);
-        if (status === 404 && code === "not_found") return "404: no gateway here. Start callgate serve --sandbox.";
+        if (status === 404 && code === "not_found") return "404: Callgate is not on this port. Start callgate serve --sandbox.";
         return `${status} ${code ?? ""}${rule ? ` by the rule ${rule}` : ""}${detail ? ": " + detail : ""}`;
       } catch { return String(status); }
     }
 
-    // Runs a request, shows what came of it beside the button, and looks again at what Talkdesk saw.
-    async function attempt(place, work) {
-      say(place, "asking…");
+    // Runs a request, shows its result beside the button, and updates the journal.
+    async function attempt(id, work) {
+      say(id, "sending…");
       try {
         const [words, good] = await work();
-        say(place, words, good);
+        say(id, words, good);
       } catch {
-        say(place, "no answer", false);
+        say(id, "no response", false);
       }
       await refresh();
     }
@@ -75,7 +76,7 @@ extension DemoClient {
       }
       const left = Math.max(0, Math.round(claims.exp - Date.now() / 1000));
       $("left").textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
-      $("left-words").textContent = left > 0 ? "left of this token" : "expired: fetch another";
+      $("left-words").textContent = left > 0 ? "until this token expires" : "expired: fetch another";
       $("life").value = left;
     }
 
@@ -100,7 +101,7 @@ extension DemoClient {
       return JSON.stringify(body);
     }
 
-    // What was asked for last, so that it can be repeated as a phone would after a lost answer.
+    // The last request. A phone repeats it with the same key after a lost response.
     let last = null;
 
     function newKey() {
@@ -115,11 +116,11 @@ extension DemoClient {
       send(last, "");
     }
 
-    const send = (wish, query) => attempt("call-status", async () => {
+    const send = (request, query) => attempt("call-status", async () => {
       const headers = { "Content-Type": "application/json" };
-      if (wish.key) headers["Idempotency-Key"] = wish.key;
+      if (request.key) headers["Idempotency-Key"] = request.key;
       const answer = await fetch("/calls/callback" + query, {
-        method: "POST", headers, body: wish.body, cache: "no-store",
+        method: "POST", headers, body: request.body, cache: "no-store",
       });
       const text = await answer.text();
       $("call-answer").textContent = pretty(text);
@@ -138,14 +139,14 @@ extension DemoClient {
       $("call-record").textContent = `GET ${path}: ${record.status}${reason}`;
     }
 
-    // Whether the rules are open for callbacks now, where there is a gateway that says so.
+    // Shows whether the rules allow callbacks now. `callgate sandbox` alone has no rules, and no API reference.
     async function showOpen() {
       const answer = await fetch("/availability", { cache: "no-store" });
       $("docs").hidden = !answer.ok;
       if (!answer.ok) return say("open-now", "");
       const { open, next_change: next } = await answer.json();
       const until = next ? ` until ${new Date(next).toLocaleString()}` : "";
-      say("open-now", (open ? "Open" : "Closed") + until + ".", open);
+      say("open-now", (open ? "Open" : "Closed") + until, open);
     }
 
     const faults = [
@@ -186,19 +187,28 @@ extension DemoClient {
         const row = document.createElement("tr");
         for (const text of cells(entry)) {
           const cell = document.createElement("td");
-          cell.textContent = text ?? "";
+          cell.append(text ?? "");
           row.append(cell);
         }
         return row;
       }));
     }
 
-    // A row that says that there is none yet.
+    // The status of a response. It is missing where Talkdesk dropped the connection.
+    function badge(status) {
+      const element = document.createElement("span");
+      element.textContent = status ?? "none";
+      element.className = "badge " + (status >= 200 && status < 300 ? "good" : "bad");
+      return element;
+    }
+
+    // The row of an empty table.
     function nothing(id) {
       const row = document.createElement("tr");
       const cell = document.createElement("td");
       cell.colSpan = $(id).parentElement.tHead.rows[0].cells.length;
       cell.textContent = "none yet";
+      cell.className = "empty";
       row.append(cell);
       return row;
     }
@@ -208,6 +218,7 @@ extension DemoClient {
       $("rings").replaceChildren(...(entries.length ? entries : [["none yet", 0]]).map(([number, count]) => {
         const item = document.createElement("li");
         item.textContent = count === 0 ? number : `${number} rang ${count === 1 ? "once" : count + " times"}`;
+        if (count === 0) item.className = "empty";
         return item;
       }));
     }
@@ -226,13 +237,13 @@ extension DemoClient {
         const [exchanges, callbacks, waiting] = await Promise.all(
           ["exchanges", "callbacks", "faults"].map((name) => json("/_sandbox/" + name)));
         rows("exchanges", exchanges.exchanges, (e) => [
-          clock(e.time), e.status ?? "–", e.error ? `${e.outcome} (${e.error})` : e.outcome,
+          clock(e.time), badge(e.status), e.error ? `${e.outcome} (${e.error})` : e.outcome,
           e.granted_scope ?? e.scope, e.token_jti?.slice(0, 8),
         ]);
         showRings(callbacks.rings);
         const calls = [...callbacks.callbacks, ...callbacks.refused].sort((a, b) => (a.time < b.time ? -1 : 1));
         rows("callbacks", calls, (c) => [
-          clock(c.time), c.status ?? "–", c.outcome, c.contact_phone_number, about(c.context),
+          clock(c.time), badge(c.status), c.outcome, c.contact_phone_number, about(c.context),
         ]);
         $("waiting").replaceChildren(...waiting.faults.slice(0, 20).map((fault) => {
           const item = document.createElement("li");
@@ -240,7 +251,7 @@ extension DemoClient {
           return item;
         }));
         await showOpen();
-      } catch { /* The server is gone; the next refresh tries again. */ }
+      } catch { /* The server stopped. The next refresh tries again. */ }
     }
 
     const quoted = (text) => "'" + text.replace(/'/g, "'\\''") + "'";
@@ -266,6 +277,7 @@ extension DemoClient {
     for (const [label, fault] of faults) {
       const button = document.createElement("button");
       button.type = "button";
+      button.className = "small";
       button.textContent = label;
       button.addEventListener("click", () => post(fault));
       (fault.endpoint === "token" ? $("token-faults") : $("callback-faults")).append(button);

@@ -50,6 +50,11 @@ import Testing
     _ = try await service.end()
   }
 
+  @Test func `the page takes its colours from the design`() {
+    #expect(DocsPage.style.hasSuffix(DocsPage.layout))
+    #expect(DocsPage.layout.matches(of: /#[0-9a-f]{3,8}\b|rgb|hsl/).isEmpty)
+  }
+
   @Test func `the document is served, and says when it has not changed`() async throws {
     let service = try RunningService(environment: caller)
     for path in ["/openapi.json", "/docs"] {

@@ -94,7 +94,9 @@ public final class DecisionCounters: Sendable {
       for (action, word) in actions.enumerated() {
         for (index, code) in codes.enumerated() {
           let count = decisions.total(at: (place * Self.mostActions + action) * Self.mostCodes + index)
-          guard count > 0 || place == Self.noRule && always[word]?.contains(code.word) == true else { continue }
+          guard count > 0 || place == Self.noRule && always[word]?.contains(code.word) == true else {
+            continue
+          }
           text.sample(
             [("action", word), ("decision", code.decision), ("rule", rule), ("code", code.word)], count)
         }

@@ -30,7 +30,8 @@ struct ExplainCommand: ParsableCommand {
   @OptionGroup var source: ConfigurationArgument
 
   @Option(
-    help: ArgumentHelp("What is asked for: \(Question.actions.joined(separator: ", ")).", valueName: "action"),
+    help: ArgumentHelp(
+      "What is asked for: \(Question.actions.joined(separator: ", ")).", valueName: "action"),
     completion: .list(Question.actions))
   var action: String
 

@@ -246,7 +246,7 @@ import Testing
     let allowances: Allowances
     let ledgers: [AllowanceLedger]
     /// Whether what is given back was taken some time ago. Several of those, out of turn, may free a little less than
-    /// one request too much (docs/decisions/0008-rules.md).
+    /// one request too much (docs/decisions/0007-rules.md).
     let givesBackLate: Bool
     var time = 0.0
     var kept: [(at: Instant, receipts: [AllowanceReceipt])] = []

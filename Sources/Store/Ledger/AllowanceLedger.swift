@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// In front of a `MemoryStore` it answers everything exactly and at once. In front of the others it answers from
 /// leases: pieces of an allowance that were counted as used, durably, before anyone used them
-/// (docs/decisions/0009-leases.md). So a crash wastes some and no limit is exceeded, by one instance or by all of them
+/// (docs/decisions/0008-leases.md). So a crash wastes some and no limit is exceeded, by one instance or by all of them
 /// together.
 ///
 /// On the way of a request, on its loop:

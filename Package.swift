@@ -57,12 +57,19 @@ let package = Package(
       ],
       swiftSettings: memorySafe),
     .target(
+      name: "Diagnosis",
+      dependencies: [
+        "Gateway", "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "TLS", "Upstream",
+        "Talkdesk", "Tokens",
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Sandbox", dependencies: ["HTTP", "Platform", "JSON", "Pages", "JOSE", "HTTPServer"],
       swiftSettings: memorySafe),
     .executableTarget(
       name: "callgate",
       dependencies: [
-        "Gateway", "HTTP", "JOSE", "Platform", "Sandbox", "Upstream",
+        "Diagnosis", "Gateway", "HTTP", "JOSE", "Platform", "Sandbox", "Upstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: memorySafe),
@@ -99,7 +106,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer", "TLS",
+        "Gateway", "Diagnosis", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer",
+        "TLS",
         "Talkdesk", "Tokens", "Upstream", "Metrics", "Certificates", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(

@@ -1,6 +1,7 @@
 // The commands `status`, `stop`, `resume` and `reload`, which operate a running server.
 
 import ArgumentParser
+import Diagnosis
 import Gateway
 
 /// `callgate status`: how a running server is doing.

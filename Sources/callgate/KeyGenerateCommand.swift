@@ -1,6 +1,7 @@
 // The command `callgate key generate`, which makes a new key for the OAuth client.
 
 import ArgumentParser
+import Diagnosis
 import Gateway
 
 /// `callgate key generate`: a new key for the OAuth client.

@@ -1,6 +1,7 @@
 // The command `callgate key inspect`, which describes a key.
 
 import ArgumentParser
+import Diagnosis
 import Foundation
 import Gateway
 

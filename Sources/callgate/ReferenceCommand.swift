@@ -1,6 +1,7 @@
 // The command `callgate reference`, which generates the documents about settings.
 
 import ArgumentParser
+import Diagnosis
 import Gateway
 
 /// `callgate reference`: prints the documents that are made from the settings' declarations. For those who work on

@@ -1,6 +1,7 @@
 // The command `callgate rules test`, which runs a table of tests against the rules.
 
 import ArgumentParser
+import Diagnosis
 import Gateway
 
 /// `callgate rules`: what can be done with rules without a server.

@@ -1,5 +1,7 @@
 // A point in time for rules, read and written as RFC 3339 text.
 
+public import Platform
+
 /// A point in time: seconds and nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
 public struct Instant: Hashable, Comparable, Sendable {
   /// Whole seconds since the epoch.
@@ -12,6 +14,9 @@ public struct Instant: Hashable, Comparable, Sendable {
     self.seconds = seconds
     self.nanoseconds = nanoseconds
   }
+
+  /// A time of the system's clock.
+  public init(_ time: UnixTime) { self.init(seconds: time.seconds, nanoseconds: time.nanoseconds) }
 
   public static func < (a: Self, b: Self) -> Bool {
     a.seconds != b.seconds ? a.seconds < b.seconds : a.nanoseconds < b.nanoseconds

@@ -1,11 +1,11 @@
 // Finds the app that a request is for, and checks that the caller may use it.
 
-import HTTP
+package import HTTP
 
 /// A mobile app that vending is set up for.
-struct App: Hashable, Sendable {
+package struct App: Hashable, Sendable {
   /// The name in `/token/{app}` and `?app=`.
-  let id: String
+  package let id: String
   /// The callers that may ask for it; nil: all.
   let callers: Set<String>?
   /// The scope of its tokens; nil: the configured default.
@@ -14,18 +14,18 @@ struct App: Hashable, Sendable {
 
 extension App {
   /// The app the configuration describes.
-  init(_ app: Configuration.App) {
+  package init(_ app: Configuration.App) {
     self.init(id: app.id, callers: app.callers.map(Set.init), scope: app.scope)
   }
 }
 
 /// All apps by name.
-struct AppRegistry: Sendable {
+package struct AppRegistry: Sendable {
   private let apps: [String: App]
   /// The one app that lists a caller, for requests that name none.
   private let appOfCaller: [String: App]
 
-  init(_ apps: [App]) {
+  package init(_ apps: [App]) {
     self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
     var listed: [String: [App]] = [:]
     for app in apps {
@@ -36,7 +36,7 @@ struct AppRegistry: Sendable {
 
   /// What a request and its caller make of the apps, before anything is refused for it: the kill switch goes first, and
   /// has to know which app it is about.
-  enum Claim: Sendable {
+  package enum Claim: Sendable {
     /// The app the request names and may use, or the one app that lists the caller; nil for none.
     case admitted(App?)
     /// An app that does not list the caller.
@@ -54,7 +54,7 @@ struct AppRegistry: Sendable {
     }
 
     /// Why a caller is refused that was not admitted, for operators.
-    func refusal(of caller: Caller) -> String {
+    package func refusal(of caller: Caller) -> String {
       app.map { "caller \(caller.id) is not listed for app \($0.id)" }
         ?? "the request names an app that is not configured"
     }
@@ -73,7 +73,7 @@ struct AppRegistry: Sendable {
   /// - Parameters:
   ///   - name: What the request names, if anything: a segment of its path or the query's `app`.
   ///   - caller: Who asks.
-  func claim(named name: Request.QueryItem, by caller: Caller) -> Claim {
+  package func claim(named name: Request.QueryItem, by caller: Caller) -> Claim {
     guard name != .absent else { return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[caller.id]) }
     // A name given twice, or one that is no text, is no app's name.
     guard case .value(let name) = name, let app = apps[name] else { return .unknown }

@@ -3,9 +3,9 @@
 import Tokens
 
 /// The scopes by app: an app's own, otherwise the account's.
-struct TokenScopes: Sendable {
+package struct TokenScopes: Sendable {
   /// What Talkdesk's Callback API asks for.
-  static let callbackWrite = "callback:write"
+  package static let callbackWrite = "callback:write"
 
   /// The account's: that of tokens for apps that name none.
   let account: TokenSource.ScopeID
@@ -31,7 +31,7 @@ struct TokenScopes: Sendable {
   }
 
   /// Whether tokens of a scope serve for callbacks, too.
-  static func allowsCallbacks(_ scope: String) -> Bool {
+  package static func allowsCallbacks(_ scope: String) -> Bool {
     scope.utf8.split(separator: 0x20).contains { $0.elementsEqual(callbackWrite.utf8) }
   }
 }

@@ -1,9 +1,9 @@
 // The identity behind a request after authentication: the caller, its user and the claims of its token.
 
-import Gate
+package import Gate
 
 /// An authenticated caller.
-struct Caller: Hashable, Sendable {
+package struct Caller: Hashable, Sendable {
   /// The id of the configured caller, or `anonymous`.
   let id: String
   /// Who asks on the caller's behalf: a JWT's subject, otherwise the caller's id.
@@ -14,7 +14,7 @@ struct Caller: Hashable, Sendable {
   let loggedSubject: String
 
   /// Only authenticators call this.
-  init(authenticated id: String, subject: String? = nil, claims: [FactMember] = []) {
+  package init(authenticated id: String, subject: String? = nil, claims: [FactMember] = []) {
     self.id = id
     self.subject = subject ?? id
     loggedSubject = subject?.hidingPhoneNumbers ?? id

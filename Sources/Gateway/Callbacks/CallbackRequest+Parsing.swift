@@ -7,7 +7,7 @@ extension CallbackRequest {
   /// Reads a request's content in either form and checks all of it.
   ///
   /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with everything that is wrong.
-  init(parsing content: [UInt8], terms: CallbackTerms) throws(Problem) {
+  package init(parsing content: [UInt8], terms: CallbackTerms) throws(Problem) {
     guard content.count <= CallbackLimits.contentBytes else {
       throw Problem(
         .contentTooLarge, "A callback's content has at most \(CallbackLimits.contentBytes) bytes.")

@@ -1,16 +1,16 @@
 // A callback request after validation: the rules judge this value, and Talkdesk's request body is made from it.
 
-import Gate
+package import Gate
 import JOSE
 import JSON
 
 /// A callback somebody asks for, checked in every part. What the rules judge and what Talkdesk is sent are both made
 /// from this value, so they cannot differ.
-struct CallbackRequest: Sendable, Equatable {
+package struct CallbackRequest: Sendable, Equatable {
   /// Who is to be called.
-  let contactNumber: E164
+  package let contactNumber: E164
   /// The account's number that is used.
-  let talkdeskNumber: E164
+  package let talkdeskNumber: E164
   /// Whether the request named that number itself.
   let namesTalkdeskNumber: Bool
   /// The context's fields as asked for, in their order.
@@ -20,7 +20,7 @@ struct CallbackRequest: Sendable, Equatable {
 
   /// The body Talkdesk is sent: both numbers, and five properties for each field. No context where there is no field,
   /// since a context without fields is none to Talkdesk.
-  var content: [UInt8] {
+  package var content: [UInt8] {
     Self.body(contact: contactNumber, talkdesk: talkdeskNumber, fields: fields + additions)
   }
 

@@ -1,19 +1,19 @@
 // The Talkdesk numbers and the context that the configuration allows for the callbacks of one app.
 
-import Gate
+package import Gate
 
 /// What the operator has settled for an app's callbacks: the account's numbers and the context.
-struct CallbackTerms: Sendable {
+package struct CallbackTerms: Sendable {
   /// The account's numbers that may be used, the default first. Where none is configured a request has to name one, and
   /// Talkdesk, which knows the account's numbers, judges it.
-  let talkdeskNumbers: [E164]
+  package let talkdeskNumbers: [E164]
   /// Whether a request may name any other number, too. So in the sandbox, whose account has every number.
   let takesAnyTalkdeskNumber: Bool
   /// What the context may carry; nil takes anything well-formed.
   let schema: Configuration.ContextSchema?
 
   /// Makes terms.
-  init(
+  package init(
     talkdeskNumbers: [E164], takesAnyTalkdeskNumber: Bool = false, schema: Configuration.ContextSchema? = nil
   ) {
     self.talkdeskNumbers = talkdeskNumbers
@@ -22,7 +22,7 @@ struct CallbackTerms: Sendable {
   }
 
   /// The terms of an app, or of requests without one.
-  init(app: Configuration.App?, _ configuration: Configuration) {
+  package init(app: Configuration.App?, _ configuration: Configuration) {
     let own = app?.talkdeskPhoneNumbers ?? []
     let texts = own.isEmpty ? configuration.callbacks.talkdeskPhoneNumbers : own
     takesAnyTalkdeskNumber = configuration.purpose == .sandbox

@@ -3,7 +3,7 @@
 import JSON
 
 /// One field of a callback's context, with all five properties Talkdesk knows.
-struct ContextField: Sendable {
+package struct ContextField: Sendable {
   typealias DataType = Configuration.ContextSchema.DataType
 
   /// The identifier, unique within the context.
@@ -40,5 +40,5 @@ struct ContextField: Sendable {
 
 extension ContextField: Equatable {
   /// By bytes: texts that are only canonically equivalent differ, as they do for Talkdesk.
-  static func == (a: ContextField, b: ContextField) -> Bool { a.json == b.json }
+  package static func == (a: ContextField, b: ContextField) -> Bool { a.json == b.json }
 }

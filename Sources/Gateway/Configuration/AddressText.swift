@@ -25,11 +25,11 @@ enum NetworkText {
 }
 
 /// An address to listen on.
-struct ListenAddress: Sendable, Hashable {
+package struct ListenAddress: Sendable, Hashable {
   /// The address as text, without brackets.
-  let host: String
+  package let host: String
   /// Whether it is reachable from this machine only.
-  let isLoopback: Bool
+  package let isLoopback: Bool
 
   /// Reads an IP address, with or without brackets, or `localhost`.
   static let read: @Sendable (String) throws(Refusal) -> ListenAddress = { text throws(Refusal) in

@@ -78,7 +78,7 @@ extension ConfigurationBuilder {
   }
 
   /// The digest of a password; a short one is noted.
-  mutating func digest(_ secret: (bytes: [UInt8], place: ConfigurationPlace)?) -> SecretDigest? {
+  package mutating func digest(_ secret: (bytes: [UInt8], place: ConfigurationPlace)?) -> SecretDigest? {
     guard let (bytes, place) = secret else { return nil }
     if bytes.count < 8 { problems.note(place, "is shorter than 8 characters and easily guessed") }
     return SecretDigest(SHA256Digest(of: bytes))

@@ -1,6 +1,6 @@
 // Reads and checks the settings for listeners, the admin interface, logging, limits and the store.
 
-import JOSE
+package import JOSE
 
 extension ConfigurationBuilder {
   /// `listen`, with `HOST`, `PORT` and the sandbox's own rules.
@@ -64,7 +64,7 @@ extension ConfigurationBuilder {
   }
 
   /// The operators' token.
-  mutating func adminToken() -> Secret? {
+  package mutating func adminToken() -> Secret? {
     guard purpose.opensListenerSecrets, let (bytes, place) = secret(Settings.adminToken) else { return nil }
     let name = Settings.adminToken.setting.name
     guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {

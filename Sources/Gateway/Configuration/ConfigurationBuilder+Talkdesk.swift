@@ -6,7 +6,7 @@ import Tokens
 
 extension ConfigurationBuilder {
   /// `talkdesk`.
-  mutating func talkdesk() -> Configuration.TalkdeskAccount {
+  package mutating func talkdesk() -> Configuration.TalkdeskAccount {
     let region = value(Settings.region)
     let scope = value(Settings.scope)
     let account = stated(Settings.account)
@@ -228,7 +228,7 @@ extension ConfigurationBuilder {
   }
 
   /// Whether a text that should be a key or a secret is rather the path of a file with one.
-  static func looksLikePath(_ bytes: [UInt8]) -> Bool {
+  package static func looksLikePath(_ bytes: [UInt8]) -> Bool {
     let starts = ["/", "./", "../", "~/"].contains { bytes.starts(with: $0.utf8) }
     let ends = [".pem", ".key"].contains { bytes.suffix(4).elementsEqual($0.utf8) }
     return bytes.count < 256 && (starts || ends)

@@ -6,25 +6,36 @@ import JOSE
 ///
 /// Each reader returns something usable even where it recorded a problem, so that the rest is judged too; what was
 /// made is thrown away as soon as there is one.
-struct ConfigurationBuilder {
-  let partial: PartialConfiguration
+package struct ConfigurationBuilder {
+  package let partial: PartialConfiguration
   let purpose: ConfigurationPurpose
   let sources: ConfigurationSources
-  var problems: ProblemList
+  package var problems: ProblemList
   var files: [String: FileStamp] = [:]
 
+  package init(
+    partial: PartialConfiguration, purpose: ConfigurationPurpose, sources: ConfigurationSources,
+    problems: ProblemList, files: [String: FileStamp] = [:]
+  ) {
+    self.partial = partial
+    self.purpose = purpose
+    self.sources = sources
+    self.problems = problems
+    self.files = files
+  }
+
   /// The largest secret taken from a file, in bytes.
-  static let maximumSecretBytes = 64 * 1024
+  package static let maximumSecretBytes = 64 * 1024
   /// The largest certificate chain or JWK set, in bytes (`JWKSet.maximumBytes`).
-  static let maximumDocumentBytes = 256 * 1024
+  package static let maximumDocumentBytes = 256 * 1024
 
   /// Where a setting was said, if it was.
-  func place<Value>(of typed: TypedSetting<Value>) -> ConfigurationPlace? {
+  package func place<Value>(of typed: TypedSetting<Value>) -> ConfigurationPlace? {
     partial.entries[typed.setting]?.place
   }
 
   /// A setting's value, or nil where nothing is said or what is said is refused.
-  mutating func stated<Value>(_ typed: TypedSetting<Value>) -> Value? {
+  package mutating func stated<Value>(_ typed: TypedSetting<Value>) -> Value? {
     guard let entry = partial.entries[typed.setting] else { return nil }
     let text: String
     switch entry.content {
@@ -48,7 +59,7 @@ struct ConfigurationBuilder {
   }
 
   /// A setting's value, or its default.
-  mutating func value<Value>(_ typed: TypedSetting<Value>) -> Value {
+  package mutating func value<Value>(_ typed: TypedSetting<Value>) -> Value {
     if let stated = stated(typed) { return stated }
     guard let standard = typed.setting.standard else {
       preconditionFailure("\(typed.setting.name) has no default")
@@ -86,7 +97,8 @@ struct ConfigurationBuilder {
   }
 
   /// A secret's bytes and where they were said; nil where nothing is said or its file cannot be read.
-  mutating func secret(_ typed: TypedSetting<String>) -> (bytes: [UInt8], place: ConfigurationPlace)? {
+  package mutating func secret(_ typed: TypedSetting<String>) -> (bytes: [UInt8], place: ConfigurationPlace)?
+  {
     guard let entry = partial.entries[typed.setting] else { return nil }
     switch entry.content {
     case .text(let text): return (Array(text.utf8), entry.place)
@@ -120,7 +132,7 @@ struct ConfigurationBuilder {
   }
 
   /// A file's content, remembered among those to watch.
-  mutating func file(
+  package mutating func file(
     _ path: String, at place: ConfigurationPlace, name: String, limit: Int
   ) -> ConfigurationFiles.Content? {
     do {

@@ -36,7 +36,7 @@ public enum ConfigurationLoader {
 
 extension ConfigurationBuilder {
   /// Finds, opens and reads the YAML file, if one is named.
-  mutating func file() -> PartialConfiguration? {
+  package mutating func file() -> PartialConfiguration? {
     let path = partial.entries[Settings.config.setting]
     let text = partial.entries[Settings.configText.setting]
     let bytes: [UInt8]

@@ -1,14 +1,14 @@
 /// A piece of a YAML file: texts, lists and mappings, each with its place. There are no other types here, so `on`,
 /// `22:00` and `+1` stay what they look like.
-struct ConfigurationNode: Sendable {
+package struct ConfigurationNode: Sendable {
   /// One member of a mapping.
-  struct Member: Sendable {
+  package struct Member: Sendable {
     let name: String
     let place: ConfigurationPlace
     let value: ConfigurationNode
   }
 
-  enum Content: Sendable {
+  package enum Content: Sendable {
     /// A text; `isPlain` if written without quotes.
     case text(String, isPlain: Bool)
     case list([ConfigurationNode])

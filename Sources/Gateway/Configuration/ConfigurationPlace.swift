@@ -22,7 +22,7 @@ public enum ConfigurationPlace: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Whether there is no place yet, because something is missing.
-  var isMissing: Bool { if case .setting = self { true } else { false } }
+  package var isMissing: Bool { if case .setting = self { true } else { false } }
 
   /// Whether the place is in a file.
   var isFile: Bool { if case .file = self { true } else { false } }

@@ -9,6 +9,13 @@ public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible 
   /// What mends it.
   public let remedy: String
 
+  package init(place: ConfigurationPlace, subject: String?, message: String, remedy: String) {
+    self.place = place
+    self.subject = subject
+    self.message = message
+    self.remedy = remedy
+  }
+
   /// `place: setting: what is wrong — what to do`, on one line.
   public var description: String {
     let start = subject.map { "\(place): \($0): " } ?? "\(place): "
@@ -37,7 +44,9 @@ public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
   public let files: [String: FileStamp]
 
   /// Gathers what is wrong.
-  init(problems: [ConfigurationProblem], notices: [ConfigurationNotice], files: [String: FileStamp] = [:]) {
+  package init(
+    problems: [ConfigurationProblem], notices: [ConfigurationNotice], files: [String: FileStamp] = [:]
+  ) {
     self.problems = problems
     self.notices = notices
     self.files = files
@@ -54,18 +63,18 @@ public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
 }
 
 /// Why a text is not what its setting needs: the reader's half of a problem.
-struct Refusal: Error, Hashable {
-  let message: String
-  let remedy: String
+package struct Refusal: Error, Hashable {
+  package let message: String
+  package let remedy: String
 
-  init(_ message: String, _ remedy: String) {
+  package init(_ message: String, _ remedy: String) {
     self.message = message
     self.remedy = remedy
   }
 }
 
 /// A value as problems show it: quoted, on one line, and cut where it grows longer than so many characters.
-func quoted(_ text: some StringProtocol, limit: Int = 64) -> String {
+package func quoted(_ text: some StringProtocol, limit: Int = 64) -> String {
   var result = "\""
   for scalar in text.unicodeScalars.prefix(limit) {
     switch scalar {
@@ -85,4 +94,4 @@ func quoted(_ text: some StringProtocol, limit: Int = 64) -> String {
 }
 
 /// A path as problems show it: whole, since a path that is cut names nothing.
-func quoted(path: String) -> String { quoted(path, limit: 4096) }
+package func quoted(path: String) -> String { quoted(path, limit: 4096) }

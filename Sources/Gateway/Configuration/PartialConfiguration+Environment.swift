@@ -5,7 +5,7 @@ extension PartialConfiguration {
   static let usernameAlias = "DEFAULT_USER"
 
   /// What the environment says. Empty variables count as unset; unknown ones of ours are noted.
-  init(environment: [String: String], into problems: inout ProblemList) {
+  package init(environment: [String: String], into problems: inout ProblemList) {
     for setting in Settings.scalars {
       guard let variable = setting.variable else { continue }
       let value = take(variable, from: environment)

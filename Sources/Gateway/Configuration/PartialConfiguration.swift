@@ -2,30 +2,36 @@
 
 /// What one source says, unjudged: the same shape for the file, the environment and the flags, so that merging is
 /// taking the later one's word.
-struct PartialConfiguration: Sendable {
+package struct PartialConfiguration: Sendable {
   /// A text and where it stands.
-  struct PlacedText: Sendable {
+  package struct PlacedText: Sendable {
     let text: String
     let place: ConfigurationPlace
   }
 
   /// What a source says about one setting.
-  struct Entry: Sendable {
-    enum Content: Sendable {
+  package struct Entry: Sendable {
+    package enum Content: Sendable {
       case text(String)
       case list([PlacedText])
       /// The value is what the file at this path holds.
       case content(ofFile: String)
     }
 
-    let content: Content
-    let place: ConfigurationPlace
+    package let content: Content
+    package let place: ConfigurationPlace
     /// Where the file says something else, which is not used.
     var overridden: ConfigurationPlace?
+
+    package init(content: Content, place: ConfigurationPlace, overridden: ConfigurationPlace? = nil) {
+      self.content = content
+      self.place = place
+      self.overridden = overridden
+    }
   }
 
   /// What is said about settings with a value of their own.
-  var entries: [Setting: Entry] = [:]
+  package var entries: [Setting: Entry] = [:]
   /// The sections with a shape of their own: `callers`, `apps`, `rules`, `callbacks.brakes`.
   var sections: [String: ConfigurationNode] = [:]
   /// Variables that are set but empty, which count as unset.
@@ -34,8 +40,21 @@ struct PartialConfiguration: Sendable {
   /// The settings that misspelt keys of the file mean: they are not missing as well.
   var meant: Set<String> = []
 
+  /// Nothing said.
+  package init() {}
+
+  private init(
+    entries: [Setting: Entry], sections: [String: ConfigurationNode], emptyVariables: Set<String>,
+    meant: Set<String>
+  ) {
+    self.entries = entries
+    self.sections = sections
+    self.emptyVariables = emptyVariables
+    self.meant = meant
+  }
+
   /// Takes over everything a later source says.
-  func overridden(by later: PartialConfiguration) -> PartialConfiguration {
+  package func overridden(by later: PartialConfiguration) -> PartialConfiguration {
     let entries = entries.merging(later.entries) { earlier, later in
       guard earlier.place.isFile else { return later }
       var entry = later
@@ -50,7 +69,7 @@ struct PartialConfiguration: Sendable {
 
 extension PartialConfiguration {
   /// What the command line says.
-  init(flags: ConfigurationFlags) {
+  package init(flags: ConfigurationFlags) {
     for (setting, text) in [
       (Settings.config.setting, flags.config), (Settings.host.setting, flags.host),
       (Settings.port.setting, flags.port), (Settings.logLevel.setting, flags.logLevel),

@@ -1,14 +1,17 @@
 // Collects every problem of a configuration, so that all are reported together.
 
 /// Gathers everything that is wrong, so that it can be told at once.
-struct ProblemList: Sendable {
+package struct ProblemList: Sendable {
   private(set) var problems: [ConfigurationProblem] = []
-  private(set) var notices: [ConfigurationNotice] = []
+  package private(set) var notices: [ConfigurationNotice] = []
 
-  var isEmpty: Bool { problems.isEmpty }
+  /// Nothing wrong yet.
+  package init() {}
+
+  package var isEmpty: Bool { problems.isEmpty }
 
   /// Records a problem at a place; `subject` is the setting's name, left out where the place says it.
-  mutating func add(_ place: ConfigurationPlace, _ subject: String?, _ refusal: Refusal) {
+  package mutating func add(_ place: ConfigurationPlace, _ subject: String?, _ refusal: Refusal) {
     let shown: String? =
       switch place {
       case .file: subject
@@ -31,7 +34,7 @@ struct ProblemList: Sendable {
   }
 
   /// The problems in reading order: flags, variables, what is missing, and each file from top to bottom.
-  var sorted: [ConfigurationProblem] {
+  package var sorted: [ConfigurationProblem] {
     problems.enumerated().sorted { a, b in
       let (left, right) = (Self.rank(a.element.place), Self.rank(b.element.place))
       return left == right ? a.offset < b.offset : left < right

@@ -1,6 +1,6 @@
 // Reads the `rules` section and reports each mistake at its line in the file.
 
-import Gate
+package import Gate
 import Platform
 
 /// Reads the `rules` section: Gate reads the rules, and its mistakes become problems at their places in the file.
@@ -37,7 +37,7 @@ extension ConfigurationBuilder {
 
 extension RuleNode {
   /// A piece of a YAML file as the rules read it.
-  init(_ node: ConfigurationNode) {
+  package init(_ node: ConfigurationNode) {
     let content: Content =
       switch node.content {
       case .text(let text, _): .text(text)
@@ -63,7 +63,7 @@ extension RulePlace {
 
 extension ConfigurationPlace {
   /// The place a rule's problem names, in the file this place is in; this place where it names none.
-  func inSameFile(at place: RulePlace) -> ConfigurationPlace {
+  package func inSameFile(at place: RulePlace) -> ConfigurationPlace {
     guard case .file(let name, _, _) = self, place.line > 0 else { return self }
     return .file(name, line: place.line, column: place.column)
   }

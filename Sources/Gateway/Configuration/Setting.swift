@@ -71,9 +71,9 @@ public struct Setting: Sendable, Hashable {
 }
 
 /// A setting together with how its text becomes a value.
-struct TypedSetting<Value: Sendable>: Sendable {
-  let setting: Setting
-  let read: @Sendable (String) throws(Refusal) -> Value
+package struct TypedSetting<Value: Sendable>: Sendable {
+  package let setting: Setting
+  package let read: @Sendable (String) throws(Refusal) -> Value
 
   init(_ setting: Setting, _ read: @escaping @Sendable (String) throws(Refusal) -> Value) {
     self.setting = setting

@@ -78,5 +78,5 @@ extension Settings {
   ]
 
   /// Every setting there is.
-  static let all: [Setting] = scalars + structured
+  package static let all: [Setting] = scalars + structured
 }

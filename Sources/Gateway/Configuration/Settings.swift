@@ -1,32 +1,32 @@
 // Declares every setting: its name in each source, its default, reader and description.
 
-import JOSE
+package import JOSE
 
 /// Every setting there is. The order is that of the documents.
-enum Settings {
+package enum Settings {
   // Where the configuration itself is.
 
   static let config = TypedSetting(
     Setting(
       nil, variable: "CALLGATE_CONFIG", flag: "--config", example: "/etc/callgate/config.yaml",
       "Path of the YAML file."), NameText.path)
-  static let configText = TypedSetting(
+  package static let configText = TypedSetting(
     Setting(
       nil, variable: "CALLGATE_CONFIG_TEXT", holdsSecret: true, example: "apps: { shop: {} }",
       "The YAML itself, for platforms that have variables only. Never together with `CALLGATE_CONFIG`."), any)
 
   // listen
 
-  static let host = TypedSetting(
+  package static let host = TypedSetting(
     Setting(
       "listen.host", variable: "HOST", flag: "--host", default: "0.0.0.0",
       note: "`0.0.0.0`; `127.0.0.1` with `--sandbox`", example: "127.0.0.1",
       "The IP address to listen on."), ListenAddress.read)
-  static let port = TypedSetting(
+  package static let port = TypedSetting(
     Setting(
       "listen.port", variable: "PORT", flag: "--port", default: "8080", example: "8080",
       "The port to listen on, 0–65535; 0 picks a free one."), port(from: 0))
-  static let certificateFile = TypedSetting(
+  package static let certificateFile = TypedSetting(
     Setting(
       "listen.tls.certificate_file", .file, example: "/etc/callgate/tls.pem",
       "Certificate chain (PEM, leaf first) of a TLS listener; with it the server speaks `https` only."),
@@ -36,11 +36,11 @@ enum Settings {
       "listen.tls.key_file", .file, example: "/etc/callgate/tls.key", "Private key (PEM) of that certificate."
     ),
     NameText.path)
-  static let trustedProxies = TypedSetting(
+  package static let trustedProxies = TypedSetting(
     Setting(
       "listen.trusted_proxies", variable: "CALLGATE_TRUSTED_PROXIES", .list, example: "10.0.0.0/8",
       "Address blocks of the proxies whose `X-Forwarded-For` is believed."), NetworkText.read)
-  static let forwardedHops = TypedSetting(
+  package static let forwardedHops = TypedSetting(
     Setting(
       "listen.forwarded_hops", variable: "CALLGATE_FORWARDED_HOPS",
       note: "`1` with trusted proxies, else `0`",
@@ -55,16 +55,16 @@ enum Settings {
 
   // admin
 
-  static let adminHost = TypedSetting(
+  package static let adminHost = TypedSetting(
     Setting(
       "admin.host", default: "127.0.0.1", example: "127.0.0.1",
       "Address of the operators' own listener for `/metrics` and `/admin`, which exists if this or `admin.port` is "
         + "set. Beyond loopback it needs a token."), ListenAddress.read)
-  static let adminPort = TypedSetting(
+  package static let adminPort = TypedSetting(
     Setting(
       "admin.port", default: "9091", example: "9091", "Port of the operators' own listener, 0–65535."),
     port(from: 0))
-  static let adminToken = TypedSetting(
+  package static let adminToken = TypedSetting(
     Setting(
       "admin.token_file", variable: "CALLGATE_ADMIN_TOKEN", .secret, example: "/run/secrets/admin-token",
       "Opens `/metrics` and `/admin/*` on the public port to requests that carry it as a Bearer token."), any)
@@ -85,40 +85,40 @@ enum Settings {
 
   // talkdesk
 
-  static let account = TypedSetting(
+  package static let account = TypedSetting(
     Setting(
       "talkdesk.account", variable: "TD_ACCOUNT_NAME", example: "acme",
       "The Talkdesk account: `acme` in `acme.talkdeskid.com`."), NameText.account)
-  static let region = TypedSetting(
+  package static let region = TypedSetting(
     Setting(
       "talkdesk.region", variable: "TD_REGION", default: "us", example: "eu",
       "The account's region: `us`, `eu`, `ca` or `au`."),
     ChoiceText.reader("region", Configuration.Region.self))
-  static let clientID = TypedSetting(
+  package static let clientID = TypedSetting(
     Setting(
       "talkdesk.client_id", variable: "TD_CLIENT_ID", example: "6f3c5a0e8b1d4c7e",
       "The OAuth client's id."), NameText.visible("a client id"))
-  static let keyID = TypedSetting(
+  package static let keyID = TypedSetting(
     Setting(
       "talkdesk.key_id", variable: "TD_KEY_ID", example: "0d6b7c1f",
       "With a private key: the id Talkdesk gave it."), NameText.visible("a key id"))
-  static let keyAlgorithm = TypedSetting(
+  package static let keyAlgorithm = TypedSetting(
     Setting(
       "talkdesk.key_algorithm", variable: "TD_KEY_ALGORITHM", default: "ES256", example: "ES256",
       "With a private key: the algorithm Talkdesk gave with it: `ES256`, `ES384`, `ES512`, `PS256`, `PS384`, `PS512` or "
         + "`RS256`. It must fit the key."), algorithm)
-  static let privateKey = TypedSetting(
+  package static let privateKey = TypedSetting(
     Setting(
       "talkdesk.private_key_file", variable: "TD_PRIVATE_KEY", .secret,
       example: "/run/secrets/talkdesk-credential",
       "The private key of an AppConnect installation, in place of a secret: PEM (PKCS#8 or SEC1; `\\n` escapes are "
         + "understood) or bare Base64 of either."), any)
-  static let clientSecret = TypedSetting(
+  package static let clientSecret = TypedSetting(
     Setting(
       "talkdesk.client_secret_file", variable: "TD_CLIENT_SECRET", .secret,
       example: "/run/secrets/talkdesk-credential",
       "The secret of your account's own OAuth client. Give exactly one of this and a private key."), any)
-  static let scope = TypedSetting(
+  package static let scope = TypedSetting(
     Setting(
       "talkdesk.scope", variable: "TD_SCOPE", default: "callback:write", example: "callback:write",
       "What tokens are asked for, unless an app says otherwise."), NameText.scope)
@@ -157,7 +157,7 @@ enum Settings {
       "talkdesk.next_key.private_key_file", .secret, example: "/run/secrets/talkdesk-next.pem",
       "The private key to rotate to."), any)
 
-  static let caFile = TypedSetting(
+  package static let caFile = TypedSetting(
     Setting(
       "outbound.ca_file", variable: "CALLGATE_CA_FILE", .file, example: "/etc/ssl/certs/company.pem",
       "PEM file of the certificate authorities to trust when asking others (Talkdesk, issuers, remote policies), in place "
@@ -182,12 +182,12 @@ enum Settings {
 
   // callers
 
-  static let username = TypedSetting(
+  package static let username = TypedSetting(
     Setting(
       nil, variable: "DEFAULT_USERNAME", example: "app-user",
       "User name of one HTTP Basic caller, whose id is `default`. `DEFAULT_USER` is taken as an alias."),
     CallerText.username)
-  static let password = TypedSetting(
+  package static let password = TypedSetting(
     Setting(
       nil, variable: "DEFAULT_PASSWORD", .secret, example: "/run/secrets/app-password",
       "Password of that caller."), any)
@@ -200,7 +200,7 @@ enum Settings {
 
   // callbacks
 
-  static let phoneNumber = TypedSetting(
+  package static let phoneNumber = TypedSetting(
     Setting(
       nil, variable: "TD_PHONE_NUMBER", holdsPhoneNumber: true, example: "+18500000000",
       "The default `talkdesk_phone_number` of callbacks; as the first of `callbacks.talkdesk_phone_numbers`."),
@@ -288,7 +288,7 @@ enum Settings {
       "limits.idle_timeout", default: "95s", example: "95s",
       "How long a connection may wait for its next request. Longer than the 90 s of Heroku's router, so that it "
         + "closes first."), DurationText.reader(.milliseconds(10) ... .seconds(3600)))
-  static let drainDelay = TypedSetting(
+  package static let drainDelay = TypedSetting(
     Setting(
       "limits.drain_delay", variable: "CALLGATE_DRAIN_DELAY", default: "0s", example: "5s",
       "How long requests are still taken after SIGTERM, while `/readyz` already says 503."),
@@ -300,7 +300,7 @@ enum Settings {
     DurationText.reader(.zero ... .seconds(600)))
 
   /// The settings with a value of their own, in the order of the documents.
-  static let scalars: [Setting] = [
+  package static let scalars: [Setting] = [
     config.setting, configText.setting,
     host.setting, port.setting, certificateFile.setting, tlsKeyFile.setting, trustedProxies.setting,
     forwardedHops.setting, sharePort.setting,
@@ -337,13 +337,13 @@ enum Settings {
     "algorithm", of: talkdeskAlgorithms)
 
   /// The algorithms Talkdesk takes, and RS256.
-  static let talkdeskAlgorithms: [SignatureAlgorithm] = [
+  package static let talkdeskAlgorithms: [SignatureAlgorithm] = [
     .ES256, .ES384, .ES512, .PS256, .PS384, .PS512, .RS256,
   ]
 }
 
 /// The names of HTTP Basic callers.
-enum CallerText {
+package enum CallerText {
   static let username: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard !text.utf8.contains(0x3A) else {
       throw Refusal(

@@ -4,14 +4,16 @@ import Yams
 
 /// Reads YAML into ``ConfigurationNode``s, refusing what would surprise: several documents, duplicate keys, anchors,
 /// aliases, merge keys and tags.
-enum YAMLReader {
+package enum YAMLReader {
   /// The largest file taken, in bytes.
-  static let maximumBytes = 1 << 20
+  package static let maximumBytes = 1 << 20
   /// The deepest nesting taken.
   static let maximumDepth = 32
 
   /// Reads a whole file. Nil is an empty one. Problems are appended, and then nil is returned too.
-  static func read(_ bytes: [UInt8], name: String, into problems: inout ProblemList) -> ConfigurationNode? {
+  package static func read(_ bytes: [UInt8], name: String, into problems: inout ProblemList)
+    -> ConfigurationNode?
+  {
     guard bytes.count <= maximumBytes else {
       problems.add(
         .file(name, line: 1, column: 1), nil,

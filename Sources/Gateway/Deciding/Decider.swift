@@ -1,18 +1,28 @@
 // Decides every request, probe and explanation: kill switch, app, then rules.
 
-import Gate
+package import Gate
 import HTTP
 import Platform
-import Store
+package import Store
 
 /// Decides about requests whose caller is known: kill switch, then app, then rules. Made anew with each configuration;
 /// what is stopped and what is used outlives it.
-struct Decider: Sendable {
-  let apps: AppRegistry
+package struct Decider: Sendable {
+  package let apps: AppRegistry
   let policy: Policy
   let stops: StopBoard
   let ledger: AllowanceLedger
   let remotes: RemotePolicies
+
+  package init(
+    apps: AppRegistry, policy: Policy, stops: StopBoard, ledger: AllowanceLedger, remotes: RemotePolicies
+  ) {
+    self.apps = apps
+    self.policy = policy
+    self.stops = stops
+    self.ledger = ledger
+    self.remotes = remotes
+  }
 
   // MARK: Before the rules
 

@@ -1,17 +1,24 @@
 // Asks remote policies over HTTP, in the form of Open Policy Agent's data API.
 
 import Gate
-import HTTP
+package import HTTP
 import JSON
-import Platform
+package import Platform
+import Upstream
 
 /// The way to remote policies. Whatever goes wrong there is an answer too, and the rule says which. What goes wrong on this side
 /// is none: a policy that was not asked, for want of a place or of time, has not failed.
-struct RemotePolicies: Sendable {
+package struct RemotePolicies: Sendable {
   /// Nil where nobody may be asked.
   let transport: (any HTTPTransport)?
   let log: Log?
   var time: any TimeSource = SystemClock()
+
+  package init(transport: (any HTTPTransport)?, log: Log?, time: any TimeSource = SystemClock()) {
+    self.transport = transport
+    self.log = log
+    self.time = time
+  }
 
   /// What comes of asking.
   enum Outcome: Sendable {

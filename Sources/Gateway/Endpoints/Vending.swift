@@ -249,11 +249,6 @@ extension Generation {
   }
 }
 
-extension Instant {
-  /// A point on the wall clock as the rules know it.
-  init(_ time: UnixTime) { self.init(seconds: time.seconds, nanoseconds: time.nanoseconds) }
-}
-
 extension AccessToken {
   /// The whole seconds left of its life, never rounded up; nil where they are not known.
   func wholeSecondsLeft(at now: MonotonicTime) -> Int64? {

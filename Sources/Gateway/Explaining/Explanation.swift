@@ -19,7 +19,7 @@ public struct Explanation: Sendable {
   let cause: String?
 
   /// Why a request without credentials is refused, for operators.
-  static let noCredential =
+  package static let noCredential =
     "a request without credentials is refused where callers are configured and allow_anonymous is not true"
 
   /// A decision of the rules.
@@ -109,7 +109,7 @@ extension Decider {
   /// What would become of a request, and why. Takes nothing; remote policies are asked as on its way.
   ///
   /// Where the question gives no count, what is used now counts.
-  func explain(_ inquiry: Question.Inquiry) async -> Explanation {
+  package func explain(_ inquiry: Question.Inquiry) async -> Explanation {
     // As on its way: nobody is asked, neither the switch nor the rules.
     guard !inquiry.isUnauthenticated else {
       return Explanation(.unauthenticated, because: Explanation.noCredential, verdicts: .none)

@@ -1,6 +1,6 @@
 // The hypothetical request that an operator asks `explain` about.
 
-import Gate
+package import Gate
 import HTTP
 import JSON
 import Platform
@@ -71,7 +71,7 @@ public struct Question: Sendable {
 
 extension Question {
   /// What the rules are asked, the app excepted.
-  struct Inquiry: Sendable {
+  package struct Inquiry: Sendable {
     var facts: Facts
     var caller: Caller
     var app: Request.QueryItem
@@ -84,7 +84,7 @@ extension Question {
 
   /// Judges every member.
   /// - Parameter now: The time where none is given.
-  func inquiry(_ configuration: Configuration, now: Instant) throws(Mistakes) -> Inquiry {
+  package func inquiry(_ configuration: Configuration, now: Instant) throws(Mistakes) -> Inquiry {
     var mistakes: [Mistake] = []
     func note(_ member: String, _ description: String) {
       mistakes.append(Mistake(member: member, description: description))
@@ -153,5 +153,5 @@ extension Question {
 extension Configuration {
   /// Whether a request without credentials is refused before any rule is asked. Where nobody is configured at all, no
   /// server would start; what is asked about then is the rules alone.
-  var refusesAnonymous: Bool { !allowAnonymous && !callers.isEmpty }
+  package var refusesAnonymous: Bool { !allowAnonymous && !callers.isEmpty }
 }

@@ -13,7 +13,7 @@ import Tokens
 /// What every request passes costs additions to memory of its own loop; what happens rarely has a lock.
 final class ServiceMetrics: Sendable {
   /// Others that are asked on behalf of requests.
-  enum Upstream: String, CaseIterable, Sendable {
+  package enum Upstream: String, CaseIterable, Sendable {
     case talkdeskID = "talkdesk_id"
     case callbackAPI = "callback_api"
     /// Identity providers, for the keys of callers' tokens.

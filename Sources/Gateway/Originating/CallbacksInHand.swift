@@ -27,7 +27,7 @@ final class CallbacksInHand: Sendable {
   }
 
   /// What a key is to a request.
-  enum Claim: Hashable, Sendable { case free, inProgress, mismatch }
+  package enum Claim: Hashable, Sendable { case free, inProgress, mismatch }
 
   private struct State {
     var count = 0

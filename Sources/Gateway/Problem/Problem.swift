@@ -112,7 +112,7 @@ public struct Problem: Error, Sendable {
 
 extension Problem.Code {
   /// The status each code answers with.
-  var status: Status {
+  package var status: Status {
     switch self {
     case .malformedRequest, .invalidJSON: .badRequest
     case .unauthenticated, .invalidToken: .unauthorized

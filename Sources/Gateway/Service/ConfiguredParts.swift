@@ -1,9 +1,9 @@
 // Makes the parts of a server (transports, authenticator, limits) from the configuration.
 
-import HTTP
+package import HTTP
 import HTTPServer
 import JOSE
-import Platform
+package import Platform
 import Talkdesk
 import Tokens
 import Upstream
@@ -19,7 +19,8 @@ extension TransportSettings {
 
 extension TalkdeskID {
   /// The client of a configured upstream.
-  init(_ upstream: Configuration.Upstream, transport: any HTTPTransport, clock: any TimeSource) throws {
+  package init(_ upstream: Configuration.Upstream, transport: any HTTPTransport, clock: any TimeSource) throws
+  {
     let credentials: [ClientCredential] =
       switch upstream.authentication {
       case .secret(let secret): [.secret(clientID: upstream.clientID, secret: secret)]

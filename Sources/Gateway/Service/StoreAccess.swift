@@ -1,7 +1,7 @@
 // Opens the configured store for servers and for `callgate migrate`.
 
 import JOSE
-import Store
+package import Store
 
 /// Why a store cannot be used.
 public struct StoreFailure: Error, Sendable, CustomStringConvertible {
@@ -12,7 +12,7 @@ public struct StoreFailure: Error, Sendable, CustomStringConvertible {
 
   /// - Parameter kind: The kind of store. A file is read-only until somebody changes that; a database server is while
   ///   another one takes over, or while its disk is full.
-  init(_ error: StoreError, of kind: String) {
+  package init(_ error: StoreError, of kind: String) {
     switch error.kind {
     case .unavailable, .full: isTemporary = true
     case .readOnly: isTemporary = kind == "postgres"
@@ -43,7 +43,7 @@ public enum StoreMigration {
 
 extension StoreLocation {
   /// The place the configuration names.
-  init(_ store: Configuration.Store) {
+  package init(_ store: Configuration.Store) {
     switch store {
     case .memory: self = .memory
     case .sqlite(let path): self = .sqlite(path: path)
@@ -57,7 +57,7 @@ extension StoreLocation {
   }
 
   /// The word for the kind of store.
-  var kind: String {
+  package var kind: String {
     switch self {
     case .memory: "memory"
     case .sqlite: "sqlite"

@@ -9,6 +9,7 @@ import Talkdesk
 import Testing
 import Tokens
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// A file that says everything a file can say.

@@ -4,6 +4,7 @@ import Foundation
 import JSON
 import Testing
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// app.json says what the declarations say, and what it fills in starts a server.

@@ -9,6 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// Every way to a verdict says the same, to the byte, over random rules, requests and clocks.

@@ -9,6 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// A transport that answers what a test says and remembers what it was asked.

@@ -12,6 +12,7 @@ import Testing
 import Tokens
 import Upstream
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// What a diagnosis says of each kind of reply and of each kind of silence. The network here is a script; the commands'

@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// docs/rules.md and Examples/rules do what they say.

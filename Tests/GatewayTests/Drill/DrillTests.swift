@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 import Upstream
 
+@testable import Diagnosis
 @testable import Gateway
 @testable import Sandbox
 

@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 
+@testable import Diagnosis
 @testable import Gateway
 
 @Suite struct FactsFileTests {

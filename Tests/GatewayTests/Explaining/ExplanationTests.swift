@@ -5,6 +5,7 @@ import HTTP
 import JSON
 import Testing
 
+@testable import Diagnosis
 @testable import Gateway
 
 @Suite struct ExplanationTests {

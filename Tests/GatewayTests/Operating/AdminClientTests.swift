@@ -9,6 +9,7 @@ import Platform
 import Testing
 import Upstream
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// What the commands of operators do with a server that works, and with everything else.

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 import Upstream
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// What a probe makes of a server that works, and of answers no server of this kind gives.

@@ -4,6 +4,7 @@ import Foundation
 import JOSE
 import Synchronization
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// Somebody who types lines, in their order, and reads what is shown.

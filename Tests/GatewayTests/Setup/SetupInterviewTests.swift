@@ -4,6 +4,7 @@ import JOSE
 import Talkdesk
 import Testing
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// What `callgate init` asks, takes and refuses.

@@ -7,6 +7,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import Diagnosis
 @testable import Gateway
 
 /// What `callgate init` writes, and that it writes all or nothing.

@@ -2,7 +2,7 @@
 
 import Gate
 import JOSE
-import JSON
+package import JSON
 import Platform
 
 /// Verifies the JWTs of configured issuers.
@@ -23,7 +23,7 @@ struct JWTAuthenticator: Sendable {
   }
 
   /// Where an issuer's keys are.
-  enum Keys: Sendable {
+  package enum Keys: Sendable {
     case source(KeySource)
     case set(JWKSet)
     case secret(SymmetricKey)
@@ -188,7 +188,7 @@ extension JWS.Compact {
 
 extension FactValue {
   /// A claim as rules see it.
-  init(_ value: JSONValue) {
+  package init(_ value: JSONValue) {
     switch value {
     case .null: self = .null
     case .bool(let bool): self = .bool(bool)

@@ -1,8 +1,8 @@
 // Fetches an issuer's public keys when needed, and keeps them while the issuer is down.
 
-import HTTP
-import JOSE
-import Platform
+package import HTTP
+package import JOSE
+package import Platform
 import Synchronization
 
 /// The JWK set at a URL (RFC 7517 §5).
@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// What the issuer publishes replaces what it published before. An empty set withdraws all its keys. While the issuer does not
 /// answer, or answers with what is no set, its last set serves on, for `longestAge` at most.
-final class KeySource: Sendable {
+package final class KeySource: Sendable {
   /// Between two fetches that unknown keys cause, so that invented names do not become requests.
   static let shortestPause = Duration.seconds(30)
   /// From a failed fetch to the next. An issuer that comes back is heard after this and one time-out, whoever asks.
@@ -26,12 +26,12 @@ final class KeySource: Sendable {
   private static let timeout = Duration.seconds(5)
 
   /// Why no keys were had.
-  enum Failure: Error, CustomStringConvertible {
+  package enum Failure: Error, CustomStringConvertible {
     case transport(TransportError)
     case status(Int)
     case set(JWKSetError)
 
-    var description: String {
+    package var description: String {
       switch self {
       case .transport(let error): "\(error.reason.rawValue): \(error.detail)"
       case .status(let status): "it answers \(status)"
@@ -41,7 +41,7 @@ final class KeySource: Sendable {
   }
 
   /// What an operator may want to know.
-  enum Event {
+  package enum Event {
     /// A fetch failed. New: the one before did not, or for another reason.
     case failed(Failure, isNew: Bool)
     /// Keys were had after a fetch that failed.
@@ -87,7 +87,7 @@ final class KeySource: Sendable {
   /// Those who wait for the fetch under way because of a key they do not know.
   private let waiters = Waiters()
 
-  init(
+  package init(
     url: String, transport: any HTTPTransport, time: any TimeSource,
     report: @escaping @Sendable (Event) -> Void
   ) {
@@ -99,7 +99,7 @@ final class KeySource: Sendable {
   }
 
   /// Origin and path of a URL.
-  static func name(of url: String) -> String {
+  package static func name(of url: String) -> String {
     String(String.UnicodeScalarView(url.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
   }
 
@@ -159,7 +159,7 @@ final class KeySource: Sendable {
 
   /// Fetches the set, or waits for the fetch under way.
   @discardableResult
-  func fetch() async -> Result<Void, Failure> { await state.withLock { begin(&$0) }.value }
+  package func fetch() async -> Result<Void, Failure> { await state.withLock { begin(&$0) }.value }
 
   /// Begins what is due: a renewal of what is no longer fresh, another attempt after a failure. Called each second, so that an
   /// issuer is heard whether tokens come or not.

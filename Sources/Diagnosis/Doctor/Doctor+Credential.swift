@@ -1,0 +1,223 @@
+// How `callgate doctor` checks the clock, the credentials and the scopes.
+
+import Gateway
+import JOSE
+import Platform
+import Talkdesk
+import Tokens
+
+extension Doctor {
+  /// How far off a clock may be before it is said in seconds.
+  private static let closeEnough: Int64 = 5
+
+  private var signsAssertions: Bool {
+    client.credentials.contains { if case .signedJWT = $0 { true } else { false } }
+  }
+
+  /// Compares this machine's clock with the replies' `Date`, and says what the difference does to assertions.
+  mutating func reportClock(_ trials: [Trial]) {
+    guard let skew = trials.lazy.compactMap({ $0.report?.clockSkew }).first else {
+      return report.skip("clock", "the reply has no Date to compare with")
+    }
+    let behind = skew.components.seconds
+    let amount = abs(behind)
+    guard amount > TokenRequestReport.tolerableClockSkew.components.seconds else {
+      return report.ok(
+        "clock",
+        amount <= Self.closeEnough
+          ? "within \(Self.closeEnough) s of Talkdesk's"
+          : "\(amount) s \(behind > 0 ? "behind" : "ahead of") Talkdesk's, which does no harm")
+    }
+    let life = ClientAssertion.maximumLifetime
+    let effect =
+      !signsAssertions
+      ? "callers' JWTs are judged by it"
+      : behind >= life
+        ? "every assertion has expired when it arrives (exp is \(life) s after iat)"
+        : behind > 0
+          ? "an assertion has \(life - behind) s left of its \(life) s when it arrives"
+          : "iat lies in Talkdesk's future, which it may refuse"
+    let found = "this machine is \(amount) s \(behind > 0 ? "behind" : "ahead of") Talkdesk: \(effect)"
+    let fix = "synchronise the clock: timedatectl set-ntp true, or chrony; in a container, on its host"
+    if signsAssertions, trials.allSatisfy({ $0.refusal != nil }) {
+      report.fail("clock", found, fix: "\(fix); this comes before everything below", .refused)
+    } else {
+      report.warn("clock", found, fix: fix)
+    }
+  }
+
+  /// Says of each credential whether it works, and tells a refused scope from a refused credential by asking for
+  /// whatever the client has.
+  mutating func reportCredentials(_ trials: [Trial]) async {
+    let isServed = trials.contains { $0.token != nil }
+    var granted: String?
+    var isScopeReported = false
+    for (place, trial) in trials.enumerated() {
+      let name = title(trial)
+      switch trial.result {
+      case .success(let token):
+        report.ok("credential", "\(name) is accepted")
+        granted = token.scope
+      case .failure(.unusableReply(.scope(let missing))):
+        report.ok("credential", "\(name) is accepted")
+        reportMissingScope("the token lacks \(missing)", has: nil)
+        isScopeReported = true
+      case .failure(.refused(let status, let code)):
+        // Only one answer can be told apart from a refused credential, and only by asking differently.
+        let open = isServed ? nil : await attempt(trial.credential, trial.role, scope: "").token
+        if let open {
+          report.ok("credential", "\(name) is accepted")
+          reportMissingScope(
+            "\(quoted(trial.scope)) is refused (\(Self.words(status, code, trial)))", has: open.scope)
+          isScopeReported = true
+        } else {
+          reportRefusal(trial, status, code, isServed: isServed)
+        }
+      case .failure(let error):
+        // Of the first, the findings on the way have said it.
+        if place > 0 { reportUnjudged(trial, error, isServed: isServed) }
+      }
+    }
+    if let granted, !isScopeReported { report.ok("scope", granted) }
+  }
+
+  private mutating func reportMissingScope(_ found: String, has scopes: String?) {
+    report.fail(
+      "scope", found + (scopes.map { ": the client has \($0)" } ?? ""),
+      fix:
+        "add it to the OAuth client in Talkdesk (Builder, OAuth Clients) and wait some minutes, or set TD_SCOPE to "
+        + "what the client has", .refused)
+  }
+
+  /// Asks for the scopes of this server's own callbacks and of apps, too, with a credential that works.
+  mutating func reportFurtherScopes(with trial: Trial) async {
+    var asked: Set<String> = [trial.scope]
+    if !TokenScopes.allowsCallbacks(trial.scope) {
+      asked.insert(TokenScopes.callbackWrite)
+      await reportCallbackScope(with: trial)
+    }
+    for app in configuration.apps {
+      guard let scope = app.scope, asked.insert(scope).inserted else { continue }
+      let further = await attempt(trial.credential, trial.role, scope: scope)
+      if let token = further.token {
+        report.ok("scope", "\(token.scope), for app \(app.id)")
+      } else if let (status, code) = further.refusal {
+        report.fail(
+          "scope", "\(quoted(scope)), for app \(app.id), is refused (\(Self.words(status, code, further)))",
+          fix: "add it to the OAuth client in Talkdesk and wait some minutes, or change apps.\(app.id).scope",
+          .refused)
+      } else if let error = further.error {
+        report.fail(
+          "scope", "\(quoted(scope)), for app \(app.id): \(error)",
+          fix: "add it to the OAuth client in Talkdesk, or ask again",
+          { if case .unusableReply(.scope) = error { .refused } else { .unreachable } }())
+      }
+    }
+  }
+
+  /// Asks for what callbacks are made with where `TD_SCOPE` does not hold it. It is missed only where callbacks are meant
+  /// to be made, or an app asks for it.
+  private mutating func reportCallbackScope(with trial: Trial) async {
+    let scope = TokenScopes.callbackWrite
+    let isMeant =
+      !configuration.callbacks.talkdeskPhoneNumbers.isEmpty
+      || configuration.apps.contains { !$0.talkdeskPhoneNumbers.isEmpty || $0.scope == scope }
+    let further = await attempt(trial.credential, trial.role, scope: scope)
+    guard let error = further.error else { return report.ok("scope", "\(scope), for callbacks") }
+    let isRefusal =
+      switch error {
+      case .refused, .unusableReply(.scope): true
+      default: false
+      }
+    let found =
+      further.refusal.map { "is refused (\(Self.words($0.status, $0.code, further)))" }
+      ?? "was not had: \(error)"
+    let fix =
+      isRefusal
+      ? "add it to the OAuth client in Talkdesk (Builder, OAuth Clients) and wait some minutes; until then every callback "
+        + "is refused" : "ask again; until then nothing is known of it"
+    let what = "\(quoted(scope)), which callbacks are made with whatever TD_SCOPE says, \(found)"
+    if isMeant {
+      report.fail("scope", what, fix: fix, isRefusal ? .refused : .unreachable)
+    } else {
+      report.warn("scope", what, fix: "\(fix); ignore this if you do not use callbacks")
+    }
+  }
+
+  private mutating func reportRefusal(_ trial: Trial, _ status: Int, _ code: String?, isServed: Bool) {
+    let found = "\(title(trial)) is refused (\(Self.words(status, code, trial)))"
+    if isServed {
+      switch trial.role {
+      case .next:
+        report.warn(
+          "credential", "\(found); the current one serves",
+          fix:
+            "wait some minutes for Talkdesk to know it, then compare what Talkdesk shows with the key line above"
+        )
+      case .current:
+        report.warn(
+          "credential", "\(found); the next one serves",
+          fix: "finish the rotation: make the next key the current one (docs/key-rotation.md)")
+      }
+      return
+    }
+    let isClockOff = report.findings.contains { $0.check == "clock" && $0.status == .fail }
+    report.fail(
+      "credential", found,
+      fix: (isClockOff ? "set the clock first; if it stays: " : "")
+        + Self.remedy(code, trial.credential, isDescribed: trial.report?.errorDescription != nil),
+      .refused)
+  }
+
+  /// Says of a credential that nobody said yes or no to it.
+  private mutating func reportUnjudged(_ trial: Trial, _ error: TokenExchangeError, isServed: Bool) {
+    let found = "\(title(trial)) got neither yes nor no: \(error)"
+    let fix = "ask again; until then nothing is known of this key"
+    if isServed {
+      report.warn("credential", "\(found); the other one serves", fix: fix)
+    } else {
+      report.fail("credential", found, fix: fix, .unreachable)
+    }
+  }
+
+  private static func remedy(
+    _ code: String?, _ credential: ClientCredential, isDescribed: Bool
+  ) -> String {
+    switch code {
+    case "unauthorized_client", "unsupported_grant_type":
+      return "allow the client the grant type client_credentials in Talkdesk (Builder, OAuth Clients)"
+    case "access_denied":
+      return
+        "ask Talkdesk: it knows the client and refuses it, perhaps because of the account's list of allowed addresses"
+    default: break
+    }
+    switch credential {
+    case .secret(let clientID, _):
+      return
+        (isDescribed
+        ? "start with Talkdesk's words above: "
+        : "Talkdesk does not say whether client id or secret is wrong: ")
+        + "compare the client id (\(clientID)), copy the secret again, and check TD_REGION; an account of another "
+        + "region answers the same"
+    case .signedJWT(let clientID, let keyID, let signer):
+      return
+        (isDescribed
+        ? "start with Talkdesk's words above, and" : "Talkdesk does not say which of these is wrong, so")
+        + " compare each with the OAuth client there: client id "
+        + "(\(clientID)), key id (\(keyID)), algorithm (\(signer.algorithm.rawValue)), the public key (by the SHA-256 above), "
+        + "and TD_REGION; a new client or key takes some minutes to be known"
+    }
+  }
+
+  private func title(_ trial: Trial) -> String {
+    guard case .signedJWT = trial.credential else { return "the client secret" }
+    return client.credentials.count > 1
+      ? "the \(trial.role.rawValue) key \(trial.credential.name)" : "key \(trial.credential.name)"
+  }
+
+  /// What Talkdesk ID said: bounded and printable, and never long enough in one run to be a credential.
+  private static func words(_ status: Int, _ code: String?, _ trial: Trial) -> String {
+    let description = trial.report?.errorDescription.map { "\(quoted($0, limit: 200)), " } ?? ""
+    return "\(description)status \(status)\(code.map { " \($0)" } ?? "")"
+  }
+}

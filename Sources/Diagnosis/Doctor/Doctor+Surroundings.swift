@@ -1,0 +1,169 @@
+// How `callgate doctor` checks the store, the issuers' keys, the remote policies and the admin access.
+
+import Gate
+import Gateway
+import HTTP
+import JSON
+import Platform
+import Store
+import Upstream
+
+extension Doctor {
+  /// Asks everything beside Talkdesk that requests depend on.
+  mutating func lookAround() async {
+    reportAdmin()
+    await reportStore()
+    await reportKeySets()
+    await reportPolicies()
+  }
+
+  private mutating func reportAdmin() {
+    let admin = configuration.admin
+    switch (admin.listener, admin.token) {
+    case (nil, nil):
+      report.ok("admin", "no admin interface: neither admin.port nor CALLGATE_ADMIN_TOKEN is set")
+    case (nil, _?): report.ok("admin", "on the public port, with the operators' token")
+    case (let listener?, _):
+      let host = listener.host.contains(":") ? "[\(listener.host)]" : listener.host
+      report.ok(
+        "admin",
+        "http://\(host):\(listener.port), \(listener.isLoopback ? "without a token" : "with a token")")
+    }
+  }
+
+  // MARK: Store
+
+  private mutating func reportStore() async {
+    let location = StoreLocation(configuration.store)
+    switch configuration.store {
+    case .memory: return report.ok("store", "memory: its state ends with the process")
+    case .sqlite(let path):
+      // Looking must not make a file.
+      guard exists(path) else {
+        guard DiskLife.ofFile(path) != .missing else {
+          return report.fail(
+            "store", "SQLite: the folder of \(quoted(path: path)) is not there",
+            fix: "make the folder, writable for the user the server runs as, or set CALLGATE_STATE",
+            .configuration)
+        }
+        return report.ok("store", "SQLite: there is no file \(quoted(path: path)) yet; serve makes it")
+      }
+    case .postgres: break
+    }
+    let name = location.kind == "postgres" ? "PostgreSQL" : "SQLite"
+    let store = location.store()
+    do throws(StoreError) {
+      let version = try await store.inspect()
+      report.ok(
+        "store",
+        version < StoreSchema.latest
+          ? "\(name) answers; its schema has version \(version), and serve brings it to \(StoreSchema.latest)"
+          : "\(name) answers and this user may write to it; schema version \(version)")
+    } catch {
+      let failure = StoreFailure(error, of: location.kind)
+      report.fail(
+        "store", "\(name): \(error.message)", fix: Self.remedy(error.kind, name),
+        failure.isTemporary ? .unreachable : .configuration)
+    }
+    await store.close()
+  }
+
+  private func exists(_ path: String) -> Bool {
+    do {
+      _ = try ConfigurationFiles.system.read(path, 0)
+      return true
+    } catch {
+      if case .missing = error { return false }
+      return true
+    }
+  }
+
+  private static func remedy(_ kind: StoreError.Kind, _ name: String) -> String {
+    switch kind {
+    case .unavailable:
+      "check that the store runs and that this machine may reach it; serve does not start without it"
+    case .damaged: "restore the last backup (docs/operations.md), or name another store"
+    case .readOnly: "make it writable for this user; with PostgreSQL, name the primary server"
+    case .full: "make room on its disk"
+    case .incompatible:
+      "a newer release made this schema: use that release, or restore the backup taken before it"
+    case .refused where name == "SQLite":
+      "run doctor as the user that the server runs as; that user must own the file and write to its folder"
+    case .refused: "check user, password, database and permissions in DATABASE_URL"
+    case .rejected, .misconfigured: "correct DATABASE_URL or CALLGATE_STATE"
+    }
+  }
+
+  // MARK: Issuers
+
+  private mutating func reportKeySets() async {
+    for caller in configuration.callers {
+      guard case .jwt(let issuer) = caller.proof, case .url(let url, _) = issuer.keys else { continue }
+      // Its query may hold a secret.
+      let name = KeySource.name(of: url)
+      let source = KeySource(url: url, transport: transport, time: clock) { _ in }
+      let found: String
+      switch await source.fetch() {
+      case .success:
+        report.ok("jwks", "\(caller.id): the issuer's keys are at \(name)")
+        continue
+      case .failure(.transport(let error)): found = error.words(about: TalkdeskHost.host(of: url))
+      case .failure(let failure): found = "\(name): \(failure)"
+      }
+      report.fail(
+        "jwks", "\(caller.id): \(found)",
+        fix:
+          "check callers.\(caller.id).jwt.jwks_url; until the keys can be read, this caller's users get 503",
+        .unreachable)
+    }
+  }
+
+  // MARK: Remote policies
+
+  private mutating func reportPolicies() async {
+    for rule in configuration.policy.rules where rule.mode != .off {
+      guard case .remote(let remote) = rule.kind else { continue }
+      let name = KeySource.name(of: remote.url)
+      let request = OutboundRequest(
+        method: .post, url: remote.url,
+        fields: ["Content-Type": "application/json", "Accept": "application/json"],
+        content: Array(#"{"input":{"action":"access","caller":"anonymous"}}"#.utf8),
+        timeout: .milliseconds(remote.timeoutMilliseconds), maximumContentLength: 64 * 1024)
+      do throws(TransportError) {
+        let response = try await transport.send(request)
+        if response.status != 200 {
+          reportPolicy(rule, remote, "\(name) responds with status \(response.status)")
+        } else if Self.decides(response.content) {
+          report.ok("remote policy", "\(rule.name): \(name) decides a trial request")
+        } else {
+          report.warn(
+            "remote policy", "\(rule.name): \(name) says neither yes nor no to a trial request",
+            fix: "have it answer true, false or {\"allow\": …} to every input; else on_failure decides")
+        }
+      } catch {
+        reportPolicy(rule, remote, error.words(about: TalkdeskHost.host(of: remote.url)))
+      }
+    }
+  }
+
+  private mutating func reportPolicy(_ rule: Rule, _ remote: RemoteRule, _ found: String) {
+    let fix = "check the rule's url and timeout (\(remote.timeoutMilliseconds) ms)"
+    if remote.onFailure == .deny, rule.mode == .enforce {
+      report.fail(
+        "remote policy", "\(rule.name): \(found)", fix: "\(fix); until it answers, the rule denies",
+        .unreachable)
+    } else {
+      report.warn(
+        "remote policy", "\(rule.name): \(found)",
+        fix: "\(fix); until it answers, the rule lets requests pass")
+    }
+  }
+
+  private static func decides(_ content: [UInt8]) -> Bool {
+    do throws(JSONError) {
+      return RemoteAnswer(reading: FactValue(try JSONValue(parsing: content))) != .undecided
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// How `callgate doctor` checks the lifetime and the claims of a token that it received.
+
+import Gateway
+import JOSE
+import JSON
+import Talkdesk
+import Tokens
+
+extension Doctor {
+  /// Compares a token's life with how long tokens are to be good for.
+  mutating func reportLifetime(_ token: AccessToken) {
+    guard let lifetime = token.lifetime else {
+      return report.warn(
+        "lifetime",
+        "the reply does not say how long the token lives: each one is vended once and none is kept",
+        fix: "ask Talkdesk for expires_in; until then expect an exchange for every request")
+    }
+    let (life, wanted) = (
+      lifetime.components.seconds, configuration.tokens.minimumRemaining.components.seconds
+    )
+    guard lifetime >= configuration.tokens.minimumRemaining else {
+      return report.warn(
+        "lifetime",
+        "\(life) s, less than tokens.min_remaining (\(wanted) s): tokens are vended with half their life left",
+        fix: "lower tokens.min_remaining to what apps need; Talkdesk's tokens live 600 s as a rule")
+    }
+    report.ok("lifetime", "\(life) s")
+  }
+
+  /// Reads what a token says of itself, where it is a JWT: whose it is, and for which API.
+  mutating func reportClaims(_ token: AccessToken) {
+    guard let claims = Self.claims(of: token) else {
+      return report.ok("token", "opaque; what it is for cannot be read from it")
+    }
+    let audiences = claims["aud"]?.string.map { [$0] } ?? claims["aud"]?.array?.compactMap(\.string) ?? []
+    let api = client.endpoints.apiBase
+    let shown = [
+      claims["iss"]?.string.map { "issued by \(quoted($0, limit: 128))" },
+      audiences.first.map { "for \(quoted($0, limit: 128))" },
+    ].compactMap { $0 }.joined(separator: ", ")
+    if let client = claims["cid"]?.string, client != token.clientID {
+      report.warn(
+        "token", "it was issued to client \(quoted(client)), not to \(token.clientID)",
+        fix: "check TD_CLIENT_ID: another client's key may have been configured")
+    }
+    if let first = audiences.first, first.contains("://"), !audiences.contains(where: { Self.same($0, api) })
+    {
+      if let theirs = TalkdeskHost(url: first).region, let ours = TalkdeskHost(url: api).region,
+        theirs != ours
+      {
+        return report.fail(
+          "token", "it is for region \(theirs.rawValue), and callbacks go to region \(ours.rawValue)",
+          fix: "set TD_REGION=\(theirs.rawValue), and leave TD_TOKEN_URL and TD_API_URL unset", .configuration
+        )
+      }
+      return report.warn(
+        "token", "it is for \(quoted(first, limit: 128)), and callbacks go to \(api)",
+        fix: "set TD_API_URL to the former, unless you know better")
+    }
+    report.ok("token", shown.isEmpty ? "a JWT that names nobody" : "a JWT, \(shown)")
+  }
+
+  /// Nothing is verified: it came from Talkdesk ID over TLS a moment ago, and nothing is decided by it.
+  private static func claims(of token: AccessToken) -> JSONObject? {
+    do {
+      return try JSONValue(parsing: JWS.Compact(parsing: token.secret.exposedBytes()).payload).object
+    } catch {
+      return nil  // Not a JWT, which is nothing wrong.
+    }
+  }
+
+  private static func same(_ a: String, _ b: String) -> Bool {
+    func bare(_ text: String) -> Substring { text.hasSuffix("/") ? text.dropLast() : text[...] }
+    return bare(a) == bare(b)
+  }
+}

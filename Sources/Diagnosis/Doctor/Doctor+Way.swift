@@ -1,0 +1,151 @@
+// How `callgate doctor` checks the path to Talkdesk ID: DNS, proxy, connection, TLS and token endpoint.
+
+import Gateway
+import HTTP
+import Platform
+import Talkdesk
+import Tokens
+import Upstream
+
+extension Doctor {
+  private var tokenURL: String { client.endpoints.tokenURL }
+  private var host: String { TalkdeskHost.host(of: tokenURL) }
+
+  /// Reports how far a request came.
+  /// - Parameter isServed: Whether another key was given a token at the same endpoint.
+  mutating func reportWay(_ trial: Trial, isServed: Bool) async {
+    switch trial.error {
+    case .transport(let error):
+      reportNoConnection(error)
+      if error.diagnosis?.failure == .unknownName, error.diagnosis?.party == .server {
+        await reportOtherRegions()
+      }
+      return
+    case .timedOut:
+      return report.fail(
+        "connection", "\(host) did not answer within \(seconds(configuration.tokens.deadline))",
+        fix: "ask again; if it stays so, look for a firewall that drops packets, or raise tokens.deadline",
+        .unreachable)
+    case .unusableReply(.malformed):
+      reportReached()
+      return report.fail(
+        "token endpoint", "what \(host) says is not HTTP",
+        fix: "check TD_TOKEN_URL and its port", .unreachable)
+    case .signingFailed(let detail):
+      return report.fail(
+        "key", "the assertion cannot be signed: \(detail)", fix: "check the key with callgate key inspect",
+        .internal)
+    default: reportReached()
+    }
+    switch trial.error {
+    case .unavailable(let status, let wait):
+      reportEndpoint(
+        "Talkdesk ID cannot serve: status \(status)\(waiting(wait))",
+        fix: "wait; the server goes on with the token it has and asks again by itself", .unreachable,
+        isServed: isServed)
+    case .rateLimited(let wait):
+      reportEndpoint(
+        "Talkdesk ID limits the rate\(waiting(wait))",
+        fix: "wait, then check for tokens.share: false or too many instances", .unreachable,
+        isServed: isServed)
+    case .unusableReply(.status(404)):
+      reportEndpoint(
+        "status 404: there is no token endpoint at \(tokenURL)",
+        fix: accountName.map { "check TD_ACCOUNT_NAME (now \($0)) and TD_REGION" }
+          ?? "check TD_TOKEN_URL, or unset it and set TD_ACCOUNT_NAME and TD_REGION", .configuration,
+        isServed: isServed)
+      if !isServed { await reportOtherRegions() }
+    case .unusableReply(.scope): break  // The scope's finding says it.
+    case .unusableReply(let reason):
+      reportEndpoint(
+        "the reply is unusable: \(reason)",
+        fix: "check that TD_TOKEN_URL is Talkdesk ID's and that no proxy answers in its place", .unreachable,
+        isServed: isServed)
+    default:
+      report.ok("token endpoint", "\(tokenURL) answers with status \(trial.report?.status ?? 200)")
+    }
+  }
+
+  /// Reports that the endpoint did not judge a credential: a warning where it gave another key a token.
+  private mutating func reportEndpoint(
+    _ found: String, fix: String, _ cause: DoctorReport.Verdict, isServed: Bool
+  ) {
+    if isServed {
+      report.warn("token endpoint", "\(found); another key was given a token", fix: fix)
+    } else {
+      report.fail("token endpoint", found, fix: fix, cause)
+    }
+  }
+
+  private mutating func reportReached() {
+    switch proxies.way(to: tokenURL) {
+    case .proxy(_, resolvesName: true): report.ok("dns", "\(host) is resolved by the proxy")
+    default: report.ok("dns", isAddress ? "\(host) is an address" : "\(host) resolves")
+    }
+    report.ok("connection", "\(host) was reached")
+    if tokenURL.lowercased().hasPrefix("https:") {
+      report.ok("tls", "the certificate of \(host) is valid for it and its issuer is trusted")
+    } else {
+      report.ok("tls", "none: plain http to this machine")
+    }
+  }
+
+  private var isAddress: Bool { IPAddress(host.trimmingBrackets) != nil }
+
+  /// The account whose host is asked; nil for a host that belongs to none.
+  private var accountName: String? {
+    if case .account(_, let name) = TalkdeskHost(url: tokenURL), !name.isEmpty { name } else { nil }
+  }
+
+  // MARK: Failures
+
+  private mutating func reportNoConnection(_ error: TransportError) {
+    guard let diagnosis = error.diagnosis else {
+      return report.fail(
+        "connection", error.words(about: host), fix: "ask again; if it stays so, look at the network between",
+        .unreachable)
+    }
+    let isProxy = diagnosis.party == .proxy
+    let (check, found, fix) = diagnosis.explained(as: isProxy ? "the proxy" : host)
+    let variable = proxies.variable ?? "https_proxy"
+    report.fail(
+      isProxy ? "proxy" : check, found,
+      fix: isProxy ? "\(fix); \(variable) names it" : fix,
+      .unreachable)
+  }
+
+  /// Looks for an account of the same name in the other regions, by the keys each account's host publishes.
+  private mutating func reportOtherRegions() async {
+    guard case .account(let configured, let name) = TalkdeskHost(url: tokenURL), !name.isEmpty else { return }
+    let transport = transport
+    let found = await withTaskGroup(of: Region?.self) { group in
+      for region in Region.allCases where region != configured {
+        group.addTask {
+          let request = OutboundRequest(
+            method: .get, url: "https://\(name).\(region.idDomain)/oauth/certs", timeout: .seconds(4))
+          do throws(TransportError) {
+            return try await transport.send(request).status == 200 ? region : nil
+          } catch {
+            return nil  // What is not there is no hint, whatever the reason.
+          }
+        }
+      }
+      return await group.reduce(into: [Region]()) { list, region in if let region { list.append(region) } }
+    }
+    guard !found.isEmpty else { return }
+    let regions = found.map(\.rawValue).sorted().joined(separator: " or ")
+    report.warn(
+      "region", "there is an account \(name) in region \(regions), and none in \(configured.rawValue)",
+      fix: "set TD_REGION=\(found.count == 1 ? regions : "REGION") if that is yours")
+  }
+
+  private func seconds(_ duration: Duration) -> String { "\(duration.components.seconds) s" }
+
+  private func waiting(_ wait: Duration?) -> String {
+    wait.map { ", and asks to wait \($0.components.seconds) s" } ?? ""
+  }
+}
+
+extension String {
+  fileprivate var trimmingBrackets: String { hasPrefix("[") ? String(dropFirst().dropLast()) : self }
+}

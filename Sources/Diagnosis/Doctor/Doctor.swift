@@ -1,0 +1,140 @@
+// Finds out, with real requests, what keeps a server on this machine from working.
+
+public import Gateway
+import HTTP
+import JOSE
+import Platform
+import Synchronization
+import Talkdesk
+import Tokens
+import Upstream
+
+/// Looks at everything on the way to a token: the configuration, then one real exchange with each key. Then it asks the store,
+/// the issuers of keys and the remote policies.
+///
+/// Each exchange is a single request: what fails in passing shows, and is not repeated until it does not.
+public struct Doctor {
+  let configuration: Configuration
+  let client: TalkdeskID
+  let transport: any HTTPTransport
+  let proxies: ProxySettings
+  let clock: any TimeSource
+  var report = DoctorReport()
+
+  /// What is wrong with a configuration that could not be loaded.
+  public static func report(of errors: ConfigurationErrors) -> DoctorReport {
+    var report = DoctorReport()
+    for problem in errors.problems { report.add(problem) }
+    for notice in errors.notices { report.add(notice) }
+    report.skip("exchange", "not tried: the configuration has problems")
+    return report
+  }
+
+  /// Examines a configuration that was loaded for `check`. Asks Talkdesk ID over the network.
+  public static func examine(_ loaded: LoadedConfiguration) async -> DoctorReport {
+    let transport: CurlTransport
+    let proxies: ProxySettings
+    do {
+      proxies = try .environment()
+      transport = try CurlTransport(
+        TransportSettings(caFile: loaded.configuration.caFile, proxies: proxies))
+    } catch {
+      var report = DoctorReport()
+      report.fail(
+        "transport", "the upstream client cannot be made: \(error)",
+        fix: "reinstall libcurl 7.80 or newer, built with OpenSSL", .internal)
+      return report
+    }
+    let report = await examine(loaded, transport: transport, proxies: proxies, clock: SystemClock())
+    await transport.shutdown()
+    return report
+  }
+
+  /// The same over any transport.
+  static func examine(
+    _ loaded: LoadedConfiguration, transport: any HTTPTransport, proxies: ProxySettings, clock: any TimeSource
+  ) async -> DoctorReport {
+    guard let upstream = loaded.configuration.talkdesk.upstream else {
+      preconditionFailure("a configuration that was checked has an upstream")
+    }
+    do {
+      var doctor = Doctor(
+        configuration: loaded.configuration,
+        client: try TalkdeskID(upstream, transport: transport, clock: clock), transport: transport,
+        proxies: proxies, clock: clock)
+      doctor.look(at: upstream, loaded.notices)
+      await doctor.ask()
+      await doctor.lookAround()
+      return doctor.report
+    } catch {
+      var report = DoctorReport()
+      report.fail(
+        "key", "the signer cannot be made: \(error)", fix: "check the key with callgate key inspect",
+        .internal)
+      return report
+    }
+  }
+
+  /// One exchange and what came of it.
+  struct Trial {
+    let credential: ClientCredential
+    let role: CredentialRole
+    let scope: String
+    let result: Result<AccessToken, TokenExchangeError>
+    /// Nil where nothing was sent.
+    let report: TokenRequestReport?
+
+    var token: AccessToken? { if case .success(let token) = result { token } else { nil } }
+    var error: TokenExchangeError? { if case .failure(let error) = result { error } else { nil } }
+    /// Whether there was a reply, whatever it said.
+    var isAnswered: Bool { report?.status != nil }
+    var refusal: (status: Int, code: String?)? {
+      if case .refused(let status, let code) = error { (status, code) } else { nil }
+    }
+  }
+
+  /// Asks for a token with each credential, the next key first as the server does, and reports what the replies show.
+  private mutating func ask() async {
+    var trials: [Trial] = []
+    for (place, credential) in client.credentials.enumerated() {
+      let role: CredentialRole = place == client.credentials.count - 1 ? .current : .next
+      let trial = await attempt(credential, role, scope: configuration.talkdesk.scope)
+      trials.append(trial)
+      // Another key would only meet the same.
+      if !trial.isAnswered { break }
+    }
+    guard let first = trials.first else { return }
+    await reportWay(first, isServed: trials.contains { $0.token != nil })
+    guard first.isAnswered else { return }
+    reportClock(trials)
+    await reportCredentials(trials)
+    guard let served = trials.first(where: { $0.token != nil }), let token = served.token else { return }
+    await reportFurtherScopes(with: served)
+    reportLifetime(token)
+    reportClaims(token)
+  }
+
+  /// Makes one exchange of a single request.
+  /// - Parameter scope: Empty for whatever the client has.
+  func attempt(_ credential: ClientCredential, _ role: CredentialRole, scope: String) async -> Trial {
+    let single = TalkdeskID(
+      endpoints: client.endpoints, credentials: [credential], transport: transport, time: clock, retry: .never
+    )
+    let box = ReportBox()
+    let result: Result<AccessToken, TokenExchangeError>
+    do throws(TokenExchangeError) {
+      result = .success(
+        try await single.exchange(
+          scope: scope, deadline: clock.now + configuration.tokens.deadline, observe: box.put))
+    } catch {
+      result = .failure(error)
+    }
+    return Trial(credential: credential, role: role, scope: scope, result: result, report: box.report)
+  }
+
+  private final class ReportBox: Sendable {
+    private let value = Mutex<TokenRequestReport?>(nil)
+    var report: TokenRequestReport? { value.withLock { $0 } }
+    @Sendable func put(_ report: TokenRequestReport) { value.withLock { $0 = report } }
+  }
+}

@@ -1,0 +1,135 @@
+// Requests one real callback, to learn how an account responds before customers depend on it.
+
+import Gate
+public import Gateway
+import HTTP
+import JSON
+import Platform
+import Talkdesk
+import Tokens
+import Upstream
+
+/// Asks Talkdesk for one callback with the configured credential, and keeps what it answered.
+///
+/// The token is had as the server has it. The callback is sent at most once, whatever comes back: there is no renewal of the token
+/// and no second request. Its content is made by the server's own code. The number ranges that are refused by default hold; rules,
+/// brakes and the kill switch are not asked.
+public struct Drill: Sendable {
+  /// Why there is nothing to send.
+  public enum Obstacle: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The configuration names no number of the account.
+    case noTalkdeskNumber
+    /// The number to call is in a range that is refused, and why.
+    case refusedNumber(reason: String)
+
+    public var description: String {
+      switch self {
+      case .noTalkdeskNumber:
+        "no Talkdesk number is configured — set TD_PHONE_NUMBER, or callbacks.talkdesk_phone_numbers"
+      case .refusedNumber(let reason):
+        "Callgate does not call this number: it \(reason). Nothing was sent."
+      }
+    }
+  }
+
+  let configuration: Configuration
+  let upstream: Configuration.Upstream
+  let request: CallbackRequest
+
+  /// What is wrong with a number to call, as a sentence; nil where nothing is.
+  public static func fault(inPhone text: String) -> String? {
+    do throws(E164Error) {
+      _ = try E164(text)
+      return nil
+    } catch {
+      return error.correction
+    }
+  }
+
+  /// Prepares a callback. Nothing is sent.
+  ///
+  /// - Parameters:
+  ///   - configuration: one that was loaded for fetching a token.
+  ///   - phone: the number to call, with which `fault(inPhone:)` found nothing wrong.
+  public init(_ configuration: Configuration, phone: String) throws(Obstacle) {
+    guard let upstream = configuration.talkdesk.upstream else {
+      preconditionFailure("a configuration for fetching a token has an upstream")
+    }
+    // Requests without an app use the server's own numbers; an account may have given its numbers to apps alone.
+    let terms = ([nil] + configuration.apps.map(Optional.some)).lazy.map {
+      CallbackTerms(app: $0, configuration)
+    }
+    guard let number = terms.compactMap(\.talkdeskNumbers.first).first else { throw .noTalkdeskNumber }
+    let body = JSONObject(dictionaryLiteral: ("contact_phone_number", .string(phone)))
+    do throws(Problem) {
+      request = try CallbackRequest(
+        parsing: body.serialized(), terms: CallbackTerms(talkdeskNumbers: [number]))
+    } catch {
+      preconditionFailure("a number in E.164 is all that a callback needs")
+    }
+    if let reason = NumberRanges.reason(toRefuse: request.contactNumber) {
+      throw .refusedNumber(reason: reason)
+    }
+    self.configuration = configuration
+    self.upstream = upstream
+  }
+
+  /// What is about to happen, a sentence a line.
+  /// - Parameter showingNumber: Whether the number to call stands there in full, for the person who typed it; others are masked.
+  public func announcement(showingNumber: Bool = false) -> [String] {
+    let number = showingNumber ? request.contactNumber.text : request.contactNumber.masked
+    let account =
+      if case .account(let region, let name) = TalkdeskHost(url: upstream.tokenURL), !name.isEmpty {
+        "account \(name) (region \(region.rawValue))"
+      } else {
+        "the account at \(TalkdeskHost.host(of: upstream.tokenURL))"
+      }
+    return [
+      "Talkdesk will ring \(number). This is a real call.",
+      "It comes from \(request.talkdeskNumber.masked), on \(account).",
+      "Your rules, brakes and kill switch do not apply to it.",
+    ]
+  }
+
+  /// Gets a token and sends the callback.
+  /// - Parameter onSending: is called right before the request that may ring.
+  public func run(onSending: @Sendable () -> Void) async -> DrillReport {
+    let transport: CurlTransport
+    do throws(CurlTransport.SetupError) {
+      transport = try CurlTransport(TransportSettings(caFile: configuration.caFile))
+    } catch {
+      return DrillReport(noClient: "\(error)")
+    }
+    let report = await run(transport: transport, clock: SystemClock(), onSending: onSending)
+    await transport.shutdown()
+    return report
+  }
+
+  /// The same over any transport.
+  func run(
+    transport: any HTTPTransport, clock: any TimeSource, onSending: @Sendable () -> Void = {}
+  ) async -> DrillReport {
+    let client: TalkdeskID
+    do {
+      client = try TalkdeskID(upstream, transport: transport, clock: clock)
+    } catch {
+      return DrillReport(noClient: "\(error)")
+    }
+    let scope = configuration.talkdesk.scope
+    let token: AccessToken
+    do throws(TokenExchangeError) {
+      token = try await client.exchange(
+        scope: TokenScopes.allowsCallbacks(scope) ? scope : TokenScopes.callbackWrite,
+        deadline: clock.now + configuration.tokens.deadline)
+    } catch {
+      return DrillReport(noToken: error)
+    }
+    let recorder = ResponseRecorder(transport)
+    onSending()
+    let report = await CallbackAPI(endpoints: client.endpoints, transport: recorder, time: clock)
+      .request(OutboundContent(request.content), token: token, timeout: configuration.callbacks.timeout)
+    return DrillReport(
+      report, recorder.response, token: token, request: request,
+      api: TalkdeskHost.host(of: client.endpoints.apiBase))
+  }
+}

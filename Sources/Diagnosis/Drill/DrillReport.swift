@@ -1,0 +1,176 @@
+// The report of a drill: its lines for people, its exit status and its facts.
+
+import Gate
+import Gateway
+import HTTP
+import Platform
+import Talkdesk
+import Tokens
+import Upstream
+
+/// What came of a drill. Holds no token and no whole telephone number.
+public struct DrillReport: Sendable {
+  /// What it comes to.
+  public enum Verdict: Sendable {
+    /// Talkdesk took the callback.
+    case accepted
+    /// Talkdesk answered and said no, to the credential or to the callback.
+    case refused
+    /// Talkdesk was not reached, does not serve, or left open what it did.
+    case unavailable
+    /// A fault of this program.
+    case `internal`
+  }
+
+  /// What it comes to.
+  public let verdict: Verdict
+  /// What the account answered: a word and what belongs to it. In the order to print them.
+  public let lines: [(name: String, text: String)]
+  /// What that means, and what to do; a sentence each.
+  public let closing: [String]
+  /// What `--facts` keeps; nil where the Callback API gave no answer.
+  public let facts: [UInt8]?
+
+  /// No client could be made; nothing was sent.
+  init(noClient words: String) {
+    verdict = .internal
+    lines = []
+    closing = ["Could not set up the HTTP client: \(words).", "No callback was sent."]
+    facts = nil
+  }
+
+  /// Talkdesk ID gave no token, so nothing was sent to the Callback API.
+  init(noToken error: TokenExchangeError) {
+    verdict =
+      switch error {
+      case .refused, .unusableReply(.scope): .refused
+      default: .unavailable
+      }
+    lines = []
+    let words = "\(error)"
+    closing = [
+      words.utf8.last == UInt8(ascii: "?") ? words : "\(words).",
+      "No callback was sent. Run callgate doctor to see what to fix.",
+    ]
+    facts = nil
+  }
+
+  /// The callback was sent, or could not be.
+  init(
+    _ report: CallbackReport, _ response: ResponseRecorder.Response?, token: AccessToken,
+    request: CallbackRequest, api host: String
+  ) {
+    verdict = Self.verdict(status: report.status ?? 0)
+    let mask = DrillMask(token: token, request)
+    let facts = response.map { DrillFacts($0, traceID: report.platformTID, token: token, mask) }
+    self.facts = facts?.serialized
+    lines = Self.lines(report, facts, token, mask, host: host)
+    closing = Self.closing(report.outcome, request)
+  }
+
+  /// Refusals are the statuses that Talkdesk documents. Others may do better at another time, or leave open what was done.
+  private static func verdict(status: Int) -> Verdict {
+    switch status {
+    case 200..<300: .accepted
+    case 400, 401, 403, 415, 422, 429: .refused
+    default: .unavailable
+    }
+  }
+
+  private static func lines(
+    _ report: CallbackReport, _ facts: DrillFacts?, _ token: AccessToken, _ mask: DrillMask, host: String
+  ) -> [(name: String, text: String)] {
+    var lines: [(name: String, text: String)] = []
+    if let facts {
+      lines.append(("status", "\(facts.status)" + (facts.contentType.map { ", \($0)" } ?? "")))
+      lines.append(
+        ("body", facts.content.map { $0.isEmpty ? "none" : shown($0) } ?? "incomplete"))
+      for field in facts.fields { lines.append(("header", "\(field.name): \(field.value)")) }
+      if !facts.dropped.isEmpty { lines.append(("dropped", shown(facts.dropped.joined(separator: ", ")))) }
+      if let traceID = facts.traceID { lines.append(("trace id", traceID)) }
+      if let steps = facts.durations {
+        let words = steps.map { "\($0.name == "first_byte" ? "first byte" : $0.name) \($0.milliseconds) ms" }
+        lines.append(("time", words.joined(separator: ", ")))
+      }
+    } else {
+      lines.append(("status", "none: \(cause(report.outcome, host))"))
+      lines.append(("time", "\(report.duration.wholeMilliseconds) ms"))
+    }
+    let life =
+      token.lifetime.map { "expires in \($0.components.seconds) s" } ?? "Talkdesk did not say when it expires"
+    lines.append(("token", life))
+    let scope = mask.own(token.scope)
+    lines.append(("scopes", token.statesScope ? scope : "\(scope) (as requested; Talkdesk named none)"))
+    return lines
+  }
+
+  private static func cause(_ outcome: CallbackOutcome, _ host: String) -> String {
+    switch outcome {
+    case .unreachable(let error), .unanswered(let error): error.words(about: host)
+    default: "no status was read"
+    }
+  }
+
+  private static func closing(_ outcome: CallbackOutcome, _ request: CallbackRequest) -> [String] {
+    let uncalled = "No call was requested."
+    return switch outcome {
+    case .accepted:
+      ["Talkdesk accepted the callback. \(request.contactNumber.masked) rings once an agent takes it."]
+    case .rejected:
+      [
+        "Talkdesk rejected the request. \(uncalled)",
+        "Check that \(request.talkdeskNumber.masked) is a number of this account. See the response body above.",
+      ]
+    case .unauthorized:
+      [
+        "Talkdesk rejected the token. \(uncalled)",
+        "Check that TD_REGION and TD_API_URL belong to the account.",
+      ]
+    case .forbidden:
+      [
+        "Talkdesk does not let this client make callbacks. \(uncalled)",
+        "Give the OAuth client the scope callback:write, or ask Talkdesk to allow callbacks for the account.",
+      ]
+    case .rateLimited(let wait):
+      ["Talkdesk is limiting requests (429). \(uncalled)", "Wait \(seconds(wait)) before you try again."]
+    case .unavailable(let wait):
+      ["Talkdesk is unavailable (503). \(uncalled)", "Wait \(seconds(wait)) before you try again."]
+    case .unreachable:
+      ["The request was not sent. \(uncalled)", "Check TD_API_URL and the network, and try again."]
+    case .refused:
+      [
+        "Talkdesk rejected the request. \(uncalled)",
+        "Check TD_API_URL: it is the base, without /calls/callback.",
+      ]
+    case .unclear, .unanswered:
+      [
+        "It is unknown whether Talkdesk accepted the callback: the phone may ring.",
+        "Do not repeat the drill at once. Wait until you know whether the phone rang.",
+      ]
+    }
+  }
+
+  private static func seconds(_ wait: Duration?) -> String {
+    wait.map { "\($0.components.seconds) s" } ?? "some minutes"
+  }
+
+  /// A text on one line, for a terminal: what would steer it is written as its code point, and a long text is cut.
+  private static func shown(_ text: String) -> String {
+    var shown = ""
+    for scalar in text.unicodeScalars.prefix(2000) {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        shown += scalar == "\n" ? " " : "\\u{\(String(scalar.value, radix: 16))}"
+      default: shown.unicodeScalars.append(scalar)
+      }
+    }
+    return shown + (text.unicodeScalars.count > 2000 ? "…" : "")
+  }
+}
+
+extension Duration {
+  /// The nearest whole number of milliseconds.
+  var wholeMilliseconds: Int64 {
+    components.seconds * 1000 + (components.attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000
+  }
+}

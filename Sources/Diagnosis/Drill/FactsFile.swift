@@ -1,0 +1,73 @@
+// Writes the file in which a drill keeps its facts.
+
+import Gateway
+import Glibc
+
+/// A file for the facts: looked at before anything is sent, and written whole or not at all. Only its owner can read it.
+public struct FactsFile: Sendable {
+  /// Why there is no such file.
+  public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
+    let path: String
+    let reason: String
+
+    public var description: String { "\(quoted(path: path)) cannot be written: \(reason)" }
+  }
+
+  private let path: String
+
+  /// Makes sure that the file can be written. What is there already may only be the facts of an earlier drill.
+  public init(_ path: String) throws(Failure) {
+    self.path = path
+    guard !path.isEmpty else { throw failure(ENOENT) }
+    do throws(ConfigurationFiles.Failure) {
+      let present = try ConfigurationFiles.system.read(path, 1 << 20)
+      guard DrillFacts.areIn(present.bytes) else {
+        throw ConfigurationFiles.Failure.system("it is not a facts file")
+      }
+    } catch .missing {
+      // As it should be.
+    } catch {
+      throw Failure(path: path, reason: "\(error)")
+    }
+    let trial = try create()
+    close(trial.descriptor)
+    unsafe unlink(trial.path)
+  }
+
+  /// Puts the facts there, in place of earlier ones.
+  public func write(_ facts: [UInt8]) throws(Failure) {
+    let new = try create()
+    var code: Int32 = 0
+    var rest = facts
+    while code == 0, !rest.isEmpty {
+      let count = unsafe Glibc.write(new.descriptor, rest, rest.count)
+      if count >= 0 { rest.removeFirst(count) } else if errno != EINTR { code = errno }
+    }
+    if code == 0, fsync(new.descriptor) != 0, errno != EINVAL { code = errno }
+    close(new.descriptor)
+    if code == 0, unsafe rename(new.path, path) != 0 { code = errno }
+    guard code == 0 else {
+      unsafe unlink(new.path)
+      throw failure(code)
+    }
+  }
+
+  /// Makes an empty file beside the place, which takes the place when it is whole.
+  private func create() throws(Failure) -> (descriptor: Int32, path: String) {
+    let beside = "\(path).\(UInt32.random(in: .min ... .max)).new"
+    let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw failure(errno) }
+    // The umask may have taken bits away, never added any; 0600 is promised.
+    guard fchmod(descriptor, 0o600) == 0 else {
+      let code = errno
+      close(descriptor)
+      unsafe unlink(beside)
+      throw failure(code)
+    }
+    return (descriptor, beside)
+  }
+
+  private func failure(_ code: Int32) -> Failure {
+    Failure(path: path, reason: unsafe String(cString: strerror(code)))
+  }
+}

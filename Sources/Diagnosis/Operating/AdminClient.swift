@@ -1,0 +1,184 @@
+// Calls the admin interface of a running server for the commands `status`, `stop`, `resume` and `reload`.
+
+public import HTTP
+import JOSE
+import JSON
+import Store
+import Upstream
+
+/// Sends operators' requests to a running server.
+public struct AdminClient: Sendable {
+  /// Why there is no result. The texts are for a terminal and hold no token.
+  public enum Failure: Error, Sendable, Hashable {
+    /// The URL cannot be asked.
+    case invalidURL(String)
+    /// No response came, or the server cannot do it now.
+    case unreachable(String)
+    /// The server refuses: the token, or something in the request. One line for each reason.
+    case refused([String])
+    /// The response is not one that this server gives.
+    case foreign(String)
+  }
+
+  private let destination: AdminDestination
+  private let transport: any HTTPTransport
+
+  /// A client of one server.
+  public init(_ destination: AdminDestination, transport: any HTTPTransport) {
+    self.destination = destination
+    self.transport = transport
+  }
+
+  /// What an operator wants of a server.
+  public enum Command: Sendable {
+    /// `GET /admin/status`.
+    case status
+    /// `POST /admin/stop`.
+    case stop(StopOrder)
+    /// `POST /admin/resume`; reason and end are not sent.
+    case resume(StopOrder)
+    /// `POST /admin/reload`.
+    case reload
+  }
+
+  /// What came of it.
+  public struct Reply: Hashable, Sendable {
+    /// For a person at a terminal of 80 columns.
+    public let lines: [String]
+    /// The server's document as it came.
+    public let json: String
+  }
+
+  /// Sends a command's request.
+  public func run(_ command: Command) async throws(Failure) -> Reply {
+    let document: JSONObject
+    let lines: [String]
+    switch command {
+    case .status:
+      document = try await ask(.get, "/admin/status")
+      lines = StatusText.lines(document, at: destination.url)
+    case .stop(let order):
+      document = try await ask(.post, "/admin/stop", order.document)
+      lines = StopText.lines(document)
+    case .resume(var order):
+      (order.reason, order.duration) = (nil, nil)
+      document = try await ask(.post, "/admin/resume", order.document)
+      lines = StopText.lines(document)
+    case .reload:
+      document = try await ask(.post, "/admin/reload", [:])
+      lines = Self.reloaded(document)
+    }
+    return Reply(
+      lines: lines, json: String(decoding: JSONValue.object(document).serialized(), as: UTF8.self))
+  }
+
+  private static func reloaded(_ document: JSONObject) -> [String] {
+    let notices = document["notices"]?.array?.compactMap(\.string) ?? []
+    let restart = document["restart_needed"]?.array?.compactMap(\.string) ?? []
+    return ["The server uses configuration number \(document["generation"]?.int ?? 0) now."]
+      + notices.map { "notice: \($0)" }
+      + (restart.isEmpty ? [] : ["Restart the server to use the new \(restart.joined(separator: ", "))."])
+  }
+
+  // MARK: Requests
+
+  private func ask(
+    _ method: Method, _ path: String, _ content: JSONObject? = nil
+  ) async throws(Failure) -> JSONObject {
+    var fields: Fields = ["Accept": "application/json", "User-Agent": "callgate"]
+    if let token = destination.token { fields["Authorization"] = "Bearer \(token.exposedString())" }
+    if content != nil { fields["Content-Type"] = "application/json" }
+    let response: InboundResponse
+    do throws(TransportError) {
+      response = try await transport.send(
+        OutboundRequest(
+          method: method, url: destination.url + path, fields: fields,
+          content: content.map { JSONValue.object($0).serialized() } ?? [],
+          // A reload opens files and may fetch the keys of issuers.
+          timeout: .seconds(30), maximumContentLength: 4 << 20, reuse: .never))
+    } catch {
+      if error.reason == .invalidURL { throw .invalidURL(error.detail) }
+      throw .unreachable("no response from \(destination.url): \(error.words(about: "the server"))")
+    }
+    return try read(response)
+  }
+
+  private func read(_ response: InboundResponse) throws(Failure) -> JSONObject {
+    let document: JSONObject?
+    do { document = try JSONValue(parsing: response.content).object } catch {
+      document = nil  // Another server's page: the status says what to tell.
+    }
+    let isProblem =
+      response.fields["Content-Type"]?.lowercased().hasPrefix("application/problem+json") == true
+    guard response.status != 200 || isProblem else {
+      guard let document else {
+        throw .foreign("\(destination.url) responds with something other than JSON; check --url")
+      }
+      return document
+    }
+    guard isProblem, let document, let code = document["code"]?.string else {
+      throw .foreign(
+        "\(destination.url) responds with status \(response.status) and is not a Callgate admin listener; check --url"
+      )
+    }
+    throw failure(code, response.status, document)
+  }
+
+  private func failure(_ code: String, _ status: Int, _ document: JSONObject) -> Failure {
+    let detail = TerminalText.plain(document["detail"]?.string ?? document["title"]?.string ?? code)
+    let fields = (document["fields"]?.array ?? []).compactMap { field -> String? in
+      guard let name = field["name"]?.string, let text = field["description"]?.string else { return nil }
+      return "\(TerminalText.plain(name)): \(TerminalText.plain(text))"
+    }
+    let first = "the server refuses this (\(TerminalText.plain(code))): \(detail)"
+    switch status {
+    case 401 where destination.token == nil:
+      return .refused([
+        "\(destination.url) needs the operators' token: give \(AdminDestination.tokenFlag), or set CALLGATE_ADMIN_TOKEN"
+      ])
+    case 404:
+      return .refused([
+        "there is no admin interface at \(destination.url): give the address of the admin listener with --url, or set an "
+          + "operators' token on the server"
+      ])
+    case 500...: return .unreachable("\(destination.url) cannot do this now (\(code)): \(detail)")
+    default: return .refused(fields.isEmpty ? [first] : [first] + fields.map { "  \($0)" })
+    }
+  }
+}
+
+/// What `stop` and `resume` send.
+public struct StopOrder: Sendable {
+  /// `all`, `app` or `caller`.
+  public var scope: String
+  /// The app or caller.
+  public var id: String?
+  /// One of `actions`.
+  public var action: String
+  /// Why, for operators.
+  public var reason: String?
+  /// After how long the stop ends by itself, as in the configuration: `30m`.
+  public var duration: String?
+
+  /// An order.
+  public init(scope: String, id: String?, action: String, reason: String? = nil, duration: String? = nil) {
+    self.scope = scope
+    self.id = id
+    self.action = action
+    self.reason = reason
+    self.duration = duration
+  }
+
+  /// The scopes and actions there are, for help and completions.
+  public static let scopes = ["all", "app", "caller"]
+  /// The actions there are.
+  public static let actions = Stop.Action.names
+
+  var document: JSONObject {
+    var document: JSONObject = ["scope": .string(scope), "action": .string(action)]
+    if let id { document["id"] = .string(id) }
+    if let reason { document["reason"] = .string(reason) }
+    if let duration { document["for"] = .string(duration) }
+    return document
+  }
+}

@@ -1,0 +1,141 @@
+// Finds the server and the token for the operators' commands.
+
+public import Gateway
+import JOSE
+import TLS
+
+/// Where a running server's admin interface is, and what opens it.
+public struct AdminDestination: Sendable {
+  /// The address that requests go to, without a path.
+  public let url: String
+  /// The operators' token; nil where the listener needs none.
+  let token: Secret?
+  /// A PEM file of the authorities to trust in place of the system's.
+  public let caFile: String?
+  /// The key of the certificate that the configuration names, as `TransportSettings.pinnedKey`; nil where an operator gave the
+  /// address, and for plain http.
+  public let pinnedKey: String?
+
+  /// An address and a token.
+  init(url: String, token: Secret?, caFile: String? = nil, pinnedKey: String? = nil) {
+    self.url = url
+    self.token = token
+    self.caFile = caFile
+    self.pinnedKey = pinnedKey
+  }
+
+  /// The flag that names the token's file.
+  public static let tokenFlag = "--admin-token-file"
+
+  /// Finds the server that the configuration describes.
+  ///
+  /// Only the settings that say where the server is are judged: an operator must be able to stop a server whose file is
+  /// being edited. In this order: `url`; the admin listener (`admin.host`, `admin.port`); with an operators' token the
+  /// public listener; otherwise the default admin listener, `http://127.0.0.1:9091`.
+  ///
+  /// - Parameter tokenFile: Goes before `CALLGATE_ADMIN_TOKEN`, its `_FILE`, and `admin.token_file`.
+  public static func find(
+    url: String?, tokenFile: String?, sources: ConfigurationSources
+  ) throws(ConfigurationErrors) -> AdminDestination {
+    var ignored = ProblemList()
+    var said = PartialConfiguration(environment: sources.environment, into: &ignored)
+      .overridden(by: PartialConfiguration(flags: sources.flags))
+    if let tokenFile {
+      said.entries[Settings.adminToken.setting] = PartialConfiguration.Entry(
+        content: .content(ofFile: tokenFile), place: .flag(tokenFlag))
+    }
+    var finder = ConfigurationBuilder(
+      partial: said, purpose: .serve, sources: sources, problems: ProblemList())
+    let file = finder.file()
+    // What the file says is not known; the server may be anywhere.
+    if file == nil, url == nil, !finder.problems.isEmpty { throw finder.errors }
+    var builder = ConfigurationBuilder(
+      partial: (file ?? PartialConfiguration()).overridden(by: said), purpose: .serve, sources: sources,
+      problems: ProblemList())
+    let destination = builder.destination(url: url)
+    guard builder.problems.isEmpty else { throw builder.errors }
+    return destination
+  }
+}
+
+extension ConfigurationBuilder {
+  /// Every problem so far.
+  fileprivate var errors: ConfigurationErrors {
+    ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
+  }
+
+  fileprivate mutating func destination(url: String?) -> AdminDestination {
+    let caFile = stated(Settings.caFile)
+    if let url {
+      var base = url
+      while base.hasSuffix("/") { base.removeLast() }
+      return AdminDestination(url: base, token: adminToken(), caFile: caFile)
+    }
+    let hasListener = place(of: Settings.adminHost) != nil || place(of: Settings.adminPort) != nil
+    guard hasListener || partial.entries[Settings.adminToken.setting] == nil else {
+      let scheme = partial.entries[Settings.certificateFile.setting] == nil ? "http" : "https"
+      return AdminDestination(
+        url: local(
+          scheme, value(Settings.host), Settings.host.setting, value(Settings.port), Settings.port.setting,
+          "give the server's https address with --url https://NAME"),
+        token: adminToken(), caFile: caFile, pinnedKey: listenerKey())
+    }
+    let host = value(Settings.adminHost)
+    return AdminDestination(
+      url: local(
+        "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,
+        "set it to 127.0.0.1, or give the public port's https address with --url https://NAME"),
+      // A listener on loopback asks for none. While the server is down, any user of the machine may listen there.
+      token: host.isLoopback ? nil : adminToken(), caFile: caFile)
+  }
+
+  /// The key of the certificate that the public listener shows. That names the public host, and not the address by which this
+  /// machine reaches it.
+  private mutating func listenerKey() -> String? {
+    guard let path = stated(Settings.certificateFile), let place = place(of: Settings.certificateFile) else {
+      return nil
+    }
+    let name = Settings.certificateFile.setting.name
+    guard let content = file(path, at: place, name: name, limit: Self.maximumDocumentBytes) else {
+      return nil
+    }
+    do throws(TLSFailure) {
+      if let own = try Certificate.chain(pem: content.bytes).first {
+        return "sha256//" + Base64.encode(own.keyFingerprint)
+      }
+    } catch {}  // Whatever is wrong with it, nobody can be recognised by it.
+    problems.add(
+      place, name,
+      Refusal(
+        "names a file without a certificate that can be read",
+        "correct it, or give the server's https address with --url https://NAME"))
+    return nil
+  }
+
+  /// The URL of a listener as this machine reaches it.
+  private mutating func local(
+    _ scheme: String, _ address: ListenAddress, _ hostSetting: Setting, _ port: UInt16,
+    _ portSetting: Setting,
+    _ remedy: String
+  ) -> String {
+    if port == 0 {
+      problems.add(
+        partial.entries[portSetting]?.place ?? .setting(portSetting.name), portSetting.name,
+        Refusal("0 is a different port at each start", "give the server's address with --url"))
+    }
+    if scheme == "http", !address.isLoopback, !["0.0.0.0", "::"].contains(address.host) {
+      problems.add(
+        partial.entries[hostSetting]?.place ?? .setting(hostSetting.name), hostSetting.name,
+        Refusal(
+          "\(address.host) is reached over plain http, which would show the operators' token to the network",
+          remedy))
+    }
+    let host =
+      switch address.host {
+      case "0.0.0.0": "127.0.0.1"
+      case "::": "[::1]"
+      default: address.host.contains(":") ? "[\(address.host)]" : address.host
+      }
+    return "\(scheme)://\(host):\(port)"
+  }
+}

@@ -1,0 +1,147 @@
+// Formats the response of `/admin/status` for a terminal of 80 columns.
+
+import Gateway
+import JSON
+
+/// The document of `/admin/status` in lines.
+struct StatusText {
+  private let document: JSONObject
+
+  /// A fact a row, in lines of at most 80 columns where the words are no longer than that.
+  /// - Parameter url: Where the server was asked.
+  static func lines(_ document: JSONObject, at url: String) -> [String] {
+    StatusText(document: document).rows(url).flatMap { TerminalText.row($0.name, $0.value) }
+  }
+
+  private func rows(_ url: String) -> [(name: String, value: String)] {
+    var rows: [(name: String, value: String)] = [
+      ("Server", url), ("Status", word(document["status"])), ("Started", word(document["started"])),
+    ]
+    rows += StopText.values(document).enumerated().map { ($0 == 0 ? "Stopped" : "", $1) }
+    rows += configuration + [("Store", store)]
+    rows.append(("Callers", list(document["callers"])))
+    rows.append(("Apps", list(document["apps"])))
+    let rules = (document["rules"]?.array ?? []).map { rule in
+      let mode = word(rule["mode"])
+      return "\(word(rule["name"])) (\(word(rule["kind"]))\(mode == "enforce" ? "" : ", \(mode)"))"
+    }
+    rows.append(("Rules", rules.isEmpty ? "none" : rules.joined(separator: ", ")))
+    rows += (document["tokens"]?.array ?? []).enumerated().map { ($0 == 0 ? "Tokens" : "", token($1)) }
+    rows += (document["keys"]?["keys"]?.array ?? []).enumerated().map { ($0 == 0 ? "Keys" : "", key($1)) }
+    return rows
+  }
+
+  private var configuration: [(name: String, value: String)] {
+    let configuration = document["configuration"]
+    let files = list(configuration?["files"])
+    var rows = [
+      (name: "Configuration", value: "number \(configuration?["generation"]?.int ?? 0), files: \(files)")
+    ]
+    guard let reload = configuration?["last_reload"] else { return rows }
+    rows.append(("Last reload", "\(word(reload["status"])) at \(word(reload["time"]))"))
+    rows += (reload["problems"]?.array ?? []).map { ("", word($0)) }
+    let restart = reload["restart_needed"]?.array ?? []
+    if !restart.isEmpty { rows.append(("", "restart for: \(list(.array(restart)))")) }
+    return rows
+  }
+
+  private var store: String {
+    let store = document["store"]
+    return word(store?["kind"]) + (store?["failure"].map { ": fails, \(word($0))" } ?? "")
+  }
+
+  private func token(_ scope: JSONValue) -> String {
+    var facts: [String] = []
+    if let left = scope["token_expires_in_seconds"]?.int { facts.append("good for \(left) s") }
+    if let last = scope["last_exchange"] {
+      let age = scope["last_exchange_age_seconds"]?.int.map { " \($0) s ago" } ?? ""
+      facts.append("last exchange \(word(last))\(age)")
+    }
+    if let pause = scope["cool_down_seconds"]?.int { facts.append("next exchange in \(pause) s") }
+    return "\(word(scope["scope"])): " + (facts.isEmpty ? "not asked for yet" : facts.joined(separator: ", "))
+  }
+
+  private func key(_ key: JSONValue) -> String {
+    let age = key["age_seconds"]?.int.map { " for \($0) s" } ?? ""
+    let retry = key["retry_in_seconds"]?.int.map { ", next try in \($0) s" } ?? ""
+    return "\(word(key["key_id"])) (\(word(key["role"]))): \(word(key["state"]))\(age)\(retry)"
+  }
+
+  private func list(_ value: JSONValue?) -> String {
+    let items = value?.array ?? []
+    return items.isEmpty ? "none" : items.map(word).joined(separator: ", ")
+  }
+
+  private func word(_ value: JSONValue?) -> String { TerminalText.plain(value?.string ?? "-") }
+}
+
+/// Stops in words.
+enum StopText {
+  /// A sentence for each stop of a document, or that there is none.
+  static func lines(_ document: JSONObject) -> [String] {
+    let stops = document["stops"]?.array ?? []
+    guard !stops.isEmpty else { return ["Nothing is stopped."] }
+    return stops.flatMap { TerminalText.wrapped("Stopped: \(describe($0))", indent: 2) }
+  }
+
+  /// The stops of a document as values of a row.
+  static func values(_ document: JSONObject) -> [String] {
+    let stops = document["stops"]?.array ?? []
+    return stops.isEmpty ? ["nothing"] : stops.map(describe)
+  }
+
+  private static func describe(_ stop: JSONValue) -> String {
+    func word(_ name: String) -> String? { stop[name]?.string.map(TerminalText.plain) }
+    let what =
+      switch word("action") {
+      case "access": "tokens"
+      case "callback": "callbacks"
+      case "all": "everything"
+      case let other: other ?? "everything"
+      }
+    let whom = word("scope") == "all" ? "everyone" : "\(word("scope") ?? "-") \(word("id") ?? "-")"
+    return "\(what) for \(whom) since \(word("since") ?? "-")"
+      + (word("until").map { ", until \($0)" } ?? "") + (word("reason").map { ", because: \($0)" } ?? "")
+  }
+}
+
+/// Text that fits a terminal.
+enum TerminalText {
+  static let columns = 80
+  private static let nameColumns = 15
+
+  /// A text from elsewhere on one line, without characters that steer a terminal.
+  static func plain(_ text: String) -> String {
+    String(quoted(text, limit: 1024).dropFirst().dropLast()).replacing("\\\"", with: "\"")
+  }
+
+  /// A name, and a value beside it that goes on below itself.
+  static func row(_ name: String, _ value: String) -> [String] {
+    let lines = wrap(value, width: columns - nameColumns)
+    return lines.enumerated().map { index, line in
+      let name = index == 0 ? name : ""
+      return name + String(repeating: " ", count: max(1, nameColumns - name.count)) + line
+    }
+  }
+
+  /// A text in lines; those after the first are indented.
+  static func wrapped(_ text: String, indent: Int) -> [String] {
+    wrap(text, width: columns - indent).enumerated().map { index, line in
+      (index == 0 ? "" : String(repeating: " ", count: indent)) + line
+    }
+  }
+
+  private static func wrap(_ text: String, width: Int) -> [String] {
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+      if !line.isEmpty, line.count + 1 + word.count > width {
+        lines.append(line)
+        line = String(word)
+      } else {
+        line += line.isEmpty ? String(word) : " \(word)"
+      }
+    }
+    return lines + [line]
+  }
+}

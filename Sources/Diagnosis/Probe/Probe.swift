@@ -1,0 +1,256 @@
+// Tests a running server with requests that must succeed and requests that must fail.
+
+import Gateway
+public import HTTP
+import JOSE
+import JSON
+public import Platform
+import Upstream
+
+/// Makes one request that must be allowed and three that must fail, against a running server. Spends no allowance and
+/// never asks for a token.
+public struct Probe: Sendable {
+  private let base: String
+  private let credential: ProbeCredential?
+  private let transport: any HTTPTransport
+  private let clock: any TimeSource
+  private let timeout: Duration
+
+  /// Makes a probe.
+  /// - Parameters:
+  ///   - url: Where the server is, without a path of its own endpoints: `https://calls.example.com`.
+  ///   - credential: A caller's; nil for a server that takes anonymous callers.
+  ///   - timeout: For each request.
+  public init(
+    url: String, credential: ProbeCredential?, transport: any HTTPTransport, clock: any TimeSource,
+    timeout: Duration = .seconds(10)
+  ) {
+    var base = url
+    // Our text: from the command line.
+    while base.hasSuffix("/") { base.removeLast() }
+    self.base = base
+    self.credential = credential
+    self.transport = transport
+    self.clock = clock
+    self.timeout = timeout
+  }
+
+  private struct Step {
+    let method: Method
+    let path: String
+    let purpose: String
+    let authorization: Secret?
+    /// What must come.
+    let expectation: Expectation
+  }
+
+  private enum Expectation {
+    case allowed
+    /// One of these codes, each of which brings its status.
+    case refusal([Problem.Code])
+  }
+
+  /// Makes the requests one after the other.
+  /// - Throws: Where the URL cannot be asked at all.
+  public func run() async throws(InvalidURL) -> ProbeReport {
+    var report = ProbeReport()
+    for step in steps {
+      let line = try await perform(step, isKnown: report.lines.first?.verdict != .refused)
+      report.lines.append(line)
+      // Nobody is there: asking three times more would only take three times longer.
+      if line.status == nil, report.lines.count == 1 { break }
+    }
+    return report
+  }
+
+  /// Why a URL cannot be asked.
+  public struct InvalidURL: Error, Sendable, CustomStringConvertible {
+    /// What is wrong with it.
+    public let description: String
+  }
+
+  private var steps: [Step] {
+    let unknown = "/token/callgate-probe-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+    let allowed = Step(
+      method: .get, path: "/access?probe", purpose: "allowed request",
+      authorization: credential?.authorization,
+      expectation: .allowed)
+    let unknownApp = Step(
+      method: .post, path: unknown, purpose: "unknown app",
+      authorization: credential?.authorization, expectation: .refusal([.unknownApp, .stopped]))
+    guard let credential else {
+      return [
+        allowed, unknownApp,
+        Step(
+          method: .post, path: "/access", purpose: "other method", authorization: nil,
+          expectation: .refusal([.methodNotAllowed])),
+        Step(
+          method: .get, path: unknown + "/none", purpose: "unknown path",
+          authorization: nil,
+          expectation: .refusal([.notFound])),
+      ]
+    }
+    return [
+      allowed,
+      Step(
+        method: .get, path: "/access?probe", purpose: "no credential",
+        authorization: nil,
+        expectation: .refusal([.unauthenticated])),
+      Step(
+        method: .get, path: "/access?probe", purpose: "wrong credential",
+        authorization: credential.wrong,
+        expectation: .refusal([.unauthenticated, .invalidToken, .rateLimited])),
+      unknownApp,
+    ]
+  }
+
+  /// - Parameter isKnown: Whether the server takes the credential, as far as the first request showed.
+  private func perform(_ step: Step, isKnown: Bool) async throws(InvalidURL) -> ProbeReport.Line {
+    var fields: Fields = ["Accept": "application/json", "User-Agent": "callgate-probe"]
+    if let authorization = step.authorization { fields["Authorization"] = authorization.exposedString() }
+    let start = clock.now
+    let judgement: Judgement
+    var status: Int?
+    do throws(TransportError) {
+      let answer = try await transport.send(
+        OutboundRequest(
+          method: step.method, url: base + step.path, fields: fields, timeout: timeout,
+          maximumContentLength: 64 * 1024))
+      status = answer.status
+      judgement = judge(answer, step, isKnown)
+    } catch {
+      if error.reason == .invalidURL { throw InvalidURL(description: error.detail) }
+      judgement = Judgement(.unreachable, "no response: \(error.words(about: "the server"))")
+    }
+    let milliseconds = (clock.now - start).nanosecondsClamped / 1_000_000
+    // Our text: a path that is asked for. The random name of an app says nothing.
+    let path = step.path.hasPrefix("/token/") ? "/token/…" : step.path
+    return ProbeReport.Line(
+      request: "\(step.method.rawValue) \(path)", purpose: step.purpose, verdict: judgement.verdict,
+      status: status,
+      found: judgement.found, milliseconds: milliseconds)
+  }
+
+  // MARK: Judging
+
+  private struct Judgement {
+    let verdict: ProbeReport.Verdict
+    let found: String
+
+    init(_ verdict: ProbeReport.Verdict, _ found: String) {
+      self.verdict = verdict
+      self.found = found
+    }
+  }
+
+  private func judge(_ answer: InboundResponse, _ step: Step, _ isKnown: Bool) -> Judgement {
+    if let leak = Self.leak(in: answer.content) { return Judgement(.surprise, leak) }
+    switch step.expectation {
+    case .allowed: return judgeAllowed(answer)
+    case .refusal(let codes):
+      // Who is not known is told so before anything else.
+      let all = isKnown ? codes : codes + [.unauthenticated, .invalidToken, .rateLimited]
+      return judgeRefusal(answer, all, asked: codes, isAnonymous: step.authorization == nil)
+    }
+  }
+
+  private func judgeAllowed(_ answer: InboundResponse) -> Judgement {
+    if answer.status == 204 {
+      if let missing = Self.missingField(answer) { return Judgement(.surprise, missing) }
+      guard answer.content.isEmpty else { return Judgement(.surprise, "a 204 with content") }
+      return Judgement(.ok, "allowed")
+    }
+    guard let problem = Self.problem(in: answer) else {
+      return Judgement(.surprise, Self.foreign(answer))
+    }
+    let said = Self.words(problem)
+    switch problem.code?.status.code {
+    case 500, 502, 503, 504: return Judgement(.unreachable, "the server cannot serve: \(said)")
+    case 401 where credential == nil:
+      return Judgement(.refused, "this server wants a credential: give one with --user or --bearer")
+    case nil: return Judgement(.surprise, "an unknown problem: \(said)")
+    default: return Judgement(.refused, "refused: \(said)")
+    }
+  }
+
+  private func judgeRefusal(
+    _ answer: InboundResponse, _ codes: [Problem.Code], asked: [Problem.Code], isAnonymous: Bool
+  )
+    -> Judgement
+  {
+    guard answer.status >= 400 else {
+      return Judgement(
+        .surprise,
+        answer.status == 204 && isAnonymous && credential != nil
+          ? "it was allowed: this server lets anybody in (allow_anonymous)"
+          : answer.status == 204 ? "it was allowed" : Self.foreign(answer))
+    }
+    guard let problem = Self.problem(in: answer) else { return Judgement(.surprise, Self.foreign(answer)) }
+    guard let code = problem.code, codes.contains(code), code.status.code == answer.status else {
+      let isOverloaded = [500, 502, 503, 504].contains(answer.status)
+      return Judgement(
+        isOverloaded ? .unreachable : .surprise,
+        "expected \(codes.map(\.rawValue).joined(separator: " or ")): \(Self.words(problem))")
+    }
+    if let missing = Self.missingField(answer) { return Judgement(.surprise, missing) }
+    if answer.status == 401, answer.fields["WWW-Authenticate"] == nil {
+      return Judgement(.surprise, "a 401 without WWW-Authenticate")
+    }
+    // Who is not known is told so before the app is looked at: right, and not what this request is for.
+    let isOther = !asked.contains(code)
+    return Judgement(
+      .ok,
+      "refused (\(code.rawValue)\(isOther ? "; the credential is wrong, so the app was not looked at" : ""))")
+  }
+
+  /// What an answer tells that must tell nothing; nil where it does not.
+  private static func leak(in content: [UInt8]) -> String? {
+    for word in ["auth_token", "access_token"] where content.firstRange(of: Array(word.utf8)) != nil {
+      return "the answer holds \(word)"
+    }
+    // A JWT begins with the Base64 of {" and has two dots.
+    guard let start = content.firstRange(of: Array("eyJ".utf8))?.lowerBound else { return nil }
+    let run = content[start...].prefix { octet in
+      (0x30...0x39).contains(octet) || (0x41...0x5A).contains(octet) || (0x61...0x7A).contains(octet)
+        || octet == 0x2D || octet == 0x5F || octet == 0x2E
+    }
+    return run.count { $0 == 0x2E } == 2 ? "the answer holds a token" : nil
+  }
+
+  private static func missingField(_ answer: InboundResponse) -> String? {
+    guard answer.fields["X-Request-Id"]?.isEmpty == false else { return "the answer has no X-Request-Id" }
+    let directives = answer.fields.values(of: "Cache-Control").flatMap { Array($0.utf8)[...].elements() }
+    guard directives.contains(where: { $0.equals(lowercase: "no-store") }) else {
+      return "the answer may be stored by caches: no Cache-Control: no-store"
+    }
+    return nil
+  }
+
+  private static func problem(in answer: InboundResponse) -> (code: Problem.Code?, document: JSONObject)? {
+    let type = Array((answer.fields["Content-Type"] ?? "").utf8)[...]
+    guard type.starts(withLowercase: "application/problem+json") else { return nil }
+    do {
+      guard let document = try JSONValue(parsing: answer.content).object else { return nil }
+      return (document["code"]?.string.flatMap(Problem.Code.init), document)
+    } catch {
+      return nil  // Whatever it is, this server did not write it.
+    }
+  }
+
+  /// A problem in a few words: its code, the rule, and until when.
+  private static func words(_ problem: (code: Problem.Code?, document: JSONObject)) -> String {
+    let document = problem.document
+    var words = quoted(document["code"]?.string ?? "none").dropFirst().dropLast().description
+    if let rule = document["rule"]?.string { words += " by rule \(quoted(rule))" }
+    if let next = document["next_open"]?.string { words += ", opens \(quoted(next))" }
+    if let wait = document["retry_after"]?.int { words += ", again in \(wait) s" }
+    if let detail = document["detail"]?.string { words += " (\(quoted(detail, limit: 160)))" }
+    return words
+  }
+
+  private static func foreign(_ answer: InboundResponse) -> String {
+    (300..<400).contains(answer.status)
+      ? "status \(answer.status), a redirection, which is not followed: give the URL it leads to"
+      : "status \(answer.status) without a problem document: something else answers here"
+  }
+}

@@ -1,0 +1,121 @@
+// Generates the documents about settings: README's table of variables and docs/configuration.md.
+
+public import Gateway
+
+/// The documents that follow from the declarations: README's table of variables and docs/configuration.md.
+public enum ConfigurationReference {
+  /// Every setting there is, in the order of the documents.
+  public static var settings: [Setting] { Settings.all }
+
+  /// The table of environment variables, as Markdown; ends with a newline.
+  public static var variables: String {
+    let rows = Settings.scalars.compactMap { setting -> [String]? in
+      guard let variable = setting.variable else { return nil }
+      let secret = setting.fileVariable.map { " Or `\($0)`, the path of a file." } ?? ""
+      return ["`\(variable)`", setting.meaning + secret, standard(setting)]
+    }
+    return table(["variable", "meaning", "default"], rows)
+  }
+
+  /// The table of YAML keys, as Markdown; ends with a newline.
+  public static var keys: String {
+    let rows = sorted.compactMap { setting -> [String]? in
+      guard let path = setting.path else { return nil }
+      let variable = setting.variable.map { "`\($0)`" } ?? ""
+      return ["`\(path)`", variable, setting.meaning, standard(setting)]
+    }
+    return table(["key", "variable", "meaning", "default"], rows)
+  }
+
+  /// The whole of docs/configuration.md.
+  public static var document: String {
+    """
+    # Configuration
+
+    <!-- Made from the declarations in Sources/Gateway/Configuration by `callgate reference`; a test compares. -->
+
+    Every setting has a default, and each source goes before the one ahead of it: defaults, the YAML file
+    (`--config`, `CALLGATE_CONFIG` or `CALLGATE_CONFIG_TEXT`), environment variables, flags. `callgate check` reads all
+    of it, offline, and prints everything that is wrong at once, with its place and what mends it.
+
+    - An empty variable counts as unset. An unknown variable beginning `TD_` or `CALLGATE_` is noted; an unknown key in
+      the file is refused.
+    - Every secret variable `X` exists as `X_FILE` too, the path of a file that holds it; to set both is an error. A
+      final newline in the file is dropped. A file that others can read is noted; root's may be readable for its
+      group. Secrets are never written in the YAML
+      file itself, except a password inside `store.url`.
+    - Paths are relative to the working directory.
+    - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are whole numbers of bytes. Digests are SHA-256 in
+      lower-case hex. Telephone numbers are E.164: `"+18500000000"`. Address blocks are CIDR: `10.0.0.0/8`.
+    - URLs are `https`; plain `http` is taken for a loopback address only.
+    - In the YAML file every value is a text, typed by the key it stands under: `on`, `22:00` and `+1` mean themselves,
+      quoted or not. Duplicate keys, several documents, anchors, aliases, merge keys and tags are refused.
+
+    ## Variables
+
+    \(variables)
+    ## Keys of the YAML file
+
+    `[]` stands for each item of a list, `*` for a name of your own.
+
+    \(keys)
+    `rules` is a list of business rules.
+
+    ## An example
+
+    ```yaml
+    listen:
+      port: 8080
+      trusted_proxies: [10.0.0.0/8]
+      forwarded_hops: 1
+    talkdesk:
+      account: acme
+      region: us
+      client_id: 6f3c5a0e8b1d4c7e
+      client_secret_file: /run/secrets/talkdesk-credential     # or key_id and private_key_file
+    callers:
+      - id: ios-app
+        basic: { username: app-user, password_file: /run/secrets/ios-app-password }
+    apps:
+      example-app-ios:
+        callers: [ios-app]
+        scope: "visual-sessions:execute"
+        talkdesk_phone_numbers: ["+18500000000"]
+    callbacks: { dedupe_window: 60s }
+    ```
+
+    """
+  }
+
+  /// Keys of one section stand together, in the order of the sections' first declaration.
+  private static var sorted: [Setting] {
+    var sections: [String: Int] = [:]
+    for setting in Settings.all {
+      guard let section = section(of: setting), sections[section] == nil else { continue }
+      sections[section] = sections.count
+    }
+    return Settings.all.enumerated().sorted { a, b in
+      let (left, right) = (rank(a.element, sections), rank(b.element, sections))
+      return left == right ? a.offset < b.offset : left < right
+    }.map(\.element)
+  }
+
+  private static func rank(_ setting: Setting, _ sections: [String: Int]) -> Int {
+    section(of: setting).flatMap { sections[$0] } ?? -1
+  }
+
+  private static func section(of setting: Setting) -> String? {
+    setting.path.map { path in String(path.prefix { $0 != "." && $0 != "[" }) }
+  }
+
+  private static func standard(_ setting: Setting) -> String {
+    setting.standardNote ?? setting.standard.map { "`\($0)`" } ?? ""
+  }
+
+  private static func table(_ header: [String], _ rows: [[String]]) -> String {
+    let lines = [header, header.map { _ in "---" }] + rows
+    return lines.map { cells in
+      "| " + cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |\n"
+    }.joined()
+  }
+}

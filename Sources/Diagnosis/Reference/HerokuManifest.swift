@@ -1,0 +1,140 @@
+// Generates app.json, which tells Heroku's deploy button which variables to ask for.
+
+import Gateway
+import JSON
+
+/// Heroku's manifest. It is read only when an app is created, so its values are first values, not defaults.
+public enum HerokuManifest {
+  /// One variable the button asks for.
+  package struct Question: Sendable {
+    let setting: Setting
+    /// What is filled in.
+    var value: String?
+    /// Whether Heroku makes a secret of 64 hexadecimal digits.
+    var isGenerated = false
+    /// Whether no app is created without it.
+    var isRequired = false
+    /// Where the operator finds it, or what to know on Heroku, behind what it means.
+    var hint: String?
+  }
+
+  /// What is asked, in the order of the form: what only the operator knows comes first.
+  static let questions = [
+    Question(
+      setting: Settings.account.setting, isRequired: true,
+      hint: "It is the first label of the address at which you sign in."),
+    Question(setting: Settings.region.setting, value: "us"),
+    Question(
+      setting: Settings.clientID.setting, isRequired: true,
+      hint: "Shown where the client was made in Talkdesk: Builder, OAuth Clients; or AppConnect."),
+    Question(
+      setting: Settings.clientSecret.setting,
+      hint: "Talkdesk shows it once, when the client is made. With a key leave it empty."),
+    Question(
+      setting: Settings.keyID.setting, hint: "It comes with the key. With a client secret leave it empty."),
+    Question(
+      setting: Settings.privateKey.setting,
+      hint: "Paste it as Talkdesk delivered it. With a client secret leave it empty."),
+    Question(
+      setting: Settings.keyAlgorithm.setting, value: "ES256",
+      hint: "It comes with the key. With a client secret it is not used."),
+    Question(setting: Settings.scope.setting, value: "callback:write"),
+    Question(setting: Settings.phoneNumber.setting),
+    Question(setting: Settings.username.setting, value: "app-user"),
+    Question(setting: Settings.password.setting, isGenerated: true),
+    Question(
+      setting: Settings.configText.setting, hint: "Here go apps, callers and rules; a rule needs no deploy."),
+    Question(setting: Settings.adminToken.setting, isGenerated: true),
+    // Heroku's router comes from a private address, and no client can: its X-Forwarded-For ends with the client.
+    Question(
+      setting: Settings.trustedProxies.setting, value: "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7",
+      hint: "Heroku's router has a private address."),
+    Question(setting: Settings.forwardedHops.setting, value: "1", hint: "Heroku's router writes the last."),
+    Question(
+      setting: Settings.drainDelay.setting, value: "3s",
+      hint: "The router needs a moment to hear of it, and Heroku kills after 30 seconds."),
+  ]
+
+  /// The variables the button does not ask for, each with its reason.
+  static let unasked: [String: String] = [
+    "CALLGATE_CONFIG": "a dyno has no file that is not in the repository",
+    "HOST": "the router reaches every address",
+    "PORT": "Heroku sets it",
+    "TD_TOKEN_URL": "follows from account and region",
+    "TD_API_URL": "follows from the region",
+    "TD_AUDIENCE": "follows from account and region",
+    "CALLGATE_ALLOW_ANONYMOUS": "the button makes a caller",
+    "DATABASE_URL": "an add-on sets it",
+    "CALLGATE_STATE": "a dyno's disk is wiped; DATABASE_URL keeps state",
+    "CALLGATE_CA_FILE": "nothing inspects a dyno's TLS",
+    "CALLGATE_LOG_LEVEL": "its default is right",
+    "CALLGATE_LOG_FORMAT": "its default is right",
+  ]
+
+  /// The whole of app.json; ends with a newline.
+  public static var document: String {
+    var variables = JSONObject()
+    for question in questions {
+      guard let name = question.setting.variable else { preconditionFailure("\(question.setting.name)") }
+      variables.append(name, .object(member(question)))
+    }
+    let manifest: [(String, JSONValue)] = [
+      ("name", .string("Callgate")),
+      (
+        "description",
+        .string("Holds your Talkdesk credential and vends tokens and callbacks to your apps by your rules.")
+      ),
+      ("keywords", .array(["talkdesk", "callback", "token", "swift"].map { .string($0) })),
+      ("success_url", .string("/")),
+      ("stack", .string("heroku-24")),
+      ("buildpacks", .array([.object(object([("url", .string("vapor/vapor"))]))])),
+      (
+        "formation",
+        .object(
+          object([
+            ("web", .object(object([("quantity", .number(JSONNumber(1))), ("size", .string("basic"))])))
+          ]))
+      ),
+      ("env", .object(variables)),
+    ]
+    return indented(.object(object(manifest)), "") + "\n"
+  }
+
+  private static func member(_ question: Question) -> JSONObject {
+    let meaning = ([question.setting.meaning] + [question.hint].compactMap(\.self)).joined(separator: " ")
+    var member = JSONObject()
+    // The form shows plain text.
+    member.append("description", .string(meaning.replacing("`", with: "")))
+    if let value = question.value { member.append("value", .string(value)) }
+    if question.isGenerated { member.append("generator", .string("secret")) }
+    // Heroku takes what is not said for required.
+    member.append("required", .bool(question.isRequired))
+    return member
+  }
+
+  private static func object(_ members: [(String, JSONValue)]) -> JSONObject {
+    var object = JSONObject()
+    for (name, value) in members { object.append(name, value) }
+    return object
+  }
+
+  /// JSON for people: a member a line, two spaces a level, lists of texts on one line.
+  private static func indented(_ value: JSONValue, _ margin: String) -> String {
+    switch value {
+    case .object(let object) where !object.isEmpty:
+      let inner = margin + "  "
+      let members = object.members.map { member in
+        inner + text(.string(member.name)) + ": " + indented(member.value, inner)
+      }
+      return "{\n" + members.joined(separator: ",\n") + "\n\(margin)}"
+    case .array(let elements):
+      return "[" + elements.map { indented($0, margin) }.joined(separator: ", ") + "]"
+    default:
+      return text(value)
+    }
+  }
+
+  private static func text(_ value: JSONValue) -> String {
+    String(decoding: value.serialized(), as: UTF8.self)
+  }
+}

@@ -1,0 +1,98 @@
+// Explains and tests rules from the command line, without server, store or credential.
+
+import Gate
+public import Gateway
+public import HTTP
+import Platform
+import Store
+
+/// The rules of a configuration, asked by hand. Nothing is stopped, and nothing is used but what is said.
+public struct OfflineRules: Sendable {
+  private let configuration: Configuration
+  private let decider: Decider
+  private let clock: any TimeSource
+
+  /// Makes the rules ready.
+  /// - Parameter transport: The way to remote policies; nil where they shall not be asked, which is their failure.
+  public init(_ configuration: Configuration, transport: (any HTTPTransport)?) {
+    self.configuration = configuration
+    let clock = SystemClock()
+    let store = MemoryStore()
+    self.clock = clock
+    decider = Decider(
+      apps: AppRegistry(configuration.apps.map(App.init)), policy: configuration.policy,
+      stops: StopBoard(store: store, clock: clock), ledger: AllowanceLedger(store: store),
+      remotes: RemotePolicies(transport: transport, log: nil))
+  }
+
+  /// What would become of a request.
+  public func explain(_ question: Question) async throws(Question.Mistakes) -> Explanation {
+    let inquiry = try question.inquiry(configuration, now: Instant(clock.unixTime))
+    return await decider.explain(inquiry)
+  }
+
+  /// What came of a table of tests.
+  public struct TableResult: Sendable {
+    /// How many tests found what they expect.
+    public let passed: Int
+    /// A line for each of the others: where it stands, what it is about, what it expected and what it got.
+    public let failures: [String]
+  }
+
+  /// Runs the tests in a file.
+  /// - Throws: Everything that is wrong with the file.
+  public func test(_ path: String, files: ConfigurationFiles) throws(ConfigurationErrors) -> TableResult {
+    var problems = ProblemList()
+    let start = ConfigurationPlace.file(path, line: 1, column: 1)
+    var node: ConfigurationNode?
+    do throws(ConfigurationFiles.Failure) {
+      node = YAMLReader.read(try files.read(path, YAMLReader.maximumBytes).bytes, name: path, into: &problems)
+    } catch {
+      problems.add(.flag(path), nil, Refusal("cannot be read: \(error)", "name a file of tests"))
+    }
+    if let node {
+      switch configuration.policy.readingTests(RuleNode(node), context: context) {
+      case .tests(let tests): return run(tests, path)
+      case .problems(let found):
+        for problem in found {
+          problems.add(
+            start.inSameFile(at: problem.place), problem.key, Refusal(problem.problem, problem.remedy))
+        }
+      }
+    } else if problems.isEmpty {
+      problems.add(start, nil, Refusal("has nothing in it", "write a list of tests under tests:"))
+    }
+    throw ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
+  }
+
+  private func run(_ tests: [RuleTest], _ path: String) -> TableResult {
+    let failures = tests.compactMap { test in
+      test.failure(under: configuration.policy).map { failure in
+        "\(path):\(test.place.line):\(test.place.column): \(test.name): \(failure)"
+      }
+    }
+    return TableResult(passed: tests.count - failures.count, failures: failures)
+  }
+
+  private var context: RuleTestContext {
+    let apps = decider.apps
+    let refusesAnonymous = configuration.refusesAnonymous
+    return RuleTestContext(
+      known: KnownNames(
+        callers: Set(configuration.callers.map(\.id)), apps: Set(configuration.apps.map(\.id))),
+      now: Instant(clock.unixTime)
+    ) { callerID, name in
+      if callerID == Configuration.anonymousCaller, refusesAnonymous {
+        return .refused(Denial(code: .unauthenticated, rule: nil), because: Explanation.noCredential)
+      }
+      let caller = Caller(authenticated: callerID ?? Configuration.anonymousCaller)
+      let claim = apps.claim(named: name.map { .value($0) } ?? .absent, by: caller)
+      switch claim {
+      case .admitted(let app): return .admitted(app: app?.id)
+      // An unknown name is a mistake in the table, and told as one.
+      case .unlisted, .unknown:
+        return .refused(Denial(code: .denied, rule: nil), because: claim.refusal(of: caller))
+      }
+    }
+  }
+}

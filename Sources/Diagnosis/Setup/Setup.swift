@@ -1,0 +1,224 @@
+// Writes the files of a new configuration for `callgate init`, after proving that they load and pass their tests.
+
+import Gate
+public import Gateway
+import Glibc
+import JOSE
+public import Platform
+
+/// A folder that becomes the configuration of a server: what `callgate init` writes, and what to do next.
+public struct Setup: Sendable {
+  /// The folder, as an absolute path.
+  public let folder: String
+  private let isWorkingDirectory: Bool
+  private let replaces: Bool
+  private let files: ConfigurationFiles
+  private let clock: any TimeSource
+
+  /// Why nothing was written.
+  public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// These are there already.
+    case exists([String])
+    /// The system does not let us write there.
+    case refused(path: String, reason: String)
+    /// The folder cannot be one.
+    case unusable(path: String, reason: String)
+    /// Secrets would not be safe there, or git would not see it.
+    case unfit(path: String, reason: String)
+    /// The disk failed.
+    case incomplete(path: String, reason: String)
+    /// What was made does not load.
+    case invalid([String])
+
+    public var description: String {
+      switch self {
+      case .exists(let paths):
+        paths.map { "\($0): exists already — choose another folder with --dir, or overwrite with --force" }
+          .joined(separator: "\n")
+      case .refused(let path, let reason), .incomplete(let path, let reason):
+        "cannot write \(quoted(path: path)): \(reason)"
+      case .unusable(let path, let reason):
+        "cannot write \(quoted(path: path)): \(reason) — name a folder with --dir"
+      case .unfit(let path, let reason): "\(quoted(path: path)) cannot be used: \(reason)"
+      case .invalid(let lines): lines.joined(separator: "\n")
+      }
+    }
+  }
+
+  /// A setup in a folder.
+  /// - Parameters:
+  ///   - folder: Its path.
+  ///   - workingDirectory: What a relative path begins at.
+  ///   - replacing: Whether files that are there may be overwritten.
+  ///   - files: How files are read.
+  ///   - clock: By what the example times of tests are chosen.
+  public init(
+    folder: String, workingDirectory: String, replacing: Bool, files: ConfigurationFiles = .system,
+    clock: any TimeSource = SystemClock()
+  ) {
+    let path = folder.hasPrefix("/") ? folder : "\(workingDirectory)/\(folder)"
+    let names = path.split(separator: "/").filter { $0 != "." }
+    self.folder = "/" + names.joined(separator: "/")
+    isWorkingDirectory = self.folder == workingDirectory
+    replaces = replacing
+    self.files = files
+    self.clock = clock
+  }
+
+  /// Refuses a folder that cannot take the files, or holds such files already, before anything is asked.
+  /// - Parameter sources: The files that flags name, which may lie where they belong already.
+  public func checkFolder(_ sources: [String]) throws(Failure) {
+    if !replaces {
+      let names = [SetupDocuments.configurationName, SetupDocuments.testsName]
+      let secrets = [SetupDocuments.credentialName, SetupDocuments.passwordName]
+        .filter { !isSource("\(folder)/\($0)", sources) }
+      let taken = SetupFiles.occupied(names + secrets, in: folder)
+      guard taken.isEmpty else { throw .exists(taken.map { "\(folder)/\($0)" }) }
+    }
+    _ = try ignored()
+    do throws(SetupFiles.Failure) {
+      try SetupFiles.check(folder, closed: SetupDocuments.secretsName)
+    } catch {
+      throw failure(error)
+    }
+  }
+
+  /// The file with the password that the app has already, where files are overwritten; nil where there is none.
+  public var presentPassword: String? {
+    guard replaces, !SetupFiles.occupied([SetupDocuments.passwordName], in: folder).isEmpty else {
+      return nil
+    }
+    return "\(folder)/\(SetupDocuments.passwordName)"
+  }
+
+  /// Writes the files, all or none.
+  /// - Parameter sources: The files that answers were read from, which may lie where they belong already.
+  /// - Returns: Lines that say what was written and what to do next.
+  public func write(_ answers: SetupAnswers, readFrom sources: [String]) throws(Failure) -> [String] {
+    let documents = SetupDocuments(answers: answers, folder: folder)
+    let configuration = Array(documents.configuration.utf8)
+    let tests = Array(documents.tests(now: Instant(clock.unixTime)).utf8)
+    let credential: [UInt8]
+    do throws(KeyError) { credential = try documents.credentialFile() } catch { throw .invalid(["\(error)"]) }
+    let password = answers.password.exposedBytes() + [0x0A]
+    try prove(configuration, tests, credential, password)
+
+    func file(_ name: String, _ bytes: [UInt8]) -> SetupFiles.File {
+      SetupFiles.File(name: name, bytes: bytes, mode: nil, replaces: replaces)
+    }
+    func secret(_ name: String, _ bytes: [UInt8]) -> SetupFiles.File {
+      SetupFiles.File(
+        name: name, bytes: bytes, mode: 0o600, replaces: replaces || isSource("\(folder)/\(name)", sources))
+    }
+    var written = [
+      file(SetupDocuments.configurationName, configuration), file(SetupDocuments.testsName, tests),
+      secret(SetupDocuments.credentialName, credential), secret(SetupDocuments.passwordName, password),
+    ]
+    if let ignored = try ignored() { written.append(ignored) }
+    do throws(SetupFiles.Failure) {
+      try SetupFiles.write(written, to: folder)
+    } catch {
+      throw failure(error)
+    }
+    return report(answers)
+  }
+
+  /// `.gitignore` as it has to be; nil where it is so already.
+  private func ignored() throws(Failure) -> SetupFiles.File? {
+    let name = ".gitignore"
+    guard !SetupFiles.isLink("\(folder)/\(name)") else {
+      throw .unfit(path: "\(folder)/\(name)", reason: "it is a symbolic link, which git does not follow")
+    }
+    var existing: ConfigurationFiles.Content?
+    do throws(ConfigurationFiles.Failure) {
+      existing = try files.read("\(folder)/\(name)", 1 << 20)
+    } catch {
+      guard error == .missing else {
+        throw .unusable(path: "\(folder)/\(name)", reason: "\(error)")
+      }
+    }
+    return SetupDocuments.ignored(beside: existing?.bytes ?? []).map {
+      SetupFiles.File(name: name, bytes: $0, mode: existing.map { $0.mode }, replaces: existing != nil)
+    }
+  }
+
+  /// Loads what is going to be written, and runs its tests: nothing is written that does not pass `callgate check`.
+  private func prove(
+    _ configuration: [UInt8], _ tests: [UInt8], _ credential: [UInt8], _ password: [UInt8]
+  ) throws(Failure) {
+    let texts = [
+      SetupDocuments.configurationName: configuration, SetupDocuments.testsName: tests,
+      "\(folder)/\(SetupDocuments.credentialName)": credential,
+      "\(folder)/\(SetupDocuments.passwordName)": password,
+    ]
+    let files = ConfigurationFiles { path, _ throws(ConfigurationFiles.Failure) in
+      guard let bytes = texts[path] else { throw .missing }
+      return ConfigurationFiles.Content(bytes: bytes)
+    }
+    let sources = ConfigurationSources(
+      flags: ConfigurationFlags(config: SetupDocuments.configurationName), files: files, clock: clock)
+    let failures: [String]
+    do throws(ConfigurationErrors) {
+      let loaded = try ConfigurationLoader.load(sources, for: .check).configuration
+      failures = try OfflineRules(loaded, transport: nil).test(SetupDocuments.testsName, files: files)
+        .failures
+    } catch {
+      failures = error.problems.map(\.description)
+    }
+    guard failures.isEmpty else { throw .invalid(failures) }
+  }
+
+  private func isSource(_ path: String, _ sources: [String]) -> Bool {
+    var (there, other) = (stat(), stat())
+    guard unsafe stat(path, &there) == 0 else { return false }
+    return sources.contains { source in
+      unsafe stat(source, &other) == 0 && other.st_dev == there.st_dev && other.st_ino == there.st_ino
+    }
+  }
+
+  private func failure(_ failure: SetupFiles.Failure) -> Failure {
+    switch failure {
+    case .exists(let names): return .exists(names.map { "\(folder)/\($0)" })
+    case .unfit(let path, let reason): return .unfit(path: path, reason: reason)
+    case .system(let path, let code):
+      let reason = unsafe String(cString: strerror(code))
+      switch code {
+      case EACCES, EPERM, EROFS: return .refused(path: path, reason: reason)
+      case ENOENT, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP, EEXIST: return .unusable(path: path, reason: reason)
+      default: return .incomplete(path: path, reason: reason)
+      }
+    }
+  }
+
+  private func report(_ answers: SetupAnswers) -> [String] {
+    let config = SetupDocuments.configurationName
+    let credential =
+      switch answers.authentication {
+      case .secret: "the client secret"
+      case .key: "the private key"
+      }
+    let number =
+      answers.phoneNumber == nil
+      ? ["callgate drill needs callbacks.talkdesk_phone_numbers in \(config) first."] : []
+    return [
+      "Written into \(folder):",
+      "  \(config)                the configuration",
+      "  \(SetupDocuments.testsName)                   tests for its rules",
+      "  \(SetupDocuments.credentialName)  \(credential), mode 0600",
+      "  \(SetupDocuments.passwordName)         the password of your app, mode 0600",
+      "  .gitignore                   keeps secrets and state out of git",
+      "",
+      "Next:",
+    ]
+      + (isWorkingDirectory ? [] : ["  cd \(NewKey.shellWord(folder))"])
+      + [
+        "  callgate check \(config)",
+        "  callgate doctor \(config)",
+        "  callgate drill --config \(config) --phone +…    # your own phone rings",
+        "  callgate serve \(config)",
+        "Then, in another terminal. No output means that everything works:",
+        "  curl -u \"\(SetupDocuments.username):$(cat \(SetupDocuments.passwordName))\" 'localhost:8080/access?probe'",
+      ] + number
+  }
+
+}

@@ -1,0 +1,55 @@
+// The answers that `callgate init` collects, the flags that can give them, and the dialog that asks for the rest.
+
+import Gateway
+import JOSE
+import Talkdesk
+
+/// What `callgate init` knows when nothing is left to ask. The configuration's own readers took every part.
+public struct SetupAnswers: Sendable {
+  let account: String
+  let region: Region
+  let clientID: String
+  let authentication: Configuration.ClientAuthentication
+  let phoneNumber: String?
+  let hours: SetupHours?
+  /// The password the app sends.
+  let password: Secret
+}
+
+/// The flags of `callgate init`, as typed. Each answers one question.
+public struct SetupFlags: Sendable {
+  public var account: String?
+  public var region: String?
+  public var clientID: String?
+  public var clientSecretFile: String?
+  public var privateKeyFile: String?
+  public var keyID: String?
+  public var keyAlgorithm: String?
+  public var phoneNumber: String?
+  public var hours: String?
+  public var timezone: String?
+  public var passwordFile: String?
+
+  /// No flags.
+  public init() {}
+}
+
+/// Whom the questions are asked.
+public protocol SetupDialog {
+  /// Shows a prompt and returns the line that was typed; nil at the end of input.
+  func ask(_ prompt: String) -> String?
+  /// Shows nothing of what is typed while a function asks.
+  func hiding<Answer>(_ body: () throws(SetupFailure) -> Answer) throws(SetupFailure) -> Answer
+  /// Shows some lines.
+  func say(_ text: String)
+}
+
+/// Why there are no answers.
+public enum SetupFailure: Error, Sendable, Hashable {
+  /// Flags are wrong or missing: a line for each.
+  case mistakes([String])
+  /// The input ended before the last question.
+  case ended
+  /// OpenSSL made no password; its own words.
+  case generation(String)
+}

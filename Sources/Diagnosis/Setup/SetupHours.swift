@@ -1,0 +1,84 @@
+// Reads opening hours such as `mon-fri 09:00-18:00` from an answer to `callgate init`.
+
+import Gate
+import Gateway
+
+/// Opening hours as an answer gives them: `mon-fri 09:00-18:00, sat 10:00-14:00`. The Gate reads what they mean.
+struct SetupHours: Sendable {
+  /// Days with their windows, as a `weekly` mapping has them.
+  struct Entry: Sendable, Hashable {
+    var days: String
+    var windows: [String]
+  }
+
+  let weekly: [Entry]
+  let timezone: String
+  /// When it is open.
+  let schedule: Schedule
+
+  /// Hours in a zone, both as typed.
+  init(_ weekly: [Entry], timezone: String) throws(Refusal) {
+    self.weekly = weekly
+    self.timezone = timezone
+    schedule = try Self.schedule(weekly, timezone: timezone)
+  }
+
+  /// The days and windows of an answer, in any zone; none where it is always open.
+  static let read: @Sendable (String) throws(Refusal) -> [Entry] = { text throws(Refusal) in
+    guard !text.isEmpty, text.lowercased() != "none" else { return [] }
+    var entries: [Entry] = []
+    for word in text.lowercased().split(whereSeparator: { $0 == " " || $0 == "," || $0 == "\t" }) {
+      if word.first?.isNumber == true {
+        guard !entries.isEmpty else { throw Refusal("\(quoted(text)) begins with no day", example) }
+        entries[entries.count - 1].windows.append(String(word))
+      } else if let last = entries.last, last.windows.isEmpty {
+        entries[entries.count - 1].days += ",\(word)"
+      } else {
+        entries.append(Entry(days: String(word), windows: []))
+      }
+    }
+    guard let last = entries.indices.last, !entries[last].windows.isEmpty else {
+      // First whether these are days at all.
+      if let last = entries.indices.last { entries[last].windows = ["00:00-24:00"] }
+      _ = try schedule(entries, timezone: "UTC")
+      throw Refusal("\(quoted(text)) ends without a window of time", example)
+    }
+    _ = try schedule(entries, timezone: "UTC")
+    return entries
+  }
+
+  /// A time zone by itself.
+  static let readZone: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    _ = try schedule([Entry(days: "mon-sun", windows: ["00:00-24:00"])], timezone: text)
+    return text
+  }
+
+  private static let example = "write days and windows of time, as in mon-fri 09:00-18:00, sat 10:00-14:00"
+
+  /// What the rule says that these hours become.
+  private static func schedule(_ weekly: [Entry], timezone: String) throws(Refusal) -> Schedule {
+    func text(_ text: String) -> RuleNode { RuleNode(.text(text)) }
+    let days = weekly.map { entry in
+      RuleNode.Member(
+        entry.days,
+        entry.windows.count == 1 ? text(entry.windows[0]) : RuleNode(.list(entry.windows.map(text))))
+    }
+    let rule = RuleNode(
+      .mapping([
+        RuleNode.Member("name", text(ruleName)), RuleNode.Member("kind", text("hours")),
+        RuleNode.Member("timezone", text(timezone)), RuleNode.Member("weekly", RuleNode(.mapping(days))),
+      ]))
+    switch Policy.reading(RuleNode(.list([rule]))) {
+    case .policy(let policy):
+      guard case .hours(let schedule)? = policy.rules.first?.kind else {
+        preconditionFailure("a rule of the kind hours became another")
+      }
+      return schedule
+    case .problems(let problems):
+      throw Refusal(problems[0].problem, problems[0].remedy)
+    }
+  }
+
+  /// The name of the rule that these hours become.
+  static let ruleName = "opening-hours"
+}

@@ -1,0 +1,379 @@
+// Collects the answers for `callgate init`, first from its flags, then from questions on the terminal.
+
+public import Gateway
+import JOSE
+
+/// Finds the answers of `callgate init`: in its flags first, then, on a terminal, by asking for what they leave open.
+///
+/// Every answer becomes an entry of a configuration, which the configuration's own readers judge: what is taken here,
+/// `callgate check` takes too.
+public struct SetupInterview {
+  private let flags: SetupFlags
+  private let files: ConfigurationFiles
+  private let home: String?
+  private var partial = PartialConfiguration()
+  private var hours: [SetupHours.Entry]?
+  private var timezone: String?
+  /// What to know of the answers, a line each.
+  public private(set) var notices: [String] = []
+
+  /// The files that flags and answers name.
+  public var sources: [String] {
+    partial.entries.values.compactMap { if case .content(let path) = $0.content { path } else { nil } }
+  }
+
+  /// Begins with flags.
+  /// - Parameters:
+  ///   - files: How the files that flags and answers name are read.
+  ///   - home: What `~` stands for in an answer.
+  public init(_ flags: SetupFlags, files: ConfigurationFiles, home: String?) {
+    self.flags = flags
+    self.files = files
+    self.home = home
+  }
+
+  /// Every answer there has to be.
+  /// - Parameter dialog: Whom to ask; nil without a terminal, where what is missing is a mistake.
+  public mutating func answers(asking dialog: (any SetupDialog)?) throws(SetupFailure) -> SetupAnswers {
+    var mistakes = takeFlags()
+    if dialog == nil { mistakes += missing() }
+    guard mistakes.isEmpty else { throw .mistakes(mistakes.map(\.description)) }
+    if let dialog { try askForTheRest(dialog) }
+    return try complete()
+  }
+
+  // MARK: Flags
+
+  /// Takes the flags over and returns everything that is wrong with them.
+  private mutating func takeFlags() -> [ConfigurationProblem] {
+    let texts = [
+      (Settings.account.setting, "--account", flags.account?.lowercased()),
+      (Settings.region.setting, "--region", flags.region?.lowercased()),
+      (Settings.clientID.setting, "--client-id", flags.clientID),
+      (Settings.keyID.setting, "--key-id", flags.keyID),
+      (Settings.keyAlgorithm.setting, "--key-algorithm", flags.keyAlgorithm),
+      (Settings.phoneNumber.setting, "--phone-number", isNumberLeftOut ? nil : flags.phoneNumber),
+    ]
+    for (setting, flag, text) in texts {
+      guard let text else { continue }
+      partial.entries[setting] = PartialConfiguration.Entry(content: .text(text), place: .flag(flag))
+    }
+    let paths = [
+      (Settings.clientSecret.setting, "--client-secret-file", flags.clientSecretFile),
+      (Settings.privateKey.setting, "--private-key-file", flags.privateKeyFile),
+      (Settings.password.setting, "--password-file", flags.passwordFile),
+    ]
+    for (setting, flag, path) in paths {
+      guard let path else { continue }
+      partial.entries[setting] = PartialConfiguration.Entry(
+        content: .content(ofFile: path), place: .flag(flag))
+    }
+    var problems = judged().problems.filter { !$0.place.isMissing }
+    func judge(_ flag: String, _ step: () throws(Refusal) -> Void) {
+      do throws(Refusal) { try step() } catch { problems.append(Self.problem(flag, error)) }
+    }
+    judge("--hours") { () throws(Refusal) in hours = try flags.hours.map(SetupHours.read) }
+    timezone = flags.timezone
+    judge("--timezone") { () throws(Refusal) in _ = try timezone.map(SetupHours.readZone) }
+    return problems
+  }
+
+  private var isNumberLeftOut: Bool { flags.phoneNumber?.lowercased() == "none" }
+
+  /// What has to be there and no flag says.
+  private func missing() -> [ConfigurationProblem] {
+    var missing: [ConfigurationProblem] = []
+    func require(_ isThere: Bool, _ flag: String, _ remedy: String) {
+      if !isThere { missing.append(Self.problem(flag, Refusal("missing", remedy))) }
+    }
+    require(flags.account != nil, "--account", "name your Talkdesk account: acme for acme.talkdeskid.com")
+    require(flags.clientID != nil, "--client-id", "give the id of your Talkdesk OAuth client")
+    require(
+      flags.clientSecretFile != nil || flags.privateKeyFile != nil,
+      "--client-secret-file or --private-key-file",
+      "name a file with the client's secret, or with its private key and --key-id")
+    require(
+      flags.privateKeyFile == nil || flags.keyID != nil, "--key-id",
+      "give the id Talkdesk gave the private key")
+    require(
+      flags.hours == nil || hours?.isEmpty == true || timezone != nil, "--timezone",
+      "give the time zone of the hours, such as America/New_York")
+    return missing
+  }
+
+  private static func problem(_ flag: String, _ refusal: Refusal) -> ConfigurationProblem {
+    ConfigurationProblem(
+      place: .flag(flag), subject: nil, message: refusal.message, remedy: refusal.remedy)
+  }
+
+  // MARK: Questions
+
+  private mutating func askForTheRest(_ dialog: any SetupDialog) throws(SetupFailure) {
+    try ask(
+      dialog, Settings.account, "--account", "Talkdesk account (acme for acme.talkdeskid.com)", lowered: true)
+    try ask(dialog, Settings.region, "--region", "Region: us, eu, ca or au", empty: "us", lowered: true)
+    try ask(dialog, Settings.clientID, "--client-id", "Client id (Talkdesk: Builder, OAuth Clients)")
+    try askForCredential(dialog)
+    if partial.entries[Settings.privateKey.setting] != nil {
+      try ask(dialog, Settings.keyID, "--key-id", "Key id (Talkdesk sends it with the key)")
+    }
+    if !isNumberLeftOut {
+      try ask(
+        dialog, Settings.phoneNumber, "--phone-number",
+        "Talkdesk phone number for callbacks, such as +14155550100", empty: "none")
+    }
+    if hours == nil {
+      hours = try ask(
+        dialog, "Opening hours, such as mon-fri 09:00-18:00", empty: "none", SetupHours.read)
+    }
+    if let hours, !hours.isEmpty, timezone == nil {
+      timezone = try ask(
+        dialog, "Time zone for these hours, such as America/New_York", empty: nil, SetupHours.readZone)
+    }
+  }
+
+  /// Asks for a setting no flag has answered. An empty answer leaves it unstated where that is one.
+  private mutating func ask<Value: Sendable>(
+    _ dialog: any SetupDialog, _ setting: TypedSetting<Value>, _ flag: String, _ prompt: String,
+    empty: String? = nil, lowered: Bool = false
+  ) throws(SetupFailure) {
+    guard partial.entries[setting.setting] == nil else { return }
+    let text = try ask(dialog, prompt, empty: empty) { typed throws(Refusal) in
+      guard !typed.isEmpty, typed.lowercased() != empty else { return "" }
+      let text = lowered ? typed.lowercased() : typed
+      _ = try setting.read(text)
+      return text
+    }
+    guard !text.isEmpty else { return }
+    partial.entries[setting.setting] = PartialConfiguration.Entry(content: .text(text), place: .flag(flag))
+  }
+
+  /// Asks until an answer is taken, and says what is wrong with each that is not.
+  private func ask<Value>(
+    _ dialog: any SetupDialog, _ prompt: String, empty: String?, _ read: (String) throws(Refusal) -> Value
+  ) throws(SetupFailure) -> Value {
+    while true {
+      let line = try answer(dialog, empty.map { "\(prompt) [\($0)]: " } ?? "\(prompt): ")
+      do throws(Refusal) {
+        guard !line.isEmpty || empty != nil else { throw Self.nothing }
+        return try read(line)
+      } catch {
+        dialog.say(Self.explained(error))
+      }
+    }
+  }
+
+  private static let nothing = Refusal("an answer is required; press Ctrl-C to quit", "")
+
+  /// A typed line without the blanks around it.
+  private func answer(_ dialog: any SetupDialog, _ prompt: String) throws(SetupFailure) -> String {
+    guard let line = dialog.ask(prompt) else { throw .ended }
+    return Self.trimmed(line)
+  }
+
+  private static func trimmed(_ line: String) -> String {
+    let start = line.drop(while: \.isWhitespace)
+    return String(start.reversed().drop(while: \.isWhitespace).reversed())
+  }
+
+  /// Asks for the secret or the key, and says which one it was taken for: nothing of it is shown.
+  private mutating func askForCredential(_ dialog: any SetupDialog) throws(SetupFailure) {
+    let settings = [Settings.clientSecret.setting, Settings.privateKey.setting]
+    guard settings.allSatisfy({ partial.entries[$0] == nil }) else { return }
+    while true {
+      let text = try dialog.hiding { () throws(SetupFailure) in try typedCredential(dialog) }
+      do throws(Refusal) {
+        guard !text.isEmpty else { throw Self.nothing }
+        let (setting, entry) = try credential(text)
+        partial.entries[setting] = entry
+        let problems = judged().problems.filter { !$0.place.isMissing }
+        guard problems.isEmpty else {
+          for problem in problems { dialog.say(Self.explained(Self.refusal(problem))) }
+          for setting in settings { partial.entries[setting] = nil }
+          continue
+        }
+        return dialog.say("  Read \(credentialRead()).")
+      } catch {
+        dialog.say(Self.explained(error))
+      }
+    }
+  }
+
+  /// The line that was typed, or the block: pasted PEM comes line by line.
+  private func typedCredential(_ dialog: any SetupDialog) throws(SetupFailure) -> String {
+    var text = try answer(
+      dialog, "Client secret, or the path of a file with the secret or private key (hidden): ")
+    guard text.hasPrefix("-----BEGIN") else { return text }
+    for _ in 0..<200 where !text.contains("-----END") { text += "\n" + (try answer(dialog, "")) }
+    return text
+  }
+
+  /// What another answer cannot mend, the flag has to.
+  private static func refusal(_ problem: ConfigurationProblem) -> Refusal {
+    guard problem.place == .flag("--key-algorithm") else { return Refusal(problem.message, problem.remedy) }
+    return Refusal(problem.message, "\(problem.remedy), or start again without --key-algorithm")
+  }
+
+  /// What the credential is, without a character of it.
+  private func credentialRead() -> String {
+    if let key = key() { return "a private key: \(key.kind), algorithm \(algorithm(for: key).rawValue)" }
+    var builder = self.builder()
+    let count = builder.secret(Settings.clientSecret)?.bytes.count ?? 0
+    return if case .content = partial.entries[Settings.clientSecret.setting]?.content {
+      "a client secret: \(count) characters, from the file"
+    } else {
+      "a client secret: \(count) characters, as typed"
+    }
+  }
+
+  /// What a typed credential is: a key, a secret, or the path of a file with one of them.
+  private func credential(_ text: String) throws(Refusal) -> (Setting, PartialConfiguration.Entry) {
+    func entry(
+      _ setting: Setting, _ flag: String, _ content: PartialConfiguration.Entry.Content
+    ) -> (Setting, PartialConfiguration.Entry) {
+      (setting, PartialConfiguration.Entry(content: content, place: .flag(flag)))
+    }
+    let (key, secret) = (Settings.privateKey.setting, Settings.clientSecret.setting)
+    if Self.isKey(text) {
+      return entry(key, "--private-key-file", .text(text))
+    }
+    var path = text
+    if text.hasPrefix("~/"), let home { path = home + text.dropFirst() }
+    do throws(ConfigurationFiles.Failure) {
+      let content = try files.read(path, ConfigurationBuilder.maximumSecretBytes)
+      return Self.isSecret(content.bytes)
+        ? entry(secret, "--client-secret-file", .content(ofFile: path))
+        : entry(key, "--private-key-file", .content(ofFile: path))
+    } catch {
+      guard error != .missing || ConfigurationBuilder.looksLikePath(Array(text.utf8)) else {
+        return entry(secret, "--client-secret-file", .text(text))
+      }
+      // The path is not repeated: it may be a secret that looks like one.
+      throw Refusal(
+        "this looks like the path of a file that cannot be read: \(error)",
+        "correct the path; if it is a client secret, put it into a file and start again with --client-secret-file"
+      )
+    }
+  }
+
+  /// Whether a text is a key, or the beginning of one.
+  private static func isKey(_ text: String) -> Bool {
+    // Base64 of every private key, or of its PEM, begins so, and no secret is that long.
+    let isBase64 = ["MI", "LS0tLS1CRUdJT"].contains { text.hasPrefix($0) } && text.utf8.count >= 100
+    return text.hasPrefix("-----BEGIN") || isBase64
+  }
+
+  /// Whether a file holds a secret: one printable line that is no form of a key.
+  private static func isSecret(_ content: [UInt8]) -> Bool {
+    var line = content[...]
+    if line.last == 0x0A { line.removeLast() }
+    if line.last == 0x0D { line.removeLast() }
+    guard !line.isEmpty, line.allSatisfy({ (0x20...0x7E).contains($0) }),
+      !isKey(String(decoding: line, as: UTF8.self))
+    else { return false }
+    do throws(KeyError) {
+      _ = try PrivateKey(Array(line))
+      return false
+    } catch {
+      switch error {
+      case .notBase64, .notDER: return true
+      // A key, or what people take for one: the configuration's reader says what is wrong with it.
+      default: return false
+      }
+    }
+  }
+
+  /// An explanation below a question: indented, and within 80 columns.
+  private static func explained(_ refusal: Refusal) -> String {
+    let text = refusal.remedy.isEmpty ? refusal.message : "\(refusal.message) — \(refusal.remedy)"
+    var lines: [String] = []
+    for word in text.split(separator: " ") {
+      if let line = lines.last, line.count + 1 + word.count <= 76 {
+        lines[lines.count - 1] = "\(line) \(word)"
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines.map { "    \($0)" }.joined(separator: "\n")
+  }
+
+  // MARK: Judging
+
+  /// The key that was given, if it can be used.
+  private func key() -> PrivateKey? {
+    var builder = self.builder()
+    // The builder says what is wrong with it.
+    return builder.secret(Settings.privateKey).flatMap { try? PrivateKey($0.bytes) }
+  }
+
+  /// The algorithm of a key: the stated one, or the first that fits.
+  private func algorithm(for key: PrivateKey) -> SignatureAlgorithm {
+    var builder = self.builder()
+    return builder.stated(Settings.keyAlgorithm) ?? Settings.talkdeskAlgorithms.first(where: key.fits)
+      ?? .ES256
+  }
+
+  private func builder() -> ConfigurationBuilder {
+    ConfigurationBuilder(
+      partial: partial, purpose: .check, sources: ConfigurationSources(files: files), problems: ProblemList())
+  }
+
+  private struct Judgement {
+    var talkdesk: Configuration.TalkdeskAccount
+    var phoneNumber: String?
+    var password: [UInt8]?
+    var problems: [ConfigurationProblem]
+    var notices: [ConfigurationNotice]
+  }
+
+  /// What the configuration's readers make of everything that is stated.
+  private func judged() -> Judgement {
+    var stated = self
+    if let key = key(), let place = partial.entries[Settings.privateKey.setting]?.place,
+      partial.entries[Settings.keyAlgorithm.setting] == nil
+    {
+      stated.partial.entries[Settings.keyAlgorithm.setting] = PartialConfiguration.Entry(
+        content: .text(algorithm(for: key).rawValue), place: place)
+    }
+    var builder = stated.builder()
+    let talkdesk = builder.talkdesk()
+    let number = builder.stated(Settings.phoneNumber)
+    let password = builder.secret(Settings.password)
+    _ = builder.digest(password)
+    return Judgement(
+      talkdesk: talkdesk, phoneNumber: number, password: password?.bytes, problems: builder.problems.sorted,
+      notices: builder.problems.notices)
+  }
+
+  private mutating func complete() throws(SetupFailure) -> SetupAnswers {
+    let judgement = judged()
+    notices = judgement.notices.map(\.description)
+    if flags.keyAlgorithm != nil, let place = partial.entries[Settings.clientSecret.setting]?.place {
+      notices.append("--key-algorithm: not used, because a client secret is set (\(place))")
+    }
+    var hours: SetupHours?
+    if let entries = self.hours, !entries.isEmpty, let timezone {
+      do throws(Refusal) { hours = try SetupHours(entries, timezone: timezone) } catch {
+        throw .mistakes([Self.problem("--timezone", error).description])
+      }
+    } else if timezone != nil {
+      notices.append("--timezone: not used, because there are no opening hours")
+    }
+    var builder = self.builder()
+    guard judgement.problems.isEmpty, let account = builder.stated(Settings.account),
+      let upstream = judgement.talkdesk.upstream
+    else { throw .mistakes(judgement.problems.map(\.description)) }
+    let password: Secret
+    if let given = judgement.password {
+      password = Secret(given)
+    } else {
+      do throws(OpenSSLError) { password = Secret(Hex.encode(try RandomBytes.make(32))) } catch {
+        throw .generation("\(error)")
+      }
+    }
+    return SetupAnswers(
+      account: account, region: judgement.talkdesk.region, clientID: upstream.clientID,
+      authentication: upstream.authentication, phoneNumber: judgement.phoneNumber, hours: hours,
+      password: password)
+  }
+}

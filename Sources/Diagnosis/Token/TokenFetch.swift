@@ -1,0 +1,47 @@
+// Fetches one token for a command, with the server's client and settings but without a server.
+
+public import Gateway
+import JOSE
+import Platform
+import Talkdesk
+import Tokens
+import Upstream
+
+/// Fetches one token and ends.
+public enum TokenFetch {
+  /// Why there is none.
+  public struct Failure: Error, Sendable, CustomStringConvertible {
+    /// Whether Talkdesk ID answered and said no.
+    public let isRefusal: Bool
+    /// For the operator.
+    public let description: String
+  }
+
+  /// Asks Talkdesk ID for a token of the configured scope.
+  public static func token(_ configuration: Configuration) async -> Result<String, Failure> {
+    guard let upstream = configuration.talkdesk.upstream else {
+      preconditionFailure("a configuration for fetching a token has an upstream")
+    }
+    let clock = SystemClock()
+    let transport: CurlTransport
+    let client: TalkdeskID
+    do {
+      transport = try CurlTransport(TransportSettings(caFile: configuration.caFile))
+      client = try TalkdeskID(upstream, transport: transport, clock: clock)
+    } catch {
+      return .failure(Failure(isRefusal: false, description: "the Talkdesk client cannot be made: \(error)"))
+    }
+    let result: Result<String, Failure>
+    do throws(TokenExchangeError) {
+      let token = try await client.exchange(
+        scope: configuration.talkdesk.scope, deadline: clock.now + configuration.tokens.deadline)
+      result = .success(token.secret.exposedString())
+    } catch {
+      var isRefusal = false
+      if case .refused = error { isRefusal = true }
+      result = .failure(Failure(isRefusal: isRefusal, description: "\(error)"))
+    }
+    await transport.shutdown()
+    return result
+  }
+}

@@ -48,8 +48,12 @@ let package = Package(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
       swiftSettings: memorySafe),
     .target(
+      name: "API", dependencies: ["HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages"],
+      swiftSettings: memorySafe),
+    .target(
       name: "Gateway",
       dependencies: [
+        "API",
         "HTTP", "Platform", "JSON", "Pages", "JOSE", "Gate", "Store", "HTTPServer", "Metrics", "TLS",
         "Upstream",
         "Talkdesk", "Tokens",
@@ -59,6 +63,7 @@ let package = Package(
     .target(
       name: "Diagnosis",
       dependencies: [
+        "API",
         "Gateway", "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "TLS", "Upstream",
         "Talkdesk", "Tokens",
       ],
@@ -106,7 +111,7 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Diagnosis", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer",
+        "Gateway", "Diagnosis", "API", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer",
         "TLS",
         "Talkdesk", "Tokens", "Upstream", "Metrics", "Certificates", "TestSupport",
       ], swiftSettings: strict),

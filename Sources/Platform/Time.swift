@@ -68,3 +68,11 @@ extension TimeSource {
     }
   }
 }
+
+extension Duration {
+  /// Whole seconds, at least one, such that waiting them is waiting long enough.
+  public var wholeSecondsRoundedUp: Int {
+    let (seconds, attoseconds) = components
+    return max(1, Int(clamping: seconds) + (attoseconds > 0 ? 1 : 0))
+  }
+}

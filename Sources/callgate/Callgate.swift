@@ -1,5 +1,6 @@
 // The entry point of the command line: lists the subcommands and explains unknown ones.
 
+import API
 import ArgumentParser
 import Gateway
 

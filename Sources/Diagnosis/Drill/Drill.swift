@@ -1,5 +1,6 @@
 // Requests one real callback, to learn how an account responds before customers depend on it.
 
+import API
 import Gate
 public import Gateway
 import HTTP

@@ -1,5 +1,6 @@
 // Tests a running server with requests that must succeed and requests that must fail.
 
+import API
 import Gateway
 public import HTTP
 import JOSE

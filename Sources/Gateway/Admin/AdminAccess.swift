@@ -1,5 +1,6 @@
 // Decides whether a request may use the admin interface.
 
+import API
 import HTTP
 import JOSE
 import Platform

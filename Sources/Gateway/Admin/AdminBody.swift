@@ -1,7 +1,9 @@
 // Reads the JSON bodies that operators send, and reports all mistakes together.
 
+import API
 import Gate
 import JSON
+import Platform
 import Store
 
 /// The members of a request's JSON object, taken one by one.
@@ -50,15 +52,6 @@ struct AdminBody {
       note(name, "Is unknown here; known are \(taken.sorted().joined(separator: ", ")).")
     }
     guard mistakes.isEmpty else { throw .invalid(mistakes) }
-  }
-}
-
-extension Problem {
-  /// A request with mistakes.
-  static func invalid(_ mistakes: [FieldProblem]) -> Problem {
-    var problem = Problem(.invalidRequest, "Some members of the request cannot be taken; fields names each.")
-    problem.fields = mistakes
-    return problem
   }
 }
 

@@ -1,5 +1,6 @@
 // The request handler of the separate admin listener.
 
+import API
 import HTTP
 import HTTPServer
 
@@ -19,11 +20,11 @@ final class AdminHandler: RequestHandler {
     let route = Route(request)
     exchange.route = route.label
     if route.endpoint?.audience == .operators || route.isUnknownToOperators {
-      return administration.handle(route.endpoint, access, request, &exchange)
+      return administration.handle(route.served, access, request, &exchange)
     }
     // Close the connection of every client that has not given the right token.
     exchange.closeAfterAnswer()
-    if case .health(let answer) = route.endpoint?.handler(for: request.method) {
+    if case .health(let answer) = route.served?.handler(for: request.method) {
       exchange.respond(answer(health))
     } else {
       exchange.respond(Problem.noEndpoint.response(requestID: exchange.requestID))

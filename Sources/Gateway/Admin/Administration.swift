@@ -1,5 +1,6 @@
 // The admin endpoints: status, kill switch, reload, explanations and metrics, the same on either listener.
 
+import API
 import Gate
 import HTTP
 import HTTPServer
@@ -48,10 +49,10 @@ final class Administration: Sendable {
 
   /// Answers a request for an operators' path.
   /// - Parameters:
-  ///   - endpoint: Nil where the path is no endpoint's.
+  ///   - served: Nil where the path is no endpoint's.
   ///   - access: What opens the listener it came on.
   func handle(
-    _ endpoint: Endpoint?, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
+    _ served: ServedEndpoint?, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let generation = generations.current
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
@@ -65,12 +66,12 @@ final class Administration: Sendable {
       return exchange.respond(problem.response(requestID: exchange.requestID))
     }
     do throws(Problem) {
-      guard let endpoint else { throw .noEndpoint }
+      guard let served else { throw .noEndpoint }
       if request.method == .options {
-        return exchange.respond(Response(status: .noContent, fields: ["Allow": endpoint.allowed]))
+        return exchange.respond(Response(status: .noContent, fields: ["Allow": served.endpoint.allowed]))
       }
-      guard case .operators(let answer) = endpoint.handler(for: request.method) else {
-        throw .methodNotAllowed(endpoint.allowed)
+      guard case .operators(let answer) = served.handler(for: request.method) else {
+        throw .methodNotAllowed(served.endpoint.allowed)
       }
       let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
       try answer(

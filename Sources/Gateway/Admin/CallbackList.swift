@@ -1,5 +1,6 @@
 // `GET /admin/callbacks`: lists the callbacks of all callers for operators.
 
+import API
 import Gate
 import HTTP
 import JSON

@@ -1,5 +1,6 @@
 // Finds the app that a request is for, and checks that the caller may use it.
 
+import API
 package import HTTP
 
 /// A mobile app that vending is set up for.

@@ -1,5 +1,6 @@
 // Writes an audit record as a line of text for people, shorter than the JSON line.
 
+import API
 import Gate
 import HTTP
 import HTTPServer

@@ -1,5 +1,6 @@
 // The audit record of one request for a token or a callback: the caller, the action and the decision.
 
+import API
 import Gate
 import HTTP
 import HTTPServer

@@ -1,5 +1,6 @@
 // Finds the caller that a request's credentials prove, or refuses the request.
 
+import API
 import HTTP
 import JOSE
 import Platform

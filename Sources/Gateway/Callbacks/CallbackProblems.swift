@@ -1,5 +1,7 @@
 // Collects every problem in a callback request, so that one response can name them all.
 
+import API
+
 /// What is wrong with a callback's request, collected so that one answer names it all. Never holds a value of it.
 struct CallbackProblems {
   private(set) var fields: [Problem.FieldProblem] = []

@@ -1,5 +1,6 @@
 // Parses the JSON body of a callback request and collects every problem in it.
 
+package import API
 import Gate
 import JSON
 

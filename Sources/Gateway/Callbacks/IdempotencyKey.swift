@@ -1,5 +1,7 @@
 // Reads the `Idempotency-Key` header, with which a client marks a retry of the same callback.
 
+import API
+
 /// The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header): the client's name for one intended
 /// callback, by which a repetition is known for one.
 ///

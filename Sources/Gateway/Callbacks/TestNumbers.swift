@@ -1,5 +1,6 @@
 // Phone numbers that the sandbox refuses on purpose, so that app developers can see each refusal.
 
+import API
 import Gate
 
 /// One number for each code with which a sound `POST /calls/callback` may be refused (docs/sandbox.md lists them). They are

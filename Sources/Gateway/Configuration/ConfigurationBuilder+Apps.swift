@@ -1,5 +1,7 @@
 // Reads and checks the `apps` section, including the schema for each app's callback context.
 
+import API
+
 extension ConfigurationBuilder {
   /// The app of Talkdesk's own samples, known where no `apps` section says otherwise.
   static let sampleApp = Configuration.App(

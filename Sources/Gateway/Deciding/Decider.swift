@@ -1,5 +1,6 @@
 // Decides every request, probe and explanation: kill switch, app, then rules.
 
+import API
 package import Gate
 import HTTP
 import Platform

@@ -1,5 +1,6 @@
 // The formats in which the server returns a vended token.
 
+import API
 import HTTP
 import JOSE
 import JSON

@@ -1,5 +1,6 @@
 // The response of `GET /availability`: opening hours and remaining requests, for apps to show before a call.
 
+import API
 import Gate
 import HTTP
 import JSON

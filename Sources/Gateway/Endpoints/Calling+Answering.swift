@@ -1,5 +1,6 @@
 // Makes the responses to callback requests and writes their audit records first.
 
+import API
 import Gate
 import HTTP
 import HTTPServer

@@ -1,5 +1,6 @@
 // Takes a valid callback request through key, rules, dedupe and allowances to Talkdesk.
 
+import API
 import Gate
 import HTTP
 import HTTPServer

@@ -1,5 +1,6 @@
 // `POST /calls/callback`: authenticates the caller, checks the kill switch, app and body, and starts the callback.
 
+import API
 import Gate
 import HTTP
 import HTTPServer

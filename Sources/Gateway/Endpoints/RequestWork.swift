@@ -1,5 +1,6 @@
 // Runs a request that needs a caller: at once, later, or after the issuer's keys were fetched.
 
+import API
 import HTTP
 import HTTPServer
 import Platform

@@ -1,5 +1,6 @@
 // Finds the endpoint for the path of a request.
 
+import API
 import HTTP
 import HTTPServer
 
@@ -44,22 +45,25 @@ struct Route {
     }
   }
 
+  /// What is known of the endpoint, if there is one.
+  var endpoint: Endpoint? { served?.endpoint }
+
   /// The endpoint, if there is one.
-  var endpoint: Endpoint? {
-    if case .endpoint(let index) = destination { Endpoint.table[index] } else { nil }
+  var served: ServedEndpoint? {
+    if case .endpoint(let index) = destination { ServedEndpoint.table[index] } else { nil }
   }
 
   var isUnknownToOperators: Bool { if case .unknownToOperators = destination { true } else { false } }
 
   // MARK: Paths
 
-  private static let literals: [(text: String, endpoint: Int)] = Endpoint.table.enumerated().flatMap {
+  private static let literals: [(text: String, endpoint: Int)] = Endpoint.all.enumerated().flatMap {
     index, endpoint in
     // Our text: the table's paths.
     endpoint.paths.filter { !$0.contains("{") }.map { ($0, index) }
   }
 
-  private static let templates: [Template] = Endpoint.table.enumerated().flatMap { index, endpoint in
+  private static let templates: [Template] = Endpoint.all.enumerated().flatMap { index, endpoint in
     // Our text: the table's paths.
     endpoint.paths.filter { $0.contains("{") }.map { Template($0, index) }
   }
@@ -111,7 +115,7 @@ extension Route {
   private static let firstLabel = 3
 
   /// The values of the label `route`: the template of the usual path, so that no client can make series without end.
-  static let labels = ["other", "refused", "*"] + Endpoint.table.map { $0.paths[0] }
+  static let labels = ["other", "refused", "*"] + Endpoint.all.map { $0.paths[0] }
 
   /// What a request counts as that the server refused.
   static func label(of refused: RefusedRequest) -> UInt8 {

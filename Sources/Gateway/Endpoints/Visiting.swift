@@ -1,5 +1,6 @@
 // The endpoints where callers only look something up, which are authenticated but not audited.
 
+import API
 import Gate
 import HTTP
 import HTTPServer

@@ -1,5 +1,6 @@
 // Explains how a request would be decided, rule by rule.
 
+import API
 import Gate
 import HTTP
 import JSON

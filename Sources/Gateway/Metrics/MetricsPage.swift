@@ -1,5 +1,6 @@
 // `GET /metrics`: writes all counters and gauges for Prometheus.
 
+import API
 import Gate
 import HTTP
 import Metrics

@@ -1,5 +1,6 @@
 // The counters of a running server and their metric names.
 
+import API
 import Gate
 import HTTP
 import HTTPServer
@@ -178,7 +179,7 @@ final class ServiceMetrics: Sendable {
       "", "unauthenticated", "invalid_token", "internal", "upstream_refused", "upstream_failed",
       "upstream_unavailable", "store_unavailable", "upstream_timeout",
     ]
-    let actions = Endpoint.table.compactMap(\.action).map(\.rawValue)
+    let actions = Endpoint.all.compactMap(\.action).map(\.rawValue)
     return Dictionary(actions.map { ($0, codes) }) { codes, _ in codes }
   }()
 

@@ -1,5 +1,6 @@
 // The order to make one callback, and its result.
 
+import API
 import Gate
 import HTTP
 import HTTPServer

@@ -1,5 +1,6 @@
 // Finishes a callback after Talkdesk's response: retries once after a 401, saves the record, reports the result.
 
+import API
 import Gate
 import HTTP
 import HTTPServer

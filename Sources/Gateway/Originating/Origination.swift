@@ -1,5 +1,6 @@
 // Makes one granted callback: waits for a place, gets a token, saves the intent, sends the request and saves the outcome.
 
+import API
 import Gate
 import Metrics
 import Platform

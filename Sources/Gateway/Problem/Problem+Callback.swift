@@ -1,5 +1,7 @@
 // The problems that callers get for callbacks that were not made; Talkdesk's own words stay in the log.
 
+import API
+import Platform
 import Store
 import Talkdesk
 

@@ -1,5 +1,7 @@
 // The problems that callers get when Talkdesk ID issues no token; its own words stay in the log.
 
+import API
+import Platform
 import Tokens
 
 extension Problem {
@@ -49,12 +51,4 @@ extension Problem {
   }
 
   private static var late: Problem { Problem(.upstreamTimeout, "Talkdesk ID did not answer in time.") }
-}
-
-extension Duration {
-  /// Whole seconds, at least one, such that waiting them is waiting long enough.
-  var wholeSecondsRoundedUp: Int {
-    let (seconds, attoseconds) = components
-    return max(1, Int(clamping: seconds) + (attoseconds > 0 ? 1 : 0))
-  }
 }

@@ -1,5 +1,6 @@
 // Audits and logs requests that the server refused as malformed, too large or too slow.
 
+import API
 import Gate
 import HTTP
 import HTTPServer

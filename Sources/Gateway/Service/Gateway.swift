@@ -1,5 +1,6 @@
 // The public listener's handler: gives each request one response, and each vending request one audit record.
 
+import API
 import Gate
 public import HTTP
 public import HTTPServer
@@ -47,14 +48,14 @@ public final class Gateway: RequestHandler {
     exchange.route = route.label
     switch route.destination {
     case .endpoint(let index):
-      let endpoint = Endpoint.table[index]
-      switch endpoint.handler(for: request.method) {
+      let served = ServedEndpoint.table[index]
+      switch served.handler(for: request.method) {
       case .gateway(let answer): answer(self, request, route.parameters, &exchange)
       case .health(let answer): exchange.respond(answer(health))
-      case .operators: administration.handle(endpoint, .token, request, &exchange)
-      case nil where endpoint.audience == .operators:
-        administration.handle(endpoint, .token, request, &exchange)
-      case nil: answerOtherMethod(endpoint, request, &exchange)
+      case .operators: administration.handle(served, .token, request, &exchange)
+      case nil where served.endpoint.audience == .operators:
+        administration.handle(served, .token, request, &exchange)
+      case nil: answerOtherMethod(served.endpoint, request, &exchange)
       }
     case .unknownToOperators: administration.handle(nil, .token, request, &exchange)
     case .server:

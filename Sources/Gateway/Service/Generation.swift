@@ -1,5 +1,6 @@
 // One configuration made ready to serve requests, which a reload replaces as a whole.
 
+import API
 import Gate
 import HTTP
 import JOSE

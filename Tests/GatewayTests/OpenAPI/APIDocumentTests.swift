@@ -8,7 +8,7 @@ import Tokens
 @testable import Gateway
 
 @Suite struct APIDocumentTests {
-  private let document = APIDocument(allowsAnonymous: false).json
+  private let document = APIDocument(endpoints: Endpoint.all, allowsAnonymous: false).json
   private let methods: [HTTP.Method] = [.get, .post, .put, .delete, .patch, .trace, .connect]
 
   /// A path of the document with its parameters filled in.
@@ -206,7 +206,7 @@ import Tokens
   }
 
   @Test func `credentials may be left out only where anonymous callers are let in`() {
-    let open = APIDocument(allowsAnonymous: true).json
+    let open = APIDocument(endpoints: Endpoint.all, allowsAnonymous: true).json
     func schemes(_ document: JSONObject, _ path: String) -> [JSONValue]? {
       document["paths"]?[path]?["get"]?["security"]?.array
     }

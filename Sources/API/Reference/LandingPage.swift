@@ -4,8 +4,9 @@ import HTTP
 import Pages
 
 /// One paragraph on what this server does.
-enum LandingPage {
-  static let document = FixedDocument(fields: HTMLText.pageFields(style: style), content: Array(html.utf8))
+package enum LandingPage {
+  package static let document = FixedDocument(
+    fields: HTMLText.pageFields(style: style), content: Array(html.utf8))
 
   private static let html = """
     <!doctype html>

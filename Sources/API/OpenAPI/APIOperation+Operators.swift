@@ -6,7 +6,7 @@ import JSON
 extension APIOperation {
   private static let time = JSONValue.string("2026-11-20T15:04:05Z")
 
-  static let adminStatus = APIOperation(
+  package static let adminStatus = APIOperation(
     method: .get, id: "getStatus", tag: .operators, access: .operators, summary: "How the server is doing",
     description:
       "Configuration, last reload, rules, what is stopped, the store, and what is known of tokens.",
@@ -28,7 +28,7 @@ extension APIOperation {
     "ResumeRequest", ("everything", ["scope": "all", "action": "all"]),
     ("app", ["scope": "app", "id": "example-app-ios", "action": "callback"]))
 
-  static let adminStop = APIOperation(
+  package static let adminStop = APIOperation(
     method: .post, id: "postStop", tag: .operators, access: .operators,
     summary: "Stop tokens, callbacks or both",
     description: """
@@ -53,14 +53,14 @@ extension APIOperation {
     ]),
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
 
-  static let adminResume = APIOperation(
+  package static let adminResume = APIOperation(
     method: .post, id: "postResume", tag: .operators, access: .operators, summary: "Resume what was stopped",
     description:
       "Takes back what was stopped for the same scope and action. What was not stopped stays as it is.",
     content: resumeContent, answers: switchAnswer([]),
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
 
-  static let adminReload = APIOperation(
+  package static let adminReload = APIOperation(
     method: .post, id: "postReload", tag: .operators, access: .operators,
     summary: "Load the configuration anew",
     description: """
@@ -75,7 +75,7 @@ extension APIOperation {
         ], fields: [.noStore])
     ], refusals: [.invalidRequest])
 
-  static let adminCallbacks = APIOperation(
+  package static let adminCallbacks = APIOperation(
     method: .get, id: "listCallbacks", tag: .operators, access: .operators,
     summary: "Callbacks of every caller, the newest first",
     description: """
@@ -114,7 +114,7 @@ extension APIOperation {
         ], fields: [.noStore])
     ], refusals: [.invalidRequest, .storeUnavailable])
 
-  static let adminExplain = APIOperation(
+  package static let adminExplain = APIOperation(
     method: .post, id: "postExplain", tag: .operators, access: .operators,
     summary: "What would become of a request",
     description: """

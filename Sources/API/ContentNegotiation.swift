@@ -3,14 +3,14 @@
 import HTTP
 
 /// The answer forms of `GET /access`.
-enum TokenForm: Equatable {
+package enum TokenForm: Equatable {
   case text
   case json
 
   /// JSON where `application/json` is named and is wanted at least as much as plain text; otherwise text, which is
   /// what Talkdesk's SDK pages describe.
   /// - Parameter accept: The octets of each line's value.
-  init(accept: [ArraySlice<UInt8>]) {
+  package init(accept: [ArraySlice<UInt8>]) {
     var json: Double?
     var text: [(specificity: Int, quality: Double)] = []
     for element in accept.lazy.flatMap({ $0.elements() }).prefix(32) {

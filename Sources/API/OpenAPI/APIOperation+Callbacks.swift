@@ -7,7 +7,7 @@ extension APIOperation {
   private static let exampleID = "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87"
   private static let exampleTime = "2026-11-20T15:04:05.678Z"
 
-  static let callbacks = APIOperation(
+  package static let callbacks = APIOperation(
     method: .post, id: "postCallback", tag: .callbacks, access: .callers, summary: "Ask for a callback",
     description: """
       Has Talkdesk call a customer, for clients that never hold a token. Talkdesk's own body is taken, with less required, and so \
@@ -84,7 +84,7 @@ extension APIOperation {
       .idempotencyMismatch, .upstreamRateLimited, .outcomeUnknown,
     ] + .ofRules + .ofTokens)
 
-  static let callback = APIOperation(
+  package static let callback = APIOperation(
     method: .get, id: "getCallback", tag: .callbacks, access: .callers, summary: "What became of a callback",
     description: "The record of a callback, for the caller that asked for it and nobody else.",
     parameters: [
@@ -108,7 +108,7 @@ extension APIOperation {
         ], fields: [.noStore])
     ], refusals: [.notFound, .storeUnavailable])
 
-  static let availability = APIOperation(
+  package static let availability = APIOperation(
     method: .get, id: "getAvailability", tag: .callbacks, access: .callers,
     summary: "Whether callbacks are open now",
     description: """

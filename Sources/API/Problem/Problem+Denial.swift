@@ -1,10 +1,11 @@
 // The problems that callers get when a rule refuses; a remote policy's own reason is left out.
 
-import Gate
+package import Gate
+import Platform
 
 extension Problem {
   /// A remote policy was not asked, since more requests wait for it than it can answer.
-  static func policyOverloaded(retryAfter wait: Duration) -> Problem {
+  package static func policyOverloaded(retryAfter wait: Duration) -> Problem {
     Problem(
       .overloaded,
       "This server has more requests for a policy service than can end in time. Try again later.",
@@ -12,15 +13,17 @@ extension Problem {
   }
 
   /// Remote policies took all the time that the request has.
-  static var policiesTooLate: Problem {
+  package static var policiesTooLate: Problem {
     Problem(.upstreamTimeout, "The policy services did not answer in time. Nothing was done. Try again.")
   }
 
   /// The operator's kill switch.
-  static var stopped: Problem { Problem(.stopped, "The operator has stopped this for the time being.") }
+  package static var stopped: Problem {
+    Problem(.stopped, "The operator has stopped this for the time being.")
+  }
 
   /// The problem a denial is to a caller.
-  init(_ denial: Denial) {
+  package init(_ denial: Denial) {
     self.init(
       Code(denial.code), Self.detail(of: denial), retryAfter: denial.retryAfter.map { Int(clamping: $0) })
     rule = denial.rule
@@ -45,7 +48,7 @@ extension Problem {
 
 extension Problem.Code {
   /// The code of a denial.
-  init(_ code: DenialCode) {
+  package init(_ code: DenialCode) {
     self =
       switch code {
       case .closed: .closed

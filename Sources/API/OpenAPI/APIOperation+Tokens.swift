@@ -26,7 +26,7 @@ extension APIOperation {
   private static let exampleToken = JSONValue.string(
     "eyJhbGciOiJFUzI1NiJ9.eyJzY3AiOiJjYWxsYmFjayJ9.c2lnbmF0dXJl")
 
-  static let access = APIOperation(
+  package static let access = APIOperation(
     method: .get, id: "getAccess", tag: .tokens, access: .callers, summary: "Get an access token",
     description: """
       Vends a short-lived Talkdesk ID access token: the contract of Talkdesk's mobile SDKs, where anything but 200 means "not \
@@ -64,7 +64,7 @@ extension APIOperation {
         fields: [.noStore] + APIField.allowances),
     ], refusals: [.unknownApp] + .ofRules + .ofTokens)
 
-  static let token = APIOperation(
+  package static let token = APIOperation(
     method: .post, id: "postToken", tag: .tokens, access: .callers,
     summary: "Get an access token as Talkdesk's stock apps do",
     description: """

@@ -4,7 +4,7 @@ import HTTP
 import JSON
 
 extension APIOperation {
-  static let liveness = APIOperation(
+  package static let liveness = APIOperation(
     method: .get, id: "getLiveness", tag: .health, access: .everybody, summary: "Whether the process works",
     description:
       "Says nothing of Talkdesk, and never asks it: an outage there must not restart healthy servers.",
@@ -15,7 +15,7 @@ extension APIOperation {
         fields: [.noStore])
     ])
 
-  static let readiness = APIOperation(
+  package static let readiness = APIOperation(
     method: .get, id: "getReadiness", tag: .health, access: .everybody,
     summary: "Whether requests can be served",
     description: """
@@ -50,7 +50,7 @@ extension APIOperation {
         fields: [.noStore]),
     ])
 
-  static let metrics = APIOperation(
+  package static let metrics = APIOperation(
     method: .get, id: "getMetrics", tag: .operators, access: .operators, summary: "Figures for Prometheus",
     description:
       "Counters and histograms in Prometheus' text format. Their names and labels: docs/operations.md.",
@@ -66,7 +66,7 @@ extension APIOperation {
   private static let unchanged = APIAnswer(
     status: .notModified, description: "What is kept is the newest.", fields: [.cacheControl, .entityTag])
 
-  static let landing = APIOperation(
+  package static let landing = APIOperation(
     method: .get, id: "getLanding", tag: .about, access: .everybody, summary: "What this server is",
     description: "A paragraph for people. `callgate serve --sandbox` has its demo client here.",
     parameters: [ifNoneMatch],
@@ -77,7 +77,7 @@ extension APIOperation {
         fields: [.cacheControl, APIField.entityTag.atTimes]), unchanged,
     ])
 
-  static let openAPI = APIOperation(
+  package static let openAPI = APIOperation(
     method: .get, id: "getOpenAPI", tag: .about, access: .everybody, summary: "This description",
     description: "OpenAPI 3.1 of every endpoint.", parameters: [ifNoneMatch],
     answers: [
@@ -95,7 +95,7 @@ extension APIOperation {
       unchanged,
     ])
 
-  static let docs = APIOperation(
+  package static let docs = APIOperation(
     method: .get, id: "getDocs", tag: .about, access: .everybody, summary: "This description as a page",
     description: "The same for people; without scripts and without anything from elsewhere.",
     parameters: [ifNoneMatch],

@@ -1,7 +1,7 @@
 // Every refusal and failure that a client can see, as problem documents (RFC 9457) with one code each.
 
 public import HTTP
-import HTTPServer
+package import HTTPServer
 import JSON
 
 /// Why a request got something other than what it asked for, as a problem document.
@@ -47,6 +47,11 @@ public struct Problem: Error, Sendable {
     public var name: String
     /// What is wrong and what to do.
     public var description: String
+
+    package init(name: String, description: String) {
+      self.name = name
+      self.description = description
+    }
   }
 
   /// What clients decide on.
@@ -64,7 +69,7 @@ public struct Problem: Error, Sendable {
   /// The id of the callback this is about.
   public var id: String?
   /// Whether nobody reads it, because its client has gone. Its status is 499 then, as nginx has it: no failure of this server.
-  var isUnread = false
+  package var isUnread = false
   /// Further fields of the response: `WWW-Authenticate`, `Allow`.
   public var responseFields: Fields = [:]
 
@@ -76,7 +81,7 @@ public struct Problem: Error, Sendable {
   }
 
   /// The problem as a document. `instance` is the request's id.
-  func content(instance: String) -> [UInt8] {
+  package func content(instance: String) -> [UInt8] {
     var document: JSONObject = [
       "type": .string("urn:callgate:problem:\(code.rawValue)"),
       "title": .string(code.title),
@@ -98,10 +103,12 @@ public struct Problem: Error, Sendable {
   }
 
   /// The fields of every problem's answer.
-  static let headFields: Fields = ["Content-Type": "application/problem+json", "Cache-Control": "no-store"]
+  package static let headFields: Fields = [
+    "Content-Type": "application/problem+json", "Cache-Control": "no-store",
+  ]
 
   /// The problem as a response.
-  func response(requestID: RequestID) -> Response {
+  package func response(requestID: RequestID) -> Response {
     var head = Self.headFields
     if let retryAfter { head.append("Retry-After", String(retryAfter)) }
     for line in responseFields.lines { head.append(line.name, line.value) }

@@ -2,19 +2,19 @@
 
 /// How much one callback may carry. Talkdesk documents no limits; these are this server's own, and lengths count
 /// Unicode scalar values, because what people see as one character can be any number of bytes.
-enum CallbackLimits {
+package enum CallbackLimits {
   /// Bytes of a request's content.
-  static let contentBytes = 16 * 1024
+  package static let contentBytes = 16 * 1024
   /// Fields of the context, those the server adds not counted.
-  static let fields = 20
+  package static let fields = 20
   /// Characters of a field's name, unless the app's schema has a longer one.
-  static let nameLength = 64
+  package static let nameLength = 64
   /// Characters of `display_name` and of `tooltip_text`.
-  static let labelLength = 255
+  package static let labelLength = 255
   /// Characters of a value, unless the app's schema says otherwise.
-  static let valueLength = 255
+  package static let valueLength = 255
   /// Arrays and objects within each other.
-  static let depth = 32
+  package static let depth = 32
   /// Problems named in one answer; a last one says that there are more.
-  static let problems = 100
+  package static let problems = 100
 }

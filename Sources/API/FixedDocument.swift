@@ -1,17 +1,17 @@
 // A document that changes only with the program, served with an entity tag.
 
-import HTTP
+package import HTTP
 import JOSE
 
 /// A document that is made once and answered many times; who keeps it is told when it is still the newest
 /// (RFC 9110 §13.1.2).
-struct FixedDocument: Sendable {
+package struct FixedDocument: Sendable {
   let entityTag: String
   private let whole: PreparedResponse
   private let unchanged: PreparedResponse
 
   /// - Parameter fields: Those of the whole answer, but for the ones that have to do with keeping it.
-  init(fields: Fields, content: [UInt8]) {
+  package init(fields: Fields, content: [UInt8]) {
     entityTag = "\"\(Hex.encode(SHA256.digest(content)).prefix(32))\""
     // Kept, but asked for each time: another version of the program, or another configuration, may describe itself otherwise.
     let keeping: Fields = ["Cache-Control": "no-cache", "ETag": entityTag]
@@ -22,7 +22,7 @@ struct FixedDocument: Sendable {
   }
 
   /// The answer to a GET or HEAD.
-  func answer(to request: borrowing Request) -> PreparedResponse {
+  package func answer(to request: borrowing Request) -> PreparedResponse {
     for value in request.values(of: .ifNoneMatch) {
       for tag in request.head[value].elements() {
         // The comparison is the weak one.

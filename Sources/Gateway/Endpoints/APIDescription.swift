@@ -1,5 +1,6 @@
 // The API description in the two forms that the server offers: OpenAPI and a web page.
 
+import API
 import HTTP
 import JSON
 
@@ -9,7 +10,7 @@ struct APIDescription: Sendable {
   let page: FixedDocument
 
   private init(allowsAnonymous: Bool) {
-    let document = APIDocument(allowsAnonymous: allowsAnonymous)
+    let document = APIDocument(endpoints: Endpoint.all, allowsAnonymous: allowsAnonymous)
     openAPI = FixedDocument(
       fields: ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"],
       content: document.json.serialized())

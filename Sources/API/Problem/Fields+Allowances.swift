@@ -1,12 +1,12 @@
 // Adds the headers that tell a client how many requests are left (draft-ietf-httpapi-ratelimit-headers-10).
 
-import Gate
+package import Gate
 import HTTP
 
 extension Fields {
   /// Adds `RateLimit-Policy` and `RateLimit`, where there is an allowance to tell of. Those of brakes are not: they are for
   /// stopping abuse, and no client is to plan by them.
-  mutating func append(allowances all: [AllowanceStatus]) {
+  package mutating func append(allowances all: [AllowanceStatus]) {
     let statuses = all.contains(where: \.isBrake) ? all.filter { !$0.isBrake } : all
     guard !statuses.isEmpty else { return }
     append("RateLimit-Policy", statuses.rateLimitPolicy)

@@ -4,7 +4,7 @@ import HTTP
 import JSON
 
 /// What an endpoint does for one method: the only description there is, from which `/openapi.json` and `/docs` are made.
-struct APIOperation: Sendable {
+package struct APIOperation: Sendable {
   /// The sections of the document.
   enum Tag: String, CaseIterable, Sendable {
     case tokens = "Tokens"

@@ -1,11 +1,11 @@
 // The problems for malformed requests, unknown paths and wrong methods.
 
 import HTTP
-import HTTPServer
+package import HTTPServer
 
 extension Problem {
   /// The problem of bytes that never became a request, or of a request that was not answered.
-  init(_ failure: RequestFailure) {
+  package init(_ failure: RequestFailure) {
     switch failure {
     case .malformed:
       self.init(.malformedRequest, "The bytes received are not a request as RFC 9112 writes it.")
@@ -22,25 +22,34 @@ extension Problem {
   }
 
   /// As many requests wait as connections may be open.
-  static var tooManyWaiting: Problem {
+  package static var tooManyWaiting: Problem {
     Problem(.overloaded, "Too many requests wait at this server. Try again shortly.", retryAfter: 1)
   }
 
   /// The client did not wait for what its request waited for. It sees nothing of this; logs and metrics do.
-  static var clientLeft: Problem {
+  package static var clientLeft: Problem {
     var problem = Problem(.upstreamTimeout, "The client closed the connection before the answer.")
     problem.isUnread = true
     return problem
   }
 
   /// A path that leads nowhere.
-  static var noEndpoint: Problem { Problem(.notFound, "No endpoint has this path.") }
+  package static var noEndpoint: Problem { Problem(.notFound, "No endpoint has this path.") }
 
   /// A method the endpoint does not know.
   /// - Parameter allowed: Those it knows, for `Allow`.
-  static func methodNotAllowed(_ allowed: String) -> Problem {
+  package static func methodNotAllowed(_ allowed: String) -> Problem {
     var problem = Problem(.methodNotAllowed, "Use one of: \(allowed).")
     problem.responseFields.append("Allow", allowed)
+    return problem
+  }
+}
+
+extension Problem {
+  /// A request with mistakes.
+  package static func invalid(_ mistakes: [FieldProblem]) -> Problem {
+    var problem = Problem(.invalidRequest, "Some members of the request cannot be taken; fields names each.")
+    problem.fields = mistakes
     return problem
   }
 }

@@ -1,15 +1,22 @@
 // Generates the OpenAPI 3.1 document from the endpoints, problem codes and schemas.
 
 import HTTP
-import JSON
+package import JSON
 
 /// The description of this server's interface.
-struct APIDocument: Sendable {
+package struct APIDocument: Sendable {
+  /// All endpoints, in the order in which they are shown.
+  let endpoints: [Endpoint]
   /// Whether callers without credentials are let in.
   let allowsAnonymous: Bool
 
+  package init(endpoints: [Endpoint], allowsAnonymous: Bool) {
+    self.endpoints = endpoints
+    self.allowsAnonymous = allowsAnonymous
+  }
+
   /// The whole document.
-  var json: JSONObject {
+  package var json: JSONObject {
     [
       "openapi": "3.1.0",
       "jsonSchemaDialect": "https://spec.openapis.org/oas/3.1/dialect/base",
@@ -55,7 +62,7 @@ struct APIDocument: Sendable {
 
   private var paths: JSONObject {
     var paths = JSONObject()
-    for endpoint in Endpoint.table {
+    for endpoint in endpoints {
       for (index, path) in endpoint.paths.enumerated() {
         paths[path] = item(endpoint, index == 0 ? nil : endpoint.paths[0])
       }
@@ -66,7 +73,7 @@ struct APIDocument: Sendable {
   /// - Parameter original: The path this one is another name of.
   private func item(_ endpoint: Endpoint, _ original: String?) -> JSONValue {
     var item: JSONObject = ["description": .string("Allow: \(endpoint.allowed)")]
-    for operation in endpoint.operations.map(\.description) {
+    for operation in endpoint.operations {
       item[operation.method.rawValue.lowercased()] = .object(description(of: operation, original))
     }
     return .object(item)
@@ -156,7 +163,7 @@ struct APIDocument: Sendable {
   /// Every refusal that some operation has to itself.
   private var refusals: JSONObject {
     var object = JSONObject()
-    for operation in Endpoint.table.flatMap(\.operations).map(\.description) {
+    for operation in endpoints.flatMap(\.operations) {
       for refusal in APIRefusals.grouped(operation.allRefusals)
       where !operation.answers.contains(where: { $0.status.code == refusal.status }) {
         object[refusal.name] = Self.response([], refusal)

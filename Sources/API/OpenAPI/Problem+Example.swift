@@ -16,7 +16,7 @@ extension Problem.Code {
   }
 
   /// A problem with this code.
-  var exampleProblem: Problem {
+  package var exampleProblem: Problem {
     switch self {
     case .malformedRequest: return Problem(RequestFailure.malformed)
     case .requestTimeout: return Problem(RequestFailure.timedOut)

@@ -4,13 +4,13 @@ import HTTP
 import JSON
 
 /// Writes the page.
-struct DocsPage {
+package struct DocsPage {
   private let document: APIDocument
 
-  init(_ document: APIDocument) { self.document = document }
+  package init(_ document: APIDocument) { self.document = document }
 
   /// The page as an answer.
-  var response: FixedDocument {
+  package var response: FixedDocument {
     FixedDocument(fields: HTMLText.pageFields(style: Self.style), content: Array(html.utf8))
   }
 
@@ -45,7 +45,7 @@ struct DocsPage {
 
   private var contents: String {
     let sections = APIOperation.Tag.allCases.map { tag in
-      let links = Self.operations(tag).map { endpoint, operation in
+      let links = operations(tag).map { endpoint, operation in
         """
         <li><a href="#\(operation.id)"><b>\(operation.method.rawValue)</b> \(HTMLText.escaped(endpoint.paths[0]))</a></li>
 
@@ -61,9 +61,9 @@ struct DocsPage {
       """
   }
 
-  private static func operations(_ tag: APIOperation.Tag) -> [(Endpoint, APIOperation)] {
-    Endpoint.table.flatMap { endpoint in
-      endpoint.operations.map(\.description).filter { $0.tag == tag }.map { (endpoint, $0) }
+  private func operations(_ tag: APIOperation.Tag) -> [(Endpoint, APIOperation)] {
+    document.endpoints.flatMap { endpoint in
+      endpoint.operations.filter { $0.tag == tag }.map { (endpoint, $0) }
     }
   }
 
@@ -74,7 +74,7 @@ struct DocsPage {
     <section aria-labelledby="tag-\(tag.rawValue)">
     <h2 id="tag-\(tag.rawValue)">\(tag.rawValue)</h2>
     <p>\(HTMLText.inline(tag.description))</p>
-    \(Self.operations(tag).map(article).joined())</section>
+    \(operations(tag).map(article).joined())</section>
 
     """
   }

@@ -1,74 +1,80 @@
 // The table of all endpoints that the server has.
 
+import API
 import Gate
 import HTTP
 import HTTPServer
 
 extension Endpoint {
+  /// What is known of every endpoint, in the order of the table.
+  static let all = ServedEndpoint.table.map(\.endpoint)
+}
+
+extension ServedEndpoint {
   /// Every endpoint, in the order in which paths are compared.
-  static let table: [Endpoint] = [
-    Endpoint(
+  static let table: [ServedEndpoint] = [
+    ServedEndpoint(
       "/access", for: .apps, auditing: .every(.access),
       .gateway(.access) { gateway, request, _, exchange in
         gateway.vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
       }),
-    Endpoint(
+    ServedEndpoint(
       "/token/{app}", for: .apps, auditing: .every(.access),
       .gateway(.token) { gateway, request, parameters, exchange in
         // A name that does not decode is no app's name.
         let app = request.percentDecoded(parameters[0]).map { Request.QueryItem.value($0) } ?? .malformed
         gateway.vend(as: .stock, app: app, request, &exchange)
       }),
-    Endpoint(
+    ServedEndpoint(
       "/calls/callback", "/callbacks", for: .apps, auditing: .known(.callback),
       .gateway(.callbacks) { gateway, request, _, exchange in gateway.call(request, &exchange) }),
-    Endpoint(
+    ServedEndpoint(
       "/callbacks/{id}", for: .apps,
       .gateway(.callback) { gateway, request, parameters, exchange in
         // What does not decode is no id, and finds nothing.
         gateway.showCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
       }),
-    Endpoint(
+    ServedEndpoint(
       "/availability", for: .apps, isKept: true,
       .gateway(.availability) { gateway, request, _, exchange in gateway.showAvailability(request, &exchange)
       }
     ),
-    Endpoint("/livez", "/healthz", for: .everybody, .health(.liveness) { _ in Health.alive }),
-    Endpoint("/readyz", for: .everybody, .health(.readiness) { PreparedResponse($0.readiness()) }),
-    Endpoint("/metrics", for: .operators, .operators(.metrics) { $0.showMetrics($2, &$3) }),
-    Endpoint("/admin/status", for: .operators, .operators(.adminStatus) { $0.showStatus($2, &$3) }),
-    Endpoint(
+    ServedEndpoint("/livez", "/healthz", for: .everybody, .health(.liveness) { _ in Health.alive }),
+    ServedEndpoint("/readyz", for: .everybody, .health(.readiness) { PreparedResponse($0.readiness()) }),
+    ServedEndpoint("/metrics", for: .operators, .operators(.metrics) { $0.showMetrics($2, &$3) }),
+    ServedEndpoint("/admin/status", for: .operators, .operators(.adminStatus) { $0.showStatus($2, &$3) }),
+    ServedEndpoint(
       "/admin/stop", for: .operators,
       .operators(.adminStop) { (administration, request, operators, exchange) throws(Problem) in
         try administration.stop(request, operators, &exchange)
       }),
-    Endpoint(
+    ServedEndpoint(
       "/admin/resume", for: .operators,
       .operators(.adminResume) { (administration, request, operators, exchange) throws(Problem) in
         try administration.resume(request, operators, &exchange)
       }),
-    Endpoint("/admin/reload", for: .operators, .operators(.adminReload) { $0.reload($2, &$3) }),
-    Endpoint(
+    ServedEndpoint("/admin/reload", for: .operators, .operators(.adminReload) { $0.reload($2, &$3) }),
+    ServedEndpoint(
       "/admin/explain", for: .operators,
       .operators(.adminExplain) { (administration, request, operators, exchange) throws(Problem) in
         try administration.explain(request, operators, &exchange)
       }),
-    Endpoint(
+    ServedEndpoint(
       "/admin/callbacks", for: .operators,
       .operators(.adminCallbacks) { (administration, request, operators, exchange) throws(Problem) in
         try administration.listCallbacks(request, operators, &exchange)
       }),
-    Endpoint(
+    ServedEndpoint(
       "/", for: .everybody,
       .gateway(.landing) { _, request, _, exchange in
         exchange.respond(LandingPage.document.answer(to: request))
       }),
-    Endpoint(
+    ServedEndpoint(
       "/openapi.json", for: .everybody,
       .gateway(.openAPI) { gateway, request, _, exchange in
         exchange.respond(gateway.description.openAPI.answer(to: request))
       }),
-    Endpoint(
+    ServedEndpoint(
       "/docs", for: .everybody,
       .gateway(.docs) { gateway, request, _, exchange in
         exchange.respond(gateway.description.page.answer(to: request))

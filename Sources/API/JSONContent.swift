@@ -3,13 +3,13 @@
 import HTTP
 
 /// Whether a request's content is declared as what callbacks are written in: JSON in UTF-8, in no coding.
-enum JSONContent {
+package enum JSONContent {
   /// Checks the value of `Content-Type`, of which there is one at most as the message is well-formed, and those of all
   /// `Content-Encoding` lines. A missing type is refused as well: a form posted by a foreign page needs none (CORS), and
   /// guessing is how gates are passed.
   ///
   /// - Throws: `unsupported_media_type`.
-  static func check(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = []) throws(Problem) {
+  package static func check(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = []) throws(Problem) {
     guard encodings.allSatisfy({ $0.equals(lowercase: "identity") }) else {
       throw Problem(.unsupportedMediaType, "Send the content without Content-Encoding.")
     }

@@ -1,12 +1,12 @@
 // Decides which web pages may call the server from a browser (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol).
 
-import HTTP
+package import HTTP
 
 /// The configured origins, each with its fields ready.
 ///
 /// An answer names the one origin that asks, never all, and never lets cookies in: callers send their credential in a
 /// field of its own, which a page has to know and a foreign page does not.
-struct CrossOrigin: Sendable {
+package struct CrossOrigin: Sendable {
   private struct Entry {
     let origin: String
     /// On every answer to its pages.
@@ -33,7 +33,7 @@ struct CrossOrigin: Sendable {
 
   /// Makes the fields of each origin.
   /// - Parameter ruleFields: The names of the fields rules look at, which pages have to be able to send.
-  init(origins: [String], ruleFields: [String]) {
+  package init(origins: [String], ruleFields: [String]) {
     var allowed = Self.requestFields
     // Our text: the names of fields in rules.
     for name in ruleFields where !allowed.contains(where: { $0.lowercased() == name.lowercased() }) {
@@ -53,14 +53,14 @@ struct CrossOrigin: Sendable {
   }
 
   /// What every answer to a request carries; nil where no origin is let in.
-  func fields(for request: borrowing Request) -> PreparedFields? {
+  package func fields(for request: borrowing Request) -> PreparedFields? {
     guard !entries.isEmpty else { return nil }
     return entry(of: request)?.answer ?? vary
   }
 
   /// The fields of the answer to a preflight; nil where the request is none, or its origin is not let in.
   /// - Parameter allowed: The methods of what is asked for.
-  func preflight(_ request: borrowing Request, allowed: String) -> Fields? {
+  package func preflight(_ request: borrowing Request, allowed: String) -> Fields? {
     guard request.count(of: .accessControlRequestMethod) == 1, let entry = entry(of: request) else {
       return nil
     }
@@ -73,30 +73,5 @@ struct CrossOrigin: Sendable {
     guard request.count(of: .origin) == 1, let origin = request.value(of: .origin) else { return nil }
     for entry in entries where request.equals(origin, entry.origin) { return entry }
     return nil
-  }
-}
-
-extension Gateway {
-  /// What the answer to a request for an app carries for the browser that asks; nil for everybody else.
-  func crossOriginFields(_ endpoint: Endpoint?, _ request: borrowing Request) -> PreparedFields? {
-    guard let endpoint, endpoint.audience == .apps else { return nil }
-    // Without an origin only an answer that may be kept has to say what it depends on.
-    guard request.value(of: .origin) != nil || endpoint.isKept else { return nil }
-    // A preflight has its own.
-    guard request.method != .options || request.value(of: .accessControlRequestMethod) == nil else {
-      return nil
-    }
-    return generations.current.crossOrigin.fields(for: request)
-  }
-
-  /// The answer to `OPTIONS`, a browser's preflight or not.
-  func options(_ endpoint: Endpoint, _ request: borrowing Request) -> Response {
-    var fields: Fields = ["Allow": endpoint.allowed]
-    if endpoint.audience == .apps,
-      let more = generations.current.crossOrigin.preflight(request, allowed: endpoint.allowed)
-    {
-      for line in more.lines { fields.append(line.name, line.value) }
-    }
-    return Response(status: .noContent, fields: fields)
   }
 }

@@ -1,0 +1,69 @@
+// What is known of one endpoint before anything answers it: its paths, who may ask, its methods and what is audited.
+
+package import Gate
+package import HTTP
+
+/// One endpoint as its clients see it. Routing, `Allow`, the labels of metrics, OpenAPI and `/docs` are made from the list of these.
+package final class Endpoint: Sendable {
+  /// Who sends requests to it.
+  package enum Audience: Sendable {
+    /// Apps. Pages of the origins in `cors.origins` may use it from a browser.
+    case apps
+    case everybody
+    /// Operators, on the public listener with their token and on a listener of their own.
+    case operators
+  }
+
+  /// Which of its requests have an audit line.
+  package enum Auditing: Sendable {
+    case none
+    /// All of them: one with another method has its line, too.
+    case every(Action)
+    /// Those with a method that it knows.
+    case known(Action)
+  }
+
+  /// Its paths as OpenAPI writes them, the usual one first.
+  package let paths: [String]
+  package let audience: Audience
+  package let auditing: Auditing
+  /// Whether browsers may keep a response to an app.
+  package let isKept: Bool
+  package let operations: [APIOperation]
+  /// The methods it knows, for `Allow` (RFC 9110 §10.2.1): those described, HEAD beside GET, and OPTIONS.
+  package let allowed: String
+
+  package init(
+    paths: [String], for audience: Audience, auditing: Auditing, isKept: Bool, operations: [APIOperation]
+  ) {
+    self.paths = paths
+    self.audience = audience
+    self.auditing = auditing
+    self.isKept = isKept
+    self.operations = operations
+    let methods = operations.flatMap { operation in
+      operation.method == .get ? ["GET", "HEAD"] : [operation.method.rawValue]
+    }
+    allowed = (methods + ["OPTIONS"]).joined(separator: ", ")
+  }
+
+  /// The place of a method among the operations; nil where it knows no such method. HEAD is answered as GET is.
+  package func operation(for method: Method) -> Int? {
+    let method = method == .head ? .get : method
+    return operations.firstIndex { $0.method == method }
+  }
+
+  /// What its requests are audited as; nil for none.
+  package var action: Action? {
+    switch auditing {
+    case .none: nil
+    case .every(let action), .known(let action): action
+    }
+  }
+
+  /// What a request with this method is audited as; nil for none.
+  package func action(audited method: Method) -> Action? {
+    if case .known = auditing, operation(for: method) == nil { return nil }
+    return action
+  }
+}

@@ -1,0 +1,63 @@
+// One entry of the table of endpoints: what is known of an endpoint, with the handlers that answer it.
+
+import API
+import HTTP
+import HTTPServer
+
+/// An endpoint and what answers its requests, method by method.
+final class ServedEndpoint: Sendable {
+  /// What answers a request.
+  enum Handler: Sendable {
+    case gateway(@Sendable (Gateway, borrowing Request, PathParameters, inout Exchange) -> Void)
+    /// Is on the operators' own listener, too, for whoever checks that.
+    case health(@Sendable (Health) -> PreparedResponse)
+    case operators(
+      @Sendable (Administration, borrowing Request, OperatorRequest, inout Exchange) throws(Problem) -> Void)
+  }
+
+  /// What it does for one method.
+  struct Operation: Sendable {
+    let description: APIOperation
+    let handler: Handler
+
+    static func gateway(
+      _ description: APIOperation,
+      _ body: @escaping @Sendable (Gateway, borrowing Request, PathParameters, inout Exchange) -> Void
+    ) -> Operation {
+      Operation(description: description, handler: .gateway(body))
+    }
+
+    static func health(
+      _ description: APIOperation, _ body: @escaping @Sendable (Health) -> PreparedResponse
+    ) -> Operation {
+      Operation(description: description, handler: .health(body))
+    }
+
+    static func operators(
+      _ description: APIOperation,
+      _ body:
+        @escaping @Sendable (
+          Administration, borrowing Request, OperatorRequest, inout Exchange
+        ) throws(Problem) -> Void
+    ) -> Operation {
+      Operation(description: description, handler: .operators(body))
+    }
+  }
+
+  let endpoint: Endpoint
+  /// In the order of the endpoint's operations.
+  private let handlers: [Handler]
+
+  init(
+    _ paths: String..., for audience: Endpoint.Audience, auditing: Endpoint.Auditing = .none,
+    isKept: Bool = false, _ operations: Operation...
+  ) {
+    endpoint = Endpoint(
+      paths: paths, for: audience, auditing: auditing, isKept: isKept,
+      operations: operations.map(\.description))
+    handlers = operations.map(\.handler)
+  }
+
+  /// What answers a request with this method; nil where it knows no such method.
+  func handler(for method: Method) -> Handler? { endpoint.operation(for: method).map { handlers[$0] } }
+}

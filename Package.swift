@@ -51,8 +51,12 @@ let package = Package(
       name: "API", dependencies: ["HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages"],
       swiftSettings: memorySafe),
     .target(
+      name: "Records", dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform"],
+      swiftSettings: memorySafe),
+    .target(
       name: "Gateway",
       dependencies: [
+        "Records",
         "API",
         "HTTP", "Platform", "JSON", "Pages", "JOSE", "Gate", "Store", "HTTPServer", "Metrics", "TLS",
         "Upstream",
@@ -63,7 +67,7 @@ let package = Package(
     .target(
       name: "Diagnosis",
       dependencies: [
-        "API",
+        "API", "Records",
         "Gateway", "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "TLS", "Upstream",
         "Talkdesk", "Tokens",
       ],
@@ -111,7 +115,7 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Diagnosis", "API", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer",
+        "Gateway", "Diagnosis", "API", "Records", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer",
         "TLS",
         "Talkdesk", "Tokens", "Upstream", "Metrics", "Certificates", "TestSupport",
       ], swiftSettings: strict),

@@ -6,6 +6,7 @@ import HTTP
 import HTTPServer
 import JSON
 import Platform
+import Records
 import Store
 
 /// A request of an operator who was let in.
@@ -181,7 +182,7 @@ final class Administration: Sendable {
   private func change(
     _ exchange: inout Exchange, _ operators: OperatorRequest, _ stop: Stop,
     unsaved: @escaping @Sendable (StoreError) -> UnsavedChange,
-    _ body: @escaping @Sendable () async throws(StoreError) -> (Configuration.Log.Level, String)
+    _ body: @escaping @Sendable () async throws(StoreError) -> (LogSettings.Level, String)
   ) {
     let responder = exchange.deferred()
     let address = operators.address
@@ -327,7 +328,7 @@ struct UnsavedChange {
 extension Log {
   /// Writes what became of a stop, with all that is known of it.
   func write(
-    _ stop: Stop, _ message: String, _ level: Configuration.Log.Level = .warning, address: IPAddress? = nil,
+    _ stop: Stop, _ message: String, _ level: LogSettings.Level = .warning, address: IPAddress? = nil,
     error: StoreError? = nil
   ) {
     write(

@@ -1,6 +1,7 @@
 // The identity behind a request after authentication: the caller, its user and the claims of its token.
 
 package import Gate
+import Records
 
 /// An authenticated caller.
 package struct Caller: Hashable, Sendable {
@@ -20,4 +21,7 @@ package struct Caller: Hashable, Sendable {
     loggedSubject = subject?.hidingPhoneNumbers ?? id
     self.claims = claims
   }
+
+  /// The caller as an audit line names it.
+  var audited: AuditedCaller { AuditedCaller(id: id, subject: loggedSubject) }
 }

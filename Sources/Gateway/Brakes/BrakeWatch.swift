@@ -2,6 +2,7 @@
 
 import Gate
 import Platform
+import Records
 import Store
 import Synchronization
 

@@ -50,33 +50,6 @@ extension Configuration {
     }
   }
 
-  /// Logging.
-  public struct Log: Sendable, Hashable {
-    /// The least severe line that is written.
-    public internal(set) var level: Level
-    /// How lines other than audit lines look.
-    public internal(set) var format: Format
-
-    /// Severity, most talkative first.
-    public enum Level: String, Sendable, CaseIterable, Comparable {
-      case debug, info, warning, error
-
-      public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
-
-      private var rank: Int {
-        switch self {
-        case .debug: 0
-        case .info: 1
-        case .warning: 2
-        case .error: 3
-        }
-      }
-    }
-
-    /// The form of a log line.
-    public enum Format: String, Sendable, CaseIterable { case json, text }
-  }
-
   /// What one client, and all together, may take.
   public struct Limits: Sendable, Hashable {
     /// Connections at once.

@@ -1,6 +1,7 @@
 // The complete, validated configuration that the rest of the server reads.
 
 public import Gate
+public import Records
 
 /// Everything an operator decides, read and proved valid: no field of a `Configuration` needs checking again.
 ///
@@ -13,7 +14,7 @@ public struct Configuration: Sendable {
   /// The listener of operators, and the token that opens `/metrics` and `/admin` on the public port.
   public internal(set) var admin: Admin
   /// What is logged, and how.
-  public internal(set) var log: Log
+  public internal(set) var log: LogSettings
   /// The Talkdesk account.
   public var talkdesk: TalkdeskAccount
   /// The file of the authorities to trust when asking others; nil for the system's. It was readable and holds a certificate.

@@ -1,6 +1,7 @@
 // Reads and checks the settings for listeners, the admin interface, logging, limits and the store.
 
 package import JOSE
+import Records
 
 extension ConfigurationBuilder {
   /// `listen`, with `HOST`, `PORT` and the sandbox's own rules.
@@ -81,8 +82,8 @@ extension ConfigurationBuilder {
   }
 
   /// `log`.
-  mutating func log() -> Configuration.Log {
-    Configuration.Log(
+  mutating func log() -> LogSettings {
+    LogSettings(
       level: value(Settings.logLevel),
       format: stated(Settings.logFormat) ?? (sources.writesToTerminal ? .text : .json))
   }

@@ -1,6 +1,7 @@
 // Declares every setting: its name in each source, its default, reader and description.
 
 package import JOSE
+import Records
 
 /// Every setting there is. The order is that of the documents.
 package enum Settings {
@@ -75,13 +76,13 @@ package enum Settings {
     Setting(
       "log.level", variable: "CALLGATE_LOG_LEVEL", flag: "--log-level", default: "info", example: "debug",
       "The least severe line that is logged: `debug`, `info`, `warning` or `error`."),
-    ChoiceText.reader("log level", Configuration.Log.Level.self))
+    ChoiceText.reader("log level", LogSettings.Level.self))
   static let logFormat = TypedSetting(
     Setting(
       "log.format", variable: "CALLGATE_LOG_FORMAT", flag: "--log-format",
       note: "`json`; `text` on a terminal", example: "json",
       "How log and audit lines look: `json` or `text`."),
-    ChoiceText.reader("log format", Configuration.Log.Format.self))
+    ChoiceText.reader("log format", LogSettings.Format.self))
 
   // talkdesk
 

@@ -4,6 +4,7 @@ import Gate
 package import HTTP
 import JSON
 package import Platform
+package import Records
 import Upstream
 
 /// The way to remote policies. Whatever goes wrong there is an answer too, and the rule says which. What goes wrong on this side

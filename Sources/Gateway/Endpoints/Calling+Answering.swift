@@ -4,6 +4,7 @@ import API
 import Gate
 import HTTP
 import HTTPServer
+import Records
 import Store
 
 extension Gateway {

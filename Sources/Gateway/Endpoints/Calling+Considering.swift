@@ -5,6 +5,7 @@ import Gate
 import HTTP
 import HTTPServer
 import Platform
+import Records
 import Store
 
 /// A callback that nothing stands against any more: all that is kept of its request while Talkdesk is asked. A class, so that

@@ -5,6 +5,7 @@ import Gate
 import HTTP
 import HTTPServer
 import Platform
+import Records
 import Store
 import Talkdesk
 
@@ -87,7 +88,7 @@ extension Gateway {
     case .fetchFirst(let keys): return .fetchFirst(keys)
     case .refused(let problem): return .respond(refuse(&calling, problem))
     case .caller(let caller):
-      calling.record.caller = caller
+      calling.record.caller = caller.audited
       let app: App?
       do throws(Decider.Refusal) {
         app = try generation.decider.admit(caller, to: .callback, app: request.queryItem("app"))

@@ -4,6 +4,7 @@ import API
 import HTTP
 import HTTPServer
 import Platform
+import Records
 
 /// What one request asks for, at an endpoint that needs a caller.
 protocol RequestWork: Sendable {

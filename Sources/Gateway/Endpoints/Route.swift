@@ -3,6 +3,7 @@
 import API
 import HTTP
 import HTTPServer
+import Records
 
 /// The parameters of a path, in their order, as ranges of the request's head that are percent-encoded still.
 typealias PathParameters = [Range<Int>]
@@ -122,5 +123,12 @@ extension Route {
     // What a handler has seen keeps its label.
     if refused.route != otherLabel { return refused.route }
     return refused.request.map { Route($0).label } ?? refusedLabel
+  }
+}
+
+extension ServiceMetrics {
+  /// Metrics of the endpoints of the table, on so many loops.
+  convenience init(loops: Int) {
+    self.init(loops: loops, routes: Route.labels, audited: Set(Endpoint.all.compactMap(\.action)))
   }
 }

@@ -5,6 +5,7 @@ import Gate
 import HTTP
 import HTTPServer
 import Platform
+import Records
 import Store
 import Tokens
 
@@ -53,7 +54,7 @@ extension Gateway {
     case .fetchFirst(let keys): return .fetchFirst(keys)
     case .refused(let problem): return .respond(refuse(&vending, problem))
     case .caller(let caller):
-      vending.record.caller = caller
+      vending.record.caller = caller.audited
       do throws(Decider.Refusal) {
         let app = try generation.decider.admit(caller, to: .access, app: vending.app)
         vending.record.app = app?.id

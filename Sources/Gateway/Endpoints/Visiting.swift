@@ -6,6 +6,7 @@ import HTTP
 import HTTPServer
 import JSON
 import Platform
+import Records
 import Store
 
 /// A caller who looks at something.

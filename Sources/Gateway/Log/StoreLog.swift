@@ -1,6 +1,7 @@
 // Logs when the store fails, comes back or has a problem.
 
 import Platform
+import Records
 import Store
 
 /// Writes what a store's health tells.

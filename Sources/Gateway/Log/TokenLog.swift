@@ -2,6 +2,7 @@
 
 import HTTP
 import Platform
+import Records
 import Tokens
 
 /// Writes one line for each request to Talkdesk ID: key and outcome, never a token, an assertion or, above `debug`,

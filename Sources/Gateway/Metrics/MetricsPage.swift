@@ -5,6 +5,7 @@ import Gate
 import HTTP
 import Metrics
 import Platform
+import Records
 import Store
 import Tokens
 

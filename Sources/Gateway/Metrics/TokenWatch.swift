@@ -1,6 +1,7 @@
 // Passes events of the token source to the log and the metrics.
 
 import Platform
+import Records
 import Tokens
 
 /// Tells the log and the metrics what the token source does.

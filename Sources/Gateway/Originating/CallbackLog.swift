@@ -2,6 +2,7 @@
 
 import HTTPServer
 import Platform
+import Records
 import Talkdesk
 
 /// Writes one line for each request to the Callback API, with Talkdesk's trace id, which its support asks for; never a
@@ -12,7 +13,7 @@ struct CallbackLog: Sendable {
   /// A request to Talkdesk is over.
   func asked(_ report: CallbackReport, id: String, requestID: RequestID, contact: String) {
     let milliseconds = String(report.duration.nanosecondsClamped / 1_000_000)
-    let level: Configuration.Log.Level
+    let level: LogSettings.Level
     let message: String
     switch report.outcome.certainty {
     case .accepted: (level, message) = (.info, "Talkdesk accepted a callback")

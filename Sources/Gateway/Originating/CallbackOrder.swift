@@ -5,6 +5,7 @@ import Gate
 import HTTP
 import HTTPServer
 import Platform
+import Records
 import Store
 
 /// A callback that may be made, with all that making it needs.

@@ -3,6 +3,7 @@
 import HTTP
 import Metrics
 import Platform
+import Records
 import Store
 import Synchronization
 import Tokens

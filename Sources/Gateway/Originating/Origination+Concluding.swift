@@ -6,6 +6,7 @@ import HTTP
 import HTTPServer
 import Metrics
 import Platform
+import Records
 import Store
 import Talkdesk
 import Tokens

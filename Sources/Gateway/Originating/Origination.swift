@@ -4,6 +4,7 @@ import API
 import Gate
 import Metrics
 import Platform
+import Records
 import Store
 import Talkdesk
 import Tokens

@@ -4,6 +4,7 @@ import Dispatch
 import Gate
 import JOSE
 import Platform
+import Records
 import Synchronization
 import TLS
 import Talkdesk

@@ -5,6 +5,7 @@ import Gate
 import HTTP
 import HTTPServer
 import Platform
+import Records
 
 extension Gateway {
   /// Writes the audit line of a refused request. Where its request line was read it is a request to that path like any
@@ -37,7 +38,7 @@ extension Gateway {
   /// Says in the log what was refused: for whoever looks for a client's mistake. A request without an answer is ours.
   func logRefusal(_ failure: RequestFailure, _ code: Problem.Code, _ refused: RefusedRequest) {
     let isOurs = failure == .unanswered
-    let level: Configuration.Log.Level = isOurs ? .error : .debug
+    let level: LogSettings.Level = isOurs ? .error : .debug
     guard log.isEnabled(level) else { return }
     let trace = refused.hasFields ? refused.request.flatMap { TraceContext($0) } : nil
     RequestContext.$current.withValue(RequestContext(requestID: refused.requestID, trace: trace)) {

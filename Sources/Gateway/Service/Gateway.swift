@@ -6,6 +6,7 @@ public import HTTP
 public import HTTPServer
 import JSON
 import Platform
+import Records
 import Tokens
 
 /// Answers everything the public listener is asked.

@@ -4,6 +4,7 @@ import API
 import Gate
 import HTTP
 import JOSE
+import Records
 import Store
 import Synchronization
 import Talkdesk

@@ -6,6 +6,7 @@ public import HTTPServer
 import JOSE
 import Metrics
 public import Platform
+import Records
 import Store
 import Synchronization
 import TLS

@@ -3,6 +3,7 @@
 import HTTPServer
 import Metrics
 import Platform
+import Records
 import TLS
 
 extension TLSListener {

@@ -38,7 +38,7 @@ import Testing
 
   @Test func `a record is one JSON line with every member that has a value`() throws {
     var record = try record()
-    record.caller = Caller(authenticated: "ios-app", subject: "ann")
+    record.caller = Caller(authenticated: "ios-app", subject: "ann").audited
     record.app = "shop"
     record.outcome = .deny
     record.code = .closed
@@ -92,14 +92,14 @@ import Testing
   ])
   func `a subject that is a phone number is masked`(subject: String, shown: String) throws {
     var record = try record()
-    record.caller = Caller(authenticated: "app-users", subject: subject)
+    record.caller = Caller(authenticated: "app-users", subject: subject).audited
     #expect(try line(record).1["subject"]?.string == shown)
   }
 
   @Test(arguments: ["line\nbreak", "quote\"", "\u{1B}[31mred", "null\u{0}", "\u{2028}"])
   func `no value can forge a line or move a terminal's cursor`(subject: String) throws {
     var record = try record()
-    record.caller = Caller(authenticated: "app-users", subject: subject)
+    record.caller = Caller(authenticated: "app-users", subject: subject).audited
     let (text, value) = try line(record)
     #expect(value["subject"]?.string == subject)
     #expect(text.dropLast().utf8.allSatisfy { $0 >= 0x20 })

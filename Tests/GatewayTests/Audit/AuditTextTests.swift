@@ -28,7 +28,7 @@ import Testing
 
   @Test func `an allowed request is one short line with its whole id`() throws {
     var record = try record()
-    record.caller = Caller(authenticated: "ios-app")
+    record.caller = Caller(authenticated: "ios-app").audited
     record.app = "shop"
     record.cache = .hit
     record.tokenSHA256 = String(repeating: "a", count: 64)
@@ -41,7 +41,7 @@ import Testing
   @Test func `a refusal names its code, its rule and its reason`() throws {
     var record = try record("r-1")
     record.action = .callback
-    record.caller = Caller(authenticated: "app-users", subject: "ann b")
+    record.caller = Caller(authenticated: "app-users", subject: "ann b").audited
     record.outcome = .deny
     record.code = .denied
     record.rule = "fraud"
@@ -67,7 +67,7 @@ import Testing
   @Test func `what Talkdesk and the record say stands there`() throws {
     var record = try record("r-1")
     record.action = .callback
-    record.caller = Caller(authenticated: "tel", subject: "tel:+14155550123")
+    record.caller = Caller(authenticated: "tel", subject: "tel:+14155550123").audited
     record.outcome = .error
     record.code = .upstreamFailed
     record.upstreamStatus = 500
@@ -101,7 +101,7 @@ import Testing
   @Test(arguments: ["line\nbreak", "quote\"", "\u{1B}[31mred", "null\u{0}", ""])
   func `no value can forge a line or move a terminal's cursor`(text: String) throws {
     var record = try record("r-1")
-    record.caller = Caller(authenticated: "app-users", subject: text)
+    record.caller = Caller(authenticated: "app-users", subject: text).audited
     record.reason = text
     let bytes = Array(line(record).utf8)
     #expect(bytes.dropLast().allSatisfy { $0 >= 0x20 && $0 != 0x7F } && bytes.last == 0x0A)
@@ -118,9 +118,9 @@ import Testing
     let log = Log(sink: sink, lane: 1, level: .error, format: .json, clock: clock, isColoured: true)
     let audit = AuditLog(sink: sink, clock: clock, metrics: ServiceMetrics(loops: 1), log: log)
     audit.append(try record(), since: clock.now, lane: 0)
-    log.set(Configuration.Log(level: .error, format: .text))
+    log.set(LogSettings(level: .error, format: .text))
     audit.append(try record(), since: clock.now, lane: 0)
-    log.set(Configuration.Log(level: .error, format: .json))
+    log.set(LogSettings(level: .error, format: .json))
     audit.append(try record(), since: clock.now, lane: 0)
     sink.start { _ in [] }
     #expect(sink.close(within: .seconds(5)))

@@ -102,7 +102,7 @@ import Tokens
       configuration.admin.listener
         == Configuration.Admin.Listener(host: "127.0.0.1", port: 9091, isLoopback: true))
     #expect(configuration.admin.token?.exposedString() == "0123456789abcdef0123")
-    #expect(configuration.log == Configuration.Log(level: .debug, format: .text))
+    #expect(configuration.log == LogSettings(level: .debug, format: .text))
     #expect(configuration.talkdesk.region == .eu)
     #expect(configuration.talkdesk.scope == "callback:write visual-sessions:execute")
     let upstream = try #require(configuration.talkdesk.upstream)

@@ -22,7 +22,7 @@ import Tokens
     #expect(!configuration.listen.sharePort)
     #expect(configuration.admin.listener == nil)
     #expect(configuration.admin.token == nil)
-    #expect(configuration.log == Configuration.Log(level: .info, format: .json))
+    #expect(configuration.log == LogSettings(level: .info, format: .json))
     let upstream = try #require(configuration.talkdesk.upstream)
     #expect(upstream.tokenURL == "https://acme.talkdeskid.com/oauth/token")
     #expect(upstream.audience == upstream.tokenURL)

@@ -19,7 +19,7 @@ import Testing
   private let trace = "0af7651916cd43dd8448eb211c80319c"
 
   private func log(
-    _ level: Configuration.Log.Level = .info, _ format: Configuration.Log.Format = .json
+    _ level: LogSettings.Level = .info, _ format: LogSettings.Format = .json
   ) -> Log {
     Log(sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: level, format: format, clock: StandingClock())
   }
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `colours mark the level on a terminal that shows them, in text only`() {
-    func line(_ level: Configuration.Log.Level, _ format: Configuration.Log.Format) -> String {
+    func line(_ level: LogSettings.Level, _ format: LogSettings.Format) -> String {
       let sink = LogSink(lanes: 1) { _ in true }
       return text(
         Log(sink: sink, lane: 0, level: .debug, format: format, clock: StandingClock(), isColoured: true)
@@ -59,8 +59,8 @@ import Testing
     #expect(!line(.error, .json).contains("\u{1B}") && !line(.error, .json).contains("u001"))
   }
 
-  @Test(arguments: [Configuration.Log.Format.json, .text])
-  func `no value can forge a line or move a terminal's cursor`(format: Configuration.Log.Format) {
+  @Test(arguments: [LogSettings.Format.json, .text])
+  func `no value can forge a line or move a terminal's cursor`(format: LogSettings.Format) {
     let line = log(.info, format).line(.info, "a", ["b": "x\n{\"log\":\"audit\"}\u{1B}[31m\u{0}\u{7F}"])
     #expect(line.dropLast().allSatisfy { $0 >= 0x20 && $0 != 0x7F } && line.last == 0x0A)
   }
@@ -99,7 +99,7 @@ import Testing
     let log = log(.warning)
     #expect(
       !log.isEnabled(.debug) && !log.isEnabled(.info) && log.isEnabled(.warning) && log.isEnabled(.error))
-    log.set(Configuration.Log(level: .debug, format: .text))
+    log.set(LogSettings(level: .debug, format: .text))
     #expect(log.isEnabled(.debug))
   }
 }

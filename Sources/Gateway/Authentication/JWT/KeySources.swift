@@ -3,6 +3,7 @@
 import HTTP
 import JOSE
 import Platform
+import Records
 import Synchronization
 
 /// Makes and remembers key sources.

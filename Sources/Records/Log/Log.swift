@@ -1,6 +1,6 @@
 // The server's log: events for operators, one line each, beside the audit records.
 
-import HTTP
+package import HTTP
 import HTTPServer
 import JSON
 public import Platform
@@ -17,11 +17,11 @@ public struct Log: Sendable {
 
   /// What all copies of a log share, so that a reload reaches them.
   private final class Settings: Sendable {
-    let current: Mutex<Configuration.Log>
+    let current: Mutex<LogSettings>
     /// Whether the format is text. Beside the lock, because each audit line asks.
     let isText: Atomic<Bool>
 
-    init(_ first: Configuration.Log) {
+    init(_ first: LogSettings) {
       current = Mutex(first)
       isText = Atomic(first.format == .text)
     }
@@ -30,18 +30,18 @@ public struct Log: Sendable {
   /// Makes a log that writes lines of `level` and above to one lane of a sink.
   /// - Parameter isColoured: Whether lines are read on a terminal that shows colours. JSON has none.
   public init(
-    sink: LogSink, lane: Int, level: Configuration.Log.Level, format: Configuration.Log.Format,
+    sink: LogSink, lane: Int, level: LogSettings.Level, format: LogSettings.Format,
     clock: any TimeSource, isColoured: Bool = false
   ) {
     self.sink = sink
     self.lane = lane
-    settings = Settings(Configuration.Log(level: level, format: format))
+    settings = Settings(LogSettings(level: level, format: format))
     self.clock = clock
     colour = TerminalColour(isOn: isColoured)
   }
 
   /// Writes by other settings from now on, in every copy of this log.
-  func set(_ new: Configuration.Log) {
+  package func set(_ new: LogSettings) {
     settings.current.withLock { $0 = new }
     settings.isText.store(new.format == .text, ordering: .relaxed)
   }
@@ -50,7 +50,7 @@ public struct Log: Sendable {
   var isText: Bool { settings.isText.load(ordering: .relaxed) }
 
   /// Whether events of a level are written: to be asked where gathering the particulars costs something.
-  func isEnabled(_ level: Configuration.Log.Level) -> Bool {
+  package func isEnabled(_ level: LogSettings.Level) -> Bool {
     level >= settings.current.withLock({ $0.level })
   }
 
@@ -59,14 +59,14 @@ public struct Log: Sendable {
   ///   - message: What happened, in constant words.
   ///   - values: The particulars, in the order they are to be read. Those that are empty are left out.
   public func write(
-    _ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String> = [:]
+    _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, String> = [:]
   ) {
     write(level, message, values, trace: nil)
   }
 
   /// Writes one event that belongs to a trace of which the present task does not know.
-  func write(
-    _ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String>,
+  package func write(
+    _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, String>,
     trace: TraceContext?
   ) {
     guard isEnabled(level) else { return }
@@ -74,8 +74,8 @@ public struct Log: Sendable {
   }
 
   /// One event as a line.
-  func line(
-    _ level: Configuration.Log.Level, _ message: String, _ values: KeyValuePairs<String, String>,
+  package func line(
+    _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, String>,
     trace: TraceContext? = nil
   ) -> [UInt8] {
     let particulars = values.filter { !$0.value.isEmpty }
@@ -124,7 +124,7 @@ public struct Log: Sendable {
   }
 }
 
-extension Configuration.Log.Level {
+extension LogSettings.Level {
   /// The colour of the level's word; `info` has none.
   fileprivate var tone: TerminalColour.Tone? {
     switch self {

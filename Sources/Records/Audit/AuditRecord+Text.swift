@@ -30,7 +30,7 @@ extension AuditRecord {
     if let reason { Self.append(member: "reason", reason, to: &line) }
     let objections = verdicts.filter { $0.verdict == .wouldDeny }.map(\.rule)
     if !objections.isEmpty { Self.append(member: "would_deny", objections.joined(separator: ","), to: &line) }
-    if let subject = caller?.loggedSubject, subject != caller?.id {
+    if let subject = caller?.subject, subject != caller?.id {
       Self.append(member: "subject", subject, to: &line)
     }
     if cache != .none { Self.append(member: "cache", cache.rawValue, to: &line) }

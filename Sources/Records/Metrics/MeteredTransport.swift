@@ -1,16 +1,26 @@
 // Counts the server's outgoing requests by purpose.
 
-import HTTP
-import Platform
+package import HTTP
+package import Platform
 
 /// A transport for one purpose, whose requests are counted under it.
-struct MeteredTransport: HTTPTransport {
+package struct MeteredTransport: HTTPTransport {
   let transport: any HTTPTransport
   let upstream: ServiceMetrics.Upstream
   let metrics: ServiceMetrics
   let clock: any TimeSource
 
-  func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
+  package init(
+    transport: any HTTPTransport, upstream: ServiceMetrics.Upstream, metrics: ServiceMetrics,
+    clock: any TimeSource
+  ) {
+    self.transport = transport
+    self.upstream = upstream
+    self.metrics = metrics
+    self.clock = clock
+  }
+
+  package func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
     let start = clock.now
     do throws(TransportError) {
       let response = try await transport.send(request)

@@ -1,57 +1,63 @@
 // The audit record of one request for a token or a callback: the caller, the action and the decision.
 
-import API
-import Gate
-import HTTP
-import HTTPServer
+package import API
+package import Gate
+package import HTTP
+package import HTTPServer
 import JSON
-import Platform
+package import Platform
+
+/// Who asked, as an audit line names them.
+package struct AuditedCaller: Hashable, Sendable {
+  /// The id of the configured caller, or `anonymous`.
+  package let id: String
+  /// Who asked on the caller's behalf, as it may stand in a log: without a telephone number.
+  package let subject: String
+
+  package init(id: String, subject: String) {
+    self.id = id
+    self.subject = subject
+  }
+}
 
 /// What is written down of one decision. Never holds a token, a credential or a full phone number.
-struct AuditRecord: Sendable {
-  enum Outcome: String, Sendable { case allow, deny, error }
-  enum CacheUse: String, Sendable { case hit, miss, none }
+package struct AuditRecord: Sendable {
+  package enum Outcome: String, Sendable { case allow, deny, error }
+  package enum CacheUse: String, Sendable { case hit, miss, none }
 
   var action: Action
-  var requestID: RequestID
-  var address: IPAddress
-  var caller: Caller?
-  var app: String?
+  package var requestID: RequestID
+  package var address: IPAddress
+  package var caller: AuditedCaller?
+  package var app: String?
   /// Nil where nothing was asked for that is allowed or denied, and nothing was vended.
-  var outcome: Outcome? = .allow
-  var code: Problem.Code?
-  var rule: String?
+  package var outcome: Outcome? = .allow
+  package var code: Problem.Code?
+  package var rule: String?
   /// Why, in words for operators: a remote policy's reason, or why the app was refused.
-  var reason: String?
-  var verdicts = RuleVerdicts.none
-  var cache: CacheUse = .none
+  package var reason: String?
+  package var verdicts = RuleVerdicts.none
+  package var cache: CacheUse = .none
   /// The status Talkdesk answered with, where this request asked it.
-  var upstreamStatus: Int?
+  package var upstreamStatus: Int?
   /// SHA-256 of the vended token, lower-case hex: finds the token's use in Talkdesk's records without holding it.
-  var tokenSHA256: String?
+  package var tokenSHA256: String?
   /// The masked phone number.
-  var contact: String?
+  package var contact: String?
   /// The id of the callback's record, as in the response.
-  var callback: String?
+  package var callback: String?
   /// Whether the response repeats that of the first request with the same `Idempotency-Key`.
-  var isReplay = false
+  package var isReplay = false
   /// The trace the client sent.
-  var trace: TraceContext?
+  package var trace: TraceContext?
 
   /// The reason of a request whose client closed the connection while it waited.
-  static let clientLeft = "the client closed the connection before the answer"
+  package static let clientLeft = "the client closed the connection before the answer"
 
-  init(action: Action, requestID: RequestID, address: IPAddress) {
+  package init(action: Action, requestID: RequestID, address: IPAddress) {
     self.action = action
     self.requestID = requestID
     self.address = address
-  }
-
-  /// Notes that the request is refused before any rule is asked.
-  mutating func note(_ refusal: Decider.Refusal, _ policy: Policy) {
-    verdicts = policy.skipped
-    app = refusal.app
-    reason = refusal.reason
   }
 
   /// Appends the record as one JSON line.
@@ -67,7 +73,7 @@ struct AuditRecord: Sendable {
     output.append(contentsOf: action.rawValue.utf8)
     output.append(UInt8(ascii: "\""))
     Self.member(#","caller":"#, caller?.id, to: &output)
-    Self.member(#","subject":"#, caller?.loggedSubject, to: &output)
+    Self.member(#","subject":"#, caller?.subject, to: &output)
     Self.member(#","app":"#, app, to: &output)
     output.append(contentsOf: #","address":""#.utf8)
     output.append(contentsOf: address.description.utf8)

@@ -1,18 +1,18 @@
 // The counters of a running server and their metric names.
 
 import API
-import Gate
+package import Gate
 import HTTP
 import HTTPServer
-import Metrics
-import Platform
+package import Metrics
+package import Platform
 import Synchronization
-import Tokens
+package import Tokens
 
 /// Counts what happens. One for the life of a process; a reload does not begin anew.
 ///
 /// What every request passes costs additions to memory of its own loop; what happens rarely has a lock.
-final class ServiceMetrics: Sendable {
+package final class ServiceMetrics: Sendable {
   /// Others that are asked on behalf of requests.
   package enum Upstream: String, CaseIterable, Sendable {
     case talkdeskID = "talkdesk_id"
@@ -40,11 +40,11 @@ final class ServiceMetrics: Sendable {
     words: Upstream.allCases.map(\.rawValue))
   private let upstreamSuccesses = Mutex<[Upstream: UnixTime]>([:])
   /// Callbacks by what became of them: `accepted`, `failed` or `unknown`.
-  let callbacks = EventCounter(
+  package let callbacks = EventCounter(
     "callgate_callbacks_total", "Callbacks that were sent to Talkdesk, by what became of them.",
     labels: ["status"], series: [["accepted"], ["failed"], ["unknown"]])
   /// TLS handshakes of clients by what came of them: `ok` or `failed`.
-  let tlsHandshakes = EventCounter(
+  package let tlsHandshakes = EventCounter(
     "callgate_tls_handshakes_total", "TLS handshakes of clients, by what came of them.", labels: ["result"],
     series: [["ok"], ["failed"]])
   private let reloads = EventCounter(
@@ -56,9 +56,14 @@ final class ServiceMetrics: Sendable {
   private let parts = Mutex<[@Sendable (inout MetricsText) -> Void]>([])
 
   /// Makes counters that all stand at 0.
-  /// - Parameter loops: How many loops the server runs on.
-  init(loops: Int) {
-    requests = RequestCounters(routes: Route.labels, lanes: loops)
+  /// - Parameters:
+  ///   - loops: How many loops the server runs on.
+  ///   - routes: The values of the label `route`, by their numbers.
+  ///   - audited: The actions that endpoints audit.
+  package init(loops: Int, routes: [String], audited: Set<Action>) {
+    requests = RequestCounters(routes: routes, lanes: loops)
+    alwaysShown = Dictionary(
+      uniqueKeysWithValues: audited.map { ($0.rawValue, Self.codesOfAlerts) })
     decisions = DecisionCounters(
       actions: Action.allCases.map(\.rawValue),
       codes: [.init("", decision: "allow")]
@@ -71,10 +76,10 @@ final class ServiceMetrics: Sendable {
   }
 
   /// Gives the rules of a configuration series of their own.
-  func know(rules: some Sequence<String>) { decisions.know(rules) }
+  package func know(rules: some Sequence<String>) { decisions.know(rules) }
 
   /// Adds something to what is written, such as a gauge; its families must be its own.
-  func addPart(_ part: @escaping @Sendable (inout MetricsText) -> Void) {
+  package func addPart(_ part: @escaping @Sendable (inout MetricsText) -> Void) {
     parts.withLock { $0.append(part) }
   }
 
@@ -103,7 +108,7 @@ final class ServiceMetrics: Sendable {
   }
 
   /// A wish for a token came to an end, or to an exchange.
-  @inline(__always) func tokenCache(_ outcome: TokenCacheOutcome, lane: Int?) {
+  @inline(__always) package func tokenCache(_ outcome: TokenCacheOutcome, lane: Int?) {
     tokenCache.add(to: outcome.number, lane: lane)
   }
 
@@ -111,17 +116,17 @@ final class ServiceMetrics: Sendable {
   /// - Parameters:
   ///   - outcome: One of the words declared for the upstream in `upstreamSeries`.
   ///   - success: When it brought what was asked for; nil if it did not.
-  func asked(_ upstream: Upstream, outcome: String, took duration: Duration, success: UnixTime?) {
+  package func asked(_ upstream: Upstream, outcome: String, took duration: Duration, success: UnixTime?) {
     upstreamRequests.count(upstream.rawValue, outcome)
     upstreamDurations.observe(upstream.rawValue, nanoseconds: duration.nanosecondsClamped)
     if let success { upstreamSuccesses.withLock { $0[upstream] = success } }
   }
 
   /// A configuration serves, the first included.
-  func configurationLoaded(at time: UnixTime) { loadedAt.store(time.seconds, ordering: .relaxed) }
+  package func configurationLoaded(at time: UnixTime) { loadedAt.store(time.seconds, ordering: .relaxed) }
 
   /// A reload has ended.
-  func reloaded(_ isSuccess: Bool) {
+  package func reloaded(_ isSuccess: Bool) {
     reloads.count(isSuccess ? "ok" : "failed")
     isLastReloadGood.store(isSuccess, ordering: .relaxed)
   }
@@ -129,7 +134,7 @@ final class ServiceMetrics: Sendable {
   // MARK: The text
 
   /// Writes everything that is counted here.
-  func append(to text: inout MetricsText) {
+  package func append(to text: inout MetricsText) {
     requests.appendAnswers(
       "callgate_http_requests_total",
       "Answers by route, method and status, those that the server gives to malformed requests included.",
@@ -138,7 +143,7 @@ final class ServiceMetrics: Sendable {
       "callgate_http_request_duration_seconds", "From the whole request to its answer.", to: &text)
     decisions.appendDecisions(
       "callgate_decisions_total", "Decisions about tokens and callbacks: one for each audit line.",
-      always: Self.alwaysShown, to: &text)
+      always: alwaysShown, to: &text)
     decisions.appendObjections(
       "callgate_rule_objections_total", "Requests that a rule in audit mode would have denied.", to: &text)
     tokenCache.append(
@@ -172,16 +177,13 @@ final class ServiceMetrics: Sendable {
     for part in parts.withLock({ $0 }) { part(&text) }
   }
 
-  /// Codes that stand there with 0 before they ever occur, because alerts look at their growth: for each action that an endpoint
-  /// audits.
-  private static let alwaysShown: [String: Set<String>] = {
-    let codes: Set<String> = [
-      "", "unauthenticated", "invalid_token", "internal", "upstream_refused", "upstream_failed",
-      "upstream_unavailable", "store_unavailable", "upstream_timeout",
-    ]
-    let actions = Endpoint.all.compactMap(\.action).map(\.rawValue)
-    return Dictionary(actions.map { ($0, codes) }) { codes, _ in codes }
-  }()
+  /// Codes that stand there with 0 before they ever occur, because alerts look at their growth.
+  private static let codesOfAlerts: Set<String> = [
+    "", "unauthenticated", "invalid_token", "internal", "upstream_refused", "upstream_failed",
+    "upstream_unavailable", "store_unavailable", "upstream_timeout",
+  ]
+  /// Those codes for each action that endpoints audit.
+  private let alwaysShown: [String: Set<String>]
 
   private static let upstreamSeries: [[String]] = {
     let plain = ["success", "refused", "failed", "timed_out", "unreachable", "cancelled", "overloaded"]
@@ -203,10 +205,15 @@ final class ServiceMetrics: Sendable {
 }
 
 /// Counts what a server does.
-struct ServerCounting: ServerObserver {
+package struct ServerCounting: ServerObserver {
   let metrics: ServiceMetrics
   /// Whether its connections are clients'; those of operators are not counted.
   let countsConnections: Bool
+
+  package init(metrics: ServiceMetrics, countsConnections: Bool) {
+    self.metrics = metrics
+    self.countsConnections = countsConnections
+  }
 
   func connectionOpened(loop: Int) {
     if countsConnections { metrics.connection(opened: true, loop: loop) }
@@ -221,7 +228,7 @@ struct ServerCounting: ServerObserver {
 
 extension Problem.Code {
   /// Whether it is a failure of this server or of somebody behind it, and not a refusal.
-  var isError: Bool { status.code >= 500 }
+  package var isError: Bool { status.code >= 500 }
 
   /// Its place among all codes.
   var number: Int { Self.inOrder.firstIndex(of: self) ?? 0 }

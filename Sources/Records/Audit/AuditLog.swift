@@ -1,20 +1,27 @@
 // Writes audit records to stdout, one line each, at every log level.
 
-import Platform
+package import Platform
 
 /// Writes audit records, and counts the decisions in them. It cannot be switched off.
-struct AuditLog: Sendable {
+package struct AuditLog: Sendable {
   let sink: LogSink
   let clock: any TimeSource
   let metrics: ServiceMetrics
   /// Whose format the lines have.
   let log: Log
 
+  package init(sink: LogSink, clock: any TimeSource, metrics: ServiceMetrics, log: Log) {
+    self.sink = sink
+    self.clock = clock
+    self.metrics = metrics
+    self.log = log
+  }
+
   /// Hands a record's line to the sink; returns at once.
   /// - Parameters:
   ///   - start: When the request was whole.
   ///   - time: When it was decided, where that is known; now otherwise.
-  func append(
+  package func append(
     _ record: borrowing AuditRecord, since start: MonotonicTime, at time: UnixTime? = nil, lane: Int
   ) {
     let time = time ?? clock.unixTime

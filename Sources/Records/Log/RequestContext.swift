@@ -1,21 +1,26 @@
 // Ties a task to its request, so that log lines and outgoing requests carry the request's IDs.
 
-import HTTP
-import HTTPServer
+package import HTTP
+package import HTTPServer
 
 /// Goes with everything that is done for a request in a task of its own: lines that are logged there carry its ids, and
 /// what is asked of others continues its trace.
-struct RequestContext: Sendable {
-  let requestID: RequestID
+package struct RequestContext: Sendable {
+  package let requestID: RequestID
   /// The trace the client sent, if it sent one that can be read.
-  let trace: TraceContext?
+  package let trace: TraceContext?
+
+  package init(requestID: RequestID, trace: TraceContext?) {
+    self.requestID = requestID
+    self.trace = trace
+  }
 
   /// The request that the present task works for; nil where it works for none.
-  @TaskLocal static var current: RequestContext?
+  @TaskLocal package static var current: RequestContext?
 
   /// Begins a task for the request.
   @discardableResult
-  func task(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+  package func task(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Task { await Self.$current.withValue(self) { await body() } }
   }
 
@@ -23,7 +28,7 @@ struct RequestContext: Sendable {
   ///
   /// A task may end before its request is answered, as a callback does that waits for Talkdesk. The responder then lets go of it:
   /// a task that is only referred to keeps all its memory.
-  func task(answering responder: Responder, _ body: @escaping @Sendable () async -> Void) {
+  package func task(answering responder: Responder, _ body: @escaping @Sendable () async -> Void) {
     let task = task {
       await body()
       responder.whenClientLeaves {}

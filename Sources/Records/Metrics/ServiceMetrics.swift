@@ -253,5 +253,5 @@ extension TokenCacheOutcome {
 
 extension UnixTime {
   /// With its fraction, as gauges of points in time have it.
-  var asSeconds: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
+  package var asSeconds: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
 }

@@ -1,17 +1,7 @@
-#!/usr/bin/env python3
-"""What becomes of callbacks when the upstream breaks HTTP, is slow or has no room: asked of a running server in front of the
-stub upstream.
+"""What becomes of callbacks when the upstream breaks HTTP, is slow or has no room: asked by 12-callbacks of a running server, whose
+default user is u1, in front of a CallbackAPI."""
+from harness import *
 
-  replies.py SERVER CONTROLS    the server's base URL, and the port of callback_api.py's controls
-"""
-import sys
-import threading
-import time
-
-from client import Server, Upstream, check, finish, new_number, until
-
-server = Server(sys.argv[1], "u1:p1")
-upstream = Upstream(sys.argv[2])
 ACCEPTED, UNKNOWN = (201, None, "accepted"), (504, "outcome_unknown", "unknown")
 FAILED, LOST = (502, "upstream_failed", "failed"), (502, "upstream_failed", "unknown")
 
@@ -20,7 +10,7 @@ def head(status, *lines):
     return ("\r\n".join([f"HTTP/1.1 {status} X", *lines]) + "\r\n\r\n").encode()
 
 
-def replies():
+def replies(server, upstream):
     big = b"x" * 200_000
     html = b"<html><body>It works</body></html>"
     table = [
@@ -65,13 +55,12 @@ def replies():
     ]
     for name, reply, plan, (status, code, state) in table:
         upstream.next(reply, **plan)
-        number, before = new_number(), upstream.counts
+        number, before = new_number(), upstream.connections
         answer = server.callback({"contact_phone_number": number}, key=f"reply-{name}".replace(" ", "-").replace(",", ""))
         check(f"{name}: the answer", answer.says(status, code) if code else answer.status == status, answer)
         check(f"{name}: nothing of upstream's", b"html" not in answer.content and b"xxx" not in answer.content, answer)
-        after = upstream.counts
-        check(f"{name}: one connection", after["connections"] == before["connections"] + 1, (before, after))
-        check(f"{name}: rang", after["rings"].get(number, 0) == (1 if plan.get("ring", True) else 0), after["rings"].get(number))
+        equal(f"{name}: one connection", upstream.connections - before, 1)
+        equal(f"{name}: rang", upstream.rings[number], 1 if plan.get("ring", True) else 0)
         if check(f"{name}: names its record", answer.json and answer.json.get("id"), answer):
             record = server.record(answer.json["id"])
             check(f"{name}: the record", record.json["status"] == state, record)
@@ -82,7 +71,7 @@ def replies():
           and b"secretword" not in answer.content, answer)
 
 
-def second_is_closed():
+def second_is_closed(server, upstream):
     """A library that keeps connections would find the second one dead and send its request once more."""
     upstream.next()
     check("a first callback", server.callback().status == 201)
@@ -94,43 +83,27 @@ def second_is_closed():
               answer.says(504, "outcome_unknown") and upstream.arrivals == arrivals + 1, (answer, upstream.arrivals - arrivals))
 
 
-def overload():
+def overload(server, upstream):
     """One place and one second for each: who would come too late is told so early, not late."""
-    upstream.say(set={"delay": 0.8})
+    upstream.delay = 0.8
     check("one at a time", server.callback(query="?app=plain").status == 201)
-    answers, guard = [], threading.Lock()
-
-    def ask(user):
-        began = time.monotonic()
-        answer = server.callback(user=user)
-        with guard:
-            answers.append((answer, time.monotonic() - began, user))
-
-    crowd = [threading.Thread(target=ask, args=("u1:p1",)) for _ in range(20)]
-    for one in crowd:
-        one.start()
-    time.sleep(0.3)
-    other = threading.Thread(target=ask, args=("u2:p2",))
-    other.start()
-    for one in [*crowd, other]:
-        one.join()
-    late = [(answer, took) for answer, took, _ in answers if answer.status != 201]
-    made = [took for answer, took, user in answers if answer.status == 201 and user == "u1:p1"]
+    crowd = [begin(server.callback) for _ in range(20)]
+    # The other one comes when there is no more room for the crowd.
+    check("the crowd has come", until(lambda: sum(one.done() for one in crowd) >= 10, 5))
+    other = begin(lambda: server.callback(user="u2:p2")).result()
+    answers = [one.result() for one in crowd]
+    late = [answer for answer in answers if answer.status != 201]
+    made = [answer for answer in answers if answer.status == 201]
     check("some are made", len(made) >= 2, len(made))
     check("many are not", len(late) >= 10, len(late))
-    check("and are told so", all(answer.says(503, "overloaded") and int(answer.fields["retry-after"]) >= 1
-                                 for answer, _ in late), late[:2])
-    check("at once", sorted(took for _, took in late)[len(late) // 2] < 0.7, sorted(took for _, took in late))
-    check("nobody beyond the deadline", max(took for _, took, _ in answers) < 6, max(took for _, took, _ in answers))
-    mine = [answer for answer, _, user in answers if user == "u2:p2"]
-    check("another caller has its turn", mine[0].status == 201, mine)
-    upstream.say(set={"delay": 0.0})
+    check("and are told so", all(answer.says(503, "overloaded") and retry_after(answer) >= 1 for answer in late), late[:2])
+    seconds = sorted(answer.seconds for answer in late)
+    check("at once", seconds[len(late) // 2] < 0.7, seconds)
+    slowest = max(answer.seconds for answer in (*answers, other))
+    check("none beyond the deadline", slowest < 6, slowest)
+    check("another caller has its turn", other.status == 201, other)
+    upstream.delay = 0.0
     # The place is free again as soon as what was begun is over.
     check("and then it goes on", until(lambda: server.callback().status == 201, 10))
-    check("what was refused spent nothing", server.get("/availability").json["remaining"]["q"]
-          == 100 - len(made) - 2, (server.get("/availability").json, len(made)))
-
-
-upstream.say(forget=True)
-{"replies": replies, "second": second_is_closed, "overload": overload}[sys.argv[3]]()
-finish()
+    left = server.get("/availability").json["remaining"]["q"]
+    equal("what was refused spent nothing", left, 100 - len(made) - 2)

@@ -1,7 +1,6 @@
 """A server that is killed and started again on the same port, clients that repeat with their key until they are answered, and
 what has to hold of all of them afterwards."""
 import http.client
-import os
 import random
 import signal
 import socket
@@ -9,13 +8,14 @@ import subprocess
 import threading
 import time
 
-from client import Server, check, new_number
+from harness import *
+from harness.processes import at_end
 
 START_LIMIT = 30
 PATIENCE = 90
 
 
-def free_port():
+def kept_port():
     """A port nobody listens on, and below those that the system gives to clients: while the server is away, a client that asks
     its port could otherwise be given that very port, and be connected to itself."""
     while True:
@@ -28,45 +28,41 @@ def free_port():
                 continue
 
 
-class Victim(Server):
-    """`callgate serve` with a port of its own; its output is kept in `log`."""
+class Victim(Client):
+    """`callgate serve` on a port of its own, with these variables; the output of all its processes is in one file of LOGS."""
 
     kills = 0
 
-    def __init__(self, log, user, **environment):
-        self.port = free_port()
-        super().__init__(f"http://127.0.0.1:{self.port}", user)
-        self.log, self.environment, self.process = log, environment, None
+    def __init__(self, name, user, **variables):
+        super().__init__(f"http://127.0.0.1:{kept_port()}", user)
+        self.log, self.variables, self.process = log_path(name), variables, None
+        at_end(lambda: self.process and end(self.process, signal.SIGKILL))
 
     def start(self, **more):
         with open(self.log, "ab") as output:
             begun = output.tell()
             self.process = subprocess.Popen(
-                [os.environ["CALLGATE"], "serve", "--host", "127.0.0.1", "--port", str(self.port)],
-                env={**os.environ, **self.environment, **more}, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-        end = time.monotonic() + START_LIMIT
-        while time.monotonic() < end:
+                [CALLGATE, "serve", "--host", self.host, "--port", str(self.port)],
+                env=environment({**self.variables, **more}), stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+
+        def listens():
             with open(self.log, "rb") as output:
                 output.seek(begun)
-                if b"callgate: listening on " in output.read():
-                    return
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.005)
-        raise SystemExit(f"the server did not start; see {self.log}")
+                return b"callgate: listening on " in output.read()
+
+        if not until(lambda: listens() or not self.is_alive, START_LIMIT) or not self.is_alive:
+            raise NotStarted(f"see {self.log}")
 
     @property
     def is_alive(self):
         return self.process.poll() is None
 
     def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        end(self.process, signal.SIGKILL)
         Victim.kills += 1
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        return end(self.process, seconds=60)
 
 
 class Customer:
@@ -135,7 +131,7 @@ class Crowd:
 def judge(servers, upstream, others=()):
     """What has to hold whatever was killed: asks for the record and repeats the request of everyone who ever asked. `others` are
     numbers that were looked at already."""
-    server, arrivals, rings = servers[0], upstream.arrivals, upstream.rings
+    server, arrivals, rings = servers[0], upstream.arrivals, dict(upstream.rings)
     said = {}
     for customer in Customer.everyone:
         answer, number = customer.answer, customer.number
@@ -168,4 +164,6 @@ def judge(servers, upstream, others=()):
     check("every ring is somebody's", not strangers, strangers)
     check("asking again sent nothing", upstream.arrivals == arrivals, upstream.arrivals - arrivals)
     words = ", ".join(f"{count} {code}" for code, count in sorted(said.items()))
-    print(f"{Victim.kills} kills, {len(Customer.everyone)} callbacks: {words}")
+    print(f"{Victim.kills} kills, {len(Customer.everyone)} callbacks: {words}", flush=True)
+    Customer.everyone.clear()
+    Victim.kills = 0

@@ -23,15 +23,20 @@ To run one, or those of its cases whose sentence contains a text:
 - Checks: `check(NAME, IS_RIGHT, TOLD)`, `equal`, `matches`, `until(CONDITION)` for what comes a moment later, `skip(NAME, REASON)`,
   and `raise Skipped(REASON)` for a whole case. A name is a sentence that says what is right.
 - The program: `Server`, `Emulator`, `command(…)`, `talkdesk(token, api)` for the environment of a server before stubs. `config` is
-  YAML, other keywords are environment variables; None removes one. State is in memory unless a test sets CALLGATE_STATE.
+  YAML, other keywords are environment variables; None removes one. State is in memory unless a test sets CALLGATE_STATE. Controls of
+  the sandbox: `fault`, `clear`, `accepts`, `exchanges`, `arrivals`, `rings`.
 - Requests: `server.get`, `.post`, `.ask`, `.callback`, `.record`, `.operate` (admin token), `.connect()` for raw octets on a kept
-  connection. `at_once` and `paced` send many; `statuses` counts their answers; `steady` is a load of kept connections.
-- What was written: `server.audited(answer)`, `.logged(text)`, `.lines`, `.metric(name, label=…)`, `.memory`, `.cpu`.
+  connection. `begin` sends one and goes on, `at_once` and `paced` send many; `statuses` counts their answers; `steady` is a load of
+  kept connections.
+- What was written: `server.audited(answer)`, `.logged(text)`, `.lines`, `.metric(name, label=…)`, `.memory`, `.cpu`,
+  `.count(pattern)` of lines.
 - Stand-ins: `TalkdeskID`, `CallbackAPI`, `KeySet`, `Policy`, `Stub` with `Reply`, `Say`, `Silent`, `Hole`, `Through`, `Postgres`,
   `Nginx`. Each records what arrived and answers as it is told.
 - Terminals: `Terminal(ARGUMENT…, cwd=FOLDER)` runs a command at a pseudo-terminal, `Shell(cwd=FOLDER)` a bash: `type`, `expect`,
   `wait`, `status`, `echoes`.
-- Keys: `Key(kid).sign(subject=…)`, `hs256`, `sha256`, `certificate()`.
+- Keys: `Key(kid).sign(subject=…)`, `hs256`, `sha256`, `certificate()`, `Authority().issue()`.
+- Files: `scratch(name, content)`, `replace(path, content)` in one step, `read(path)` of the repository or anywhere, `library(source)`
+  compiles C for LD_PRELOAD.
 
 Everything that a test starts ends with it. Passwords and keys of tests carry the word `canary`, so that script/scan-logs finds
 them in the logs. A condition is waited for with `until` or a stub's `wait`, never with a sleep.
@@ -43,11 +48,12 @@ each run (a browser, generated clients) has a part of script/bootstrap and a ste
 from .callback_api import CallbackAPI
 from .checks import Skipped, case, check, equal, matches, run, skip, until
 from .asking import (
-    Answer, Client, Connection, at_once, new_number, paced, request, retry_after, statuses)
-from .keys import Key, certificate, claims_of, hs256, sha256
+    Answer, Client, Connection, at_once, begin, new_number, paced, request, retry_after, statuses)
+from .keys import Authority, Key, certificate, claims_of, hello, hs256, openssl, sha256
 from .nginx import Nginx
 from .postgres import Postgres
-from .processes import CALLGATE, LOGS, ROOT, SCRATCH, SHARED, end, environment, free_port, log_path, scratch, spawn
-from .servers import Emulator, NotStarted, Outcome, Server, command, configuration, program, steady, talkdesk
+from .processes import (
+    CALLGATE, LOGS, ROOT, SCRATCH, SHARED, end, environment, free_port, library, log_path, read, replace, scratch, spawn, tool)
+from .servers import Emulator, NotStarted, Outcome, Server, command, configuration, metric, program, steady, talkdesk
 from .stubs import Arrival, Hole, KeySet, Policy, Reply, Say, Silent, Stub, TalkdeskID, Through
 from .terminal import Shell, Terminal

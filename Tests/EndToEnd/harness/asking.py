@@ -283,6 +283,14 @@ def at_once(ask, count, workers=None):
         return list(pool.map(go, range(count)))
 
 
+def begin(ask):
+    """A request on its way, on a thread of its own: `result()` of what is returned waits for its answer."""
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    future = pool.submit(_answered, lambda _: ask(), 0)
+    pool.shutdown(wait=False)
+    return future
+
+
 def paced(ask, rate, seconds, workers=200):
     """The answers of requests that begin at a steady rate a second, whether earlier ones are answered or not, as those of many
     clients do. More than `workers` are never on their way: then the rate falls."""

@@ -1,12 +1,9 @@
-#!/usr/bin/env python3
 """A Callback API that counts rings by number and does what it is told, octet for octet. It outlives the server under test.
-
-As a program (for the bash tests) it prints two ports, the API's and that of its controls, and serves until it is ended.
 
 A request rings once its last octet was read, unless it is told not to. What the next connection does:
 
   hold   where to wait until the other side has gone: accept, head, request, rung, half, content, answered
-  reply  the whole answer (in Base64 through the controls), instead of 201 and {}
+  reply  the whole answer, instead of 201 and {}
   ring   whether the request rings; true
   close  where to close: accept (with a reset), request, rung, half (of the answer)
   pause  seconds between two octets of the answer
@@ -14,17 +11,12 @@ A request rings once its last octet was read, unless it is told not to. What the
 Without any, numbers say what becomes of them by their last digit once `mixed` is on: 6 a slow success, 7 a refusal (422),
 8 a failure after the ring, 9 an outage (503), 0 a close after the ring, everything else a success.
 """
-import base64
 import collections
 import json
 import select
-import threading
 import time
 
-if __package__:
-    from .stubs import Listener, reset
-else:
-    from stubs import Listener, reset
+from .stubs import Listener, reset
 
 HOLD_LIMIT = 30
 SUCCESS = b"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 2\r\nplatform-tid: stub\r\n\r\n{}"
@@ -150,41 +142,3 @@ class CallbackAPI(Listener):
         self.hold(plan, "content", connection)
         self.send(connection, reply[-1:], pause)
         self.hold(plan, "answered", connection)
-
-
-class Controls(Listener):
-    """One line of JSON in, one out: {"next": plan}, {"set": settings}, {"await": step}, {"forget": …}, or {} for what was counted."""
-
-    def __init__(self, api):
-        self.api = api
-        super().__init__()
-
-    def handle(self, connection):
-        with connection.makefile("rw") as lines:
-            for line in lines:
-                wish, answer = json.loads(line), {}
-                if "next" in wish:
-                    plan = wish["next"]
-                    if "reply" in plan:
-                        plan["reply"] = base64.b64decode(plan["reply"])
-                    self.api.next(**plan)
-                elif "set" in wish:
-                    for name, value in wish["set"].items():
-                        setattr(self.api, name, value)
-                elif "await" in wish:
-                    answer = {"reached": self.api.has_reached(wish["await"])}
-                elif "forget" in wish:
-                    self.api.forget()
-                else:
-                    with self.api.changed:
-                        answer = {"rings": dict(self.api.rings), "arrivals": self.api.arrivals,
-                                  "connections": self.api.connections}
-                lines.write(json.dumps(answer) + "\n")
-                lines.flush()
-
-
-if __name__ == "__main__":
-    threading.stack_size(256 * 1024)
-    api = CallbackAPI()
-    print(api.port, Controls(api).port, flush=True)
-    threading.Event().wait()

@@ -48,11 +48,12 @@ def matches(name, text, pattern):
 
 def until(condition, seconds=20.0):
     """Waits until a function gives something true, and returns that; what it gives at the end where the time is over."""
-    end = time.monotonic() + seconds
+    end, pause = time.monotonic() + seconds, 0.002
     while time.monotonic() < end:
         if result := condition():
             return result
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.02)
     return condition()
 
 

@@ -1,9 +1,11 @@
 """Keys, JWTs and certificates of the tests, made with the openssl command."""
 import base64
+import contextlib
 import hashlib
 import hmac
 import itertools
 import json
+import ssl
 import subprocess
 import time
 
@@ -70,3 +72,38 @@ def certificate(names="DNS:localhost,IP:127.0.0.1", days=1):
 def openssl(*arguments, content=None):
     """What an openssl command prints, as octets."""
     return subprocess.run(["openssl", *arguments], input=content, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+
+
+class Authority:
+    """An authority of the tests' own, by itself or by another one. `path` is its certificate, `root` that of the first one."""
+
+    def __init__(self, name="Test authority", issuer=None):
+        self.issuer = issuer
+        self.path, self.key = _issued(f"/CN={name}", "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign", 90, issuer)
+
+    @property
+    def root(self):
+        return self.issuer.root if self.issuer else self.path
+
+    def issue(self, names="DNS:localhost,IP:127.0.0.1", days=90, subject="/CN=localhost"):
+        """A server's certificate: the paths of certificate and key, both PEM."""
+        return _issued(subject, f"basicConstraints=critical,CA:FALSE\nsubjectAltName={names}", days, self)
+
+
+def _issued(subject, extensions, days, issuer):
+    number = next(_serial)
+    pem, key, request = (scratch(f"issued-{number}.{kind}") for kind in ("pem", "key", "csr"))
+    openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", request,
+            "-subj", subject)
+    signer = ("-CA", issuer.path, "-CAkey", issuer.key, "-CAcreateserial") if issuer else ("-signkey", key)
+    openssl("x509", "-req", "-in", request, *signer, "-days", str(days), "-sha256", "-extfile",
+            scratch(f"issued-{number}.ext", extensions + "\n"), "-out", pem)
+    return pem, key
+
+
+def hello():
+    """The octets of a TLS client's greeting."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="localhost").do_handshake()
+    return outgoing.read()

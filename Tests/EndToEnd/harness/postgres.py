@@ -1,4 +1,5 @@
 """A PostgreSQL server in a folder of its own on a loopback port."""
+import contextlib
 import glob
 import os
 import pwd
@@ -79,7 +80,8 @@ class Postgres:
             main = int(file.readline())
         with open(f"/proc/{main}/task/{main}/children", encoding="ascii") as file:
             for process in (main, *map(int, file.read().split())):
-                os.kill(process, number)
+                with contextlib.suppress(ProcessLookupError):  # One of the children may have ended.
+                    os.kill(process, number)
 
     def query(self, database, sql):
         """What a statement gives, as text: a line for each row, columns parted by |."""

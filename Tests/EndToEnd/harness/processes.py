@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from .checks import FILE
+from .checks import FILE, Skipped
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
@@ -68,6 +68,37 @@ def scratch(name, content=None):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def read(path):
+    """The text of a file; a relative path is one of the repository."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def replace(path, content, mode=0o644):
+    """Puts a file in the place of another in one step, as a tool that is careful with its readers does."""
+    with open(os.open(path + ".new", os.O_CREAT | os.O_TRUNC | os.O_WRONLY, mode), "w", encoding="utf-8") as file:
+        file.write(content)
+    os.rename(path + ".new", path)
+
+
+def library(source):
+    """Compiles a C file of Tests/EndToEnd to a library for LD_PRELOAD and returns its path."""
+    compiler = shutil.which("cc") or shutil.which("clang")
+    if not compiler:
+        raise Skipped("no C compiler")
+    path = scratch(os.path.basename(source) + ".so")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", path, os.path.join(ROOT, "Tests/EndToEnd", source), "-ldl"], check=True)
+    return path
+
+
+def tool(name):
+    """The path of one of Python's tools (script/tools.txt)."""
+    path = os.path.join(ROOT, ".build/tools/bin", name)
+    if not os.access(path, os.X_OK):
+        raise RuntimeError(f"no {name}: run script/bootstrap test first")
     return path
 
 

@@ -7,7 +7,7 @@ from signal import SIGHUP, SIGKILL, SIGTERM
 
 from .checks import until
 from .asking import Client
-from .processes import CALLGATE, end, environment, log_path, scratch, spawn
+from .processes import CALLGATE, end, environment, log_path, replace, scratch, spawn
 
 START_LIMIT = 30
 _configurations = 0
@@ -17,7 +17,40 @@ class NotStarted(Exception):
     """A server that ended, or did not listen in time, with what it wrote."""
 
 
-class Process(Client):
+class Controls:
+    """The sandbox's controls: of `callgate sandbox`, and on the public port with --sandbox."""
+
+    def fault(self, endpoint, **members):
+        answer = self.post("/_sandbox/faults", {"endpoint": endpoint, **members}, user="")
+        if answer.status != 201:
+            raise AssertionError(f"the sandbox did not take a fault: {answer}")
+
+    def clear(self):
+        """Forgets faults that no request has met."""
+        self.ask("DELETE", "/_sandbox/faults", user="")
+
+    def accepts(self, key_id, accepted):
+        """Whether Talkdesk knows a key."""
+        self.post("/_sandbox/keys", {"key_id": key_id, "accepted": accepted}, user="")
+
+    @property
+    def exchanges(self):
+        return self.get("/_sandbox/exchanges", user="").json["count"]
+
+    @property
+    def journal(self):
+        """The callbacks that arrived: `callbacks`, `arrivals` and `rings`."""
+        return self.get("/_sandbox/callbacks", user="").json
+
+    @property
+    def arrivals(self):
+        return self.journal["arrivals"]
+
+    def rings(self, number):
+        return self.journal["rings"].get(number, 0)
+
+
+class Process(Controls, Client):
     """A running callgate: waits for its listening line and keeps its output in LOGS (`log`, and stderr in `log`.err)."""
 
     def __init__(self, arguments, name, user=None, authority=None, changes={}, wrapper=()):
@@ -49,6 +82,10 @@ class Process(Client):
     def errors(self):
         with open(self.log + ".err", encoding="utf-8", errors="replace") as file:
             return file.read()
+
+    def count(self, pattern):
+        """How many lines of the output so far a regular expression is found in."""
+        return sum(bool(re.search(pattern, line)) for line in self.output.splitlines())
 
     @property
     def lines(self):
@@ -120,37 +157,33 @@ class Server(Process):
     def reload(self, config=None, sent=SIGHUP):
         """Writes a new configuration where one is given, and sends SIGHUP. Wait for what must follow with `logged` or `until`."""
         if config is not None:
-            with open(self.config + ".new", "w", encoding="utf-8") as file:
-                file.write(config)
-            os.rename(self.config + ".new", self.config)
+            replace(self.config, config)
         self.signal(sent)
 
     def operate(self, method, path, content=None, **more):
         """Asks an operators' path with the admin token."""
         return self.ask(method, path, content, bearer=self.admin, **more)
 
+    @property
+    def admin_listener(self):
+        """A client of the operators' own listener (`admin:` in the configuration)."""
+        return Client("http://" + self.logged("admin listener started")["address"])
+
     def metric(self, name, **labels):
         """The sum of a metric's samples that have these labels; 0 where there is none."""
-        total = 0.0
-        for line in self.operate("GET", "/metrics").text.splitlines():
-            found = re.fullmatch(r"([a-zA-Z0-9_:]+)(?:\{(.*)\})? (\S+)", line)
-            if found and found[1] == name:
-                has = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', found[2] or ""))
-                if all(has.get(label) == value for label, value in labels.items()):
-                    total += float(found[3])
-        return total
+        return metric(self.operate("GET", "/metrics").text, name, **labels)
 
-    # The sandbox's controls, which stand on the public port with --sandbox.
 
-    def fault(self, endpoint, **members):
-        return _fault(self, endpoint, members)
-
-    @property
-    def exchanges(self):
-        return self.get("/_sandbox/exchanges", user="").json["count"]
-
-    def rings(self, number):
-        return self.get("/_sandbox/callbacks", user="").json["rings"].get(number, 0)
+def metric(page, name, **labels):
+    """The sum of the samples of a page of metrics that have this name and these labels."""
+    total = 0.0
+    for line in page.splitlines():
+        found = re.fullmatch(r"([a-zA-Z0-9_:]+)(?:\{(.*)\})? (\S+)", line)
+        if found and found[1] == name:
+            has = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', found[2] or ""))
+            if all(has.get(label) == value for label, value in labels.items()):
+                total += float(found[3])
+    return total
 
 
 class Emulator(Process):
@@ -167,16 +200,6 @@ class Emulator(Process):
             key = self.variables.get("TD_PRIVATE_KEY", "").encode()
             file.seek(0)
             file.write(text.replace(key, b"*" * len(key)) if key else text)
-
-    fault = Server.fault
-    exchanges = Server.exchanges
-    rings = Server.rings
-
-
-def _fault(server, endpoint, members):
-    answer = server.post("/_sandbox/faults", {"endpoint": endpoint, **members}, user="")
-    if answer.status != 201:
-        raise AssertionError(f"the sandbox did not take a fault: {answer}")
 
 
 def configuration(text):

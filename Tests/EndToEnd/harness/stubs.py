@@ -1,12 +1,4 @@
-#!/usr/bin/env python3
-"""Servers that behave as a test says: Talkdesk ID, an issuer's keys, a remote policy, and servers that are barely any.
-
-As a program (for the bash tests) it prints its port and serves until it is ended:
-
-  stubs.py tls CERTIFICATE KEY PORT   TLS with this certificate, and everything is passed on to PORT on loopback
-  stubs.py say TEXT                   answers every connection with TEXT, once something has come
-  stubs.py silent                     accepts and never says a word
-"""
+"""Servers that behave as a test says: Talkdesk ID, an issuer's keys, a remote policy, and servers that are barely any."""
 import base64
 import collections
 import contextlib
@@ -16,7 +8,6 @@ import select
 import socket
 import ssl
 import struct
-import sys
 import threading
 import time
 import urllib.parse
@@ -343,15 +334,3 @@ class Hole(contextlib.AbstractContextManager):
     def __exit__(self, *_):
         for one in (*self.crowd, self.socket):
             one.close()
-
-
-if __name__ == "__main__":
-    mode, *arguments = sys.argv[1:]
-    if mode == "tls":
-        stub = Through(arguments[0], arguments[1], int(arguments[2]))
-    elif mode == "say":
-        stub = Say(arguments[0].encode().decode("unicode_escape").encode())
-    else:
-        stub = Silent()
-    print(stub.port, flush=True)
-    threading.Event().wait()

@@ -7,7 +7,9 @@ import JSON
 import Platform
 import Testing
 
+@testable import API
 @testable import Gateway
+@testable import Records
 
 @Suite struct AuditRecordTests {
   private func line(_ record: AuditRecord, duration: Duration = .microseconds(1_234)) throws -> (

@@ -8,7 +8,9 @@ import Platform
 import Synchronization
 import Testing
 
+@testable import API
 @testable import Gateway
+@testable import Records
 
 /// Audit lines where the log's format is text.
 @Suite struct AuditTextTests {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Gateway
+@testable import Records
 
 @Suite struct LogSinkTests {
   /// What was written, and a gate that holds writing up.

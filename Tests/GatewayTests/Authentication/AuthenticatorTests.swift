@@ -7,6 +7,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import API
 @testable import Gateway
 
 /// Who a whole request proves itself to be, with every kind of caller at once.

@@ -10,6 +10,7 @@ import Synchronization
 import Testing
 
 @testable import Gateway
+@testable import Records
 
 /// What the log and a scraper hear of brakes, by a clock that the tests move.
 @Suite struct BrakeWatchTests {

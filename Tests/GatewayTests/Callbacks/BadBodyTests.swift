@@ -6,6 +6,7 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import API
 @testable import Gateway
 
 @Suite struct BadBodyTests {

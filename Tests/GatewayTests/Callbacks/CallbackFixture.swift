@@ -3,6 +3,7 @@
 import Gate
 import JSON
 
+@testable import API
 @testable import Gateway
 
 /// A number of the account, the one to call, and another of the account.

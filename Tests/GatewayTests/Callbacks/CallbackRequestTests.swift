@@ -5,6 +5,7 @@ import Gate
 import JSON
 import Testing
 
+@testable import API
 @testable import Gateway
 
 @Suite struct CallbackRequestTests {

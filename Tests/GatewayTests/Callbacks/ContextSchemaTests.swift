@@ -3,6 +3,7 @@
 import JSON
 import Testing
 
+@testable import API
 @testable import Gateway
 
 @Suite struct ContextSchemaTests {

@@ -2,6 +2,7 @@
 
 import Testing
 
+@testable import API
 @testable import Gateway
 
 @Suite struct JSONContentTests {

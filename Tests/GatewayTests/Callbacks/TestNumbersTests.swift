@@ -5,6 +5,7 @@ import Gate
 import HTTP
 import Testing
 
+@testable import API
 @testable import Gateway
 
 @Suite struct TestNumbersTests {

@@ -11,6 +11,7 @@ import Tokens
 
 @testable import Diagnosis
 @testable import Gateway
+@testable import Records
 
 /// A file that says everything a file can say.
 @Suite struct ConfigurationGoldenTests {

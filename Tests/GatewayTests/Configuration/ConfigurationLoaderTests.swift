@@ -8,6 +8,7 @@ import Testing
 import Tokens
 
 @testable import Gateway
+@testable import Records
 
 @Suite struct ConfigurationLoaderTests {
   @Test func `a credential and a caller are enough, and the rest are the documented defaults`() throws {

@@ -7,6 +7,7 @@ import Store
 import Synchronization
 import Testing
 
+@testable import API
 @testable import Gateway
 
 @Suite struct DeciderTests {

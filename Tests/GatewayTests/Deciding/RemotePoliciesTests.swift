@@ -9,6 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import API
 @testable import Diagnosis
 @testable import Gateway
 

@@ -7,6 +7,7 @@ import Platform
 import Testing
 
 @testable import Gateway
+@testable import Records
 
 @Suite struct LogTests {
   /// A clock that stands.

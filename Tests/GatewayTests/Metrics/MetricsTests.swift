@@ -6,7 +6,9 @@ import JSON
 import Platform
 import Testing
 
+@testable import API
 @testable import Gateway
+@testable import Records
 
 /// What is counted of real requests, as a scraper sees it.
 @Suite(.timeLimit(.minutes(2))) struct MetricsTests {

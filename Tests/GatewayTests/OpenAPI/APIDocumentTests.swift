@@ -5,6 +5,7 @@ import JSON
 import Testing
 import Tokens
 
+@testable import API
 @testable import Gateway
 
 @Suite struct APIDocumentTests {
@@ -28,7 +29,7 @@ import Tokens
 
   private struct NoRequest: Error {}
 
-  @Test(arguments: Endpoint.table.flatMap(\.paths))
+  @Test(arguments: Endpoint.all.flatMap(\.paths))
   func `each path leads to its endpoint, which knows the methods described and no other`(_ path: String)
     throws
   {
@@ -43,7 +44,7 @@ import Tokens
       endpoint.allowed.split(separator: ", ").contains { $0 == method.rawValue }
     }
     #expect(described == known)
-    #expect(methods.filter { endpoint.handler(for: $0) != nil } == known)
+    #expect(methods.filter { route.served?.handler(for: $0) != nil } == known)
   }
 
   @Test(arguments: [
@@ -67,17 +68,19 @@ import Tokens
   }
 
   @Test func `operators' endpoints and no others are answered by the administration`() {
-    for endpoint in Endpoint.table {
+    for served in ServedEndpoint.all {
+      let endpoint = served.endpoint
       for operation in endpoint.operations {
-        let isOperators = if case .operators = operation.handler { true } else { false }
+        let isOperators =
+          if case .operators = served.handler(for: operation.method) { true } else { false }
         #expect(isOperators == (endpoint.audience == .operators), "\(endpoint.paths)")
-        #expect((operation.description.access == .operators) == isOperators, "\(endpoint.paths)")
+        #expect((operation.access == .operators) == isOperators, "\(endpoint.paths)")
       }
     }
   }
 
   @Test func `no path is described twice, and none that is no endpoint's`() {
-    let paths = Endpoint.table.flatMap(\.paths)
+    let paths = Endpoint.all.flatMap(\.paths)
     #expect(Set(paths).count == paths.count)
     #expect(document["paths"]?.object?.members.map(\.name) == paths)
   }
@@ -86,7 +89,7 @@ import Tokens
     let ids = try #require(document["paths"]?.object).members.flatMap { item in
       (item.value.object?.members ?? []).compactMap { $0.value["operationId"]?.string }
     }
-    #expect(ids.count == Endpoint.table.flatMap(\.paths).count)
+    #expect(ids.count == Endpoint.all.flatMap(\.paths).count)
     #expect(Set(ids).count == ids.count)
   }
 
@@ -97,12 +100,12 @@ import Tokens
     #expect(example["status"]?.int == Int64(code.status.code))
     #expect((example["retry_after"] != nil) == (code.retries != .never))
     #expect(
-      Endpoint.table.flatMap(\.operations).contains { $0.description.allRefusals.contains(code) })
+      Endpoint.all.flatMap(\.operations).contains { $0.allRefusals.contains(code) })
   }
 
   @Test func `each response holds exactly the codes of its status`() throws {
-    for (endpoint, operation) in Endpoint.table.flatMap({ endpoint in
-      endpoint.operations.map { (endpoint, $0.description) }
+    for (endpoint, operation) in Endpoint.all.flatMap({ endpoint in
+      endpoint.operations.map { (endpoint, $0) }
     }) {
       let responses = try #require(
         document["paths"]?[endpoint.paths[0]]?[operation.method.rawValue.lowercased()]?["responses"]?.object)

@@ -5,6 +5,7 @@ import JOSE
 import JSON
 import Testing
 
+@testable import API
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(2))) struct DocsPageTests {
@@ -20,7 +21,7 @@ import Testing
     #expect(answer.status == 200)
     #expect(answer.fields["Content-Type"] == "text/html; charset=utf-8")
     let page = String(decoding: answer.content, as: UTF8.self)
-    for path in Endpoint.table.flatMap(\.paths) {
+    for path in Endpoint.all.flatMap(\.paths) {
       #expect(page.contains("<code>\(path)</code>"), "\(path)")
     }
     for code in Problem.Code.allCases { #expect(page.contains(#"id="code-\#(code.rawValue)""#)) }

@@ -5,6 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import API
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(2))) struct OriginatorTests {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Records
 
 @Suite struct RetryingStoreTests {
   /// A store whose connection breaks: what it is asked to begin may be there all the same, at once or later.

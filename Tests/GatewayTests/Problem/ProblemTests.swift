@@ -6,6 +6,7 @@ import JSON
 import Testing
 import Tokens
 
+@testable import API
 @testable import Gateway
 
 @Suite struct ProblemTests {

@@ -11,6 +11,7 @@ import Testing
 import Tokens
 
 @testable import Gateway
+@testable import Records
 
 /// A new certificate and a new upstream are taken together, or not at all.
 @Suite struct ReloadIdentityTests {

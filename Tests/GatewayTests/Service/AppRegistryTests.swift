@@ -3,6 +3,7 @@
 import HTTP
 import Testing
 
+@testable import API
 @testable import Gateway
 
 @Suite struct AppRegistryTests {

@@ -5,6 +5,7 @@ import JOSE
 import JSON
 import Testing
 
+@testable import API
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(2))) struct CrossOriginTests {

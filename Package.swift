@@ -51,7 +51,8 @@ let package = Package(
       name: "API", dependencies: ["HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages"],
       swiftSettings: memorySafe),
     .target(
-      name: "Records", dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform"],
+      name: "Records",
+      dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform"],
       swiftSettings: memorySafe),
     .target(
       name: "Gateway",
@@ -115,7 +116,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Diagnosis", "API", "Records", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON", "JOSE", "HTTPServer",
+        "Gateway", "Diagnosis", "API", "Records", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON",
+        "JOSE", "HTTPServer",
         "TLS",
         "Talkdesk", "Tokens", "Upstream", "Metrics", "Certificates", "TestSupport",
       ], swiftSettings: strict),

@@ -7,7 +7,10 @@ extension APISchemas {
   /// What is asked and answered below `/admin`. A member that is `null` counts as left out there.
   static let operators: [(name: String, schema: JSONValue)] = [
     ("Action", .words(Action.allCases.map(\.rawValue), "What an app asks for.")),
-    ("StopAction", .words(Action.allCases.map(\.rawValue) + ["all"], "What a stop stops: one action, or all.")),
+    (
+      "StopAction",
+      .words(Action.allCases.map(\.rawValue) + ["all"], "What a stop stops: one action, or all.")
+    ),
     (
       "Stop",
       JSONValue(

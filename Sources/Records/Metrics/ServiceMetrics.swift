@@ -26,7 +26,7 @@ package final class ServiceMetrics: Sendable {
   // MARK: On the way of a request
 
   private let requests: RequestCounters
-  private let decisions: DecisionCounters
+  let decisions: DecisionCounters
   private let tokenCache: LaneCounters
   private let connections: LaneCounters
 
@@ -94,18 +94,6 @@ package final class ServiceMetrics: Sendable {
 
   /// A connection was let in, or one that was let in has ended.
   func connection(opened: Bool, loop: Int) { connections.add(to: opened ? 0 : 1, lane: loop) }
-
-  /// A request was decided: its audit line is written.
-  @inline(__always) func decided(_ record: borrowing AuditRecord, lane: Int) {
-    guard record.outcome != nil else { return }
-    let action = record.action.number
-    let code = record.code.map { $0.number + 1 } ?? 0
-    decisions.count(action: action, code: code, rule: record.rule, lane: lane)
-    guard record.verdicts.hasObjection else { return }
-    for verdict in record.verdicts where verdict.verdict == .wouldDeny {
-      decisions.countObjection(action: action, rule: verdict.rule, lane: lane)
-    }
-  }
 
   /// A wish for a token came to an end, or to an exchange.
   @inline(__always) package func tokenCache(_ outcome: TokenCacheOutcome, lane: Int?) {

@@ -68,7 +68,7 @@ import Tokens
   }
 
   @Test func `operators' endpoints and no others are answered by the administration`() {
-    for served in ServedEndpoint.all {
+    for served in ServedEndpoint.table {
       let endpoint = served.endpoint
       for operation in endpoint.operations {
         let isOperators =

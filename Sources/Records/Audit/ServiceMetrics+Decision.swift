@@ -1,0 +1,18 @@
+// Counts a decision in the metrics when its audit line is written.
+
+import Gate
+import Metrics
+
+extension ServiceMetrics {
+  /// A request was decided: its audit line is written.
+  @inline(__always) func decided(_ record: borrowing AuditRecord, lane: Int) {
+    guard record.outcome != nil else { return }
+    let action = record.action.number
+    let code = record.code.map { $0.number + 1 } ?? 0
+    decisions.count(action: action, code: code, rule: record.rule, lane: lane)
+    guard record.verdicts.hasObjection else { return }
+    for verdict in record.verdicts where verdict.verdict == .wouldDeny {
+      decisions.countObjection(action: action, rule: verdict.rule, lane: lane)
+    }
+  }
+}

@@ -55,8 +55,17 @@ let package = Package(
       dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform"],
       swiftSettings: memorySafe),
     .target(
+      name: "Delivery",
+      dependencies: [
+        "API", "Gate", "HTTP", "HTTPServer", "JSON", "JOSE", "Metrics", "Platform", "Records", "Store",
+        "Talkdesk",
+        "Tokens",
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Gateway",
       dependencies: [
+        "Delivery",
         "Records",
         "API",
         "HTTP", "Platform", "JSON", "Pages", "JOSE", "Gate", "Store", "HTTPServer", "Metrics", "TLS",
@@ -68,7 +77,7 @@ let package = Package(
     .target(
       name: "Diagnosis",
       dependencies: [
-        "API", "Records",
+        "API", "Records", "Delivery",
         "Gateway", "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "TLS", "Upstream",
         "Talkdesk", "Tokens",
       ],
@@ -116,7 +125,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Diagnosis", "API", "Records", "Gate", "Store", "Sandbox", "HTTP", "Platform", "JSON",
+        "Gateway", "Diagnosis", "Delivery", "API", "Records", "Gate", "Store", "Sandbox", "HTTP", "Platform",
+        "JSON",
         "JOSE", "HTTPServer",
         "TLS",
         "Talkdesk", "Tokens", "Upstream", "Metrics", "Certificates", "TestSupport",

@@ -1,6 +1,7 @@
 // The admin endpoints: status, kill switch, reload, explanations and metrics, the same on either listener.
 
 import API
+import Delivery
 import Gate
 import HTTP
 import HTTPServer

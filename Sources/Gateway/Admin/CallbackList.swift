@@ -1,6 +1,7 @@
 // `GET /admin/callbacks`: lists the callbacks of all callers for operators.
 
 import API
+import Delivery
 import Gate
 import HTTP
 import JSON

@@ -1,6 +1,7 @@
 // Makes the responses to callback requests and writes their audit records first.
 
 import API
+import Delivery
 import Gate
 import HTTP
 import HTTPServer

@@ -1,6 +1,7 @@
 // The endpoints where callers only look something up, which are authenticated but not audited.
 
 import API
+import Delivery
 import Gate
 import HTTP
 import HTTPServer
@@ -16,11 +17,6 @@ struct Visit: Sendable {
   let request: Request
   let address: IPAddress
   let time: UnixTime
-}
-
-extension StoredCallback {
-  /// Whether it is a subject's of its caller: users of one issuer do not see each other's.
-  func belongs(to subject: String) -> Bool { self.subject ?? callerID == subject }
 }
 
 extension Gateway {

@@ -1,5 +1,6 @@
 // Replaces the running configuration with a new one, or reports why it cannot.
 
+import Delivery
 import Dispatch
 import Gate
 import JOSE

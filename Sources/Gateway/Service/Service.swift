@@ -1,5 +1,6 @@
 // The running server: creates, starts, drains and stops all its parts in order.
 
+import Delivery
 import Gate
 import HTTP
 public import HTTPServer

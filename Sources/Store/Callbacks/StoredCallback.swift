@@ -60,3 +60,8 @@ public struct StoredAnswer: Hashable, Sendable {
     self.content = content
   }
 }
+
+extension StoredCallback {
+  /// Whether it is a subject's of its caller: users of one issuer do not see each other's.
+  public func belongs(to subject: String) -> Bool { self.subject ?? callerID == subject }
+}

@@ -9,6 +9,7 @@ import Store
 import Synchronization
 import Testing
 
+@testable import Delivery
 @testable import Gateway
 @testable import Records
 

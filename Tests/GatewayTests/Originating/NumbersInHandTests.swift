@@ -6,6 +6,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(2))) struct NumbersInHandTests {

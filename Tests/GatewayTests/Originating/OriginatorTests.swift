@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import API
+@testable import Delivery
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(2))) struct OriginatorTests {

@@ -7,6 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import Gateway
 @testable import Records
 

@@ -7,6 +7,7 @@ import Testing
 import Tokens
 
 @testable import API
+@testable import Delivery
 @testable import Gateway
 
 @Suite struct ProblemTests {

@@ -9,6 +9,7 @@ import Sandbox
 import Synchronization
 import Upstream
 
+@testable import Delivery
 @testable import Gateway
 
 /// A whole gateway over loopback sockets, with an emulated Talkdesk behind it and its output kept.

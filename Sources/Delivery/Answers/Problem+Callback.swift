@@ -1,8 +1,8 @@
 // The problems that callers get for callbacks that were not made; Talkdesk's own words stay in the log.
 
-import API
+package import API
 import Platform
-import Store
+package import Store
 import Talkdesk
 
 extension Problem {
@@ -41,19 +41,19 @@ extension Problem {
   }
 
   /// How long to pause where Talkdesk limits the rate and does not say for how long.
-  static let usualPause = Duration.seconds(5)
+  package static let usualPause = Duration.seconds(5)
   /// After how long it is worth trying again where Talkdesk does not say.
   private static let usualWait = Duration.seconds(2)
 
   /// Talkdesk has asked for a pause.
-  static func paused(_ rest: Duration) -> Problem {
+  package static func paused(_ rest: Duration) -> Problem {
     Problem(
       .upstreamRateLimited, "Talkdesk limits callbacks at the moment; wait as Retry-After says.",
       retryAfter: rest.wholeSecondsRoundedUp)
   }
 
   /// There is no place for a callback.
-  init(_ refusal: Originator.Refusal) {
+  package init(_ refusal: Originator.Refusal) {
     switch refusal {
     case .paused(let rest): self = .paused(rest)
     case .late: self = .tooLate
@@ -64,26 +64,26 @@ extension Problem {
   }
 
   /// Nothing was sent: there was no time left for it.
-  static func busy(after wait: Duration) -> Problem {
+  package static func busy(after wait: Duration) -> Problem {
     Problem(
       .overloaded, "More callbacks are asked for than can be made; nothing was sent. Try again later.",
       retryAfter: wait.wholeSecondsRoundedUp)
   }
 
   /// The time was over before Talkdesk could be asked.
-  static var tooLate: Problem {
+  package static var tooLate: Problem {
     Problem(.upstreamTimeout, "Talkdesk could not be asked in time; no call was requested.")
   }
 
   /// The store failed: what cannot be saved is not done.
-  static var noStore: Problem {
+  package static var noStore: Problem {
     Problem(
       .storeUnavailable, "The server could not save this request, so no call was requested. Try again.",
       retryAfter: 1)
   }
 
   /// Nobody is left who could say what came of it.
-  static var outcomeLost: Problem {
+  package static var outcomeLost: Problem {
     Problem(
       .outcomeUnknown,
       "The result of this callback was not recorded; the call may still come. A new request could ring twice."
@@ -91,18 +91,18 @@ extension Problem {
   }
 
   /// The store failed, so no record can be shown.
-  static var noRecords: Problem {
+  package static var noRecords: Problem {
     Problem(.storeUnavailable, "Records cannot be read at the moment.", retryAfter: 1)
   }
 
   /// The first request with the key is still running.
-  static var stillRunning: Problem {
+  package static var stillRunning: Problem {
     Problem(
       .inProgress, "Wait for its answer, or ask again a little later with the same key.", retryAfter: 1)
   }
 
   /// The key belongs to another request.
-  static var otherRequest: Problem {
+  package static var otherRequest: Problem {
     Problem(
       .idempotencyMismatch,
       "The first request with this Idempotency-Key asked for something else; use a new one.")
@@ -110,7 +110,7 @@ extension Problem {
 
   /// The same caller has asked for this number before.
   /// - Parameter first: The callback that stands; nil where it is another user's, who alone may look at it.
-  static func duplicate(of first: CallbackID?) -> Problem {
+  package static func duplicate(of first: CallbackID?) -> Problem {
     var problem = Problem(
       .duplicate,
       "This number was asked for a moment ago; \(first == nil ? "that callback" : "the callback under id") stands."
@@ -120,13 +120,13 @@ extension Problem {
   }
 
   /// There is no such callback, or it is somebody else's: the difference is nobody's business.
-  static var noCallback: Problem { Problem(.notFound, "There is no callback of yours with this id.") }
+  package static var noCallback: Problem { Problem(.notFound, "There is no callback of yours with this id.") }
 }
 
 extension CallbackStore {
   /// What a duplicate is told. Users of one issuer share a caller, and with it the numbers it has asked for, but not their
   /// records: the first callback is named to whom may look at it.
-  func problem(duplicateOf first: CallbackID, _ intent: CallbackIntent) async -> Problem {
+  package func problem(duplicateOf first: CallbackID, _ intent: CallbackIntent) async -> Problem {
     do throws(StoreError) {
       let record = try await callback(first, of: intent.callerID)
       let isTheirs = record?.belongs(to: intent.subject ?? intent.callerID) == true

@@ -1,22 +1,22 @@
 // The order to make one callback, and its result.
 
-import API
-import Gate
+package import API
+package import Gate
 import HTTP
 import HTTPServer
-import Platform
-import Records
-import Store
+package import Platform
+package import Records
+package import Store
 
 /// A callback that may be made, with all that making it needs.
 ///
 /// A class, like everything else a waiting callback holds: thousands may wait for Talkdesk, and each function between would
 /// keep a copy of a struct.
-final class CallbackOrder: Sendable {
+package final class CallbackOrder: Sendable {
   /// What was taken for it, to give back should nothing come of it.
   let receipts: [AllowanceReceipt]
   /// Its record to be, and its key.
-  let intent: CallbackIntent
+  package let intent: CallbackIntent
   /// What Talkdesk is sent.
   let content: OutboundContent
   /// When the answer has to be there.
@@ -31,7 +31,7 @@ final class CallbackOrder: Sendable {
   var party: Originator.Party { Originator.Party(intent) }
 
   /// An order, which nobody can give without leave for it.
-  init(
+  package init(
     _ grant: Grant, intent: CallbackIntent, content: [UInt8], deadline: MonotonicTime,
     context: RequestContext
   ) {
@@ -50,9 +50,9 @@ final class CallbackOrder: Sendable {
 }
 
 /// What came of an order.
-final class OriginationResult: Sendable {
+package final class OriginationResult: Sendable {
   /// What the caller is told.
-  enum Outcome: Sendable {
+  package enum Outcome: Sendable {
     /// Talkdesk took it: what the caller and its repetitions are told.
     case accepted(CallbackID, content: [UInt8])
     /// It was not made, or nobody can say.
@@ -61,11 +61,11 @@ final class OriginationResult: Sendable {
     case replay(StoredCallback, StoredAnswer?)
   }
 
-  let outcome: Outcome
+  package let outcome: Outcome
   /// Where the token came from; `none` where none was needed.
-  let cache: AuditRecord.CacheUse
+  package let cache: AuditRecord.CacheUse
   /// The status Talkdesk answered with last.
-  let upstreamStatus: Int?
+  package let upstreamStatus: Int?
 
   init(_ outcome: Outcome, cache: AuditRecord.CacheUse = .none, upstreamStatus: Int? = nil) {
     self.outcome = outcome

@@ -5,12 +5,12 @@ import Gate
 import Metrics
 import Platform
 import Records
-import Store
-import Talkdesk
-import Tokens
+package import Store
+package import Talkdesk
+package import Tokens
 
 /// Carries orders out (docs/callbacks.md): never sends what may have been accepted, and keeps what became of it.
-final class Origination: Sendable {
+package final class Origination: Sendable {
   let originator: Originator
   let tokens: TokenSource
   let store: RetryingStore
@@ -26,7 +26,7 @@ final class Origination: Sendable {
   let metrics: ServiceMetrics
   let brakes: BrakeWatch
 
-  init(
+  package init(
     _ parts: CallbackParts, tokens: TokenSource, ledger: AllowanceLedger, stops: StopBoard, api: CallbackAPI,
     scope: TokenSource.ScopeID, upstream: TokenSource.Upstream
   ) {
@@ -50,7 +50,7 @@ final class Origination: Sendable {
   ///
   /// No task waits for Talkdesk, whose memory would be a third of all that a waiting callback takes. Whoever waits for a place
   /// does so in a task of its own, without what the request needed before.
-  func carryOut(_ order: CallbackOrder, then: @escaping @Sendable (OriginationResult) -> Void) async {
+  package func carryOut(_ order: CallbackOrder, then: @escaping @Sendable (OriginationResult) -> Void) async {
     switch originator.turnAtOnce(order.party, deadline: order.deadline, bytes: order.content.count) {
     case .success(let turn)?: await goOn(order, turn, then)
     case .failure(let refusal)?: await end(order, refusal, then)

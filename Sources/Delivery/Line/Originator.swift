@@ -1,16 +1,16 @@
 // Limits how many callback requests run at once, queues the others fairly, and pauses when Talkdesk asks for it.
 
-import Platform
-import Store
+package import Platform
+package import Store
 import Synchronization
 import Talkdesk
 
 /// Gives out the places at Talkdesk's Callback API. Outlives configurations: what runs and waits goes on over a reload.
 ///
 /// Who may wait is `AdmissionQueue`'s judgement: a callback that would come too late is refused at once.
-final class Originator: Sendable {
+package final class Originator: Sendable {
   /// Why there is no place.
-  enum Refusal: Error, Hashable, Sendable {
+  package enum Refusal: Error, Hashable, Sendable {
     /// The deadline has passed.
     case late
     /// Too many wait, or it has taken too long; worth trying again after the time.
@@ -22,10 +22,10 @@ final class Originator: Sendable {
   }
 
   /// Who asks, for the fairness among them: a caller, and which of its users where it has such.
-  typealias Party = AdmissionQueue<UInt64>.Party
+  package typealias Party = AdmissionQueue<UInt64>.Party
 
   /// A place at Talkdesk, to be given back by `end`.
-  struct Turn: Sendable {
+  package struct Turn: Sendable {
     fileprivate let id: UInt64
     /// How much time there has to be at least for sending to make sense.
     let leastTime: Duration
@@ -58,7 +58,7 @@ final class Originator: Sendable {
 
   /// Makes one.
   /// - Parameter concurrency: how many may be under way at once.
-  init(concurrency: Int, time: any TimeSource) {
+  package init(concurrency: Int, time: any TimeSource) {
     precondition(concurrency > 0)
     self.time = time
     state = Mutex(
@@ -71,7 +71,7 @@ final class Originator: Sendable {
 
   /// Why a request of a party would get no place if it asked now; nil where it would get one or may wait for one. For
   /// refusing before anything is taken or kept.
-  func refusal(_ party: Party, deadline: MonotonicTime, bytes: Int) -> Refusal? {
+  package func refusal(_ party: Party, deadline: MonotonicTime, bytes: Int) -> Refusal? {
     let now = time.now
     return state.withLock { $0.refusal(party, deadline: deadline, bytes: bytes, now: now) }
   }
@@ -119,7 +119,7 @@ final class Originator: Sendable {
 
   /// Takes another configuration's bound into use.
   /// - Parameter endsPause: Whether Talkdesk is asked with other values from now on, which nobody asked to pause.
-  func reconfigure(concurrency: Int, endsPause: Bool) {
+  package func reconfigure(concurrency: Int, endsPause: Bool) {
     precondition(concurrency > 0)
     let now = time.now
     let admitted = state.withLock { state in
@@ -150,7 +150,7 @@ final class Originator: Sendable {
   }
 
   /// Sends away who waits and whoever comes.
-  func shutdown() {
+  package func shutdown() {
     let (waiters, sweeper) = state.withLock { state in
       state.isEnded = true
       let sweeper = state.sweeper
@@ -162,7 +162,7 @@ final class Originator: Sendable {
   }
 
   /// How many run and how many wait.
-  var load: (running: Int, waiting: Int) { state.withLock { ($0.queue.running, $0.queue.waiting) } }
+  package var load: (running: Int, waiting: Int) { state.withLock { ($0.queue.running, $0.queue.waiting) } }
 
   // MARK: Waiting too long
 
@@ -255,7 +255,7 @@ extension Originator.State {
 
 extension Originator.Party {
   /// Whose an intent is.
-  init(_ intent: CallbackIntent) {
+  package init(_ intent: CallbackIntent) {
     self.init(intent.callerID, member: intent.subject == intent.callerID ? nil : intent.subject)
   }
 }

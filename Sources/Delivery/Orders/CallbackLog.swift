@@ -1,14 +1,18 @@
 // Logs callback requests to Talkdesk.
 
-import HTTPServer
+package import HTTPServer
 import Platform
-import Records
+package import Records
 import Talkdesk
 
 /// Writes one line for each request to the Callback API, with Talkdesk's trace id, which its support asks for; never a
 /// token, a context's value, a whole number or, above `debug`, upstream's words.
-struct CallbackLog: Sendable {
+package struct CallbackLog: Sendable {
   let log: Log
+
+  package init(log: Log) {
+    self.log = log
+  }
 
   /// A request to Talkdesk is over.
   func asked(_ report: CallbackReport, id: String, requestID: RequestID, contact: String) {
@@ -70,7 +74,7 @@ struct CallbackLog: Sendable {
   }
 
   /// The store failed before anything was sent.
-  func storeFailed(_ error: any Error, doing step: String, requestID: RequestID) {
+  package func storeFailed(_ error: any Error, doing step: String, requestID: RequestID) {
     log.write(
       .error, "callbacks need the store, which failed",
       ["step": step, "request_id": requestID.description, "detail": "\(error)"])

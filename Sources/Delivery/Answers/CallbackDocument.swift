@@ -1,12 +1,12 @@
 // Shows callbacks as JSON in responses.
 
 import Gate
-import HTTP
-import JSON
-import Store
+package import HTTP
+package import JSON
+package import Store
 
 /// The JSON of callbacks: never a whole number.
-enum CallbackDocument {
+package enum CallbackDocument {
   /// What the caller is told of one that was just accepted.
   static func accepted(_ id: CallbackID, createdAt: Instant, contact: String) -> [UInt8] {
     let document: JSONObject = [
@@ -17,14 +17,14 @@ enum CallbackDocument {
   }
 
   /// What its caller is told who asks for it.
-  static func record(_ record: StoredCallback) -> Response {
+  package static func record(_ record: StoredCallback) -> Response {
     Response(
       status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
       content: members(of: record).serialized())
   }
 
   /// What everybody is told who may see one.
-  static func members(of record: StoredCallback) -> JSONObject {
+  package static func members(of record: StoredCallback) -> JSONObject {
     var document: JSONObject = [
       "id": .string(record.id.description), "status": .string(record.status.rawValue),
       "created_at": .string(record.createdAt.rfc3339),
@@ -36,12 +36,12 @@ enum CallbackDocument {
   }
 
   /// Everything is in order, and nothing was done.
-  static let valid = Response(
+  package static let valid = Response(
     status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
     content: Array(#"{"valid":true}"#.utf8))
 
   /// The first answer to a request, or its repetition.
-  static func created(_ id: CallbackID, content: [UInt8]) -> Response {
+  package static func created(_ id: CallbackID, content: [UInt8]) -> Response {
     Response(
       status: .created,
       fields: [

@@ -2,11 +2,11 @@
 
 import API
 import Platform
-import Tokens
+package import Tokens
 
 extension Problem {
   /// The problem a failed exchange is to a caller.
-  init(_ error: TokenError) {
+  package init(_ error: TokenError) {
     switch error {
     case .exchangeFailed(let cause, let wait): self.init(cause, retryAfter: wait)
     case .coolingDown(_, let wait): self = .unavailable(after: wait)

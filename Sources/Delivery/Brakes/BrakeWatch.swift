@@ -1,13 +1,13 @@
 // Watches how much of the built-in callback limits is used: warns before and when a limit is reached, and feeds a gauge.
 
-import Gate
-import Platform
-import Records
-import Store
+package import Gate
+package import Platform
+package import Records
+package import Store
 import Synchronization
 
 /// Follows what callbacks take from the brakes in this instance. Outlives configurations. Nothing here waits or has a lock.
-final class BrakeWatch: Sendable {
+package final class BrakeWatch: Sendable {
   /// What is known of one brake. Times are nanoseconds since the epoch, 0 for none.
   private final class Gauge: Sendable {
     /// When everything that was taken from a rate will be earned again: the store's own mark, as far as it was seen here.
@@ -24,7 +24,7 @@ final class BrakeWatch: Sendable {
   private let clock: any TimeSource
 
   /// A watch that has seen nothing.
-  init(log: Log, clock: any TimeSource) {
+  package init(log: Log, clock: any TimeSource) {
     self.log = log
     self.clock = clock
   }
@@ -40,7 +40,7 @@ final class BrakeWatch: Sendable {
   // MARK: What happens
 
   /// Learns what is in use already: after a restart, or by other instances.
-  func restore(_ policy: Policy, _ ledger: AllowanceLedger) async {
+  package func restore(_ policy: Policy, _ ledger: AllowanceLedger) async {
     let charges = policy.sharedBrakes
     guard !charges.isEmpty else { return }
     do throws(StoreError) {
@@ -56,7 +56,7 @@ final class BrakeWatch: Sendable {
 
   /// Callbacks were taken from allowances, brakes' among them.
   /// - Parameter contact: The number to call, masked.
-  @inline(__always) func taken(_ receipts: [AllowanceReceipt], contact: String?, at now: Instant) {
+  @inline(__always) package func taken(_ receipts: [AllowanceReceipt], contact: String?, at now: Instant) {
     for receipt in receipts.reversed() {
       // Brakes come last.
       guard let brake = receipt.brake else { return }
@@ -85,7 +85,7 @@ final class BrakeWatch: Sendable {
   }
 
   /// A callback was refused, perhaps by a brake.
-  func refused(_ denial: Denial, by brakes: Brakes, contact: String?, at now: Instant) {
+  package func refused(_ denial: Denial, by brakes: Brakes, contact: String?, at now: Instant) {
     guard denial.code == .rateLimited || denial.code == .quotaExhausted,
       let brake = Brake.allCases.first(where: { $0.ruleName == denial.rule })
     else { return }
@@ -102,7 +102,7 @@ final class BrakeWatch: Sendable {
   // MARK: What is shown
 
   /// The share of a brake that is in use, from 0 to 1; nil for one that is off, and for the one on each number.
-  func usedRatio(_ brake: Brake, _ brakes: Brakes) -> Double? {
+  package func usedRatio(_ brake: Brake, _ brakes: Brakes) -> Double? {
     let limit = brakes[brake]
     guard limit > 0, brake != .number else { return nil }
     let used = Self.used(
@@ -171,7 +171,7 @@ extension Brake {
 
 extension Log {
   /// Says which brakes are off.
-  func write(_ brakes: Brakes) {
+  package func write(_ brakes: Brakes) {
     let off = Brake.allCases.filter { brakes[$0] == 0 }.map(\.ruleName)
     guard !off.isEmpty else { return }
     write(

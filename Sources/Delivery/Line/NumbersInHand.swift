@@ -1,8 +1,8 @@
 // Makes a second tap on a call button wait for the first, so that it neither overtakes nor spends an allowance.
 
 import Gate
-import Platform
-import Store
+package import Platform
+package import Store
 import Synchronization
 
 /// Lets one callback of a caller to a number go as far as its record at a time. Others to that number wait until it has
@@ -10,9 +10,9 @@ import Synchronization
 ///
 /// The store's word is the one that counts, for all instances; this only keeps a duplicate from being told that an
 /// allowance is used up which the first one has taken, and from taking another.
-final class NumbersInHand: Sendable {
+package final class NumbersInHand: Sendable {
   /// A number with whose wish it is.
-  struct Name: Hashable, Sendable {
+  package struct Name: Hashable, Sendable {
     let callerID: String
     let number: E164
 
@@ -21,11 +21,11 @@ final class NumbersInHand: Sendable {
       self.number = number
     }
 
-    init(_ intent: CallbackIntent) { self.init(callerID: intent.callerID, number: intent.contact) }
+    package init(_ intent: CallbackIntent) { self.init(callerID: intent.callerID, number: intent.contact) }
   }
 
   /// What waiting has come to.
-  enum Turn: Hashable, Sendable {
+  package enum Turn: Hashable, Sendable {
     /// Nobody else is about to begin; to be given back by `leave`.
     case free
     /// This callback stands there now.
@@ -71,7 +71,7 @@ final class NumbersInHand: Sendable {
   }
 
   /// Waits for a callback's turn at its number.
-  func turn(of id: CallbackID, at name: Name, deadline: MonotonicTime) async -> Turn {
+  package func turn(of id: CallbackID, at name: Name, deadline: MonotonicTime) async -> Turn {
     await withCheckedContinuation { continuation in
       let atOnce: Turn? = state.withLock { state in
         guard state.lines[name] != nil else {
@@ -101,7 +101,7 @@ final class NumbersInHand: Sendable {
   }
 
   /// The one that had its turn is over. Does nothing where a callback stands, since its turn has ended with that.
-  func leave(_ id: CallbackID, at name: Name) {
+  package func leave(_ id: CallbackID, at name: Name) {
     let next: Waiter? = state.withLock { state in
       // Taken out, so that it is changed in its place.
       guard state.lines[name]?.first == id, var line = state.lines.removeValue(forKey: name),

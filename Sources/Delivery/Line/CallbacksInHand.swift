@@ -1,16 +1,16 @@
 // Tracks the callbacks that this process is working on, so that shutdown can wait for them.
 
-import Platform
-import Store
+package import Platform
+package import Store
 import Synchronization
 
 /// Counts what is under way, so that an ending server can wait for it, and knows the `Idempotency-Key`s of what has no
 /// record yet: a second request with such a key is told so at once, and not when its turn comes.
 ///
 /// The store's word is the one that counts, for all instances; this only speaks earlier.
-final class CallbacksInHand: Sendable {
+package final class CallbacksInHand: Sendable {
   /// A key with whose it is.
-  struct Name: Hashable, Sendable {
+  package struct Name: Hashable, Sendable {
     let callerID: String
     let key: String
 
@@ -20,7 +20,7 @@ final class CallbacksInHand: Sendable {
     }
 
     /// The name of an intent's key, if it has one.
-    init?(_ intent: CallbackIntent) {
+    package init?(_ intent: CallbackIntent) {
       guard let key = intent.key else { return nil }
       self.init(callerID: intent.callerID, key: key.text)
     }
@@ -37,25 +37,25 @@ final class CallbacksInHand: Sendable {
 
   private let state = Mutex(State())
   /// The numbers that are about to be asked for.
-  let numbers: NumbersInHand
+  package let numbers: NumbersInHand
 
-  init(time: any TimeSource) { numbers = NumbersInHand(time: time) }
+  package init(time: any TimeSource) { numbers = NumbersInHand(time: time) }
 
   /// How many are under way.
   var count: Int { state.withLock { $0.count } }
 
   /// One more.
-  func enter() { state.withLock { $0.count += 1 } }
+  package func enter() { state.withLock { $0.count += 1 } }
 
   /// One less.
-  func leave() { state.withLock { $0.count -= 1 } }
+  package func leave() { state.withLock { $0.count -= 1 } }
 
   /// How much content may wait for an issuer's keys: its callers are not known yet, so anybody may have sent it.
   static let mostHeldBytes = 16 * 1024 * 1024
 
   /// Counts content that waits for an issuer's keys, to be ended by `letGo`.
   /// - Returns: false where it would be too much, and then it is not counted.
-  func hold(_ bytes: Int) -> Bool {
+  package func hold(_ bytes: Int) -> Bool {
     state.withLock { state in
       guard state.heldBytes + bytes <= Self.mostHeldBytes else { return false }
       state.heldBytes += bytes
@@ -64,10 +64,10 @@ final class CallbacksInHand: Sendable {
   }
 
   /// Content waits no longer.
-  func letGo(_ bytes: Int) { state.withLock { $0.heldBytes -= bytes } }
+  package func letGo(_ bytes: Int) { state.withLock { $0.heldBytes -= bytes } }
 
   /// Claims a key until `release`, unless another request has it.
-  func claim(_ name: Name, fingerprint: String) -> Claim {
+  package func claim(_ name: Name, fingerprint: String) -> Claim {
     state.withLock { state in
       switch state.fingerprints[name] {
       case nil:
@@ -80,17 +80,17 @@ final class CallbacksInHand: Sendable {
   }
 
   /// What a key is to a request that only wants to know.
-  func look(_ name: Name, fingerprint: String) -> Claim {
+  package func look(_ name: Name, fingerprint: String) -> Claim {
     state.withLock { state in
       state.fingerprints[name].map { $0 == fingerprint ? .inProgress : .mismatch } ?? .free
     }
   }
 
   /// Gives a claimed key back.
-  func release(_ name: Name) { state.withLock { $0.fingerprints[name] = nil } }
+  package func release(_ name: Name) { state.withLock { $0.fingerprints[name] = nil } }
 
   /// Waits until nothing is under way, but not for longer than a time.
-  func finished(within span: Duration, _ time: any TimeSource) async {
+  package func finished(within span: Duration, _ time: any TimeSource) async {
     let end = time.now + span
     // Cancellation would only mean that ending goes faster.
     while count > 0, time.now < end, await time.hasSlept(until: time.now + .milliseconds(5)) {}

@@ -1,8 +1,8 @@
 // Saves or withdraws callback records in the background until the store accepts them.
 
-import Gate
-import Platform
-import Store
+package import Gate
+package import Platform
+package import Store
 import Synchronization
 
 /// A store to which outcomes, and the withdrawals of beginnings that came to nothing, are written beside the answers where
@@ -11,7 +11,7 @@ import Synchronization
 /// Meanwhile a record that is being withdrawn stands in the way of whoever repeats the request, though its own request was
 /// told that nothing was done. They are told so too, as the store's failure it is, and begin afresh when it is gone. Other
 /// instances cannot know; for them the first request is still running.
-final class RetryingStore: CallbackStore {
+package final class RetryingStore: CallbackStore {
   /// How many may be withdrawn at once. What is in doubt is at most what a few connections were committing when they broke, or
   /// what waited for a flush.
   static let most = 8192
@@ -28,7 +28,7 @@ final class RetryingStore: CallbackStore {
   private let inHandUntil = Mutex<[CallbackID: Int64]>([:])
   private let isEnded = Mutex(false)
 
-  init(_ store: any CallbackStore, inHand: CallbacksInHand, clock: any TimeSource, log: CallbackLog) {
+  package init(_ store: any CallbackStore, inHand: CallbacksInHand, clock: any TimeSource, log: CallbackLog) {
     self.store = store
     self.inHand = inHand
     self.clock = clock
@@ -36,7 +36,7 @@ final class RetryingStore: CallbackStore {
   }
 
   /// What is in hand though the clock says that its time is over: nobody may take it for abandoned.
-  func overdue(at now: Instant) -> Set<CallbackID> {
+  package func overdue(at now: Instant) -> Set<CallbackID> {
     inHandUntil.withLock { ids in Set(ids.lazy.filter { $0.value <= now.seconds }.map(\.key)) }
   }
 
@@ -48,14 +48,16 @@ final class RetryingStore: CallbackStore {
   private func letGo(_ id: CallbackID) { inHandUntil.withLock { _ = $0.removeValue(forKey: id) } }
 
   /// Nothing is tried again any more: the process ends.
-  func end() { isEnded.withLock { $0 = true } }
+  package func end() { isEnded.withLock { $0 = true } }
 
   /// How many are being withdrawn.
   var count: Int { underWay.withLock { $0.count } }
 
   // MARK: Beginning
 
-  func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackStanding {
+  package func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError)
+    -> CallbackStanding
+  {
     let before = underWay.withLock { $0 }
     let standing = try await store.standing(of: intent, at: now)
     switch standing.key {
@@ -66,7 +68,8 @@ final class RetryingStore: CallbackStore {
     return standing
   }
 
-  func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning {
+  package func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning
+  {
     let before = underWay.withLock { $0 }
     let beginning: CallbackBeginning
     hold(intent)
@@ -119,7 +122,7 @@ final class RetryingStore: CallbackStore {
     }
   }
 
-  func withdraw(_ id: CallbackID) async throws(StoreError) { try await store.withdraw(id) }
+  package func withdraw(_ id: CallbackID) async throws(StoreError) { try await store.withdraw(id) }
 
   // MARK: Settling
 
@@ -177,17 +180,20 @@ final class RetryingStore: CallbackStore {
   // MARK: What is not changed
 
   @discardableResult
-  func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError) -> StoredCallback?
+  package func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError)
+    -> StoredCallback?
   {
     try await store.settle(id, settlement)
   }
 
-  func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {
+  package func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {
     try await store.callback(id, of: callerID)
   }
 
   @discardableResult
-  func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError) -> Int {
+  package func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError)
+    -> Int
+  {
     try await store.recoverCallbacks(at: now, besides: inHand)
   }
 }

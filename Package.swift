@@ -36,7 +36,8 @@ let package = Package(
     .target(name: "JSON", swiftSettings: memorySafe),
     .target(name: "Pages", swiftSettings: memorySafe),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
-    .target(name: "Gate", dependencies: ["Platform"], swiftSettings: memorySafe),
+    .target(name: "Documents", dependencies: ["JSON"], swiftSettings: memorySafe),
+    .target(name: "Gate", dependencies: ["Documents", "Platform"], swiftSettings: memorySafe),
     .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: memorySafe),
@@ -65,21 +66,18 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "Delivery",
-        "Records",
-        "API",
-        "HTTP", "Platform", "JSON", "Pages", "JOSE", "Gate", "Store", "HTTPServer", "Metrics", "TLS",
-        "Upstream",
-        "Talkdesk", "Tokens",
+        "API", "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Metrics", "Pages",
+        "Platform",
+        "Records", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
         .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Diagnosis",
       dependencies: [
-        "API", "Records", "Delivery",
-        "Gateway", "HTTP", "Platform", "JSON", "JOSE", "Gate", "Store", "HTTPServer", "TLS", "Upstream",
-        "Talkdesk", "Tokens",
+        "API", "Delivery", "Documents", "Gate", "Gateway", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform",
+        "Records",
+        "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -88,7 +86,7 @@ let package = Package(
     .executableTarget(
       name: "callgate",
       dependencies: [
-        "Diagnosis", "Gateway", "HTTP", "JOSE", "Platform", "Sandbox", "Upstream",
+        "Diagnosis", "Documents", "Gateway", "HTTP", "JOSE", "Platform", "Sandbox", "Upstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: memorySafe),
@@ -102,7 +100,9 @@ let package = Package(
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PagesTests", dependencies: ["Pages"], swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
-    .testTarget(name: "GateTests", dependencies: ["Gate", "Platform", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "GateTests", dependencies: ["Gate", "Documents", "Platform", "TestSupport"], swiftSettings: strict
+    ),
     .testTarget(
       name: "StoreTests", dependencies: ["Store", "Gate", "Platform", "TestSupport", "CDisk"],
       swiftSettings: strict),
@@ -125,11 +125,11 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "Diagnosis", "Delivery", "API", "Records", "Gate", "Store", "Sandbox", "HTTP", "Platform",
-        "JSON",
-        "JOSE", "HTTPServer",
-        "TLS",
-        "Talkdesk", "Tokens", "Upstream", "Metrics", "Certificates", "TestSupport",
+        "API", "Certificates", "Delivery", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP", "HTTPServer",
+        "JOSE",
+        "JSON", "Metrics", "Platform", "Records", "Sandbox", "Store", "TLS", "Talkdesk", "TestSupport",
+        "Tokens",
+        "Upstream",
       ], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",

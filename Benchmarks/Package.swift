@@ -25,7 +25,8 @@ let package = Package(
     .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
     .target(name: "JSON", swiftSettings: strict),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
-    .target(name: "Gate", dependencies: ["Platform"], swiftSettings: strict),
+    .target(name: "Documents", dependencies: ["JSON"], swiftSettings: strict),
+    .target(name: "Gate", dependencies: ["Documents", "Platform"], swiftSettings: strict),
     .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
     .target(name: "Tokens", dependencies: ["HTTP", "Platform", "JOSE"], swiftSettings: strict),
     .target(
@@ -33,7 +34,9 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "microbench",
-      dependencies: ["HTTP", "Metrics", "Platform", "JSON", "JOSE", "Gate", "Store", "Talkdesk", "Tokens"],
+      dependencies: [
+        "HTTP", "Metrics", "Platform", "JSON", "JOSE", "Documents", "Gate", "Store", "Talkdesk", "Tokens",
+      ],
       path: "Sources/Microbench", swiftSettings: strict),
   ]
 )

@@ -2,6 +2,7 @@
 
 import API
 import ArgumentParser
+import Documents
 import Gateway
 
 /// The command line of the gateway.

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Diagnosis
+import Documents
 import Gateway
 import Glibc
 import Platform

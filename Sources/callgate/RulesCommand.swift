@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Diagnosis
+import Documents
 import Gateway
 
 /// `callgate rules`: what can be done with rules without a server.

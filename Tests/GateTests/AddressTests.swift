@@ -4,6 +4,8 @@ import Gate
 import Platform
 import Testing
 
+@testable import Documents
+
 struct AddressTests {
   @Test(arguments: [
     ("203.0.113.9", "203.0.113.9"), ("0.0.0.0", "0.0.0.0"), ("::", "::"), ("::1", "::1"),
@@ -52,11 +54,11 @@ struct AddressTests {
   @Test(arguments: [
     "203.0.113.0/33", "203.0.113.9/24", "1.2.3.4/", "/8", "1.2.3.0/024", "::/129", "10.0.0.0/8/8", "x",
   ])
-  func `a malformed network is refused`(_ text: String) { #expect(throws: RuleError.self) { try CIDR(text) } }
+  func `a malformed network is refused`(_ text: String) { #expect(throws: Refusal.self) { try CIDR(text) } }
 
   @Test(arguments: ["0.0.0.0/0", "128.0.0.0/1", "2.0.0.0/7", "::/0", "2000::/3", "::ffff:0.0.0.0/96"])
   func `a network of half the Internet is refused`(_ text: String) {
-    #expect(throws: RuleError.self) { try AddressesRule(allow: [text]) }
+    #expect(throws: Refusal.self) { try AddressesRule(allow: [text]) }
   }
 
   @Test func `the most specific network decides, and an unknown address is denied`() throws {
@@ -75,6 +77,6 @@ struct AddressTests {
     #expect(try !allows(nil, rule))
     #expect(try allows("192.0.2.1", AddressesRule(deny: ["10.0.0.0/8"])))
     #expect(try !allows(nil, AddressesRule(deny: ["10.0.0.0/8"])))
-    #expect(throws: RuleError.self) { try AddressesRule() }
+    #expect(throws: Refusal.self) { try AddressesRule() }
   }
 }

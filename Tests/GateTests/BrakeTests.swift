@@ -1,5 +1,6 @@
 // Tests of the built-in limits on callbacks.
 
+import Documents
 import Gate
 import Testing
 
@@ -16,7 +17,7 @@ struct BrakeTests {
 
   private func later(_ seconds: Int64) -> Instant { Instant(seconds: noon.seconds + seconds) }
 
-  private func policy(_ rules: RuleNode = [], _ brakes: Brakes = Brakes()) throws -> Policy {
+  private func policy(_ rules: DocumentNode = [], _ brakes: Brakes = Brakes()) throws -> Policy {
     try #require(Policy.reading(rules, brakes: brakes).policy)
   }
 
@@ -224,15 +225,15 @@ struct BrakeTests {
   @Test(arguments: ["brake-number", "brake-burst", "brake-mine", "brake-"])
   func `no configured rule has a brake's name`(name: String) throws {
     let problems = Policy.reading([
-      ["name": RuleNode(.text(name)), "kind": "quota", "key": "caller", "limit": "5", "per": "day"]
+      ["name": DocumentNode(.text(name)), "kind": "quota", "key": "caller", "limit": "5", "per": "day"]
     ]).problems
-    #expect(problems.map(\.key) == ["rule \"\(name)\".name"] || problems.count == 1, "\(problems)")
-    #expect(problems[0].problem.contains("built-in brakes"), "\(problems)")
+    #expect(problems.map(\.subject) == ["rule \"\(name)\".name"] || problems.count == 1, "\(problems)")
+    #expect(problems[0].message.contains("built-in brakes"), "\(problems)")
   }
 
   @Test func `tables of tests count brakes and name them`() throws {
     let policy = Policy(brakes: Brakes(perHour: 0))
-    let tests: RuleNode = [
+    let tests: DocumentNode = [
       "tests": [
         [
           "name": "the seventh", "action": "callback", "phone": "+14155550100",
@@ -255,12 +256,12 @@ struct BrakeTests {
       return
     }
     #expect(table.map { $0.failure(under: policy) } == [nil, nil, nil, nil])
-    let off: RuleNode = ["tests": [["name": "off", "counts": ["brake-hour": "1"], "expect": "allow"]]]
+    let off: DocumentNode = ["tests": [["name": "off", "counts": ["brake-hour": "1"], "expect": "allow"]]]
     guard case .problems(let problems) = policy.readingTests(off, context: RuleTestContext(now: noon)) else {
       Issue.record("a brake that is off counts nothing")
       return
     }
-    #expect(problems.map(\.problem) == ["there is no rule \"brake-hour\""])
+    #expect(problems.map(\.message) == ["there is no rule \"brake-hour\""])
   }
 }
 

@@ -1,5 +1,6 @@
 // Helpers for the tests of the gate: fixtures, times, policies and facts.
 
+import Documents
 import Foundation
 import Gate
 import Platform
@@ -64,15 +65,16 @@ extension Facts {
   }
 }
 
-extension RuleNode: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
+extension DocumentNode: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
   init(stringLiteral value: String) { self.init(.text(value)) }
-  init(arrayLiteral elements: RuleNode...) { self.init(.list(elements)) }
-  init(dictionaryLiteral elements: (String, RuleNode)...) {
+  init(arrayLiteral elements: DocumentNode...) { self.init(.list(elements)) }
+  init(dictionaryLiteral elements: (String, DocumentNode)...) {
     self.init(.mapping(elements.map { Member($0, $1) }))
   }
 }
 
 extension PolicyReading {
   var policy: Policy? { if case .policy(let policy) = self { policy } else { nil } }
-  var problems: [RuleProblem] { if case .problems(let problems) = self { problems } else { [] } }
+  var problems: [DocumentProblem] { if case .problems(let problems) = self { problems } else { [] } }
 }

@@ -5,6 +5,8 @@ import Gate
 import TestSupport
 import Testing
 
+@testable import Documents
+
 struct NumberTests {
   @Test(arguments: ["+123456", "+123456789012345", "+14155550123"])
   func `a number is taken as it is written`(_ text: String) throws { #expect(try E164(text).text == text) }
@@ -97,9 +99,9 @@ struct NumberTests {
     #expect(try !allows("+19002123456", rule))
     #expect(try allows("+19002123456", NumbersRule(allow: ["+1"], refusesDefaultRanges: false)))
     #expect(try allows("+447400123456", NumbersRule(deny: ["+1"])))
-    #expect(throws: RuleError.self) { try NumbersRule(allow: ["+1"], deny: ["+1"]) }
+    #expect(throws: Refusal.self) { try NumbersRule(allow: ["+1"], deny: ["+1"]) }
     for bad in ["1", "+", "+0", "+1a", "+1234567890123456", "+1 415"] {
-      #expect(throws: RuleError.self) { try NumbersRule(allow: [bad]) }
+      #expect(throws: Refusal.self) { try NumbersRule(allow: [bad]) }
     }
   }
 }

@@ -4,6 +4,8 @@ import Gate
 import Platform
 import Testing
 
+@testable import Documents
+
 struct PolicyTests {
   private func hours(_ windows: String) throws -> Rule.Kind {
     .hours(try Schedule(zone: .utc, weekly: week(Array(0..<7), windows)))
@@ -289,7 +291,7 @@ struct PolicyTests {
       #expect(try !allows(claims, [(denied.0, [denied.1])]), "\(denied)")
     }
     #expect(try !allows(claims, [("tier", ["gold"]), ("level", ["6"])]))
-    #expect(throws: RuleError.self) { try ClaimsRule(require: []) }
+    #expect(throws: Refusal.self) { try ClaimsRule(require: []) }
   }
 
   @Test(arguments: [
@@ -385,7 +387,7 @@ struct PolicyTests {
     "https://policy.example/#x", "http://localhost.example/", "https://[::1/", "https://policy.example/a b",
   ])
   func `a policy elsewhere is asked over https only, at an address that is one`(_ url: String) {
-    #expect(throws: RuleError.self) { try RemoteRule(url: url) }
+    #expect(throws: Refusal.self) { try RemoteRule(url: url) }
   }
 
   @Test(arguments: [
@@ -414,11 +416,11 @@ struct PolicyTests {
 
   @Test(arguments: ["", "-", "a b", "default-numbers", "é", "-a", String(repeating: "a", count: 65), "a\"b"])
   func `a name that cannot be printed everywhere is refused`(_ name: String) {
-    #expect(throws: RuleError.self) { try Rule(name: name, kind: .numbers(NumbersRule())) }
+    #expect(throws: Refusal.self) { try Rule(name: name, kind: .numbers(NumbersRule())) }
   }
 
   @Test func `two rules of one name are refused`() throws {
     let rule = try Rule(name: "a", kind: .numbers(NumbersRule()))
-    #expect(throws: RuleError.self) { try Policy(rules: [rule, rule]) }
+    #expect(throws: Refusal.self) { try Policy(rules: [rule, rule]) }
   }
 }

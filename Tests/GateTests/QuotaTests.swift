@@ -3,6 +3,8 @@
 import Gate
 import Testing
 
+@testable import Documents
+
 struct QuotaTests {
   private func quota(_ limit: Int64, _ period: Quota.Period, _ zone: String = "Europe/Lisbon") throws
     -> AllowancePlan
@@ -105,6 +107,6 @@ struct QuotaTests {
   }
 
   @Test func `a limit of zero is refused`() {
-    #expect(throws: RuleError.self) { try Quota(limit: 0, period: .day) }
+    #expect(throws: Refusal.self) { try Quota(limit: 0, period: .day) }
   }
 }

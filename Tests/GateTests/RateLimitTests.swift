@@ -4,6 +4,8 @@ import Gate
 import TestSupport
 import Testing
 
+@testable import Documents
+
 struct RateLimitTests {
   private func rate(_ limit: Int64, per: Int64 = 60 * second, burst: Int64? = nil) throws -> AllowancePlan {
     .rate(try RateLimit(limit: limit, per: per, burst: burst))
@@ -157,7 +159,7 @@ struct RateLimitTests {
     let plan = try rate(2, per: 3600 * second)
     guard case .taken(let first) = plan.take(from: nil, at: start),
       case .taken(let second) = plan.take(from: first, at: start)
-    else { throw RuleError(key: "", problem: "a burst of two was refused", remedy: "") }
+    else { throw Refusal("a burst of two was refused", "") }
     let later = after(start, 50_000_000)
     let back = plan.giveBack(to: second, taken: first, at: later)
     guard case .taken(let third) = plan.take(from: back, at: later) else {
@@ -271,12 +273,12 @@ struct RateLimitTests {
   }
 
   @Test func `limits that cannot be counted are refused`() throws {
-    #expect(throws: RuleError.self) { try RateLimit(limit: 0, per: second) }
-    #expect(throws: RuleError.self) { try RateLimit(limit: 1_000_000_001, per: second) }
-    #expect(throws: RuleError.self) { try RateLimit(limit: 1, per: 999_999) }
-    #expect(throws: RuleError.self) { try RateLimit(limit: 1, per: 31_622_400 * second + 1) }
-    #expect(throws: RuleError.self) { try RateLimit(limit: 1, per: second, burst: 0) }
-    #expect(throws: RuleError.self) { try RateLimit(limit: 1, per: 86_400 * second, burst: 3651) }
+    #expect(throws: Refusal.self) { try RateLimit(limit: 0, per: second) }
+    #expect(throws: Refusal.self) { try RateLimit(limit: 1_000_000_001, per: second) }
+    #expect(throws: Refusal.self) { try RateLimit(limit: 1, per: 999_999) }
+    #expect(throws: Refusal.self) { try RateLimit(limit: 1, per: 31_622_400 * second + 1) }
+    #expect(throws: Refusal.self) { try RateLimit(limit: 1, per: second, burst: 0) }
+    #expect(throws: Refusal.self) { try RateLimit(limit: 1, per: 86_400 * second, burst: 3651) }
     _ = try RateLimit(limit: 1, per: 86_400 * second, burst: 3650)
     _ = try RateLimit(limit: 1_000_000_000, per: 31_622_400 * second, burst: 1_000_000_000)
   }

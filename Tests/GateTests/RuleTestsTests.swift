@@ -1,5 +1,6 @@
 // Tests of the tables of tests that operators write for their rules.
 
+import Documents
 import Gate
 import Testing
 
@@ -20,7 +21,7 @@ struct RuleTestsTests {
       ]).policy)
   }
 
-  private func failures(_ tests: RuleNode...) throws -> [String?] {
+  private func failures(_ tests: DocumentNode...) throws -> [String?] {
     let context = RuleTestContext(
       known: KnownNames(callers: ["ios-app", "app-users"], apps: ["shop", "closed-shop"]), now: now
     ) { caller, app in
@@ -28,9 +29,9 @@ struct RuleTestsTests {
         ? .refused(Denial(code: .denied, rule: nil), because: "the shop is closed") : .admitted(app: app)
     }
     let policy = try policy()
-    switch policy.readingTests(["tests": RuleNode(.list(tests))], context: context) {
+    switch policy.readingTests(["tests": DocumentNode(.list(tests))], context: context) {
     case .tests(let tests): return tests.map { $0.failure(under: policy) }
-    case .problems(let problems): return problems.map { "\($0.key): \($0.problem)" }
+    case .problems(let problems): return problems.map { "\($0.subject ?? ""): \($0.message)" }
     }
   }
 
@@ -73,13 +74,13 @@ struct RuleTestsTests {
   }
 
   @Test func `expectations that do not hold fail, saying what was found and why`() throws {
-    func asked(_ stub: KeyValuePairs<String, RuleNode>) -> RuleNode {
-      RuleNode(
+    func asked(_ stub: KeyValuePairs<String, DocumentNode>) -> DocumentNode {
+      DocumentNode(
         .mapping(
           [
             .init("name", "remote"), .init("action", "callback"), .init("at", "2026-11-20T10:00:00-05:00"),
             .init("caller", "ios-app"), .init("phone", "+14155550100"), .init("expect", "allow"),
-          ] + stub.map { RuleNode.Member($0.key, $0.value) }))
+          ] + stub.map { DocumentNode.Member($0.key, $0.value) }))
     }
     let failures = try failures(
       ["name": "a", "caller": "app-users", "expect": "allow"],
@@ -112,17 +113,17 @@ struct RuleTestsTests {
       ("at", "2026-11-22"), ("caller", "ios"), ("app", "shp"), ("address", "x"), ("phone", "123"),
       ("action", "call"),
       ("expect", "maybe"), ("code", "nope"), ("rule", "nope"),
-    ] as [(String, RuleNode)] {
-      var members = [RuleNode.Member("name", "a"), RuleNode.Member(key, value)]
+    ] as [(String, DocumentNode)] {
+      var members = [DocumentNode.Member("name", "a"), DocumentNode.Member(key, value)]
       if key != "expect" { members.append(.init("expect", "deny")) }
       #expect(
-        try failures(RuleNode(.mapping(members))).first??.hasPrefix("tests[0].\(key)") == true, "\(key)")
+        try failures(DocumentNode(.mapping(members))).first??.hasPrefix("tests[0].\(key)") == true, "\(key)")
     }
     #expect(
       try failures(["name": "a", "expect": "allow", "code": "closed"]).first??.hasPrefix("tests[0].expect")
         == true)
-    #expect(try failures(["expect": "allow"]).first??.hasPrefix("tests[0].name") == true)
-    for counts in [["daily": "x"], ["dialy": "1"], ["paying": "1"]] as [RuleNode] {
+    #expect(try failures(["expect": "allow"]).first??.hasPrefix("tests[0]: has no name") == true)
+    for counts in [["daily": "x"], ["dialy": "1"], ["paying": "1"]] as [DocumentNode] {
       #expect(
         try failures(["name": "a", "expect": "allow", "counts": counts]).first??.hasPrefix("tests[0].counts")
           == true)
@@ -135,7 +136,7 @@ struct RuleTestsTests {
     let context = RuleTestContext(known: KnownNames(callers: [], apps: []), now: now) { _, app in
       .admitted(app: app)
     }
-    let tests: RuleNode = [
+    let tests: DocumentNode = [
       "tests": [["name": "spaces around", "fields": ["X-V": " 2.3\t "], "expect": "allow"]]
     ]
     guard case .tests(let read) = policy.readingTests(tests, context: context) else {
@@ -146,7 +147,7 @@ struct RuleTestsTests {
   }
 
   @Test func `a file without a list of tests is a problem`() throws {
-    for file in ["x", [], ["test": []], [:]] as [RuleNode] {
+    for file in ["x", [], ["test": []], [:]] as [DocumentNode] {
       guard case .problems(let problems) = try policy().readingTests(file, context: RuleTestContext(now: now))
       else {
         Issue.record("it was read")

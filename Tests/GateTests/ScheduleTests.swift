@@ -4,6 +4,8 @@ import Foundation
 import Gate
 import Testing
 
+@testable import Documents
+
 struct ScheduleTests {
   /// The schedule of Tests/Fixtures/hours/generate.py.
   private func fixtureSchedule(_ zone: String) throws -> Schedule {
@@ -101,14 +103,14 @@ struct ScheduleTests {
     "09:00-18:00 ",
   ])
   func `a malformed window is refused`(_ text: String) {
-    #expect(throws: RuleError.self) { try OpeningWindow(text) }
+    #expect(throws: Refusal.self) { try OpeningWindow(text) }
   }
 
   @Test func `overlapping windows are refused, touching ones are not`() throws {
-    #expect(throws: RuleError.self) {
+    #expect(throws: Refusal.self) {
       try Schedule(zone: .utc, weekly: week([0], "09:00-12:00", "11:59-13:00"))
     }
-    #expect(throws: RuleError.self) {
+    #expect(throws: Refusal.self) {
       try Schedule(zone: .utc, weekly: week([6, 0], "01:00-03:00", "22:00-01:01"))
     }
     _ = try Schedule(zone: .utc, weekly: week([0], "09:00-12:00", "12:00-13:00"))
@@ -118,9 +120,9 @@ struct ScheduleTests {
   @Test func `a date that is closed and open is refused, and so is never being open`() throws {
     let date = try #require(CivilDate("2026-12-25"))
     let windows = [try OpeningWindow("09:00-10:00")]
-    #expect(throws: RuleError.self) {
+    #expect(throws: Refusal.self) {
       try Schedule(zone: .utc, weekly: week([0], "09:00-10:00"), closed: [date], open: [(date, windows)])
     }
-    #expect(throws: RuleError.self) { try Schedule(zone: .utc, weekly: week([])) }
+    #expect(throws: Refusal.self) { try Schedule(zone: .utc, weekly: week([])) }
   }
 }

@@ -3,17 +3,19 @@
 import Gate
 import Testing
 
+@testable import Documents
+
 struct ZoneTests {
   @Test(arguments: [
     "Mars/Phobos", "EST", "GMT+5", "+0300", "", "america/new_york", "Europe/Lisbon ", "local",
     "America/New_York\u{0}",
   ])
   func `a name that is no zone is refused and never read as UTC`(_ name: String) {
-    #expect(throws: RuleError.self) { try Zone(named: name) }
+    #expect(throws: Refusal.self) { try Zone(named: name) }
   }
 
   @Test func `a mistyped zone is answered with the one that was meant`() {
-    let error = #expect(throws: RuleError.self) { try Zone(named: "Europe/Lisabon") }
+    let error = #expect(throws: Refusal.self) { try Zone(named: "Europe/Lisabon") }
     #expect(error?.remedy.contains("Europe/Lisbon") == true)
   }
 

@@ -1,5 +1,6 @@
 // Measures how much time the rules add to a request for a cached token.
 
+import Documents
 import Gate
 import HTTP
 import JSON
@@ -67,7 +68,7 @@ enum RuleFigures {
   }
 
   /// The benchmark's own rules are no rules.
-  struct WrongRules: Error { let problems: [RuleProblem] }
+  struct WrongRules: Error { let problems: [DocumentProblem] }
 
   /// Reads rules written as JSON.
   static func policy(_ text: [UInt8], brakes: Brakes = .off) throws -> Policy {
@@ -77,13 +78,13 @@ enum RuleFigures {
     }
   }
 
-  private static func node(_ value: JSONValue) -> RuleNode {
+  private static func node(_ value: JSONValue) -> DocumentNode {
     switch value {
-    case .array(let values): RuleNode(.list(values.map(node)))
+    case .array(let values): DocumentNode(.list(values.map(node)))
     case .object(let object):
-      RuleNode(.mapping(object.members.map { RuleNode.Member($0.name, node($0.value)) }))
-    case .string(let text): RuleNode(.text(text))
-    case .number(let number): RuleNode(.text(number.text))
+      DocumentNode(.mapping(object.members.map { DocumentNode.Member($0.name, node($0.value)) }))
+    case .string(let text): DocumentNode(.text(text))
+    case .number(let number): DocumentNode(.text(number.text))
     case .null, .bool: preconditionFailure("rules are texts, numbers, lists and mappings")
     }
   }

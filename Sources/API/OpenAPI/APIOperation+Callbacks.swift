@@ -1,5 +1,6 @@
 // Describes the callback endpoints for the API documentation.
 
+import Documents
 import HTTP
 import JSON
 

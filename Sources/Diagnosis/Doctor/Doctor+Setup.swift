@@ -1,5 +1,6 @@
 // How `callgate doctor` checks the configuration, without using the network.
 
+import Documents
 import Gateway
 import JOSE
 import Talkdesk
@@ -7,7 +8,7 @@ import Tokens
 import Upstream
 
 extension DoctorReport {
-  mutating func add(_ problem: ConfigurationProblem) {
+  mutating func add(_ problem: DocumentProblem) {
     let subject = problem.subject.map { "\($0): " } ?? ""
     fail(
       "configuration", "\(problem.place): \(subject)\(problem.message)",

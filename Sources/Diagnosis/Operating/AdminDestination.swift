@@ -1,5 +1,6 @@
 // Finds the server and the token for the operators' commands.
 
+import Documents
 public import Gateway
 import JOSE
 import TLS

@@ -1,6 +1,7 @@
 // Tests a running server with requests that must succeed and requests that must fail.
 
 import API
+import Documents
 import Gateway
 public import HTTP
 import JOSE

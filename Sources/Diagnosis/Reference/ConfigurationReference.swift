@@ -1,5 +1,6 @@
 // Generates the documents about settings: README's table of variables and docs/configuration.md.
 
+import Documents
 public import Gateway
 
 /// The documents that follow from the declarations: README's table of variables and docs/configuration.md.

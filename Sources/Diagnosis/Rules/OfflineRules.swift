@@ -1,5 +1,6 @@
 // Explains and tests rules from the command line, without server, store or credential.
 
+import Documents
 import Gate
 public import Gateway
 public import HTTP
@@ -43,21 +44,17 @@ public struct OfflineRules: Sendable {
   /// - Throws: Everything that is wrong with the file.
   public func test(_ path: String, files: ConfigurationFiles) throws(ConfigurationErrors) -> TableResult {
     var problems = ProblemList()
-    let start = ConfigurationPlace.file(path, line: 1, column: 1)
-    var node: ConfigurationNode?
+    let start = DocumentPlace.file(path, line: 1, column: 1)
+    var node: DocumentNode?
     do throws(ConfigurationFiles.Failure) {
       node = YAMLReader.read(try files.read(path, YAMLReader.maximumBytes).bytes, name: path, into: &problems)
     } catch {
       problems.add(.flag(path), nil, Refusal("cannot be read: \(error)", "name a file of tests"))
     }
     if let node {
-      switch configuration.policy.readingTests(RuleNode(node), context: context) {
-      case .tests(let tests): return run(tests, path)
-      case .problems(let found):
-        for problem in found {
-          problems.add(
-            start.inSameFile(at: problem.place), problem.key, Refusal(problem.problem, problem.remedy))
-        }
+      switch configuration.policy.readingTests(node, context: context) {
+      case .tests(let tests): return run(tests)
+      case .problems(let found): problems.add(contentsOf: found)
       }
     } else if problems.isEmpty {
       problems.add(start, nil, Refusal("has nothing in it", "write a list of tests under tests:"))
@@ -65,10 +62,10 @@ public struct OfflineRules: Sendable {
     throw ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
   }
 
-  private func run(_ tests: [RuleTest], _ path: String) -> TableResult {
+  private func run(_ tests: [RuleTest]) -> TableResult {
     let failures = tests.compactMap { test in
       test.failure(under: configuration.policy).map { failure in
-        "\(path):\(test.place.line):\(test.place.column): \(test.name): \(failure)"
+        "\(test.place): \(test.name): \(failure)"
       }
     }
     return TableResult(passed: tests.count - failures.count, failures: failures)

@@ -1,5 +1,6 @@
 // Writes the files of a new configuration for `callgate init`, after proving that they load and pass their tests.
 
+import Documents
 import Gate
 public import Gateway
 import Glibc

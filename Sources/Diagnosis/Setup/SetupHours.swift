@@ -1,5 +1,6 @@
 // Reads opening hours such as `mon-fri 09:00-18:00` from an answer to `callgate init`.
 
+import Documents
 import Gate
 import Gateway
 
@@ -57,25 +58,26 @@ struct SetupHours: Sendable {
 
   /// What the rule says that these hours become.
   private static func schedule(_ weekly: [Entry], timezone: String) throws(Refusal) -> Schedule {
-    func text(_ text: String) -> RuleNode { RuleNode(.text(text)) }
+    func text(_ text: String) -> DocumentNode { DocumentNode(.text(text)) }
     let days = weekly.map { entry in
-      RuleNode.Member(
+      DocumentNode.Member(
         entry.days,
-        entry.windows.count == 1 ? text(entry.windows[0]) : RuleNode(.list(entry.windows.map(text))))
+        entry.windows.count == 1 ? text(entry.windows[0]) : DocumentNode(.list(entry.windows.map(text))))
     }
-    let rule = RuleNode(
+    let rule = DocumentNode(
       .mapping([
-        RuleNode.Member("name", text(ruleName)), RuleNode.Member("kind", text("hours")),
-        RuleNode.Member("timezone", text(timezone)), RuleNode.Member("weekly", RuleNode(.mapping(days))),
+        DocumentNode.Member("name", text(ruleName)), DocumentNode.Member("kind", text("hours")),
+        DocumentNode.Member("timezone", text(timezone)),
+        DocumentNode.Member("weekly", DocumentNode(.mapping(days))),
       ]))
-    switch Policy.reading(RuleNode(.list([rule]))) {
+    switch Policy.reading(DocumentNode(.list([rule]))) {
     case .policy(let policy):
       guard case .hours(let schedule)? = policy.rules.first?.kind else {
         preconditionFailure("a rule of the kind hours became another")
       }
       return schedule
     case .problems(let problems):
-      throw Refusal(problems[0].problem, problems[0].remedy)
+      throw Refusal(problems[0].message, problems[0].remedy)
     }
   }
 

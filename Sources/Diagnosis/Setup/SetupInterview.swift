@@ -1,5 +1,6 @@
 // Collects the answers for `callgate init`, first from its flags, then from questions on the terminal.
 
+import Documents
 public import Gateway
 import JOSE
 
@@ -45,7 +46,7 @@ public struct SetupInterview {
   // MARK: Flags
 
   /// Takes the flags over and returns everything that is wrong with them.
-  private mutating func takeFlags() -> [ConfigurationProblem] {
+  private mutating func takeFlags() -> [DocumentProblem] {
     let texts = [
       (Settings.account.setting, "--account", flags.account?.lowercased()),
       (Settings.region.setting, "--region", flags.region?.lowercased()),
@@ -81,8 +82,8 @@ public struct SetupInterview {
   private var isNumberLeftOut: Bool { flags.phoneNumber?.lowercased() == "none" }
 
   /// What has to be there and no flag says.
-  private func missing() -> [ConfigurationProblem] {
-    var missing: [ConfigurationProblem] = []
+  private func missing() -> [DocumentProblem] {
+    var missing: [DocumentProblem] = []
     func require(_ isThere: Bool, _ flag: String, _ remedy: String) {
       if !isThere { missing.append(Self.problem(flag, Refusal("missing", remedy))) }
     }
@@ -101,9 +102,8 @@ public struct SetupInterview {
     return missing
   }
 
-  private static func problem(_ flag: String, _ refusal: Refusal) -> ConfigurationProblem {
-    ConfigurationProblem(
-      place: .flag(flag), subject: nil, message: refusal.message, remedy: refusal.remedy)
+  private static func problem(_ flag: String, _ refusal: Refusal) -> DocumentProblem {
+    DocumentProblem(.flag(flag), nil, refusal)
   }
 
   // MARK: Questions
@@ -209,7 +209,7 @@ public struct SetupInterview {
   }
 
   /// What another answer cannot mend, the flag has to.
-  private static func refusal(_ problem: ConfigurationProblem) -> Refusal {
+  private static func refusal(_ problem: DocumentProblem) -> Refusal {
     guard problem.place == .flag("--key-algorithm") else { return Refusal(problem.message, problem.remedy) }
     return Refusal(problem.message, "\(problem.remedy), or start again without --key-algorithm")
   }
@@ -322,7 +322,7 @@ public struct SetupInterview {
     var talkdesk: Configuration.TalkdeskAccount
     var phoneNumber: String?
     var password: [UInt8]?
-    var problems: [ConfigurationProblem]
+    var problems: [DocumentProblem]
     var notices: [ConfigurationNotice]
   }
 

@@ -1,5 +1,6 @@
 // A network of IP addresses.
 
+public import Documents
 public import Platform
 
 /// A block of addresses, as `203.0.113.0/24` (RFC 4632, RFC 4291 §2.3).
@@ -11,11 +12,11 @@ public struct CIDR: Hashable, Sendable, CustomStringConvertible {
   private let maskHigh, maskLow: UInt64
 
   /// Reads a block, or a single address. Throws for anything else, and where bits after the prefix are set.
-  public init(_ text: String) throws(RuleError) {
+  public init(_ text: String) throws(Refusal) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    let malformed = RuleError(
-      key: "", problem: "\(quoted(text)) is not a network of addresses",
-      remedy: "write it as \"203.0.113.0/24\", \"2001:db8::/32\", or a single address")
+    let malformed = Refusal(
+      "\(quoted(text)) is not a network of addresses",
+      "write it as \"203.0.113.0/24\", \"2001:db8::/32\", or a single address")
     guard parts.count <= 2, let address = IPAddress(String(parts[0])) else { throw malformed }
     let mapped = address.isV4 && parts[0].utf8.contains(UInt8(ascii: ":"))
     let width = address.isV4 && !mapped ? 32 : 128
@@ -31,9 +32,9 @@ public struct CIDR: Hashable, Sendable, CustomStringConvertible {
     guard length <= width, !mapped || length >= 96 else { throw malformed }
     self.init(containing: address, prefixLength: mapped ? length - 96 : length)
     guard base == address else {
-      throw RuleError(
-        key: "", problem: "\(quoted(text)) has bits set after its first \(prefixLength)",
-        remedy: "write \"\(self)\" for the network, or \"\(address)\" for the single address")
+      throw Refusal(
+        "\(quoted(text)) has bits set after its first \(prefixLength)",
+        "write \"\(self)\" for the network, or \"\(address)\" for the single address")
     }
   }
 

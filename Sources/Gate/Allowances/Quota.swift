@@ -1,5 +1,7 @@
 // Quotas: a fixed number of requests per calendar day, week or month.
 
+public import Documents
+
 /// A quota: `limit` requests per calendar period in a time zone.
 public struct Quota: Sendable {
   /// The calendar periods.
@@ -22,11 +24,11 @@ public struct Quota: Sendable {
   var outlastsPeriod = true
 
   /// Makes a quota; throws for a limit outside of 1 to 1,000,000,000.
-  public init(limit: Int64, period: Period, zone: Zone = .utc) throws(RuleError) {
+  public init(limit: Int64, period: Period, zone: Zone = .utc) throws(Refusal) {
     guard (1...1_000_000_000).contains(limit) else {
-      throw RuleError(
-        key: "limit", problem: "a limit of \(limit) is not possible",
-        remedy: limit == 0
+      throw Refusal(
+        at: "limit", "a limit of \(limit) is not possible",
+        limit == 0
           ? "give at least 1; to deny everything, remove what is allowed instead" : "give 1 to 1000000000")
     }
     self.limit = limit

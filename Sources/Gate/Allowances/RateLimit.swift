@@ -1,5 +1,7 @@
 // Rate limits: a number of requests per span of time, spread evenly (the generic cell rate algorithm).
 
+public import Documents
+
 /// A rate: `limit` requests per `per`, up to `burst` of them at once.
 ///
 /// The generic cell rate algorithm (ITU-T I.371 annex A, virtual scheduling): all that is kept is the
@@ -38,20 +40,20 @@ public struct RateLimit: Hashable, Sendable {
   ///   - limit: 1 to 1,000,000,000.
   ///   - per: nanoseconds, a millisecond to 366 days.
   ///   - burst: 1 to 1,000,000,000; `limit` when nil. Earning it may take ten years at most.
-  public init(limit: Int64, per: Int64, burst: Int64? = nil) throws(RuleError) {
+  public init(limit: Int64, per: Int64, burst: Int64? = nil) throws(Refusal) {
     guard (1...1_000_000_000).contains(limit) else {
-      throw RuleError(
-        key: "limit", problem: "a limit of \(limit) is not possible",
-        remedy: limit == 0
+      throw Refusal(
+        at: "limit", "a limit of \(limit) is not possible",
+        limit == 0
           ? "give at least 1; to deny everything, remove what is allowed instead" : "give 1 to 1000000000")
     }
     guard (1_000_000...31_622_400_000_000_000).contains(per) else {
-      throw RuleError(key: "per", problem: "the span is not possible", remedy: "give \"1ms\" to \"366d\"")
+      throw Refusal(at: "per", "the span is not possible", "give \"1ms\" to \"366d\"")
     }
     let burst = burst ?? limit
     guard (1...1_000_000_000).contains(burst) else {
-      throw RuleError(
-        key: "burst", problem: "a burst of \(burst) is not possible", remedy: "give 1 to 1000000000")
+      throw Refusal(
+        at: "burst", "a burst of \(burst) is not possible", "give 1 to 1000000000")
     }
     func span(_ requests: Int64) -> ExactTime? {
       // requests × per / limit, in 128 bits.
@@ -64,9 +66,9 @@ public struct RateLimit: Hashable, Sendable {
     let (high, low) = burst.multipliedFullWidth(by: per)
     let fits = high < 0 ? false : Int128(high) << 64 + Int128(low) <= Int128(decade) * Int128(limit)
     guard fits, let interval = span(1), let capacity = span(burst), let tolerance = span(burst - 1) else {
-      throw RuleError(
-        key: "burst", problem: "a burst of \(burst) would take more than ten years to earn",
-        remedy: "give a smaller burst or a higher limit")
+      throw Refusal(
+        at: "burst", "a burst of \(burst) would take more than ten years to earn",
+        "give a smaller burst or a higher limit")
     }
     self.limit = limit
     self.per = per

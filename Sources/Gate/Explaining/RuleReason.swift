@@ -1,5 +1,6 @@
 // Explains to operators why each rule reached its verdict; only a request for an explanation pays for it.
 
+import Documents
 import Platform
 
 /// Why a rule has its verdict.

@@ -1,5 +1,7 @@
 // Writes times, lists and values for the sentences that explain a verdict.
 
+import Documents
+
 extension Zone {
   /// An instant as a clock on the wall shows it: `Monday 2026-11-23 09:00`, with seconds where there are any; nil where the
   /// zone's table ends.

@@ -1,5 +1,6 @@
 // The rule that admits or refuses clients by their IP address.
 
+public import Documents
 import Platform
 
 /// Allowed and denied networks; the most specific one that holds the client's address decides, and on a tie it
@@ -10,22 +11,22 @@ public struct AddressesRule: Sendable {
 
   /// A rule from networks such as `203.0.113.0/24`. Throws for a malformed one, for one that takes in a great
   /// part of the Internet, for one that is both allowed and denied, and when both lists are empty.
-  public init(allow: [String] = [], deny: [String] = []) throws(RuleError) {
+  public init(allow: [String] = [], deny: [String] = []) throws(Refusal) {
     guard !allow.isEmpty || !deny.isEmpty else {
-      throw RuleError(
-        key: "allow", problem: "the rule names no network",
-        remedy: "list networks under \"allow\" or \"deny\"")
+      throw Refusal(
+        at: "allow", "the rule names no network",
+        "list networks under \"allow\" or \"deny\"")
     }
     self.allow = try Self.networks(allow, key: "allow")
     self.deny = try Self.networks(deny, key: "deny")
     let allowed = Set(self.allow)
     if let both = self.deny.first(where: allowed.contains) {
-      throw RuleError(
-        key: "deny", problem: "\"\(both)\" is allowed as well", remedy: "keep it in one of the lists")
+      throw Refusal(
+        at: "deny", "\"\(both)\" is allowed as well", "keep it in one of the lists")
     }
   }
 
-  private static func networks(_ texts: [String], key: String) throws(RuleError) -> [CIDR] {
+  private static func networks(_ texts: [String], key: String) throws(Refusal) -> [CIDR] {
     var networks: [CIDR] = []
     for (place, text) in texts.enumerated() {
       let network: CIDR
@@ -35,9 +36,9 @@ public struct AddressesRule: Sendable {
         throw error.under("\(key)[\(place)]")
       }
       guard !network.isOverBroad else {
-        throw RuleError(
-          key: "\(key)[\(place)]", problem: "\(quoted(text)) takes in a great part of all addresses",
-          remedy: "name smaller networks: at least /8 for IPv4, /16 for IPv6")
+        throw Refusal(
+          at: "\(key)[\(place)]", "\(quoted(text)) takes in a great part of all addresses",
+          "name smaller networks: at least /8 for IPv4, /16 for IPv6")
       }
       networks.append(network)
     }

@@ -1,5 +1,7 @@
 // The rule that requires certain claims in the caller's token.
 
+public import Documents
+
 /// Claims that have to be there, each with the values that are accepted.
 ///
 /// A string, number or boolean is compared by its text; of an array any element may fit. A name with dots is
@@ -14,17 +16,17 @@ public struct ClaimsRule: Sendable {
   private let requirements: [Requirement]
 
   /// A rule from claims and their accepted values. Throws when there are none.
-  public init(require: [(claim: String, accepted: [String])]) throws(RuleError) {
+  public init(require: [(claim: String, accepted: [String])]) throws(Refusal) {
     guard !require.isEmpty else {
-      throw RuleError(
-        key: "require", problem: "the rule requires no claim",
-        remedy: "name a claim and its accepted values, as in { tier: [gold] }")
+      throw Refusal(
+        at: "require", "the rule requires no claim",
+        "name a claim and its accepted values, as in { tier: [gold] }")
     }
     for (claim, accepted) in require {
       guard !claim.isEmpty, !accepted.isEmpty else {
-        throw RuleError(
-          key: "require.\(claim)", problem: "no value is accepted, so the rule would deny everyone",
-          remedy: "list the accepted values, as in { tier: [gold] }")
+        throw Refusal(
+          at: "require.\(claim)", "no value is accepted, so the rule would deny everyone",
+          "list the accepted values, as in { tier: [gold] }")
       }
     }
     requirements = require.map {

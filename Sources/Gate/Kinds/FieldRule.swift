@@ -1,5 +1,7 @@
 // The rule that requires a certain value in a header of the request.
 
+public import Documents
+
 /// A field of the request as the rules see it.
 public struct RequestField: Hashable, Sendable {
   /// The field's name in lower case.
@@ -43,36 +45,35 @@ public struct FieldRule: Sendable {
 
   /// A rule for a field. Throws for a name that no field can have, the name of a field with a credential, no values, or a
   /// malformed version.
-  public init(field: String, requirement: Requirement) throws(RuleError) {
+  public init(field: String, requirement: Requirement) throws(Refusal) {
     let token = field.utf8.allSatisfy {
       $0.isASCIILetter || $0.isASCIIDigit || "!#$%&'*+-.^_`|~".utf8.contains($0)
     }
     guard !field.isEmpty, token else {
-      throw RuleError(
-        key: "field", problem: "\(quoted(field)) is not the name of a field",
-        remedy: "give a field's name, such as \"X-App-Version\"")
+      throw Refusal(
+        at: "field", "\(quoted(field)) is not the name of a field",
+        "give a field's name, such as \"X-App-Version\"")
     }
     guard !Self.credentials.contains(field.lowercased()) else {
-      throw RuleError(
-        key: "field",
-        problem:
-          "\(quoted(field)) holds a credential, and remote policies are sent the fields that rules name",
-        remedy: "limit the rule by callers, or require claims")
+      throw Refusal(
+        at: "field",
+        "\(quoted(field)) holds a credential, and remote policies are sent the fields that rules name",
+        "limit the rule by callers, or require claims")
     }
     var minimum: [UInt64] = []
     switch requirement {
     case .equals: break
     case .oneOf(let values):
       guard !values.isEmpty else {
-        throw RuleError(
-          key: "in", problem: "no value is accepted, so the rule would deny everyone",
-          remedy: "list the accepted values")
+        throw Refusal(
+          at: "in", "no value is accepted, so the rule would deny everyone",
+          "list the accepted values")
       }
     case .atLeast(let version):
       guard let numbers = Self.numbers(of: version) else {
-        throw RuleError(
-          key: "at_least", problem: "\(quoted(version)) is not a version",
-          remedy: "write numbers with dots between them, as in \"2.3.0\"")
+        throw Refusal(
+          at: "at_least", "\(quoted(version)) is not a version",
+          "write numbers with dots between them, as in \"2.3.0\"")
       }
       minimum = numbers
     }

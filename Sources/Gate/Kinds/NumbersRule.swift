@@ -1,5 +1,7 @@
 // The rule that decides by prefix which phone numbers may be called.
 
+public import Documents
+
 /// Allowed and denied number prefixes; the longest one that fits a number decides, and on a tie it is denied.
 public struct NumbersRule: Sendable {
   private let allow: PrefixTrie
@@ -11,12 +13,11 @@ public struct NumbersRule: Sendable {
 
   /// A rule from prefixes such as `+351`. Throws for a malformed prefix and for one that is both allowed and
   /// denied.
-  public init(allow: [String] = [], deny: [String] = [], refusesDefaultRanges: Bool = true) throws(RuleError)
-  {
+  public init(allow: [String] = [], deny: [String] = [], refusesDefaultRanges: Bool = true) throws(Refusal) {
     let both = Set(allow).intersection(deny)
     if let prefix = both.min() {
-      throw RuleError(
-        key: "deny", problem: "\(quoted(prefix)) is allowed as well", remedy: "keep it in one of the lists")
+      throw Refusal(
+        at: "deny", "\(quoted(prefix)) is allowed as well", "keep it in one of the lists")
     }
     self.allow = try Self.trie(of: allow, key: "allow")
     self.deny = try Self.trie(of: deny, key: "deny")
@@ -34,26 +35,26 @@ public struct NumbersRule: Sendable {
     refusesDefaultRanges = true
   }
 
-  private static func trie(of prefixes: [String], key: String) throws(RuleError) -> PrefixTrie {
+  private static func trie(of prefixes: [String], key: String) throws(Refusal) -> PrefixTrie {
     var trie = PrefixTrie()
     for (place, prefix) in prefixes.enumerated() {
       let digits = prefix.utf8.dropFirst()
       guard prefix.utf8.first == UInt8(ascii: "+"), (1...15).contains(digits.count),
         digits.allSatisfy(\.isASCIIDigit), digits.first != UInt8(ascii: "0")
       else {
-        throw RuleError(
-          key: "\(key)[\(place)]",
-          problem: "\(quoted(prefix)) is not a prefix of international phone numbers",
-          remedy: "write + and the first digits of the number, calling code included, as in \"+351\"")
+        throw Refusal(
+          at: "\(key)[\(place)]",
+          "\(quoted(prefix)) is not a prefix of international phone numbers",
+          "write + and the first digits of the number, calling code included, as in \"+351\"")
       }
       guard NumberRanges.isAssigned(digits.map { $0 - 0x30 }) else {
-        throw RuleError(
-          key: "\(key)[\(place)]",
-          problem: "\(quoted(prefix)) begins no phone number: no country or network has this calling code",
-          remedy: "check the calling code, as in \"+351\" for Portugal")
+        throw Refusal(
+          at: "\(key)[\(place)]",
+          "\(quoted(prefix)) begins no phone number: no country or network has this calling code",
+          "check the calling code, as in \"+351\" for Portugal")
       }
       guard trie.insert(digits.map { $0 - 0x30 }) else {
-        throw RuleError(key: key, problem: "the list is too long", remedy: "use fewer or shorter prefixes")
+        throw Refusal(at: key, "the list is too long", "use fewer or shorter prefixes")
       }
     }
     return trie

@@ -1,5 +1,6 @@
 // The rule that asks a policy service over HTTP: its question and how an answer is judged, without the network.
 
+public import Documents
 import Platform
 
 /// A policy service that is asked over HTTP, in the form of Open Policy Agent's data API.
@@ -14,22 +15,22 @@ public struct RemoteRule: Sendable {
   /// A rule. Throws for an address that is not `https`, or `http` to this machine, and for a time-out outside
   /// of a millisecond to 30 seconds.
   public init(url: String, timeoutMilliseconds: Int64 = 500, onFailure: FailurePolicy = .deny)
-    throws(RuleError)
+    throws(Refusal)
   {
     // A refused address is not shown: it may hold a password.
     guard let scheme = Self.scheme(of: url) else {
-      throw RuleError(
-        key: "url", problem: "it is no address, or holds a user name or a fragment",
-        remedy: "write a complete address, as \"https://policy.example/v1/data/callgate/allow\"")
+      throw Refusal(
+        at: "url", "it is no address, or holds a user name or a fragment",
+        "write a complete address, as \"https://policy.example/v1/data/callgate/allow\"")
     }
     guard scheme.isSecure || scheme.isLoopback else {
-      throw RuleError(
-        key: "url", problem: "plain http goes over the network unprotected",
-        remedy: "use https; http is for an address on this machine only, such as http://127.0.0.1:8181")
+      throw Refusal(
+        at: "url", "plain http goes over the network unprotected",
+        "use https; http is for an address on this machine only, such as http://127.0.0.1:8181")
     }
     guard (1...30_000).contains(timeoutMilliseconds) else {
-      throw RuleError(
-        key: "timeout", problem: "the time-out is not possible", remedy: "give \"1ms\" to \"30s\"")
+      throw Refusal(
+        at: "timeout", "the time-out is not possible", "give \"1ms\" to \"30s\"")
     }
     self.url = url
     self.timeoutMilliseconds = timeoutMilliseconds

@@ -1,5 +1,7 @@
 // Opening hours: weekly windows, closed dates and special dates, in one time zone.
 
+public import Documents
+
 /// A window of opening on the wall clock, in seconds from the midnight on which its day begins.
 public struct OpeningWindow: Hashable, Sendable {
   /// The first second that is open, 0–86 399.
@@ -8,28 +10,27 @@ public struct OpeningWindow: Hashable, Sendable {
   public let end: Int
 
   /// A window; an end that is not after its start lies on the next day. Throws where nothing would be open.
-  public init(start: Int, end: Int) throws(RuleError) {
+  public init(start: Int, end: Int) throws(Refusal) {
     guard (0..<86_400).contains(start), (1...86_400).contains(end) || end == 0, start != end else {
-      throw RuleError(
-        key: "weekly", problem: "a window has to begin between 00:00 and 23:59 and end at another time",
-        remedy: "for a whole day write \"00:00-24:00\"")
+      throw Refusal(
+        at: "weekly", "a window has to begin between 00:00 and 23:59 and end at another time",
+        "for a whole day write \"00:00-24:00\"")
     }
     self.start = start
     self.end = end > start ? end : end + 86_400
   }
 
   /// Reads `09:00-18:00`, `22:00-02:00` or `00:00-24:00`.
-  public init(_ text: String) throws(RuleError) {
+  public init(_ text: String) throws(Refusal) {
     var digits = DigitReader(text)
     guard let startHour = digits.number(of: 2), digits.skip(":"), let startMinute = digits.number(of: 2),
       digits.skip("-"), let endHour = digits.number(of: 2), digits.skip(":"),
       let endMinute = digits.number(of: 2), digits.isAtEnd, startHour < 24, startMinute < 60, endMinute < 60,
       endHour < 24 || (endHour == 24 && endMinute == 0)
     else {
-      throw RuleError(
-        key: "weekly", problem: "\(quoted(text)) is not a window of time",
-        remedy:
-          "write it as \"09:00-18:00\"; past midnight as \"22:00-02:00\", a whole day as \"00:00-24:00\"")
+      throw Refusal(
+        at: "weekly", "\(quoted(text)) is not a window of time",
+        "write it as \"09:00-18:00\"; past midnight as \"22:00-02:00\", a whole day as \"00:00-24:00\"")
     }
     try self.init(start: startHour * 3600 + startMinute * 60, end: endHour * 3600 + endMinute * 60)
   }
@@ -67,7 +68,7 @@ public final class Schedule: Sendable {
   public init(
     zone: Zone, weekly: [[OpeningWindow]], closed: [CivilDate] = [],
     open: [(date: CivilDate, windows: [OpeningWindow])] = []
-  ) throws(RuleError) {
+  ) throws(Refusal) {
     precondition(weekly.count == 7, "a week has seven days")
     for (day, windows) in weekly.enumerated() {
       try Self.refuseOverlap(in: windows, key: "weekly.\(Self.dayNames[day])")
@@ -75,29 +76,29 @@ public final class Schedule: Sendable {
       if let late = windows.first(where: { window in
         weekly[next].contains { $0.start < window.end - 86_400 }
       }) {
-        throw RuleError(
-          key: "weekly.\(Self.dayNames[day])",
-          problem: "the window \"\(late.text)\" runs into the windows of the next day",
-          remedy: "end it where the next one begins")
+        throw Refusal(
+          at: "weekly.\(Self.dayNames[day])",
+          "the window \"\(late.text)\" runs into the windows of the next day",
+          "end it where the next one begins")
       }
     }
     var special: [Int: [OpeningWindow]] = [:]
     for date in closed {
       guard special.updateValue([], forKey: date.dayNumber) == nil else {
-        throw RuleError(key: "closed", problem: "\(date) stands there twice", remedy: "remove one of them")
+        throw Refusal(at: "closed", "\(date) stands there twice", "remove one of them")
       }
     }
     for (date, windows) in open {
       try Self.refuseOverlap(in: windows, key: "open.\(date)")
       guard special.updateValue(windows, forKey: date.dayNumber) == nil else {
-        throw RuleError(
-          key: "open.\(date)", problem: "\(date) is given twice, or is closed as well",
-          remedy: "keep one statement for each date")
+        throw Refusal(
+          at: "open.\(date)", "\(date) is given twice, or is closed as well",
+          "keep one statement for each date")
       }
     }
     guard weekly.contains(where: { !$0.isEmpty }) || open.contains(where: { !$0.windows.isEmpty }) else {
-      throw RuleError(
-        key: "weekly", problem: "it would never be open", remedy: "give at least one day a window")
+      throw Refusal(
+        at: "weekly", "it would never be open", "give at least one day a window")
     }
     self.zone = zone
     self.weekly = weekly
@@ -109,12 +110,12 @@ public final class Schedule: Sendable {
   /// The days' short names, Monday first.
   public static let dayNames = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
-  private static func refuseOverlap(in windows: [OpeningWindow], key: String) throws(RuleError) {
+  private static func refuseOverlap(in windows: [OpeningWindow], key: String) throws(Refusal) {
     let sorted = windows.sorted { $0.start < $1.start }
     for (first, second) in zip(sorted, sorted.dropFirst()) where second.start < first.end {
-      throw RuleError(
-        key: key, problem: "the windows \"\(first.text)\" and \"\(second.text)\" overlap",
-        remedy: "join them to one, or move one")
+      throw Refusal(
+        at: key, "the windows \"\(first.text)\" and \"\(second.text)\" overlap",
+        "join them to one, or move one")
     }
   }
 

@@ -1,5 +1,7 @@
 // Built-in limits on callbacks, which bound the cost of a stolen app password.
 
+import Documents
+
 /// A built-in limit on callbacks.
 public enum Brake: String, CaseIterable, Sendable {
   /// On callbacks to one number in a day (UTC).
@@ -65,7 +67,7 @@ public struct Brakes: Hashable, Sendable {
 extension Rule {
   /// The rule of a brake.
   fileprivate init(_ brake: Brake, limit: Int64) {
-    do throws(RuleError) {
+    do throws(Refusal) {
       switch brake {
       case .number:
         self.init(brake, .quota(try Quota(limit: limit, period: .day), key: .phone, onStoreFailure: .deny))
@@ -74,7 +76,7 @@ extension Rule {
         self.init(brake, .rate(rate, key: .global, onStoreFailure: .deny))
       }
     } catch {
-      preconditionFailure("a brake's figure is checked where it is read: \(error.problem)")
+      preconditionFailure("a brake's figure is checked where it is read: \(error.message)")
     }
   }
 }

@@ -1,5 +1,7 @@
 // The ordered list of rules that decides every request.
 
+public import Documents
+
 /// An ordered list of rules. Asking it is pure: the same facts and states have the same decision.
 public final class Policy: Sendable {
   /// The configured rules in order, without the built-in ones.
@@ -113,12 +115,12 @@ public final class Policy: Sendable {
   let mostCharges: Int
 
   /// Makes a policy. Throws when two rules have one name.
-  public convenience init(rules: [Rule], brakes: Brakes = .off) throws(RuleError) {
+  public convenience init(rules: [Rule], brakes: Brakes = .off) throws(Refusal) {
     var names: Set<String> = []
     for (place, rule) in rules.enumerated() where !names.insert(rule.name).inserted {
-      throw RuleError(
-        key: "[\(place)].name", problem: "two rules are named \(quoted(rule.name))",
-        remedy: "give each rule a name of its own")
+      throw Refusal(
+        at: "[\(place)].name", "two rules are named \(quoted(rule.name))",
+        "give each rule a name of its own")
     }
     self.init(distinct: rules, brakes)
   }

@@ -1,5 +1,7 @@
 // One business rule as configured: its name, scope, mode and kind.
 
+public import Documents
+
 /// A business rule as configured.
 public struct Rule: Sendable {
   /// How a rule's denial is taken.
@@ -64,34 +66,33 @@ public struct Rule: Sendable {
     name: String, actions: Set<Action> = Action.usual, apps: [String]? = nil,
     callers: [String]? = nil,
     mode: Mode = .enforce, kind: Kind
-  ) throws(RuleError) {
+  ) throws(Refusal) {
     let bytes = name.utf8
     let printable = bytes.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "-._".utf8.contains($0) }
     let starts = bytes.first.map { $0.isASCIILetter || $0.isASCIIDigit } ?? false
     guard starts, printable, bytes.count <= 64 else {
-      throw RuleError(
-        key: "name", problem: "\(quoted(name)) is no name for a rule",
-        remedy: "use up to 64 letters, digits, dashes, dots and underscores, a letter or digit first")
+      throw Refusal(
+        at: "name", "\(quoted(name)) is no name for a rule",
+        "use up to 64 letters, digits, dashes, dots and underscores, a letter or digit first")
     }
     guard name != Self.defaultNumbers else {
-      throw RuleError(
-        key: "name", problem: "\"\(name)\" is the name of a built-in rule", remedy: "choose another name")
+      throw Refusal(
+        at: "name", "\"\(name)\" is the name of a built-in rule", "choose another name")
     }
     guard !name.utf8.starts(with: Brake.prefix.utf8) else {
-      throw RuleError(
-        key: "name", problem: "names that begin with \"\(Brake.prefix)\" are kept for the built-in brakes",
-        remedy: "choose another name; the brakes' figures stand under callbacks.brakes")
+      throw Refusal(
+        at: "name", "names that begin with \"\(Brake.prefix)\" are kept for the built-in brakes",
+        "choose another name; the brakes' figures stand under callbacks.brakes")
     }
     guard !actions.isEmpty else {
-      throw RuleError(
-        key: "on", problem: "the rule concerns no action",
-        remedy:
-          "list \"access\", \"callback\" or both, or leave \"on\" out; to switch it off use \"mode: off\"")
+      throw Refusal(
+        at: "on", "the rule concerns no action",
+        "list \"access\", \"callback\" or both, or leave \"on\" out; to switch it off use \"mode: off\"")
     }
     for (key, list) in [("apps", apps), ("callers", callers)] where list?.isEmpty == true {
-      throw RuleError(
-        key: key, problem: "the list is empty, so the rule would concern nobody",
-        remedy: "name some, or leave \"\(key)\" out; to switch the rule off use \"mode: off\"")
+      throw Refusal(
+        at: key, "the list is empty, so the rule would concern nobody",
+        "name some, or leave \"\(key)\" out; to switch the rule off use \"mode: off\"")
     }
     self.name = name
     self.actions = actions

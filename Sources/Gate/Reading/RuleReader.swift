@@ -1,5 +1,8 @@
 // Reads the rules of a configuration into a policy, or reports every mistake in them.
 
+public import Documents
+import Platform
+
 /// The names a configuration defines besides rules; nil where any name will do.
 public struct KnownNames: Sendable {
   /// The callers' ids.
@@ -20,13 +23,13 @@ extension Policy {
   /// - Parameter brakes: what the built-in limits on callbacks let pass beside them.
   /// - Returns: a policy, or the problems, in the order of their places.
   public static func reading(
-    _ node: RuleNode, known: KnownNames = KnownNames(), brakes: Brakes = .off
+    _ node: DocumentNode, known: KnownNames = KnownNames(), brakes: Brakes = .off
   ) -> PolicyReading {
     guard case .list(let items) = node.content else {
       return .problems([
-        RuleProblem(
-          place: node.place, key: "rules", problem: "expected a list of rules, found \(node.kind)",
-          remedy: "begin each rule with \"- { name: …, kind: … }\"")
+        DocumentProblem(
+          node.place, "rules",
+          Refusal("is \(node.kind), not a list", "begin each rule with \"- { name: …, kind: … }\""))
       ])
     }
     var reader = RuleReader(known: known)
@@ -36,10 +39,11 @@ extension Policy {
       guard let rule = reader.read(item, path: title(of: item, at: index)) else { continue }
       if let first = names[rule.name] {
         reader.problems.append(
-          RuleProblem(
-            place: item.place(of: "name"), key: "rules[\(index)].name",
-            problem: "\(quoted(rule.name)) is the name of rules[\(first)] already",
-            remedy: "give each rule a name of its own"))
+          DocumentProblem(
+            item.place(of: "name"), "rules[\(index)].name",
+            Refusal(
+              "\(quoted(rule.name)) is the name of rules[\(first)] already",
+              "give each rule a name of its own")))
         continue
       }
       names[rule.name] = index
@@ -49,20 +53,15 @@ extension Policy {
       do {
         return .policy(try Policy(rules: rules, brakes: brakes))
       } catch {
-        reader.problems.append(
-          RuleProblem(
-            place: node.place, key: "rules\(error.key)", problem: error.problem, remedy: error.remedy))
+        reader.problems.append(DocumentProblem(node.place, "rules\(error.key)", error))
       }
     }
     return .problems(reader.problems.sorted { $0.place < $1.place })
   }
 
   /// What problems call a rule: by its name, or by its index where it has none.
-  private static func title(of node: RuleNode, at index: Int) -> String {
-    guard let name = node.members.first(where: { $0.name == "name" })?.value.content,
-      case .text(let text) = name,
-      !text.isEmpty
-    else { return "rules[\(index)]" }
+  private static func title(of node: DocumentNode, at index: Int) -> String {
+    guard let text = node["name"]?.text else { return "rules[\(index)]" }
     return "rule \(quoted(text))"
   }
 }
@@ -71,49 +70,45 @@ extension Policy {
 public enum PolicyReading: Sendable {
   case policy(Policy)
   /// Never empty.
-  case problems([RuleProblem])
+  case problems([DocumentProblem])
 }
 
 /// Reads rules one by one and collects what is wrong with them.
 struct RuleReader {
   let known: KnownNames
-  var problems: [RuleProblem] = []
+  var problems: [DocumentProblem] = []
   /// Zones by name: making one takes milliseconds.
   private var zones: [String: Zone] = [:]
 
   init(known: KnownNames) { self.known = known }
 
-  private static let commonKeys = ["name", "kind", "on", "apps", "callers", "mode"]
-
   /// Reads a rule; nil where something is wrong with it.
-  mutating func read(_ node: RuleNode, path: String) -> Rule? {
+  mutating func read(_ node: DocumentNode, path: String) -> Rule? {
     var mapping = MappingReader(node, path: path, remedy: "write a rule as { name: …, kind: … }")
-    let name = mapping.requiredText("name", remedy: "give the rule a name, as in \"name: opening-hours\"")
-    let kindName = mapping.requiredText(
-      "kind", remedy: "use one of \(Rule.Kind.names.joined(separator: ", "))")
-    var actions: Set<Action> = []
-    let actionWords = mapping.texts("on")
-    for (place, word) in (actionWords ?? []).enumerated() {
-      if let action: Action = mapping.choice(word, key: "on[\(place)]") { actions.insert(action) }
-    }
-    let apps = names("apps", of: known.apps, from: &mapping)
-    let callers = names("callers", of: known.callers.map { $0.union([Facts.anonymous]) }, from: &mapping)
-    let mode: Rule.Mode? = mapping.choice("mode")
-    let (kind, keys) = kind(kindName, from: &mapping)
-    if let kind, !actions.isEmpty { Self.refuseIdle(kind, actions, &mapping) }
-    if let keys {
-      mapping.refuseRest(known: Self.commonKeys + keys)
+    let name = mapping.value(RuleKeys.name)
+    let word = mapping.value(RuleKeys.kind)
+    let before = mapping.problems.count
+    let listed = mapping.values(RuleKeys.on)
+    let concernsAny = mapping.problems.count == before
+    let apps = mapping.values(RuleKeys.apps(known.apps))
+    let callers = mapping.values(RuleKeys.callers(known.callers))
+    let mode = mapping.value(RuleKeys.mode)
+    let kind = word.flatMap { self.kind($0, from: &mapping) }
+    if let kind, let listed, !listed.isEmpty { Self.refuseIdle(kind, Set(listed), &mapping) }
+    if let variant = RuleKeys.kinds.first(where: { $0.word == word }) {
+      mapping.finish(RuleKeys.common + variant.keys)
     } else {
-      mapping.refuseSlips(known: Self.commonKeys)
+      if let word { mapping.report(.unknown(at: "kind", word, known: Rule.Kind.names)) }
+      mapping.refuseSlips(RuleKeys.common)
     }
     var rule: Rule?
     if let name {
       // The name is looked at even where the rest is unusable: every problem at once.
-      let concerned = actionWords == nil || (actionWords?.isEmpty == false && actions.isEmpty)
+      let actions = concernsAny ? listed.map(Set.init) : nil
       let kind = kind ?? .numbers(Self.placeholder)
-      rule = mapping.attempt { () throws(RuleError) in
+      rule = mapping.attempt { () throws(Refusal) in
         try Rule(
-          name: name, actions: concerned ? Action.usual : actions, apps: apps, callers: callers,
+          name: name, actions: actions ?? Action.usual, apps: apps, callers: callers,
           mode: mode ?? .enforce, kind: kind)
       }
     }
@@ -126,221 +121,153 @@ struct RuleReader {
     let possible = kind.actions
     guard !actions.contains(where: { $0.bit & possible != 0 }) else { return }
     mapping.report(
-      RuleError(
-        key: "on", problem: "only callbacks have a number, so the rule would never be asked",
-        remedy: "write \"on: callback\", or leave \"on\" out"))
+      Refusal(
+        at: "on", "only callbacks have a number, so the rule would never be asked",
+        "write \"on: callback\", or leave \"on\" out"))
   }
 
   /// A kind for a rule whose own could not be read, so that the rest of it is still checked; never used.
   private static let placeholder = NumbersRule.defaults
 
-  /// A list of apps or callers, each of which has to exist.
-  private func names(_ key: String, of known: Set<String>?, from mapping: inout MappingReader) -> [String]? {
-    guard let names = mapping.texts(key) else { return nil }
-    for (place, name) in names.enumerated() {
-      guard let known, !known.contains(name) else { continue }
-      mapping.report(mapping.unknown(name, key: "\(key)[\(place)]", known: known.sorted()))
-    }
-    return names
-  }
-
   // MARK: Kinds
 
-  /// A rule's kind, nil where something is wrong with it, and the keys it knows; nil for an unknown kind.
-  private mutating func kind(_ name: String?, from mapping: inout MappingReader) -> (Rule.Kind?, [String]?) {
-    switch name {
-    case nil: return (nil, nil)
-    case "hours": return (hours(&mapping), ["timezone", "weekly", "closed", "open"])
-    case "rate": return (rate(&mapping), ["key", "limit", "per", "burst", "on_store_failure"])
-    case "quota": return (quota(&mapping), ["key", "limit", "per", "timezone", "on_store_failure"])
-    case "numbers": return (numbers(&mapping), ["allow", "deny", "default_deny"])
-    case "addresses": return (addresses(&mapping), ["allow", "deny"])
-    case "claims": return (claims(&mapping), ["require"])
-    case "field": return (field(&mapping), ["field", "equals", "in", "at_least"])
-    case "remote": return (remote(&mapping), ["url", "timeout", "on_failure"])
-    case let other?:
-      mapping.report(mapping.unknown(other, key: "kind", known: Rule.Kind.names))
-      return (nil, nil)
+  /// A rule's kind; nil where something is wrong with it, and for an unknown one.
+  private mutating func kind(_ word: String, from mapping: inout MappingReader) -> Rule.Kind? {
+    do throws(Refusal) {
+      switch word {
+      case "hours": return try hours(&mapping)
+      case "rate": return try rate(&mapping)
+      case "quota": return try quota(&mapping)
+      case "numbers": return try numbers(&mapping)
+      case "addresses": return try addresses(&mapping)
+      case "claims": return try claims(&mapping)
+      case "field": return try field(&mapping)
+      case "remote": return try remote(&mapping)
+      default: return nil
+      }
+    } catch {
+      mapping.report(error)
+      return nil
     }
   }
 
   private mutating func zone(_ name: String, _ mapping: inout MappingReader) -> Zone? {
     if let zone = zones[name] { return zone }
-    let zone = mapping.attempt { () throws(RuleError) in try Zone(named: name) }
+    let zone = mapping.attempt { () throws(Refusal) in try Zone(named: name) }
     zones[name] = zone
     return zone
   }
 
-  private mutating func hours(_ mapping: inout MappingReader) -> Rule.Kind? {
+  private mutating func hours(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
     let before = mapping.problems.count
-    let zoneName = mapping.requiredText("timezone", remedy: "say whose clock counts, as in Europe/Lisbon")
-    let zone: Zone? = if let zoneName { self.zone(zoneName, &mapping) } else { nil }
+    let zone = mapping.value(RuleKeys.timezone).flatMap { self.zone($0, &mapping) }
     let (weekly, written) = WeeklyReader.read(from: &mapping)
-    var closed: [CivilDate] = []
-    for (place, text) in (mapping.texts("closed") ?? []).enumerated() {
-      if let date = WeeklyReader.date(text, key: "closed[\(place)]", &mapping) { closed.append(date) }
-    }
+    let closed = mapping.values(RuleKeys.closed) ?? []
     var open: [(date: CivilDate, windows: [OpeningWindow])] = []
-    for member in mapping.mapping("open", remedy: "write { \"2026-12-24\": \"09:00-12:00\" }") ?? [] {
-      let date = WeeklyReader.date(member.name, key: "open.\(member.name)", &mapping)
-      let windows = WeeklyReader.windows(member.value, key: "open.\(member.name)", &mapping)
-      if let date, let windows { open.append((date, windows)) }
+    for member in mapping.members(RuleKeys.open, "write { \"2026-12-24\": \"09:00-12:00\" }") ?? [] {
+      let key = "open.\(member.name)"
+      let date = mapping.attempt { () throws(Refusal) in
+        do throws(Refusal) { return try RuleKeys.date.read(member.name) } catch { throw error.under(key) }
+      }
+      let windows = mapping.values(member.value, at: key, RuleKeys.window)
+      if let date, let windows { open.append((date, windows.map(\.value))) }
     }
     guard mapping.problems.count == before, let zone else { return nil }
-    return mapping.attempt { () throws(RuleError) in
-      do throws(RuleError) {
-        return .hours(try Schedule(zone: zone, weekly: weekly, closed: closed, open: open))
-      } catch {
-        // A day stands where it was written: "fri" may be a part of "mon-fri".
-        throw written[error.key].map(error.under) ?? error
-      }
+    do throws(Refusal) {
+      return .hours(try Schedule(zone: zone, weekly: weekly, closed: closed, open: open))
+    } catch {
+      // A day stands where it was written: "fri" may be a part of "mon-fri".
+      throw written[error.key].map(error.under) ?? error
     }
   }
 
-  private func allowance(_ mapping: inout MappingReader) -> (AllowanceScope?, Int64?, FailurePolicy) {
-    let words = AllowanceScope.allCases.map(\.rawValue).joined(separator: ", ")
-    let key = mapping.requiredText("key", remedy: "say what is counted by: \(words)")
-    let scope: AllowanceScope? = key.flatMap { mapping.choice($0, key: "key") }
-    let limitText = mapping.requiredText(
-      "limit", remedy: "say how many requests are allowed, as in \"limit: 30\"")
-    let limit = limitText.flatMap(wholeNumber)
-    if let limitText, limit == nil {
-      mapping.report(
-        RuleError(
-          key: "limit", problem: "\(quoted(limitText)) is not a whole number",
-          remedy: "write digits, as in 30"))
-    }
-    return (scope, limit, mapping.choice("on_store_failure") ?? .deny)
-  }
-
-  private func rate(_ mapping: inout MappingReader) -> Rule.Kind? {
+  private func rate(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
     let before = mapping.problems.count
-    let (scope, limit, onFailure) = allowance(&mapping)
-    var per: Int64?
-    if let text = mapping.requiredText("per", remedy: "say in which time, as in \"per: 1m\"") {
-      per = nanoseconds(ofDuration: text)
-      if per == nil {
-        let isCalendar = Quota.Period(rawValue: text) != nil
-        mapping.report(
-          RuleError(
-            key: "per", problem: "\(quoted(text)) is not a span of time",
-            remedy: isCalendar
-              ? "for calendar periods use \"kind: quota\"; for a rate write it as 24h"
-              : "write a number and a unit, as in 500ms, 10s, 1m, 1h or 30d"))
-      }
-    }
-    let burst = mapping.number("burst")
+    let (scope, limit) = (mapping.value(RuleKeys.key), mapping.value(RuleKeys.limit))
+    let (per, burst) = (mapping.value(RuleKeys.span), mapping.value(RuleKeys.burst))
+    let onFailure = mapping.value(RuleKeys.onStoreFailure) ?? .deny
     guard mapping.problems.count == before, let scope, let limit, let per else { return nil }
-    return mapping.attempt { () throws(RuleError) in
-      .rate(try RateLimit(limit: limit, per: per, burst: burst), key: scope, onStoreFailure: onFailure)
-    }
+    let rate = try RateLimit(limit: limit, per: per.nanosecondsClamped, burst: burst)
+    return .rate(rate, key: scope, onStoreFailure: onFailure)
   }
 
-  private mutating func quota(_ mapping: inout MappingReader) -> Rule.Kind? {
+  private mutating func quota(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
     let before = mapping.problems.count
-    let (scope, limit, onFailure) = allowance(&mapping)
-    let word = mapping.requiredText("per", remedy: "use one of day, week, month")
-    let period: Quota.Period? = word.flatMap { mapping.choice($0, key: "per") }
-    let zoneName = mapping.text("timezone")
-    let zone: Zone? = if let zoneName { self.zone(zoneName, &mapping) } else { .utc }
+    let (scope, limit) = (mapping.value(RuleKeys.key), mapping.value(RuleKeys.limit))
+    let period = mapping.value(RuleKeys.period)
+    let zone = mapping.value(RuleKeys.quotaZone).map { self.zone($0, &mapping) } ?? .utc
+    let onFailure = mapping.value(RuleKeys.onStoreFailure) ?? .deny
     guard mapping.problems.count == before, let scope, let limit, let period, let zone else { return nil }
-    return mapping.attempt { () throws(RuleError) in
-      .quota(try Quota(limit: limit, period: period, zone: zone), key: scope, onStoreFailure: onFailure)
-    }
+    return .quota(try Quota(limit: limit, period: period, zone: zone), key: scope, onStoreFailure: onFailure)
   }
 
-  private func numbers(_ mapping: inout MappingReader) -> Rule.Kind? {
+  private func numbers(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
     let before = mapping.problems.count
-    let allow = mapping.texts("allow")
-    let deny = mapping.texts("deny") ?? []
-    let flag = mapping.text("default_deny")
-    if let flag, flag != "true", flag != "false" {
-      mapping.report(
-        RuleError(
-          key: "default_deny", problem: "\(quoted(flag)) is neither true nor false",
-          remedy: "write true or false"))
-    }
-    if allow?.isEmpty == true {
-      mapping.report(
-        RuleError(
-          key: "allow", problem: "the list is empty, so no number could be called",
-          remedy: "list prefixes such as \"+351\", or leave \"allow\" out"))
-    }
+    let allow = mapping.values(RuleKeys.allowedPrefixes)
+    let deny = mapping.values(RuleKeys.deniedPrefixes) ?? []
+    let refusesDefaultRanges = mapping.value(RuleKeys.defaultDeny) ?? true
     guard mapping.problems.count == before else { return nil }
-    return mapping.attempt { () throws(RuleError) in
-      .numbers(try NumbersRule(allow: allow ?? [], deny: deny, refusesDefaultRanges: flag != "false"))
+    guard allow?.isEmpty != true else {
+      throw Refusal(
+        at: "allow", "the list is empty, so no number could be called",
+        "list prefixes such as \"+351\", or leave \"allow\" out")
     }
+    return .numbers(
+      try NumbersRule(allow: allow ?? [], deny: deny, refusesDefaultRanges: refusesDefaultRanges))
   }
 
-  private func addresses(_ mapping: inout MappingReader) -> Rule.Kind? {
+  private func addresses(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
     let before = mapping.problems.count
-    let allow = mapping.texts("allow")
-    let deny = mapping.texts("deny") ?? []
+    let allow = mapping.values(RuleKeys.allowedNetworks)
+    let deny = mapping.values(RuleKeys.deniedNetworks) ?? []
+    guard mapping.problems.count == before else { return nil }
     // Written down, an empty list looks as if it let nobody in; it would let everybody in.
-    if allow?.isEmpty == true, !deny.isEmpty {
-      mapping.report(
-        RuleError(
-          key: "allow", problem: "the list is empty",
-          remedy: "list networks, or leave \"allow\" out to let in all but the denied ones"))
+    guard allow?.isEmpty != true || deny.isEmpty else {
+      throw Refusal(
+        at: "allow", "the list is empty",
+        "list networks, or leave \"allow\" out to let in all but the denied ones")
     }
-    guard mapping.problems.count == before else { return nil }
-    return mapping.attempt { () throws(RuleError) in
-      .addresses(try AddressesRule(allow: allow ?? [], deny: deny))
-    }
+    return .addresses(try AddressesRule(allow: allow ?? [], deny: deny))
   }
 
-  private func claims(_ mapping: inout MappingReader) -> Rule.Kind? {
+  private func claims(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
     let before = mapping.problems.count
     var requirements: [(claim: String, accepted: [String])] = []
-    for member in mapping.mapping("require", remedy: "write { tier: [gold, platinum] }") ?? [] {
-      guard let accepted = mapping.texts(member.value, key: "require.\(member.name)") else { continue }
-      guard !requirements.contains(where: { $0.claim == member.name }) else {
-        mapping.report(
-          RuleError(
-            key: "require.\(member.name)", problem: "\(quoted(member.name)) stands there twice",
-            remedy: "put all accepted values into one list"))
-        continue
-      }
-      requirements.append((member.name, accepted))
+    for member in mapping.members(RuleKeys.require, "write { tier: [gold, platinum] }") ?? [] {
+      let accepted = mapping.values(member.value, at: "require.\(member.name)", TextForm.text)
+      if let accepted { requirements.append((member.name, accepted.map(\.value))) }
     }
     guard mapping.problems.count == before else { return nil }
-    return mapping.attempt { () throws(RuleError) in .claims(try ClaimsRule(require: requirements)) }
+    return .claims(try ClaimsRule(require: requirements))
   }
 
-  private func field(_ mapping: inout MappingReader) -> Rule.Kind? {
+  private func field(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
     let before = mapping.problems.count
-    let name = mapping.requiredText("field", remedy: "name the field, as in \"field: X-App-Version\"")
+    let name = mapping.value(RuleKeys.field)
     let requirements = [
-      mapping.text("equals").map(FieldRule.Requirement.equals),
-      mapping.texts("in").map(FieldRule.Requirement.oneOf),
-      mapping.text("at_least").map(FieldRule.Requirement.atLeast),
+      mapping.value(RuleKeys.equals).map(FieldRule.Requirement.equals),
+      mapping.values(RuleKeys.among).map(FieldRule.Requirement.oneOf),
+      mapping.value(RuleKeys.atLeast).map(FieldRule.Requirement.atLeast),
     ].compactMap { $0 }
     guard mapping.problems.count == before, let name else { return nil }
     guard requirements.count == 1 else {
-      mapping.report(
-        RuleError(
-          key: "field",
-          problem: requirements.isEmpty
-            ? "nothing is required of the field" : "two things are required of the field",
-          remedy: "give exactly one of equals, in, at_least; for two of them write two rules"))
-      return nil
-    }
-    return mapping.attempt { () throws(RuleError) in
-      .field(try FieldRule(field: name, requirement: requirements[0]))
-    }
-  }
-
-  private func remote(_ mapping: inout MappingReader) -> Rule.Kind? {
-    let before = mapping.problems.count
-    let url = mapping.requiredText("url", remedy: "give the address of the policy")
-    let timeout = mapping.duration("timeout")
-    let onFailure: FailurePolicy? = mapping.choice("on_failure")
-    guard mapping.problems.count == before, let url else { return nil }
-    return mapping.attempt { () throws(RuleError) in
-      .remote(
-        try RemoteRule(
-          url: url, timeoutMilliseconds: timeout.map { $0 / 1_000_000 } ?? 500, onFailure: onFailure ?? .deny)
+      throw Refusal(
+        at: "field",
+        requirements.isEmpty
+          ? "nothing is required of the field" : "two things are required of the field",
+        "give exactly one of \(RuleKeys.requirements.joined(separator: ", ")); for two of them write two rules"
       )
     }
+    return .field(try FieldRule(field: name, requirement: requirements[0]))
+  }
+
+  private func remote(_ mapping: inout MappingReader) throws(Refusal) -> Rule.Kind? {
+    let before = mapping.problems.count
+    let url = mapping.value(RuleKeys.url)
+    let timeout = mapping.value(RuleKeys.timeout) ?? .milliseconds(500)
+    let onFailure = mapping.value(RuleKeys.onFailure) ?? .deny
+    guard mapping.problems.count == before, let url else { return nil }
+    return .remote(
+      try RemoteRule(url: url, timeoutMilliseconds: timeout.milliseconds, onFailure: onFailure))
   }
 }

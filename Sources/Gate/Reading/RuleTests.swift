@@ -1,5 +1,6 @@
 // Reads and runs the tables of tests that operators write for their rules (`callgate rules test`).
 
+public import Documents
 import Platform
 
 /// What a table of tests has to know of the configuration besides its rules.
@@ -35,7 +36,7 @@ public struct RuleTest: Sendable {
   /// What it is about.
   public let name: String
   /// Where it stands.
-  public let place: RulePlace
+  public let place: DocumentPlace
   let facts: Facts
   let states: CountedStates
   let answers: [String: RemoteAnswer]
@@ -93,28 +94,28 @@ public struct RuleTest: Sendable {
 public enum RuleTestReading: Sendable {
   case tests([RuleTest])
   /// Never empty.
-  case problems([RuleProblem])
+  case problems([DocumentProblem])
 }
 
 extension Policy {
   /// Reads a file with a list under `tests`.
-  public func readingTests(_ node: RuleNode, context: RuleTestContext) -> RuleTestReading {
+  public func readingTests(_ node: DocumentNode, context: RuleTestContext) -> RuleTestReading {
     var file = MappingReader(node, path: "", remedy: "write a list of tests under \"tests\"")
     var tests: [RuleTest] = []
-    if let list = file.take("tests"), case .list(let items) = list.content, !items.isEmpty {
+    if case .list(let items)? = file.node("tests")?.content, !items.isEmpty {
       for (index, item) in items.enumerated() {
-        let (test, problems) = RuleTestReader(policy: self, context: context).read(
-          item, path: "tests[\(index)]")
+        let reader = RuleTestReader(policy: self, context: context)
+        let (test, problems) = reader.read(item, path: "tests[\(index)]")
         file.report(problems)
         if let test { tests.append(test) }
       }
     } else if file.problems.isEmpty {
       file.report(
-        RuleError(
-          key: "tests", problem: "there is no list of tests",
-          remedy: "write a list under \"tests\", each as { name: …, expect: allow }"))
+        Refusal(
+          at: "tests", "there is no list of tests",
+          "write a list under \"tests\", each as { name: …, expect: allow }"))
     }
-    file.refuseRest(known: ["tests"])
+    file.finish(TestKeys.file)
     return file.problems.isEmpty ? .tests(tests) : .problems(file.problems.sorted { $0.place < $1.place })
   }
 }
@@ -124,30 +125,22 @@ struct RuleTestReader {
   let policy: Policy
   let context: RuleTestContext
 
-  private enum Verdict: String, CaseIterable { case allow, deny }
-  private enum Answer: String, CaseIterable { case allow, deny, fail }
-
-  static let keys = [
-    "name", "action", "at", "caller", "subject", "app", "address", "phone", "claims", "fields", "counts",
-    "remote",
-    "expect", "code", "rule",
-  ]
-
-  func read(_ node: RuleNode, path: String) -> (RuleTest?, [RuleProblem]) {
+  func read(_ node: DocumentNode, path: String) -> (RuleTest?, [DocumentProblem]) {
     var mapping = MappingReader(node, path: path, remedy: "write a test as { name: …, expect: allow }")
-    let name = mapping.requiredText("name", remedy: "say what the test is about")
+    let name = mapping.value(TestKeys.name)
     let facts = facts(&mapping)
-    let counts = counts(&mapping)
+    var counts: [String: Int64] = [:]
+    for member in mapping.members(TestKeys.counts, "write { daily: 5 }") ?? [] {
+      counts[member.name] = mapping.value(member.value, at: "counts.\(member.name)", .wholeNumber)
+    }
     var answers: [String: RemoteAnswer] = [:]
-    for member in mapping.mapping("remote", remedy: "write { fraud: allow }") ?? [] {
-      guard case .text(let word) = member.value.content,
-        let answer: Answer = mapping.choice(word, key: "remote.\(member.name)")
-      else { continue }
+    for member in mapping.members(TestKeys.remote, "write { fraud: allow }") ?? [] {
+      let key = "remote.\(member.name)"
+      guard let answer = mapping.value(member.value, at: key, TestKeys.answer) else { continue }
       guard policy.rules.contains(where: { $0.name == member.name && $0.kind.name == "remote" }) else {
         mapping.report(
-          RuleError(
-            key: "remote.\(member.name)", problem: "there is no remote rule \(quoted(member.name))",
-            remedy: "name a rule of the kind remote"))
+          Refusal(
+            at: key, "there is no remote rule \(quoted(member.name))", "name a rule of the kind remote"))
         continue
       }
       answers[member.name] =
@@ -155,8 +148,8 @@ struct RuleTestReader {
         ? .allow : answer == .deny ? .deny(reason: nil) : .failed(because: "the test says so")
     }
     let expectation = expectation(&mapping)
-    mapping.refuseRest(known: Self.keys)
-    let states = mapping.attempt { () throws(RuleError) in
+    mapping.finish(TestKeys.all)
+    let states = mapping.attempt { () throws(Refusal) in
       try CountedStates(policy: policy, counts: counts, at: facts.instant)
     }
     guard mapping.problems.isEmpty, let name, let expectation, let states else {
@@ -178,49 +171,18 @@ struct RuleTestReader {
   /// The facts of a test. What is not given is as little as a request can have.
   private func facts(_ mapping: inout MappingReader) -> Facts {
     var facts = Facts(action: .access, callerID: nil, address: nil, phone: nil, instant: context.now)
-    facts.action = mapping.choice("action") ?? .access
-    if let text = mapping.text("at") {
-      if let instant = Instant(rfc3339: text) {
-        facts.instant = instant
-      } else {
-        mapping.report(
-          RuleError(
-            key: "at", problem: "\(quoted(text)) is not a time",
-            remedy: "write it with its offset, as in \"2026-11-22T10:00:00-05:00\" or with Z for UTC"))
-      }
-    }
-    facts.callerID = mapping.text("caller")
-    if let caller = facts.callerID, let known = context.known.callers, !known.contains(caller) {
-      if caller != Facts.anonymous {
-        mapping.report(mapping.unknown(caller, key: "caller", known: known.sorted()))
-      }
-    }
-    facts.subject = mapping.text("subject")
-    facts.appID = mapping.text("app")
-    if let app = facts.appID, let known = context.known.apps, !known.contains(app) {
-      mapping.report(mapping.unknown(app, key: "app", known: known.sorted()))
-    }
-    if let text = mapping.text("address") {
-      facts.address = IPAddress(text)
-      if facts.address == nil {
-        mapping.report(
-          RuleError(
-            key: "address", problem: "\(quoted(text)) is not an IP address", remedy: "write it as 203.0.113.9"
-          ))
-      }
-    }
-    if let text = mapping.text("phone") {
-      do {
-        facts.phone = try E164(text)
-      } catch {
-        mapping.report(RuleError(key: "phone", problem: "it is not a phone number", remedy: error.correction))
-      }
-    }
-    for member in mapping.mapping("claims", remedy: "write { tier: gold }") ?? [] {
+    facts.action = mapping.value(TestKeys.action) ?? .access
+    facts.instant = mapping.value(TestKeys.at) ?? context.now
+    facts.callerID = mapping.value(TestKeys.caller(context.known.callers))
+    facts.subject = mapping.value(TestKeys.subject)
+    facts.appID = mapping.value(TestKeys.app(context.known.apps))
+    facts.address = mapping.value(TestKeys.address)
+    facts.phone = mapping.value(TestKeys.phone)
+    for member in mapping.members(TestKeys.claims, "write { tier: gold }") ?? [] {
       facts.claims.append(FactMember(member.name, Self.value(member.value)))
     }
-    for member in mapping.mapping("fields", remedy: "write { X-App-Version: \"2.3.0\" }") ?? [] {
-      for value in mapping.texts(member.value, key: "fields.\(member.name)") ?? [] {
+    for member in mapping.members(TestKeys.fields, "write { X-App-Version: \"2.3.0\" }") ?? [] {
+      for (value, _) in mapping.values(member.value, at: "fields.\(member.name)", TextForm.text) ?? [] {
         // As HTTP reads a field's value: without spaces around it (RFC 9110 §5.5).
         let value = value.drop { " \t".contains($0) }.reversed().drop { " \t".contains($0) }.reversed()
         facts.fields.append(RequestField(name: member.name, value: String(value)))
@@ -230,43 +192,23 @@ struct RuleTestReader {
   }
 
   /// A claim. Whether a text stands for a number or a string makes no difference to a rule.
-  private static func value(_ node: RuleNode) -> FactValue {
+  private static func value(_ node: DocumentNode) -> FactValue {
     switch node.content {
-    case .text(let text): .string(text)
+    case .text(let text, _): .string(text)
     case .list(let items): .array(items.map(value))
     case .mapping(let members): .object(members.map { FactMember($0.name, value($0.value)) })
     }
   }
 
-  private func counts(_ mapping: inout MappingReader) -> [String: Int64] {
-    var counts: [String: Int64] = [:]
-    for member in mapping.mapping("counts", remedy: "write { daily: 5 }") ?? [] {
-      guard case .text(let text) = member.value.content, let count = wholeNumber(text) else {
-        mapping.report(
-          RuleError(
-            key: "counts.\(member.name)", problem: "expected a count, found \(member.value.kind)",
-            remedy: "write how many are already used, as in { daily: 5 }"))
-        continue
-      }
-      counts[member.name] = count
-    }
-    return counts
-  }
-
   private func expectation(_ mapping: inout MappingReader) -> RuleTest.Expectation? {
-    let word = mapping.requiredText("expect", remedy: "write \"expect: allow\" or \"expect: deny\"")
-    let verdict: Verdict? = word.flatMap { mapping.choice($0, key: "expect") }
-    let code: DenialCode? = mapping.choice("code")
-    let rule = mapping.text("rule")
-    if let rule {
-      let names = policy.ruleNames + ["-"]
-      if !names.contains(rule) { mapping.report(mapping.unknown(rule, key: "rule", known: names)) }
-    }
+    let verdict = mapping.value(TestKeys.expect)
+    let code = mapping.value(TestKeys.code)
+    let rule = mapping.value(TestKeys.rule(policy.ruleNames + ["-"]))
     if verdict == .allow, code != nil || rule != nil {
       mapping.report(
-        RuleError(
-          key: "expect", problem: "a request that is allowed has no code and no rule",
-          remedy: "remove them, or write \"expect: deny\""))
+        Refusal(
+          at: "expect", "a request that is allowed has no code and no rule",
+          "remove them, or write \"expect: deny\""))
     }
     return verdict.map { RuleTest.Expectation(allows: $0 == .allow, code: code?.rawValue, rule: rule) }
   }

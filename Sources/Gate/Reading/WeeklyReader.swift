@@ -1,6 +1,8 @@
-// Reads weekly windows and dates of opening hours.
+// Reads weekly windows of opening hours.
 
-/// Reads the parts of opening hours.
+import Documents
+
+/// Reads the windows of opening hours.
 enum WeeklyReader {
   /// The windows of Monday to Sunday under `weekly`, empty days where there is nothing; and under which key each day
   /// was written, as `weekly.mon-fri` for `weekly.wed`.
@@ -9,25 +11,25 @@ enum WeeklyReader {
     var weekly = [[OpeningWindow]](repeating: [], count: 7)
     var written: [String: String] = [:]
     var seen: Set<Int> = []
-    for member in mapping.mapping("weekly", remedy: "write { mon-fri: \"09:00-18:00\" }") ?? [] {
+    for member in mapping.members(RuleKeys.weekly, "write { mon-fri: \"09:00-18:00\" }") ?? [] {
       let key = "weekly.\(member.name)"
       guard let days = days(member.name) else {
         mapping.report(
-          RuleError(
-            key: key, problem: "\(quoted(member.name)) names no days",
-            remedy: "write mon, tue, wed, thu, fri, sat or sun, a range as mon-fri, or a list as \"sat,sun\"")
+          Refusal(
+            at: key, "\(quoted(member.name)) names no days",
+            "write mon, tue, wed, thu, fri, sat or sun, a range as mon-fri, or a list as \"sat,sun\"")
         )
         continue
       }
       for day in days { written["weekly.\(Schedule.dayNames[day])"] = key }
       for day in days where !seen.insert(day).inserted {
         mapping.report(
-          RuleError(
-            key: key, problem: "\(Schedule.dayNames[day]) is given twice",
-            remedy: "give each day once, with all its windows in a list"))
+          Refusal(
+            at: key, "\(Schedule.dayNames[day]) is given twice",
+            "give each day once, with all its windows in a list"))
       }
-      guard let windows = windows(member.value, key: key, &mapping) else { continue }
-      for day in days { weekly[day] = windows }
+      guard let windows = mapping.values(member.value, at: key, RuleKeys.window) else { continue }
+      for day in days { weekly[day] = windows.map(\.value) }
     }
     return (weekly, written)
   }
@@ -44,28 +46,5 @@ enum WeeklyReader {
       days += (0...(end - start + 7) % 7).map { (start + $0) % 7 }
     }
     return days
-  }
-
-  /// The windows of a day: one, or a list.
-  static func windows(_ node: RuleNode, key: String, _ mapping: inout MappingReader) -> [OpeningWindow]? {
-    guard let texts = mapping.texts(node, key: key) else { return nil }
-    var windows: [OpeningWindow] = []
-    for text in texts {
-      do {
-        windows.append(try OpeningWindow(text))
-      } catch {
-        mapping.report(error.under(key))
-        return nil
-      }
-    }
-    return windows
-  }
-
-  /// A date.
-  static func date(_ text: String, key: String, _ mapping: inout MappingReader) -> CivilDate? {
-    if let date = CivilDate(text) { return date }
-    mapping.report(
-      RuleError(key: key, problem: "\(quoted(text)) is not a date", remedy: "write it as \"2026-12-25\""))
-    return nil
   }
 }

@@ -124,3 +124,10 @@ extension Int64 {
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 }
+
+extension UInt8 {
+  /// Whether the byte is an ASCII letter.
+  var isASCIILetter: Bool { (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self) }
+  /// Whether the byte is an ASCII digit.
+  var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
+}

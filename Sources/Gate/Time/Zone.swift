@@ -1,5 +1,6 @@
 // A time zone as a table of offsets that is made once, so that no request waits for Foundation.
 
+public import Documents
 import Foundation
 
 /// A time zone of the IANA database, from 1970 to 2100.
@@ -30,7 +31,7 @@ public final class Zone: Sendable {
   ///
   /// Throws for a name the database has not, and for abbreviations and bare offsets (`EST`, `GMT+5`), which
   /// Foundation would take but which know no daylight saving time.
-  public convenience init(named name: String) throws(RuleError) {
+  public convenience init(named name: String) throws(Refusal) {
     if name == "UTC" || name == "GMT" {
       self.init(name: name, starts: [Self.covered.lowerBound], offsets: [0])
       return
@@ -39,14 +40,14 @@ public final class Zone: Sendable {
       name.utf8.contains(UInt8(ascii: "/")) && name.utf8.count <= 64
       && name.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "/_-+".utf8.contains($0) }
     if let city = Self.fixed[name.uppercased()] {
-      throw RuleError(
-        key: "timezone", problem: "\(quoted(name)) is an abbreviation; time zones are named by a city here",
-        remedy: "use \"\(city)\", or the city whose clock counts")
+      throw Refusal(
+        at: "timezone", "\(quoted(name)) is an abbreviation; time zones are named by a city here",
+        "use \"\(city)\", or the city whose clock counts")
     }
     guard plausible, let zone = TimeZone(identifier: name) else {
-      throw RuleError(
-        key: "timezone", problem: "there is no time zone \(quoted(name))",
-        remedy: Self.remedy(for: name))
+      throw Refusal(
+        at: "timezone", "there is no time zone \(quoted(name))",
+        Self.remedy(for: name))
     }
     let (starts, offsets) = Self.table(of: zone)
     self.init(name: name, starts: starts, offsets: offsets)
@@ -68,7 +69,7 @@ public final class Zone: Sendable {
     let near =
       known.first { $0.lowercased() == name.lowercased() }
       ?? known.first { !city.isEmpty && $0.lowercased().split(separator: "/").last == city }
-      ?? nearest(to: name, in: known)
+      ?? Spelling.nearest(to: name, among: known)
     let advice = "give a name of the IANA time zone database, such as \"Europe/Lisbon\" or \"UTC\""
     return near.map { "did you mean \"\($0)\"? Otherwise \(advice)" } ?? advice
   }

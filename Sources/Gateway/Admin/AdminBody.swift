@@ -1,6 +1,7 @@
 // Reads the JSON bodies that operators send, and reports all mistakes together.
 
 import API
+import Documents
 import Gate
 import JSON
 import Platform
@@ -112,7 +113,7 @@ struct StopRequest {
   private static func duration(_ body: inout AdminBody) -> Duration? {
     guard let text = body.text("for") else { return nil }
     do throws(Refusal) {
-      return try DurationText.reader(durations)(text)
+      return try TextForm.duration(durations).read(text)
     } catch {
       body.note("for", "\(error.message): \(error.remedy).")
       return nil

@@ -2,6 +2,7 @@
 
 import API
 import Delivery
+import Documents
 import Gate
 import HTTP
 import JSON

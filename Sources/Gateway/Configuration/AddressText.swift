@@ -1,19 +1,20 @@
 // Reads IP networks and listen addresses from the text of a setting.
 
+import Documents
 import Gate
 import Platform
 
 /// Blocks of addresses.
-enum NetworkText {
+package enum NetworkText {
   /// Reads `ADDRESS/LENGTH`, or an address alone for a block of one. The host's bits must be zero: an address that
   /// looks like one machine and matches millions is more often a slip than a wish. Nor is a great part of the Internet
   /// anybody's proxy: whoever is in such a block could say any address to be its own.
   static let read: @Sendable (String) throws(Refusal) -> CIDR = { text throws(Refusal) in
     let network: CIDR
-    do throws(RuleError) {
+    do throws(Refusal) {
       network = try CIDR(text)
     } catch {
-      throw Refusal(error.problem, error.remedy)
+      throw Refusal(error.message, error.remedy)
     }
     guard !network.isOverBroad else {
       throw Refusal(

@@ -1,5 +1,6 @@
 // Reads `callbacks.brakes`, the built-in limits on callbacks, from the configuration.
 
+import Documents
 import Gate
 
 /// Reads `callbacks.brakes`: figures of their own, or `off`.
@@ -7,11 +8,14 @@ extension ConfigurationBuilder {
   /// The section's path.
   static let brakesSection = "callbacks.brakes"
 
+  /// The word that switches all brakes off.
+  static let brakesOff = "off"
+
   /// `callbacks.brakes`; what is left out keeps its default.
   mutating func brakes() -> Brakes {
     guard let section = partial.sections[Self.brakesSection] else { return Brakes() }
     if case .text(let text, _) = section.content, !section.isNothing {
-      guard text == "off" else {
+      guard text == Self.brakesOff else {
         problems.add(
           section.place, Self.brakesSection,
           Refusal(
@@ -22,16 +26,11 @@ extension ConfigurationBuilder {
       return .off
     }
     var brakes = Brakes()
-    guard var members = MemberReader(section, path: Self.brakesSection, into: &problems) else {
-      return brakes
-    }
-    let read = NumberText.reader(0...Int(Brakes.maximum), of: "a number of callbacks")
-    if let limit = members.value("number_per_day", into: &problems, read) {
-      brakes.numberPerDay = Int64(limit)
-    }
-    if let limit = members.value("per_5m", into: &problems, read) { brakes.perFiveMinutes = Int64(limit) }
-    if let limit = members.value("per_hour", into: &problems, read) { brakes.perHour = Int64(limit) }
-    members.finish(into: &problems)
+    guard var members = open(section, path: Self.brakesSection) else { return brakes }
+    brakes.numberPerDay = members.value(Settings.brakePerDay.key()).map(Int64.init) ?? brakes.numberPerDay
+    brakes.perFiveMinutes = members.value(Settings.brakePer5m.key()).map(Int64.init) ?? brakes.perFiveMinutes
+    brakes.perHour = members.value(Settings.brakePerHour.key()).map(Int64.init) ?? brakes.perHour
+    close(&members, Self.brakesSection + ".")
     return brakes
   }
 }

@@ -1,5 +1,6 @@
 // The settings for callers and apps: who may send requests, and how each caller proves its identity.
 
+public import Documents
 public import JOSE
 
 extension Configuration {
@@ -38,7 +39,7 @@ extension Configuration {
     /// Where an issuer's keys come from.
     public enum Keys: Sendable {
       /// Fetched, and fetched again when they change.
-      case url(String, ConfigurationPlace)
+      case url(String, DocumentPlace)
       /// A JWK set read from a file; at least one of its keys is usable.
       case set(JWKSet, path: String)
       /// A shared secret, for HS256.

@@ -1,5 +1,6 @@
 // The complete, validated configuration that the rest of the server reads.
 
+public import Documents
 public import Gate
 public import Records
 
@@ -95,7 +96,7 @@ public struct SettingOrigin: Sendable, Hashable {
   /// Its value, or `<redacted>`.
   public let value: String
   /// Where it was said.
-  public let place: ConfigurationPlace
+  public let place: DocumentPlace
   /// Where the file says something else, which is not used.
-  public var overridden: ConfigurationPlace?
+  public var overridden: DocumentPlace?
 }

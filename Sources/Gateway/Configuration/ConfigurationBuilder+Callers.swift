@@ -1,5 +1,6 @@
 // Reads and checks the `callers` section, and adds the caller of `DEFAULT_USERNAME`.
 
+package import Documents
 import JOSE
 
 extension ConfigurationBuilder {
@@ -29,11 +30,8 @@ extension ConfigurationBuilder {
   }
 
   /// Refuses an id that an earlier caller has, whatever else is wrong with either.
-  private mutating func refuseTwin(_ item: ConfigurationNode, among ids: inout Set<String>) {
-    guard case .mapping(let members) = item.content,
-      let id = members.first(where: { $0.name == "id" })?.value,
-      case .text(let text, _) = id.content, !text.isEmpty, !ids.insert(text).inserted
-    else { return }
+  private mutating func refuseTwin(_ item: DocumentNode, among ids: inout Set<String>) {
+    guard let id = item["id"], let text = id.text, !ids.insert(text).inserted else { return }
     problems.add(
       id.place, "callers",
       Refusal(
@@ -78,26 +76,20 @@ extension ConfigurationBuilder {
   }
 
   /// The digest of a password; a short one is noted.
-  package mutating func digest(_ secret: (bytes: [UInt8], place: ConfigurationPlace)?) -> SecretDigest? {
+  package mutating func digest(_ secret: (bytes: [UInt8], place: DocumentPlace)?) -> SecretDigest? {
     guard let (bytes, place) = secret else { return nil }
     if bytes.count < 8 { problems.note(place, "is shorter than 8 characters and easily guessed") }
     return SecretDigest(SHA256Digest(of: bytes))
   }
 
-  private mutating func caller(_ node: ConfigurationNode) -> Configuration.Caller? {
-    guard var members = MemberReader(node, path: "callers", into: &problems) else { return nil }
-    let id = members.required("id", "give it a name: id: ios-app", into: &problems) { text throws(Refusal) in
-      let id = try NameText.identifier("a caller's id")(text)
-      guard id != Configuration.anonymousCaller else {
-        throw Refusal("\"anonymous\" is the caller of requests without credentials", "choose another id")
-      }
-      return id
-    }
+  private mutating func caller(_ node: DocumentNode) -> Configuration.Caller? {
+    guard var members = open(node, path: "callers") else { return nil }
+    let id = members.value(Settings.callerID.key())
     if let id { members.path = "callers.\(id)" }
-    let kinds = ["basic", "api_key", "jwt"]
+    let kinds = Settings.exactlyOne["callers[]."] ?? []
     let given = kinds.filter(members.has)
     let nodes = kinds.map { members.node($0) }
-    let isKnown = members.finish(into: &problems)
+    let isKnown = close(&members, "callers[].")
     guard given.count == 1 else {
       guard isKnown || !given.isEmpty else { return nil }
       problems.add(
@@ -123,20 +115,19 @@ extension ConfigurationBuilder {
     return Configuration.Caller(id: id, proof: proof)
   }
 
-  private mutating func basic(_ node: ConfigurationNode, path: String) -> Configuration.Caller.Proof? {
-    guard var members = MemberReader(node, path: path, into: &problems) else { return nil }
-    let username = members.required("username", "give it a username", into: &problems, CallerText.username)
-    let hasDigest = members.has("password_sha256")
-    let hasFile = members.has("password_file")
-    var digest = members.value("password_sha256", into: &problems, DigestText.read)
-    if let file = members.node("password_file"), let name = text(file, members.name(of: "password_file")) {
+  private mutating func basic(_ node: DocumentNode, path: String) -> Configuration.Caller.Proof? {
+    guard var members = open(node, path: path) else { return nil }
+    let username = members.value(Settings.basicUsername.key())
+    let (hasDigest, hasFile) = (members.has("password_sha256"), members.has("password_file"))
+    var digest = members.value(Settings.basicDigest.key())
+    if let name = members.value(Settings.basicFile.key()), let place = node["password_file"]?.place {
       digest =
         purpose.opensListenerSecrets
         ? self.digest(
-          secretBytes(name, at: file.place, name: members.name(of: "password_file")).map { ($0, file.place) })
+          secretBytes(name, at: place, name: members.name(of: "password_file")).map { ($0, place) })
         : .unmatchable
     }
-    let isKnown = members.finish(into: &problems)
+    let isKnown = close(&members, "callers[].basic.")
     if hasDigest == hasFile, isKnown || hasFile {
       problems.add(
         node.place, path,
@@ -148,29 +139,24 @@ extension ConfigurationBuilder {
     return .basic(username: username, password: digest)
   }
 
-  private mutating func apiKey(_ node: ConfigurationNode, path: String) -> Configuration.Caller.Proof? {
-    guard var members = MemberReader(node, path: path, into: &problems) else { return nil }
-    let digest = members.required(
-      "sha256", "give the key's digest: printf %s 'THE KEY' | sha256sum", into: &problems, DigestText.read)
-    members.finish(into: &problems)
+  private mutating func apiKey(_ node: DocumentNode, path: String) -> Configuration.Caller.Proof? {
+    guard var members = open(node, path: path) else { return nil }
+    let digest = members.value(Settings.keyDigest.key())
+    close(&members, "callers[].api_key.")
     return digest.map(Configuration.Caller.Proof.apiKey)
   }
 
-  private mutating func jwt(_ node: ConfigurationNode, path: String) -> Configuration.JWTIssuer? {
-    guard var members = MemberReader(node, path: path, into: &problems) else { return nil }
-    let issuer = members.required(
-      "issuer", "give the exact iss of its tokens", into: &problems, NameText.visible("an issuer"))
-    let audience = members.required(
-      "audience", "give the aud its tokens carry for this server", into: &problems,
-      NameText.visible("an audience"))
-    let subject = members.value("subject_claim", into: &problems, NameText.claim)
-    let sources = ["jwks_url", "jwks_file", "hs256_secret_file"]
+  private mutating func jwt(_ node: DocumentNode, path: String) -> Configuration.JWTIssuer? {
+    guard var members = open(node, path: path) else { return nil }
+    let issuer = members.value(Settings.jwtIssuer.key())
+    let audience = members.value(Settings.jwtAudience.key())
+    let subject = members.value(Settings.jwtSubject.key())
+    let sources = Settings.exactlyOne["callers[].jwt."] ?? []
     let given = sources.filter(members.has)
-    let urlPlace = members.node("jwks_url")?.place ?? node.place
-    let url = members.value("jwks_url", into: &problems, URLText.complete)
-    let setFile = members.node("jwks_file")
-    let secretFile = members.node("hs256_secret_file")
-    let isKnown = members.finish(into: &problems)
+    let url = members.value(Settings.jwtURL.key())
+    let setFile = members.value(Settings.jwtFile.key())
+    let secretFile = members.value(Settings.jwtSecret.key())
+    let isKnown = close(&members, "callers[].jwt.")
     guard given.count == 1 else {
       guard isKnown || !given.isEmpty else { return nil }
       problems.add(
@@ -181,18 +167,21 @@ extension ConfigurationBuilder {
           "give it exactly one of \(sources.joined(separator: ", "))"))
       return nil
     }
-    var keys: Configuration.JWTIssuer.Keys? = url.map { .url($0, urlPlace) }
-    if let setFile { keys = keySet(setFile, members.name(of: "jwks_file")) }
-    if let secretFile { keys = sharedSecret(secretFile, members.name(of: "hs256_secret_file")) }
+    let place = node[given[0]]?.place ?? node.place
+    let name = members.name(of: given[0])
+    let keys: Configuration.JWTIssuer.Keys? =
+      url.map { .url($0, place) } ?? setFile.flatMap { keySet($0, place, name) }
+      ?? secretFile.flatMap { sharedSecret($0, place, name) }
     guard let issuer, let audience, let keys else { return nil }
     return Configuration.JWTIssuer(
       issuer: issuer, audience: audience, keys: keys, subjectClaim: subject ?? "sub")
   }
 
-  private mutating func keySet(_ node: ConfigurationNode, _ name: String) -> Configuration.JWTIssuer.Keys? {
-    guard let path = text(node, name) else { return nil }
+  private mutating func keySet(
+    _ path: String, _ place: DocumentPlace, _ name: String
+  ) -> Configuration.JWTIssuer.Keys? {
     guard purpose.opensListenerSecrets else { return .unopened }
-    guard let content = file(path, at: node.place, name: name, limit: Self.maximumDocumentBytes) else {
+    guard let content = file(path, at: place, name: name, limit: Self.maximumDocumentBytes) else {
       return nil
     }
     do throws(JWKSetError) {
@@ -201,7 +190,7 @@ extension ConfigurationBuilder {
       guard !set.keys.isEmpty else {
         let reason = set.skipped.first.map { ": \($0.reason)" } ?? ""
         problems.add(
-          node.place, name,
+          place, name,
           Refusal(
             "names a JWK set without a usable public key\(reason)",
             "use P-256, P-384, P-521, RSA or Ed25519 keys"))
@@ -209,36 +198,27 @@ extension ConfigurationBuilder {
       }
       if set.keys.contains(where: \.hasPrivateMembers) {
         problems.note(
-          node.place, "\(quoted(path: path)) holds a private key; only public keys belong in a JWK set")
+          place, "\(quoted(path: path)) holds a private key; only public keys belong in a JWK set")
       }
       return .set(set, path: path)
     } catch {
       problems.add(
-        node.place, name, Refusal("names a file that is no JWK set: \(error)", "give {\"keys\": […]}"))
+        place, name, Refusal("names a file that is no JWK set: \(error)", "give {\"keys\": […]}"))
       return nil
     }
   }
 
-  private mutating func sharedSecret(_ node: ConfigurationNode, _ name: String) -> Configuration.JWTIssuer
-    .Keys?
-  {
-    guard let path = text(node, name) else { return nil }
+  private mutating func sharedSecret(
+    _ path: String, _ place: DocumentPlace, _ name: String
+  ) -> Configuration.JWTIssuer.Keys? {
     guard purpose.opensListenerSecrets else { return .unopened }
-    guard let bytes = secretBytes(path, at: node.place, name: name) else { return nil }
+    guard let bytes = secretBytes(path, at: place, name: name) else { return nil }
     do throws(KeyError) {
       return .secret(try SymmetricKey(Secret(bytes), algorithm: .HS256))
     } catch {
-      problems.add(node.place, name, Refusal("\(error)", "use a longer secret: openssl rand -hex 32"))
+      problems.add(place, name, Refusal("\(error)", "use a longer secret: openssl rand -hex 32"))
       return nil
     }
-  }
-
-  private mutating func text(_ node: ConfigurationNode, _ name: String) -> String? {
-    guard case .text(let text, _) = node.content, !text.isEmpty else {
-      problems.add(node.place, name, Refusal("is \(node.kind), not the path of a file", "name a file"))
-      return nil
-    }
-    return text
   }
 
   /// `allow_anonymous`, and that somebody may call at all.

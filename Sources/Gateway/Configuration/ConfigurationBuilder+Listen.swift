@@ -1,5 +1,6 @@
 // Reads and checks the settings for listeners, the admin interface, logging, limits and the store.
 
+import Documents
 package import JOSE
 import Records
 

@@ -1,5 +1,6 @@
 // Loads the listener's certificate and private key, and checks that they belong together.
 
+import Documents
 import JOSE
 import Platform
 import TLS
@@ -37,7 +38,7 @@ extension ConfigurationBuilder {
 
   /// Certificate and key, or what is wrong with one of them, with both, or with the two together.
   private mutating func identity(
-    _ chain: [UInt8], at place: ConfigurationPlace, _ key: [UInt8], at keyPlace: ConfigurationPlace
+    _ chain: [UInt8], at place: DocumentPlace, _ key: [UInt8], at keyPlace: DocumentPlace
   ) -> TLSIdentity? {
     do throws(TLSIdentity.Failure) {
       return try TLSIdentity(chain: chain, key: key)
@@ -78,7 +79,7 @@ extension ConfigurationBuilder {
   }
 
   private mutating func add(
-    _ failure: TLSIdentity.Failure, _ place: ConfigurationPlace, _ keyPlace: ConfigurationPlace
+    _ failure: TLSIdentity.Failure, _ place: DocumentPlace, _ keyPlace: DocumentPlace
   ) {
     let certificate = Settings.certificateFile.setting.name
     switch failure {

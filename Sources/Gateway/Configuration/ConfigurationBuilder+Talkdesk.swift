@@ -1,5 +1,6 @@
 // Reads and checks the `talkdesk` section: account, region, credentials and URLs.
 
+import Documents
 import JOSE
 import Talkdesk
 import Tokens

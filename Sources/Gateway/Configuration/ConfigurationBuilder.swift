@@ -1,5 +1,6 @@
 // Turns the merged sources into one configuration and collects every problem on the way.
 
+package import Documents
 import JOSE
 
 /// Turns the merge of all sources into a ``Configuration``, gathering every problem on the way.
@@ -29,8 +30,23 @@ package struct ConfigurationBuilder {
   /// The largest certificate chain or JWK set, in bytes (`JWKSet.maximumBytes`).
   package static let maximumDocumentBytes = 256 * 1024
 
+  /// Begins to read a mapping; anything else is a problem.
+  mutating func open(_ node: DocumentNode, path: String) -> MappingReader? {
+    let members = MappingReader(node, path: path)
+    problems.add(contentsOf: members.problems)
+    return members.isMapping ? members : nil
+  }
+
+  /// Ends reading a mapping of the settings that begin with a path, and says whether every key is known.
+  @discardableResult
+  mutating func close(_ members: inout MappingReader, _ path: String) -> Bool {
+    let isKnown = members.finish(Settings.keys(below: path))
+    problems.add(contentsOf: members.problems)
+    return isKnown
+  }
+
   /// Where a setting was said, if it was.
-  package func place<Value>(of typed: TypedSetting<Value>) -> ConfigurationPlace? {
+  package func place<Value>(of typed: TypedSetting<Value>) -> DocumentPlace? {
     partial.entries[typed.setting]?.place
   }
 
@@ -79,7 +95,7 @@ package struct ConfigurationBuilder {
       do {
         let value = try typed.read(item.text)
         if values.contains(value) {
-          problems.add(item.place, typed.setting.name, Refusal("holds an item twice", "keep one of them"))
+          problems.add(item.place, typed.setting.name, .twin)
         } else {
           values.append(value)
         }
@@ -97,8 +113,7 @@ package struct ConfigurationBuilder {
   }
 
   /// A secret's bytes and where they were said; nil where nothing is said or its file cannot be read.
-  package mutating func secret(_ typed: TypedSetting<String>) -> (bytes: [UInt8], place: ConfigurationPlace)?
-  {
+  package mutating func secret(_ typed: TypedSetting<String>) -> (bytes: [UInt8], place: DocumentPlace)? {
     guard let entry = partial.entries[typed.setting] else { return nil }
     switch entry.content {
     case .text(let text): return (Array(text.utf8), entry.place)
@@ -109,7 +124,7 @@ package struct ConfigurationBuilder {
   }
 
   /// What a secret's file holds, without a final newline. A file others can read is noted.
-  mutating func secretBytes(_ path: String, at place: ConfigurationPlace, name: String) -> [UInt8]? {
+  mutating func secretBytes(_ path: String, at place: DocumentPlace, name: String) -> [UInt8]? {
     guard !path.utf8.contains(0x0A), !path.contains("-----BEGIN") else {
       problems.add(
         place, name,
@@ -133,7 +148,7 @@ package struct ConfigurationBuilder {
 
   /// A file's content, remembered among those to watch.
   package mutating func file(
-    _ path: String, at place: ConfigurationPlace, name: String, limit: Int
+    _ path: String, at place: DocumentPlace, name: String, limit: Int
   ) -> ConfigurationFiles.Content? {
     do {
       let content = try sources.files.read(path, limit)

@@ -1,5 +1,6 @@
 // Loads a configuration from defaults, YAML file, environment and flags; a later source overrides an earlier one.
 
+import Documents
 import Platform
 import Upstream
 

@@ -1,5 +1,6 @@
 // The summary that `callgate check` prints: the main settings, and where each one was set.
 
+import Documents
 import Gate
 import JOSE
 import TLS

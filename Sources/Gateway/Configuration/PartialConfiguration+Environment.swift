@@ -1,5 +1,7 @@
 // Reads settings from environment variables, and notes misspelled names.
 
+import Documents
+
 extension PartialConfiguration {
   /// The older name of `DEFAULT_USERNAME`, from Talkdesk's own deploy button.
   static let usernameAlias = "DEFAULT_USER"

@@ -1,11 +1,13 @@
 // Reads settings from the YAML file, and reports every unknown key.
 
+import Documents
+
 extension PartialConfiguration {
   /// The sections that are not a tree of settings.
   static let ownSections = ["callers", "apps", "rules", ConfigurationBuilder.brakesSection]
 
   /// What a YAML file says. Unknown keys are problems.
-  init(file root: ConfigurationNode, into problems: inout ProblemList) {
+  init(file root: DocumentNode, into problems: inout ProblemList) {
     guard case .mapping(let members) = root.content else {
       problems.add(
         root.place, nil,
@@ -20,7 +22,7 @@ extension PartialConfiguration {
     uniquingKeysWith: { first, _ in first })
 
   private mutating func read(
-    _ members: [ConfigurationNode.Member], below prefix: String, into problems: inout ProblemList
+    _ members: [DocumentNode.Member], below prefix: String, into problems: inout ProblemList
   ) {
     for member in members {
       let path = prefix + member.name
@@ -53,13 +55,13 @@ extension PartialConfiguration {
   }
 
   private static func refuseNothing(
-    _ member: ConfigurationNode.Member, _ path: String, into problems: inout ProblemList
+    _ member: DocumentNode.Member, _ path: String, into problems: inout ProblemList
   ) {
-    problems.add(member.place, path, Refusal("has nothing in it", "fill it in, or remove the line"))
+    problems.add(member.place, path, .nothing)
   }
 
   private static func entry(
-    _ setting: Setting, _ member: ConfigurationNode.Member, _ path: String, into problems: inout ProblemList
+    _ setting: Setting, _ member: DocumentNode.Member, _ path: String, into problems: inout ProblemList
   ) -> Entry? {
     let node = member.value
     guard !node.isNothing else {
@@ -92,23 +94,13 @@ extension PartialConfiguration {
 
   /// The problem of a key nobody knows, and the path that it may have meant.
   private static func unknown(_ name: String, below prefix: String) -> (Refusal, meant: String?) {
-    let paths = byPath.keys.sorted()
-    let siblings = Set(
-      (paths + ownSections).filter { $0.hasPrefix(prefix) }.map { path in
-        String(path.dropFirst(prefix.count).prefix { $0 != "." })
-      })
-    if siblings.contains(name + "_file") {
-      let refusal = Refusal(
-        "unknown key", "secrets are not written here: did you mean \(name)_file, the path of a file?")
-      return (refusal, prefix + name + "_file")
-    }
-    if let meant = Spelling.nearest(to: name, among: siblings.sorted()) {
-      return (Refusal("unknown key", "did you mean \(meant)?"), prefix + meant)
-    }
+    let siblings = Settings.keys(below: prefix).map(\.name).sorted()
+    let meant =
+      siblings.contains(name + "_file") ? name + "_file" : Spelling.nearest(to: name, among: siblings)
     // Right key, wrong section.
-    if let elsewhere = paths.first(where: { $0.hasSuffix("." + name) }) {
+    if meant == nil, let elsewhere = byPath.keys.sorted().first(where: { $0.hasSuffix("." + name) }) {
       return (Refusal("unknown key here", "did you mean \(elsewhere)?"), elsewhere)
     }
-    return (Refusal("unknown key", "use one of \(siblings.sorted().joined(separator: ", "))"), nil)
+    return (.unknownKey(name, known: siblings), meant.map { prefix + $0 })
   }
 }

@@ -1,12 +1,14 @@
 // The settings from one source (file, environment or flags) before they are merged and checked.
 
+package import Documents
+
 /// What one source says, unjudged: the same shape for the file, the environment and the flags, so that merging is
 /// taking the later one's word.
 package struct PartialConfiguration: Sendable {
   /// A text and where it stands.
   package struct PlacedText: Sendable {
     let text: String
-    let place: ConfigurationPlace
+    let place: DocumentPlace
   }
 
   /// What a source says about one setting.
@@ -19,11 +21,11 @@ package struct PartialConfiguration: Sendable {
     }
 
     package let content: Content
-    package let place: ConfigurationPlace
+    package let place: DocumentPlace
     /// Where the file says something else, which is not used.
-    var overridden: ConfigurationPlace?
+    var overridden: DocumentPlace?
 
-    package init(content: Content, place: ConfigurationPlace, overridden: ConfigurationPlace? = nil) {
+    package init(content: Content, place: DocumentPlace, overridden: DocumentPlace? = nil) {
       self.content = content
       self.place = place
       self.overridden = overridden
@@ -33,7 +35,7 @@ package struct PartialConfiguration: Sendable {
   /// What is said about settings with a value of their own.
   package var entries: [Setting: Entry] = [:]
   /// The sections with a shape of their own: `callers`, `apps`, `rules`, `callbacks.brakes`.
-  var sections: [String: ConfigurationNode] = [:]
+  var sections: [String: DocumentNode] = [:]
   /// Variables that are set but empty, which count as unset.
   var emptyVariables: Set<String> = []
 
@@ -44,7 +46,7 @@ package struct PartialConfiguration: Sendable {
   package init() {}
 
   private init(
-    entries: [Setting: Entry], sections: [String: ConfigurationNode], emptyVariables: Set<String>,
+    entries: [Setting: Entry], sections: [String: DocumentNode], emptyVariables: Set<String>,
     meant: Set<String>
   ) {
     self.entries = entries

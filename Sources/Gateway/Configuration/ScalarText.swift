@@ -1,118 +1,12 @@
-// Reads single values from text: numbers, durations, booleans, choices, digests, phone numbers and names.
+// Reads single values from text: digests, phone numbers and names.
 
+import Documents
 import Gate
 import JOSE
 
-/// How texts become values. A text is taken whole or refused with a remedy; nothing is trimmed, guessed or rounded.
-
-/// Whole numbers in decimal digits.
-enum Digits {
-  /// Reads digits only (no sign, which `Int(_:)` would take, and no zeros in front, which elsewhere mean octal), within a
-  /// range.
-  static func read(_ text: some StringProtocol, in range: ClosedRange<Int>) -> Int? {
-    guard (1...12).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-      text.utf8.count == 1 || text.utf8.first != 0x30, let number = Int(text), range.contains(number)
-    else { return nil }
-    return number
-  }
-}
-
-/// A count or a size.
-enum NumberText {
-  static func reader(
-    _ range: ClosedRange<Int>, of noun: String
-  ) -> @Sendable (String) throws(Refusal) -> Int {
-    { text throws(Refusal) in
-      guard let number = Digits.read(text, in: range) else {
-        throw Refusal(
-          "\(quoted(text)) is not \(noun) from \(range.lowerBound) to \(range.upperBound)",
-          "write a whole number in digits")
-      }
-      return number
-    }
-  }
-}
-
-/// A span of time: digits and one unit.
-enum DurationText {
-  private static let units: [(name: String, milliseconds: Int64)] = [
-    ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
-  ]
-
-  static func reader(_ range: ClosedRange<Duration>) -> @Sendable (String) throws(Refusal) -> Duration {
-    { text throws(Refusal) in
-      guard let span = parse(text) else {
-        let digitsAlone = Digits.read(text, in: 0...Int.max) != nil
-        throw Refusal(
-          digitsAlone ? "\(quoted(text)) has no unit" : "\(quoted(text)) is not a duration",
-          digitsAlone
-            ? "write \(text)s for seconds (units: ms, s, m, h, d)" : "write it as 500ms, 10s, 1m, 1h or 30d")
-      }
-      guard range.contains(span) else {
-        throw Refusal(
-          "\(quoted(text)) is out of range",
-          "choose from \(DurationText.text(of: range.lowerBound)) to \(DurationText.text(of: range.upperBound))"
-        )
-      }
-      return span
-    }
-  }
-
-  /// The span a text says, or nil.
-  static func parse(_ text: String) -> Duration? {
-    let digits = text.prefix { $0.isASCII && $0.isNumber }
-    guard let unit = units.first(where: { $0.name == text[digits.endIndex...] }),
-      let count = Digits.read(digits, in: 0...99_999_999_999)
-    else { return nil }
-    return .milliseconds(Int64(count) * unit.milliseconds)
-  }
-
-  /// The shortest way to write a span of whole milliseconds.
-  static func text(of span: Duration) -> String {
-    let milliseconds = span.components.seconds * 1_000 + span.components.attoseconds / 1_000_000_000_000_000
-    if milliseconds == 0 { return "0s" }
-    for unit in units.reversed() where milliseconds.isMultiple(of: unit.milliseconds) {
-      return "\(milliseconds / unit.milliseconds)\(unit.name)"
-    }
-    return "\(milliseconds)ms"
-  }
-}
-
-/// Yes or no.
-enum BooleanText {
-  static let read: @Sendable (String) throws(Refusal) -> Bool = { text throws(Refusal) in
-    switch text {
-    case "true": return true
-    case "false": return false
-    default: throw Refusal("\(quoted(text)) is neither true nor false", "write true or false")
-    }
-  }
-}
-
-/// One of a few words.
-enum ChoiceText {
-  static func reader<Choice: RawRepresentable<String> & Sendable>(
-    _ noun: String, of choices: [Choice]
-  ) -> @Sendable (String) throws(Refusal) -> Choice {
-    let names = choices.map(\.rawValue)
-    return { text throws(Refusal) in
-      guard names.contains(text), let choice = Choice(rawValue: text) else {
-        throw Refusal("unknown \(noun) \(quoted(text))", "use one of \(names.joined(separator: ", "))")
-      }
-      return choice
-    }
-  }
-
-  static func reader<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
-    _ noun: String, _ type: Choice.Type
-  ) -> @Sendable (String) throws(Refusal) -> Choice {
-    reader(noun, of: Array(Choice.allCases))
-  }
-}
-
 /// A SHA-256 digest in lower-case hex. The refused text is never shown: it may be the secret itself.
 enum DigestText {
-  static let read: @Sendable (String) throws(Refusal) -> SecretDigest = { text throws(Refusal) in
+  static let form = TextForm(.pattern("^[0-9a-f]{64}$")) { text throws(Refusal) in
     guard text.utf8.count == 64, text == text.lowercased(),
       let digest = Hex.decode(text).flatMap({ SHA256Digest($0) })
     else {
@@ -133,7 +27,7 @@ enum DigestText {
 }
 
 /// A telephone number in E.164. The refused text is not shown: numbers stay out of logs.
-enum PhoneNumberText {
+package enum PhoneNumberText {
   static let read: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     do throws(E164Error) {
       return try E164(text).text
@@ -144,7 +38,7 @@ enum PhoneNumberText {
 }
 
 /// Names and credentials that travel in protocols.
-enum NameText {
+package enum NameText {
   /// One or more printable ASCII characters without spaces, at most 255: client and key ids, audiences, issuers.
   static func visible(_ noun: String) -> @Sendable (String) throws(Refusal) -> String {
     { text throws(Refusal) in

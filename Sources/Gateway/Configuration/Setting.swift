@@ -1,5 +1,7 @@
 // Declares one setting: its name in every source, its meaning and its default.
 
+package import Documents
+
 /// One thing an operator can set: its name in every source, what it means, and what holds without it.
 ///
 /// The one declaration behind the reader, `callgate check`, the tables in README.md and docs/configuration.md, and
@@ -34,6 +36,10 @@ public struct Setting: Sendable, Hashable {
   public let standard: String?
   /// The default as a sentence, where it depends on something.
   public let standardNote: String?
+  /// What to write if it is missing; nil for a key that may be left out.
+  public let remedy: String?
+  /// What a schema says of its text.
+  package fileprivate(set) var schema = TextSchema.text
   /// A value, for the documents. Never a real secret.
   public let example: String
   /// What it means, in one sentence or two.
@@ -43,7 +49,8 @@ public struct Setting: Sendable, Hashable {
   init(
     _ path: String?, variable: String? = nil, flag: String? = nil, _ form: Form = .text,
     holdsSecret: Bool = false,
-    holdsPhoneNumber: Bool = false, default standard: String? = nil, note: String? = nil, example: String,
+    holdsPhoneNumber: Bool = false, default standard: String? = nil, note: String? = nil,
+    required remedy: String? = nil, example: String,
     _ meaning: String
   ) {
     self.path = path
@@ -54,6 +61,7 @@ public struct Setting: Sendable, Hashable {
     self.holdsPhoneNumber = holdsPhoneNumber
     self.standard = standard
     self.standardNote = note
+    self.remedy = remedy
     self.example = example
     self.meaning = meaning
   }
@@ -73,10 +81,27 @@ public struct Setting: Sendable, Hashable {
 /// A setting together with how its text becomes a value.
 package struct TypedSetting<Value: Sendable>: Sendable {
   package let setting: Setting
-  package let read: @Sendable (String) throws(Refusal) -> Value
+  let form: TextForm<Value>
+
+  init(_ setting: Setting, _ form: TextForm<Value>) {
+    var setting = setting
+    setting.schema = form.schema
+    self.setting = setting
+    self.form = form
+  }
 
   init(_ setting: Setting, _ read: @escaping @Sendable (String) throws(Refusal) -> Value) {
-    self.setting = setting
-    self.read = read
+    self.init(setting, TextForm(read))
+  }
+
+  package func read(_ text: String) throws(Refusal) -> Value { try form.read(text) }
+
+  /// The last key of its path; `form` where its values depend on others.
+  func key(_ form: TextForm<Value>? = nil) -> Key<Value> {
+    let name = String((setting.path ?? "").split(separator: ".").last ?? "")
+    let form = form ?? self.form
+    return name.hasSuffix("[]")
+      ? .list(String(name.dropLast(2)), form, setting.meaning)
+      : .one(name, form, required: setting.remedy, setting.meaning)
   }
 }

@@ -1,82 +1,184 @@
-// Describes the keys of sections that hold lists, such as `callers` and `apps`, for the generated documents.
+// Declares the keys of sections that hold lists or names of the operator's own, and the shape of the whole file.
 
+import API
+import Documents
 import Gate
 
 extension Settings {
-  /// The keys of the sections that are lists or name things of the operator's own: declared for the documents, read
-  /// by the builder. A test holds the two together.
-  static let structured: [Setting] = [
+  static let brakePerDay = TypedSetting(
     Setting(
       "callbacks.brakes.number_per_day", default: "\(Brakes().numberPerDay)", example: "6",
       "Built-in limit: callbacks to one number in a day (UTC), under the name `brake-number`. `0` switches the brake off, "
-        + "`brakes: off` all of them."),
+        + "`brakes: off` all of them."), brake)
+  static let brakePer5m = TypedSetting(
     Setting(
       "callbacks.brakes.per_5m", default: "\(Brakes().perFiveMinutes)", example: "500",
       "Built-in limit: callbacks of all callers in five minutes, under the name `brake-burst`. `0` switches it off."
-    ),
+    ), brake)
+  static let brakePerHour = TypedSetting(
     Setting(
       "callbacks.brakes.per_hour", default: "\(Brakes().perHour)", example: "1000",
       "Built-in limit: callbacks of all callers in an hour, under the name `brake-hour`. `0` switches it off."
-    ),
+    ), brake)
+  static let callerID = TypedSetting(
     Setting(
-      "callers[].id", example: "ios-app",
-      "The caller's name, in logs, rules and `apps`; unique. `anonymous` is taken."),
+      "callers[].id", required: "give it a name: id: ios-app", example: "ios-app",
+      "The caller's name, in logs, rules and `apps`; unique. `anonymous` is taken."), callerName)
+  static let basicUsername = TypedSetting(
     Setting(
-      "callers[].basic.username", example: "app-user", "User name of an HTTP Basic caller, without a colon."),
+      "callers[].basic.username", required: "give it a username", example: "app-user",
+      "User name of an HTTP Basic caller, without a colon."), CallerText.username)
+  static let basicDigest = TypedSetting(
     Setting(
       "callers[].basic.password_sha256", holdsSecret: true,
       example: String(repeating: "0", count: 60) + "cafe",
       "SHA-256 of its password in lower-case hex (`printf %s PASSWORD | sha256sum`). For long random passwords only: a "
-        + "short one can be found from its digest."),
+        + "short one can be found from its digest."), DigestText.form)
+  static let basicFile = TypedSetting(
     Setting(
       "callers[].basic.password_file", .secret, example: "/run/secrets/ios-app-password",
-      "A file that holds its password, instead of the digest."),
+      "A file that holds its password, instead of the digest."), NameText.path)
+  static let keyDigest = TypedSetting(
     Setting(
-      "callers[].api_key.sha256", holdsSecret: true, example: String(repeating: "0", count: 60) + "beef",
+      "callers[].api_key.sha256", holdsSecret: true,
+      required: "give the key's digest: printf %s 'THE KEY' | sha256sum",
+      example: String(repeating: "0", count: 60) + "beef",
       "SHA-256 of an API key in lower-case hex; the caller sends the key as `Authorization: Bearer` or `X-API-Key`."
-    ),
+    ), DigestText.form)
+  static let jwtIssuer = TypedSetting(
     Setting(
-      "callers[].jwt.issuer", example: "https://id.example",
-      "The exact `iss` of an identity provider's tokens."),
-    Setting("callers[].jwt.audience", example: "callgate", "The `aud` that must be among a token's."),
+      "callers[].jwt.issuer", required: "give the exact iss of its tokens", example: "https://id.example",
+      "The exact `iss` of an identity provider's tokens."), NameText.visible("an issuer"))
+  static let jwtAudience = TypedSetting(
+    Setting(
+      "callers[].jwt.audience", required: "give the aud its tokens carry for this server",
+      example: "callgate", "The `aud` that must be among a token's."), NameText.visible("an audience"))
+  static let jwtURL = TypedSetting(
     Setting(
       "callers[].jwt.jwks_url", example: "https://id.example/jwks.json",
       "Where the provider publishes its keys. Exactly one of `jwks_url`, `jwks_file` and `hs256_secret_file`."
-    ),
+    ), URLText.complete)
+  static let jwtFile = TypedSetting(
     Setting(
       "callers[].jwt.jwks_file", .file, example: "/etc/callgate/jwks.json", "A file with the provider's keys."
-    ),
+    ), NameText.path)
+  static let jwtSecret = TypedSetting(
     Setting(
       "callers[].jwt.hs256_secret_file", .secret, example: "/run/secrets/hs256",
-      "A file with a secret shared with the provider, 32 bytes or more."),
+      "A file with a secret shared with the provider, 32 bytes or more."), NameText.path)
+  static let jwtSubject = TypedSetting(
     Setting(
       "callers[].jwt.subject_claim", default: "sub", example: "sub", "The claim that names the subject."),
+    NameText.claim)
+  static let appCallers = TypedSetting(
     Setting(
       "apps.*.callers[]", note: "every caller", example: "ios-app",
-      "The callers that may use the app; `anonymous` for requests without credentials."),
+      "The callers that may use the app; `anonymous` for requests without credentials."), TextForm.text)
+  static let appScope = TypedSetting(
     Setting(
       "apps.*.scope", note: "`talkdesk.scope`", example: "visual-sessions:execute",
-      "What its tokens are asked for."),
+      "What its tokens are asked for."), NameText.scope)
+  static let appNumbers = TypedSetting(
     Setting(
       "apps.*.talkdesk_phone_numbers[]", holdsPhoneNumber: true, note: "`callbacks.talkdesk_phone_numbers`",
       example: "\"+18500000000\"",
       "The numbers its callbacks may use: the first is the default, the others are allowed."),
+    PhoneNumberText.read)
+  static let fieldType = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.data_type", default: "text", example: "text",
       "What the value of this field of a callback's context must be: `text`, `phone` or `url`."),
+    TextForm<Configuration.ContextSchema.DataType>.choice)
+  static let fieldLength = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.max_length", note: "the general limit", example: "200",
       "The longest value, in characters."),
+    TextForm.number(1...CallbackLimits.contentBytes, of: "a number of characters"))
+  static let fieldIsRequired = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.required", default: "false", example: "true",
-      "Whether the field must be there."),
+      "Whether the field must be there."), TextForm.boolean)
+  static let addition = TypedSetting(
     Setting(
       "apps.*.context_schema.add.*", example: "ios", "A field the server adds to every callback of the app."),
+    addedValue)
+  static let otherFields = TypedSetting(
     Setting(
       "apps.*.context_schema.other", default: "refuse", example: "allow",
       "Whether fields the schema does not name are refused (`refuse`) or pass (`allow`)."),
+    TextForm<ConfigurationBuilder.OtherFields>.choice)
+
+  /// The keys of the sections that are lists or name things of the operator's own.
+  static let structured: [Setting] = [
+    brakePerDay.setting, brakePer5m.setting, brakePerHour.setting, callerID.setting, basicUsername.setting,
+    basicDigest.setting, basicFile.setting, keyDigest.setting, jwtIssuer.setting, jwtAudience.setting,
+    jwtURL.setting, jwtFile.setting, jwtSecret.setting, jwtSubject.setting, appCallers.setting,
+    appScope.setting, appNumbers.setting, fieldType.setting, fieldLength.setting, fieldIsRequired.setting,
+    addition.setting, otherFields.setting,
   ]
 
   /// Every setting there is.
   package static let all: [Setting] = scalars + structured
+
+  /// The keys of which one must be there, by the beginning of their paths.
+  static let exactlyOne = [
+    "callers[].": ["basic", "api_key", "jwt"],
+    "callers[].basic.": ["password_sha256", "password_file"],
+    "callers[].jwt.": ["jwks_url", "jwks_file", "hs256_secret_file"],
+  ]
+
+  private static let brake = TextForm.number(0...Int(Brakes.maximum), of: "a number of callbacks")
+
+  private static let callerName: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    let id = try NameText.identifier("a caller's id")(text)
+    guard id != Configuration.anonymousCaller else {
+      throw Refusal("\"anonymous\" is the caller of requests without credentials", "choose another id")
+    }
+    return id
+  }
+
+  /// The value of a field the server adds: held to what a client's would be.
+  private static let addedValue: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    guard !text.unicodeScalars.contains(where: ContextText.isControl) else {
+      throw Refusal("holds control characters", "leave out line breaks, tabs and the like")
+    }
+    guard text.unicodeScalars.count <= CallbackLimits.valueLength else {
+      throw Refusal("is longer than \(CallbackLimits.valueLength) characters", "shorten it")
+    }
+    return text
+  }
+}
+
+// MARK: The shape of the file
+
+extension Settings {
+  /// What `callgate.yaml` holds.
+  static let shape = shape(below: "")
+
+  /// The keys below the beginning of a path, such as `listen.tls.`, in the order of their declaration.
+  static func keys(below prefix: String) -> [any DeclaredKey] {
+    var keys: [any DeclaredKey] = []
+    for setting in all {
+      guard let path = setting.path, path.hasPrefix(prefix) else { continue }
+      let rest = path.dropFirst(prefix.count)
+      let part = rest.prefix { $0 != "." }
+      let name = part.hasSuffix("[]") ? String(part.dropLast(2)) : String(part)
+      guard !keys.contains(where: { $0.name == name }) else { continue }
+      var shape = rest == part ? Shape.text(setting.schema) : shape(below: prefix + part + ".")
+      if setting.form == .list && rest == part || name != part { shape = .list(shape) }
+      if prefix + name == ConfigurationBuilder.brakesSection {
+        shape = .either(.text(.words([ConfigurationBuilder.brakesOff])), shape)
+      }
+      let own = rest == part ? setting : nil
+      keys.append(NestedKey(name, shape, required: own?.remedy, own?.meaning ?? ""))
+    }
+    if prefix.isEmpty { keys.append(NestedKey("rules", Policy.shape, "The business rules.")) }
+    return keys
+  }
+
+  private static func shape(below prefix: String) -> Shape {
+    let keys = keys(below: prefix)
+    if keys.count == 1, keys[0].name == "*" { return .named(keys[0].shape) }
+    return .mapping(keys, exactlyOne: exactlyOne[prefix] ?? [])
+  }
 }

@@ -1,5 +1,6 @@
 // Declares every setting: its name in each source, its default, reader and description.
 
+import Documents
 package import JOSE
 import Records
 
@@ -47,12 +48,12 @@ package enum Settings {
       note: "`1` with trusted proxies, else `0`",
       example: "1",
       "How many entries of `X-Forwarded-For`, counted from the right, those proxies wrote."),
-    NumberText.reader(0...16, of: "a count"))
+    .number(0...16, of: "a count"))
   static let sharePort = TypedSetting(
     Setting(
       "listen.share_port", default: "false", example: "true",
       "Whether another process may listen on the same port; otherwise a taken port is refused."),
-    BooleanText.read)
+    .boolean)
 
   // admin
 
@@ -76,13 +77,13 @@ package enum Settings {
     Setting(
       "log.level", variable: "CALLGATE_LOG_LEVEL", flag: "--log-level", default: "info", example: "debug",
       "The least severe line that is logged: `debug`, `info`, `warning` or `error`."),
-    ChoiceText.reader("log level", LogSettings.Level.self))
+    TextForm<LogSettings.Level>.choice)
   static let logFormat = TypedSetting(
     Setting(
       "log.format", variable: "CALLGATE_LOG_FORMAT", flag: "--log-format",
       note: "`json`; `text` on a terminal", example: "json",
       "How log and audit lines look: `json` or `text`."),
-    ChoiceText.reader("log format", LogSettings.Format.self))
+    TextForm<LogSettings.Format>.choice)
 
   // talkdesk
 
@@ -94,7 +95,7 @@ package enum Settings {
     Setting(
       "talkdesk.region", variable: "TD_REGION", default: "us", example: "eu",
       "The account's region: `us`, `eu`, `ca` or `au`."),
-    ChoiceText.reader("region", Configuration.Region.self))
+    TextForm<Configuration.Region>.choice)
   package static let clientID = TypedSetting(
     Setting(
       "talkdesk.client_id", variable: "TD_CLIENT_ID", example: "6f3c5a0e8b1d4c7e",
@@ -169,17 +170,17 @@ package enum Settings {
   static let share = TypedSetting(
     Setting(
       "tokens.share", default: "true", example: "false",
-      "Whether one token per scope serves all, or every request gets its own."), BooleanText.read)
+      "Whether one token per scope serves all, or every request gets its own."), .boolean)
   static let minimumRemaining = TypedSetting(
     Setting(
       "tokens.min_remaining", default: "120s", example: "120s",
       "A shared token with less life left (or less than half its life, where that is shorter) is not vended."),
-    DurationText.reader(.zero ... .seconds(3600)))
+    .duration(.zero ... .seconds(3600)))
   static let tokenDeadline = TypedSetting(
     Setting(
       "tokens.deadline", default: "10s", example: "10s",
       "The time a token exchange may take, retries included."),
-    DurationText.reader(.milliseconds(100) ... .seconds(60)))
+    .duration(.milliseconds(100) ... .seconds(60)))
 
   // callers
 
@@ -197,7 +198,7 @@ package enum Settings {
       "allow_anonymous", variable: "CALLGATE_ALLOW_ANONYMOUS", default: "false",
       note: "`false`; `true` with `--sandbox`", example: "true",
       "Whether requests without credentials are served, as the caller `anonymous`. With no caller configured, the "
-        + "server starts only if this is written down as `true`."), BooleanText.read)
+        + "server starts only if this is written down as `true`."), .boolean)
 
   // callbacks
 
@@ -215,26 +216,26 @@ package enum Settings {
     Setting(
       "callbacks.dedupe_window", default: "60s", example: "60s",
       "The span in which a second callback of one caller to one number is a duplicate; `0s` turns that off."),
-    DurationText.reader(.zero ... .seconds(30 * 86_400)))
+    .duration(.zero ... .seconds(30 * 86_400)))
   static let keyRetention = TypedSetting(
     Setting(
       "callbacks.key_retention", default: "24h", example: "24h",
       "How long an `Idempotency-Key` is remembered."),
-    DurationText.reader(.milliseconds(100) ... .seconds(365 * 86_400)))
+    .duration(.milliseconds(100) ... .seconds(365 * 86_400)))
   static let retention = TypedSetting(
     Setting(
       "callbacks.retention", default: "30d", example: "30d", "How long a callback's record is kept."),
-    DurationText.reader(.milliseconds(100) ... .seconds(3650 * 86_400)))
+    .duration(.milliseconds(100) ... .seconds(3650 * 86_400)))
   static let callbackTimeout = TypedSetting(
     Setting(
       "callbacks.timeout", default: "20s", example: "20s",
       "The time a callback may take from the request's last byte: remote policies, queue, token and both calls to Talkdesk."
     ),
-    DurationText.reader(.milliseconds(100) ... .seconds(120)))
+    .duration(.milliseconds(100) ... .seconds(120)))
   static let concurrency = TypedSetting(
     Setting(
       "callbacks.concurrency", default: "32", example: "32", "How many callbacks are under way at once."),
-    NumberText.reader(1...10_000, of: "a count"))
+    .number(1...10_000, of: "a count"))
 
   // cors
 
@@ -267,38 +268,38 @@ package enum Settings {
 
   static let connections = TypedSetting(
     Setting("limits.connections", default: "20000", example: "20000", "Connections at once."),
-    NumberText.reader(1...1_000_000, of: "a count"))
+    .number(1...1_000_000, of: "a count"))
   static let headerBytes = TypedSetting(
     Setting(
       "limits.header_bytes", default: "16384", example: "16384", "Bytes of a request's line and fields."),
-    NumberText.reader(1_024...1_048_576, of: "a number of bytes"))
+    .number(1_024...1_048_576, of: "a number of bytes"))
   static let contentBytes = TypedSetting(
     Setting("limits.content_bytes", default: "65536", example: "65536", "Bytes of a request's content."),
-    NumberText.reader(1_024...16_777_216, of: "a number of bytes"))
+    .number(1_024...16_777_216, of: "a number of bytes"))
   static let headerTimeout = TypedSetting(
     Setting(
       "limits.header_timeout", default: "10s", example: "10s",
       "The time to receive a request's line and fields."),
-    DurationText.reader(.milliseconds(10) ... .seconds(300)))
+    .duration(.milliseconds(10) ... .seconds(300)))
   static let requestTimeout = TypedSetting(
     Setting(
       "limits.request_timeout", default: "30s", example: "30s", "The time to receive the whole request."),
-    DurationText.reader(.milliseconds(10) ... .seconds(600)))
+    .duration(.milliseconds(10) ... .seconds(600)))
   static let idleTimeout = TypedSetting(
     Setting(
       "limits.idle_timeout", default: "95s", example: "95s",
       "How long a connection may wait for its next request. Longer than the 90 s of Heroku's router, so that it "
-        + "closes first."), DurationText.reader(.milliseconds(10) ... .seconds(3600)))
+        + "closes first."), .duration(.milliseconds(10) ... .seconds(3600)))
   package static let drainDelay = TypedSetting(
     Setting(
       "limits.drain_delay", variable: "CALLGATE_DRAIN_DELAY", default: "0s", example: "5s",
       "How long requests are still taken after SIGTERM, while `/readyz` already says 503."),
-    DurationText.reader(.zero ... .seconds(300)))
+    .duration(.zero ... .seconds(300)))
   static let drainTimeout = TypedSetting(
     Setting(
       "limits.drain_timeout", default: "25s", example: "25s",
       "How long running requests may take to finish when the server stops."),
-    DurationText.reader(.zero ... .seconds(600)))
+    .duration(.zero ... .seconds(600)))
 
   /// The settings with a value of their own, in the order of the documents.
   package static let scalars: [Setting] = [
@@ -329,13 +330,12 @@ package enum Settings {
   /// A text judged elsewhere.
   private static let any: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in text }
 
-  private static func port(from lowest: Int) -> @Sendable (String) throws(Refusal) -> UInt16 {
-    let number = NumberText.reader(lowest...65535, of: "a port")
-    return { text throws(Refusal) in UInt16(try number(text)) }
+  private static func port(from lowest: Int) -> TextForm<UInt16> {
+    let number = TextForm.number(lowest...65535, of: "a port")
+    return TextForm(number.schema) { text throws(Refusal) in UInt16(try number.read(text)) }
   }
 
-  private static let algorithm: @Sendable (String) throws(Refusal) -> SignatureAlgorithm = ChoiceText.reader(
-    "algorithm", of: talkdeskAlgorithms)
+  private static let algorithm = TextForm.choice(of: talkdeskAlgorithms)
 
   /// The algorithms Talkdesk takes, and RS256.
   package static let talkdeskAlgorithms: [SignatureAlgorithm] = [

@@ -1,5 +1,6 @@
 // Reads the location of the store (memory, an SQLite file or a PostgreSQL URL) from the text of a setting.
 
+import Documents
 import JOSE
 import Store
 

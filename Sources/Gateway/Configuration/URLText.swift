@@ -1,11 +1,12 @@
 // Reads and checks the URLs in the configuration, which must be `https` unless they lead to this machine.
 
+import Documents
 import Platform
 
 /// URLs this server calls or compares: `https`, or `http` to this machine alone. No user, no fragment.
 ///
 /// A refused URL is not shown: it may carry a password.
-enum URLText {
+package enum URLText {
   /// The parts that matter here.
   struct Parts {
     var scheme: String

@@ -1,8 +1,9 @@
 // Reads a YAML file into nodes with line numbers, and refuses YAML features that surprise people.
 
+package import Documents
 import Yams
 
-/// Reads YAML into ``ConfigurationNode``s, refusing what would surprise: several documents, duplicate keys, anchors,
+/// Reads YAML into ``DocumentNode``s, refusing what would surprise: several documents, duplicate keys, anchors,
 /// aliases, merge keys and tags.
 package enum YAMLReader {
   /// The largest file taken, in bytes.
@@ -11,8 +12,7 @@ package enum YAMLReader {
   static let maximumDepth = 32
 
   /// Reads a whole file. Nil is an empty one. Problems are appended, and then nil is returned too.
-  package static func read(_ bytes: [UInt8], name: String, into problems: inout ProblemList)
-    -> ConfigurationNode?
+  package static func read(_ bytes: [UInt8], name: String, into problems: inout ProblemList) -> DocumentNode?
   {
     guard bytes.count <= maximumBytes else {
       problems.add(
@@ -64,7 +64,7 @@ package enum YAMLReader {
   /// A tab in the indentation of the line that the parser stopped at; nil where there is none.
   private static func tab(
     _ error: YamlError, _ text: String, name: String
-  ) -> (ConfigurationPlace, Refusal)? {
+  ) -> (DocumentPlace, Refusal)? {
     let mark: Mark
     switch error {
     case .scanner(_, _, let found, _), .parser(_, _, let found, _): mark = found
@@ -82,8 +82,8 @@ package enum YAMLReader {
   }
 
   /// A parser's error in our form. Only its fixed words are taken over: the snippet it offers may show a secret.
-  private static func describe(_ error: YamlError, name: String) -> (ConfigurationPlace, Refusal) {
-    func place(_ mark: Mark) -> ConfigurationPlace { .file(name, line: mark.line, column: mark.column) }
+  private static func describe(_ error: YamlError, name: String) -> (DocumentPlace, Refusal) {
+    func place(_ mark: Mark) -> DocumentPlace { .file(name, line: mark.line, column: mark.column) }
     switch error {
     case .scanner(_, let problem, _, _) where problem.hasPrefix("Maximum nesting"),
       .parser(_, let problem, _, _) where problem.hasPrefix("Maximum nesting"):
@@ -129,9 +129,9 @@ package enum YAMLReader {
       "anchors and aliases (& and *) are not read here", "write the value out")
 
     let name: String
-    var problems: [ConfigurationProblem] = []
+    var problems: [DocumentProblem] = []
 
-    mutating func node(_ node: Node, depth: Int) -> ConfigurationNode {
+    mutating func node(_ node: Node, depth: Int) -> DocumentNode {
       let place = place(node.mark)
       guard depth <= maximumDepth else {
         return refused(place, Refusal("is nested deeper than \(maximumDepth) levels", "flatten it"))
@@ -141,24 +141,24 @@ package enum YAMLReader {
       switch node {
       case .scalar(let scalar):
         guard isPlain(scalar.tag, .str) else { return refusedTag(place) }
-        return ConfigurationNode(place: place, content: .text(scalar.string, isPlain: scalar.style == .plain))
+        return DocumentNode(place: place, .text(scalar.string, isPlain: scalar.style == .plain))
       case .sequence(let sequence):
         guard isPlain(sequence.tag, .seq) else { return refusedTag(place) }
-        var items: [ConfigurationNode] = []
+        var items: [DocumentNode] = []
         for item in sequence { items.append(self.node(item, depth: depth + 1)) }
-        return ConfigurationNode(place: place, content: .list(items))
+        return DocumentNode(place: place, .list(items))
       case .mapping(let mapping):
         guard isPlain(mapping.tag, .map) else { return refusedTag(place) }
-        var members: [ConfigurationNode.Member] = []
+        var members: [DocumentNode.Member] = []
         for (key, value) in mapping { member(key, value, depth: depth, into: &members) }
-        return ConfigurationNode(place: place, content: .mapping(members))
+        return DocumentNode(place: place, .mapping(members))
       case .alias:
         return refused(place, Self.anchorRefusal)
       }
     }
 
     private mutating func member(
-      _ key: Node, _ value: Node, depth: Int, into members: inout [ConfigurationNode.Member]
+      _ key: Node, _ value: Node, depth: Int, into members: inout [DocumentNode.Member]
     ) {
       let keyPlace = place(key.mark)
       guard key.anchor == nil else {
@@ -184,7 +184,7 @@ package enum YAMLReader {
         return
       }
       let content = node(value, depth: depth + 1)
-      members.append(ConfigurationNode.Member(name: scalar.string, place: keyPlace, value: content))
+      members.append(DocumentNode.Member(scalar.string, place: keyPlace, content))
     }
 
     /// Untagged, or tagged as what it is anyway.
@@ -192,18 +192,17 @@ package enum YAMLReader {
       tag == Tag(.implicit) || tag == Tag(.nonSpecific) || tag == Tag(expected)
     }
 
-    private func place(_ mark: Mark?) -> ConfigurationPlace {
+    private func place(_ mark: Mark?) -> DocumentPlace {
       .file(name, line: mark?.line ?? 1, column: mark?.column ?? 1)
     }
 
-    private mutating func refusedTag(_ place: ConfigurationPlace) -> ConfigurationNode {
+    private mutating func refusedTag(_ place: DocumentPlace) -> DocumentNode {
       refused(place, Refusal("tags (!) are not read here", "write the value alone"))
     }
 
-    private mutating func refused(_ place: ConfigurationPlace, _ refusal: Refusal) -> ConfigurationNode {
-      problems.append(
-        ConfigurationProblem(place: place, subject: nil, message: refusal.message, remedy: refusal.remedy))
-      return ConfigurationNode(place: place, content: .text("", isPlain: true))
+    private mutating func refused(_ place: DocumentPlace, _ refusal: Refusal) -> DocumentNode {
+      problems.append(DocumentProblem(place, nil, refusal))
+      return DocumentNode(place: place, .text("", isPlain: true))
     }
   }
 }

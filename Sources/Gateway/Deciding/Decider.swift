@@ -28,7 +28,7 @@ package struct Decider: Sendable {
   // MARK: Before the rules
 
   /// Why a request is refused before any rule is asked.
-  struct Refusal: Error {
+  package struct Refusal: Error {
     /// What its caller is told.
     let problem: Problem
     /// The app it is about, where there is such an app.

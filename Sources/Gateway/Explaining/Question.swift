@@ -1,5 +1,6 @@
 // The hypothetical request that an operator asks `explain` about.
 
+import Documents
 package import Gate
 import HTTP
 import JSON
@@ -133,10 +134,10 @@ extension Question {
       note("counts.\(rule)", "is given twice")
     }
     var states: CountedStates?
-    do throws(RuleError) {
+    do throws(Refusal) {
       states = try CountedStates(policy: configuration.policy, counts: counts, at: facts.instant)
     } catch {
-      note(error.key, "\(error.problem); \(error.remedy)")
+      note(error.key, "\(error.message); \(error.remedy)")
     }
     guard mistakes.isEmpty, let states else { throw Mistakes(list: mistakes) }
     // No authenticator was asked: nothing but an explanation can come of this caller.

@@ -2,6 +2,7 @@
 
 import Delivery
 import Dispatch
+import Documents
 import Gate
 import JOSE
 import Platform
@@ -17,7 +18,7 @@ final class Reloader: Sendable {
   /// What came of a reload.
   struct Outcome: Sendable {
     /// Everything that is wrong, one line each; empty where the new configuration serves.
-    var problems: [ConfigurationProblem] = []
+    var problems: [DocumentProblem] = []
     var notices: [ConfigurationNotice] = []
     /// Settings that were changed and need a restart.
     var restartNeeded: [String] = []
@@ -147,16 +148,16 @@ final class Reloader: Sendable {
   /// Lets the listener show the new certificate and the token source use the new upstream: both, or neither.
   private func take(
     _ configuration: Configuration, _ change: Configuration.TalkdeskAccount.Change
-  ) -> [ConfigurationProblem] {
+  ) -> [DocumentProblem] {
     // Everything that may fail comes before anything that shows; the certificate is the last of it, and shows at once.
     let client: TalkdeskID?
     do {
       client = change == .none ? nil : try configuration.talkdesk.upstream.map { try upstream($0) }
     } catch {
       return [
-        ConfigurationProblem(
-          place: .setting("talkdesk"), subject: nil, message: "the upstream client cannot be made: \(error)",
-          remedy: "check the credential")
+        DocumentProblem(
+          .setting("talkdesk"), nil,
+          Refusal("the upstream client cannot be made: \(error)", "check the credential"))
       ]
     }
     if let listener, let identity = configuration.listen.tls?.identity {
@@ -171,10 +172,9 @@ final class Reloader: Sendable {
         }
       } catch {
         return [
-          ConfigurationProblem(
-            place: .setting("listen.tls"), subject: nil,
-            message: "the certificate cannot be served: \(error)",
-            remedy: "check certificate and key")
+          DocumentProblem(
+            .setting("listen.tls"), nil,
+            Refusal("the certificate cannot be served: \(error)", "check certificate and key"))
         ]
       }
     }

@@ -1,5 +1,6 @@
 // Tests of how a callback request is parsed, and of the body that goes to Talkdesk.
 
+import Documents
 import Foundation
 import Gate
 import JSON

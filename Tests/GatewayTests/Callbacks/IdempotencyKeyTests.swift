@@ -1,5 +1,6 @@
 // Tests of how the `Idempotency-Key` header is read.
 
+import Documents
 import Testing
 
 @testable import API

@@ -4,6 +4,7 @@ import Gate
 import JOSE
 import Testing
 
+@testable import Documents
 @testable import Gateway
 
 /// Loads configurations from texts: nothing here touches the machine's files or environment.

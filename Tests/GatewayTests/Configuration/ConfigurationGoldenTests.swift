@@ -1,6 +1,7 @@
 // Tests that a file with every key sets every part of the configuration.
 
 import Certificates
+import Documents
 import Gate
 import JOSE
 import JSON
@@ -188,7 +189,7 @@ import Tokens
     var problems = ProblemList()
     let root = try #require(YAMLReader.read(Array(Self.yaml.utf8), name: "c", into: &problems))
     let free = ["apps", "apps.*.context_schema.fields", "apps.*.context_schema.add"]
-    func paths(_ node: ConfigurationNode, _ path: String) -> [String] {
+    func paths(_ node: DocumentNode, _ path: String) -> [String] {
       switch node.content {
       case .text: [path]
       case .list(let items):

@@ -7,6 +7,7 @@ import Talkdesk
 import Testing
 import Tokens
 
+@testable import Documents
 @testable import Gateway
 @testable import Records
 
@@ -127,7 +128,7 @@ import Tokens
       Fixture.problems(yaml, environment: environment, port: "99999") == [
         "--port: \"99999\" is not a port from 0 to 65535 — write a whole number in digits",
         "DEFAULT_USERNAME: is set without DEFAULT_PASSWORD — set both, or neither",
-        "TD_REGION: unknown region \"uk\" — use one of us, eu, ca, au",
+        "TD_REGION: \"uk\" is unknown here — use one of us, eu, ca, au",
         "talkdesk.account (TD_ACCOUNT_NAME): missing — set it to your Talkdesk account's name: acme for acme.talkdeskid.com",
         "talkdesk.client_id (TD_CLIENT_ID): missing — set it to the id of your Talkdesk OAuth client",
         "talkdesk.client_secret_file (TD_CLIENT_SECRET) or talkdesk.private_key_file (TD_PRIVATE_KEY): missing — set exactly "

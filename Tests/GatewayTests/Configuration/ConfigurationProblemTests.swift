@@ -69,10 +69,10 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:1:15: log.level: is a mapping, not a single value — write one value"),
     Mistake(
       "log: { level: verbose }",
-      "config.yaml:1:15: log.level: unknown log level \"verbose\" — use one of debug, info, warning, error"),
+      "config.yaml:1:15: log.level: \"verbose\" is unknown here — use one of debug, info, warning, error"),
     Mistake(
       "log: { format: xml }",
-      "config.yaml:1:16: log.format: unknown log format \"xml\" — use one of json, text"),
+      "config.yaml:1:16: log.format: \"xml\" is unknown here — use one of json, text"),
     Mistake(
       "[a]", "config.yaml:1:1: is a list, not a mapping — write sections such as listen: and talkdesk:"),
     Mistake(
@@ -83,11 +83,11 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "talkdesk: { Region: eu }", "config.yaml:1:13: talkdesk.Region: unknown key — did you mean region?"),
     Mistake(
       "rules: [{ name: a, kind: hours }]",
-      "config.yaml:1:9: rule \"a\": timezone: \"timezone\" is missing — say whose clock counts, as in Europe/Lisbon"
+      "config.yaml:1:9: rule \"a\": has no timezone — say whose clock counts, as in Europe/Lisbon"
     ),
     Mistake(
       "rules: { name: a }",
-      "config.yaml:1:8: rules: expected a list of rules, found a mapping — begin each rule with \"- { name: …, kind: … }\""
+      "config.yaml:1:8: rules: is a mapping, not a list — begin each rule with \"- { name: …, kind: … }\""
     ),
     Mistake(
       "store: { url: mysql }",
@@ -240,7 +240,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
   static let talkdesk: [Mistake] = [
     Mistake(
       "talkdesk:\n  region: uk",
-      "config.yaml:2:11: talkdesk.region: unknown region \"uk\" — use one of us, eu, ca, au"),
+      "config.yaml:2:11: talkdesk.region: \"uk\" is unknown here — use one of us, eu, ca, au"),
     Mistake(
       nil, ["TD_ACCOUNT_NAME": "acme.talkdeskid.com"],
       "TD_ACCOUNT_NAME: \"acme.talkdeskid.com\" is not an account name — write only the first part of the account's "
@@ -260,7 +260,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(nil, ["TD_KEY_ID": nil], "TD_KEY_ID: missing — set it to the id Talkdesk gave the key"),
     Mistake(
       nil, ["TD_KEY_ALGORITHM": "RS384"],
-      "TD_KEY_ALGORITHM: unknown algorithm \"RS384\" — use one of ES256, ES384, ES512, PS256, PS384, PS512, RS256"
+      "TD_KEY_ALGORITHM: \"RS384\" is unknown here — did you mean \"ES384\"? Otherwise use one of ES256, ES384, ES512, PS256, PS384, PS512, RS256"
     ),
     Mistake(
       nil, ["TD_KEY_ALGORITHM": "PS256"],
@@ -474,10 +474,10 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "with \".\""),
     Mistake(
       "apps: { shop: { callers: [defualt] } }",
-      "config.yaml:1:27: apps.shop.callers: there is no caller \"defualt\" — did you mean default?"),
+      "config.yaml:1:27: apps.shop.callers[0]: there is no caller \"defualt\" — did you mean default?"),
     Mistake(
       "apps: { shop: { callers: [anonymous] } }",
-      "config.yaml:1:27: apps.shop.callers: there is no caller \"anonymous\" — list it under callers, or remove it here"
+      "config.yaml:1:27: apps.shop.callers[0]: there is no caller \"anonymous\" — list it under callers, or remove it here"
     ),
     Mistake(
       "apps: { shop: { callers: [] } }",
@@ -491,11 +491,11 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(
       "apps: { shop: { talkdesk_phone_numbers: [555] } }",
-      "config.yaml:1:42: apps.shop.talkdesk_phone_numbers: is not a telephone number in E.164 — "
+      "config.yaml:1:42: apps.shop.talkdesk_phone_numbers[0]: is not a telephone number in E.164 — "
         + "Begin with + and the country calling code, as in +14155550123."),
     Mistake(
       "apps: { shop: { context_schema: { fields: { a: { data_type: number } } } } }",
-      "config.yaml:1:61: apps.shop.context_schema.fields.a.data_type: unknown data type \"number\" — use one of phone, "
+      "config.yaml:1:61: apps.shop.context_schema.fields.a.data_type: \"number\" is unknown here — use one of phone, "
         + "text, url"),
     Mistake(
       "apps: { shop: { context_schema: { fields: { a: { max_length: 0 } } } } }",
@@ -519,7 +519,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(
       "apps: { shop: { context_schema: { other: ignore } } }",
-      "config.yaml:1:42: apps.shop.context_schema.other: unknown answer to other fields \"ignore\" — use one of refuse, allow"
+      "config.yaml:1:42: apps.shop.context_schema.other: \"ignore\" is unknown here — use one of refuse, allow"
     ),
   ]
 

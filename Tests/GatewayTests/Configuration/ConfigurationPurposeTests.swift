@@ -2,6 +2,7 @@
 
 import Testing
 
+@testable import Documents
 @testable import Gateway
 
 @Suite struct ConfigurationPurposeTests {

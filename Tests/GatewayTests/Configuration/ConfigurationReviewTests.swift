@@ -45,7 +45,7 @@ import Testing
     let problems = Fixture.problems(
       "rules: [{ name: opening-hours, kind: hours, timezone: Lisbon }, { kind: numbers, allow: 1 }]")
     #expect(problems.contains { $0.contains(#": rule "opening-hours": timezone: there is no time zone"#) })
-    #expect(problems.contains { $0.contains(": rules[1].name: ") }, "\(problems)")
+    #expect(problems.contains { $0.contains(": rules[1]: has no name ") }, "\(problems)")
   }
 
   @Test func `an empty file is said to be empty`() throws {

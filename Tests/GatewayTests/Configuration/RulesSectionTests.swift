@@ -41,18 +41,18 @@ import Testing
       """)
     #expect(
       problems.map { String($0.prefix { $0 != "—" }) } == [
-        "config.yaml:1:15: log.level: unknown log level \"loud\" ",
+        "config.yaml:1:15: log.level: \"loud\" is unknown here ",
         "config.yaml:5:43: rule \"hours\": timezone: there is no time zone \"Europe/Lisabon\" ",
         "config.yaml:6:42: rule \"per-caller\": key: \"callers\" is unknown here ",
         "config.yaml:6:58: rule \"per-caller\": limit: \"3O\" is not a whole number ",
         "config.yaml:7:28: rule \"numbers\": kind: \"number\" is unknown here ",
         "config.yaml:8:71: rule \"scoped\": callers[0]: \"ios-ap\" is unknown here ",
         "config.yaml:8:87: rule \"scoped\": apps[0]: \"nope\" is unknown here ",
-        "config.yaml:8:94: rule \"scoped\": mod: the key \"mod\" is unknown here ",
+        "config.yaml:8:94: rule \"scoped\": mod: unknown key ",
       ])
     #expect(problems.contains { $0.contains("did you mean \"caller\"?") })
     #expect(problems.contains { $0.contains("did you mean \"ios-app\"?") })
-    #expect(problems.contains { $0.contains("did you mean \"mode\"?") })
+    #expect(problems.contains { $0.contains("did you mean mode?") })
   }
 
   @Test func `a rule may name callers and apps that have mistakes of their own, and anonymous`() {

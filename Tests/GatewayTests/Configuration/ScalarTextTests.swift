@@ -1,5 +1,6 @@
 // Tests of how single values such as durations, URLs and addresses are read.
 
+import Documents
 import Testing
 
 @testable import Gateway

@@ -1,17 +1,18 @@
 // Tests of how YAML files are read, and which YAML features are refused.
 
+import Documents
 import Testing
 
 @testable import Gateway
 
 @Suite struct YAMLReaderTests {
-  private func read(_ text: String) -> (node: ConfigurationNode?, problems: [String]) {
+  private func read(_ text: String) -> (node: DocumentNode?, problems: [String]) {
     var problems = ProblemList()
     let node = YAMLReader.read(Array(text.utf8), name: "c", into: &problems)
     return (node, problems.problems.map(\.description))
   }
 
-  private func texts(_ node: ConfigurationNode?) -> [String] {
+  private func texts(_ node: DocumentNode?) -> [String] {
     switch node?.content {
     case .text(let text, _): [text]
     case .list(let items): items.flatMap(texts)

@@ -108,7 +108,7 @@ import Testing
       #expect(errors.problems.count == 3)
       #expect(errors.description.contains("tests.yaml:2:24: tests[0].caller: \"ios-ap\" is unknown here"))
       #expect(errors.description.contains("did you mean \"ios-app\"?"))
-      #expect(errors.description.contains("did you mean \"expect\"?"))
+      #expect(errors.description.contains("did you mean expect?"))
       #expect(errors.description.contains("did you mean \"opening-hours\"?"))
     }
   }

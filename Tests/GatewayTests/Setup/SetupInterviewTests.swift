@@ -197,7 +197,7 @@ import Testing
   @Test func `a wrong flag is a mistake, also on a terminal`() {
     var flags = SetupFixture.flags
     flags.region = "uk"
-    #expect(throws: SetupFailure.mistakes(["--region: unknown region \"uk\" — use one of us, eu, ca, au"])) {
+    #expect(throws: SetupFailure.mistakes(["--region: \"uk\" is unknown here — use one of us, eu, ca, au"])) {
       try ask(secretLines, flags)
     }
   }
@@ -287,7 +287,7 @@ import Testing
 
   private static let wrongFlags = [
     WrongFlag("--account: \"acme inc\" is not an account name") { $0.account = "Acme Inc" },
-    WrongFlag("--region: unknown region") { $0.region = "uk" },
+    WrongFlag("--region: \"uk\" is unknown here") { $0.region = "uk" },
     WrongFlag("--client-id: is not a client id") { $0.clientID = "a b" },
     WrongFlag("--client-secret-file: cannot read \"none.txt\": there is no such file") {
       $0.clientSecretFile = "none.txt"
@@ -320,7 +320,7 @@ import Testing
     WrongFlag("--key-algorithm: PS256 does not fit the key, which is P-256") {
       ($0.clientSecretFile, $0.privateKeyFile, $0.keyID, $0.keyAlgorithm) = (nil, "ec.pem", "key-1", "PS256")
     },
-    WrongFlag("--key-algorithm: unknown algorithm \"HS256\"") {
+    WrongFlag("--key-algorithm: \"HS256\" is unknown here") {
       ($0.clientSecretFile, $0.privateKeyFile, $0.keyID, $0.keyAlgorithm) = (nil, "ec.pem", "key-1", "HS256")
     },
     WrongFlag("--phone-number: is not a telephone number in E.164") { $0.phoneNumber = "18500000000" },

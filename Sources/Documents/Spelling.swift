@@ -4,9 +4,9 @@
 public enum Spelling {
   /// The known name nearest to a written one, if it is near enough to be a slip.
   public static func nearest(to written: String, among known: some Sequence<String>) -> String? {
-    let allowed = max(1, written.count / 3)
+    let allowed = written.count < 3 ? 0 : max(1, written.count / 3)
     var best: (name: String, distance: Int)?
-    for name in known {
+    for name in known where abs(name.utf8.count - written.utf8.count) <= allowed {
       let distance = distance(fold(written), fold(name))
       if distance <= allowed, distance < best?.distance ?? .max { best = (name, distance) }
     }
@@ -19,7 +19,7 @@ public enum Spelling {
   }
 
   /// Insertions, deletions, substitutions and swaps of neighbours between two texts (optimal string alignment).
-  static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+  package static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var rows = [[Int]](repeating: Array(repeating: 0, count: b.count + 1), count: a.count + 1)
     for i in 0...a.count { rows[i][0] = i }
     for j in 0...b.count { rows[0][j] = j }

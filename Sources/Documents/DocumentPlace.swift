@@ -1,7 +1,7 @@
-// A place in the configuration, written so that editors can jump to it.
+// A place in a document or another source of settings, written so that editors can jump to it.
 
-/// Where in the configuration something stands, in the form people and editors jump to.
-public enum ConfigurationPlace: Sendable, Hashable, CustomStringConvertible {
+/// Where something stands, in the form people and editors jump to.
+public enum DocumentPlace: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// In a YAML file; line and column count from 1. `CALLGATE_CONFIG_TEXT` is a file of that name.
   case file(String, line: Int, column: Int)
   /// In an environment variable.
@@ -25,8 +25,21 @@ public enum ConfigurationPlace: Sendable, Hashable, CustomStringConvertible {
   package var isMissing: Bool { if case .setting = self { true } else { false } }
 
   /// Whether the place is in a file.
-  var isFile: Bool { if case .file = self { true } else { false } }
+  package var isFile: Bool { if case .file = self { true } else { false } }
 
   /// Whether the place is the command line, whose mistakes are mistakes of use.
   public var isFlag: Bool { if case .flag = self { true } else { false } }
+
+  /// Reading order: flags, variables, what is missing, and each file from top to bottom.
+  public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
+
+  private var rank: (Int, Int, Int) {
+    switch self {
+    case .flag: (0, 0, 0)
+    case .variable: (1, 0, 0)
+    case .setting: (2, 0, 0)
+    case .file(_, let line, let column): (3, line, column)
+    case .standard: (4, 0, 0)
+    }
+  }
 }

@@ -1,0 +1,102 @@
+// A mistake in a document, explained to the person who wrote it.
+
+/// One thing wrong with a document: where, what, and what to do. Its text never holds a secret.
+public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
+  /// Where it stands.
+  public let place: DocumentPlace
+  /// The setting or key concerned, as `rule "opening-hours": weekly.mon`; nil if the place names it already.
+  public let subject: String?
+  /// What is wrong, as half a sentence without a full stop.
+  public let message: String
+  /// What mends it.
+  public let remedy: String
+
+  /// Describes a problem.
+  public init(_ place: DocumentPlace, _ subject: String?, _ refusal: Refusal) {
+    self.place = place
+    self.subject = subject
+    self.message = refusal.message
+    self.remedy = refusal.remedy
+  }
+
+  /// `place: setting: what is wrong — what to do`, on one line.
+  public var description: String {
+    let start = subject.map { "\(place): \($0): " } ?? "\(place): "
+    return start + message + (remedy.isEmpty ? "" : " — \(remedy)")
+  }
+}
+
+/// Why a value is not what its key needs: the reader's half of a problem.
+public struct Refusal: Error, Hashable, Sendable {
+  /// The key it stands under, relative to what is read, as `weekly.mon`; empty for the whole.
+  public let key: String
+  /// What is wrong, as half a sentence without a full stop.
+  public let message: String
+  /// What mends it.
+  public let remedy: String
+
+  /// Describes a mistake.
+  public init(at key: String = "", _ message: String, _ remedy: String) {
+    self.key = key
+    self.message = message
+    self.remedy = remedy
+  }
+
+  /// The same mistake, found under another key.
+  package func under(_ key: String) -> Self { Self(at: key, message, remedy) }
+
+  /// The mistake of a key without a value.
+  package static let nothing = Refusal("has nothing in it", "fill it in, or remove the line")
+
+  /// The mistake of a value that should be a list.
+  package static func noList(_ kind: String) -> Refusal {
+    Refusal("is \(kind), not a list", "write it as [ITEM, ITEM]")
+  }
+
+  /// The mistake of a list that holds a value more than once. The value is not shown.
+  package static let twin = Refusal("holds an item twice", "keep one of them")
+
+  /// The mistake of a word that is none of a set.
+  package static func unknown(at key: String = "", _ word: String, known: [String]) -> Refusal {
+    let list = known.count > 20 ? "the \(known.count) there are" : known.joined(separator: ", ")
+    let near = Spelling.nearest(to: word, among: known)
+    return Refusal(
+      at: key, "\(quoted(word)) is unknown here",
+      near.map { "did you mean \"\($0)\"? Otherwise use one of \(list)" } ?? "use one of \(list)")
+  }
+
+  /// The mistake of a key that is none of a mapping's.
+  package static func unknownKey(_ name: String, known: [String]) -> Refusal {
+    if known.contains(name + "_file") {
+      return Refusal(
+        "unknown key", "secrets are not written here: did you mean \(name)_file, the path of a file?")
+    }
+    return Refusal(
+      "unknown key",
+      Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
+        ?? "use one of \(known.joined(separator: ", "))")
+  }
+}
+
+/// A value as problems show it: quoted, on one line, and cut where it grows longer than so many characters.
+package func quoted(_ text: some StringProtocol, limit: Int = 64) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars.prefix(limit) {
+    switch scalar {
+    case "\n": result += "\\n"
+    case "\r": result += "\\r"
+    case "\t": result += "\\t"
+    case "\"", "\\": result += "\\\(scalar)"
+    default:
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        result += "\\u{\(String(scalar.value, radix: 16))}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+  }
+  return result + (text.unicodeScalars.count > limit ? "…\"" : "\"")
+}
+
+/// A path as problems show it: whole, since a path that is cut names nothing.
+package func quoted(path: String) -> String { quoted(path, limit: 4096) }

@@ -1,0 +1,93 @@
+// Declares what may stand at a place of a document: the one source of what the reader takes and a JSON Schema describes.
+
+/// What may stand at a place of a document.
+package indirect enum Shape: Sendable {
+  /// Whatever is written.
+  case anything
+  /// A single value.
+  case text(TextSchema)
+  /// A single value or a list of them.
+  case texts(TextSchema)
+  case list(Shape)
+  /// Keys that are declared; `exactlyOne` lists keys of which one must be there.
+  case mapping([any DeclaredKey], exactlyOne: [String] = [])
+  /// A mapping whose names are the operator's own.
+  case named(Shape)
+  /// A mapping with more keys, which follow from the word under one of them.
+  case variants([any DeclaredKey], by: String, [Variant])
+  case either(Shape, Shape)
+
+  /// The further keys that go with a word.
+  package struct Variant: Sendable {
+    package let word: String
+    package let keys: [any DeclaredKey]
+    package let exactlyOne: [String]
+
+    package init(_ word: String, _ keys: [any DeclaredKey], exactlyOne: [String] = []) {
+      self.word = word
+      self.keys = keys
+      self.exactlyOne = exactlyOne
+    }
+  }
+}
+
+/// A key of a mapping, of whatever type.
+package protocol DeclaredKey: Sendable {
+  /// Its name.
+  var name: String { get }
+  /// What may stand under it.
+  var shape: Shape { get }
+  /// What to write if it is missing; nil for a key that may be left out.
+  var remedy: String? { get }
+  /// What it means, in a sentence.
+  var meaning: String { get }
+}
+
+/// A key whose values are read from texts.
+package struct Key<Value: Sendable>: DeclaredKey {
+  package let name: String
+  package let shape: Shape
+  package let remedy: String?
+  package let meaning: String
+  let form: TextForm<Value>
+
+  private init(_ name: String, _ shape: Shape, _ form: TextForm<Value>, _ remedy: String?, _ meaning: String)
+  {
+    self.name = name
+    self.shape = shape
+    self.form = form
+    self.remedy = remedy
+    self.meaning = meaning
+  }
+
+  /// A key with a single value.
+  package static func one(
+    _ name: String, _ form: TextForm<Value>, required remedy: String? = nil, _ meaning: String
+  ) -> Self { Self(name, .text(form.schema), form, remedy, meaning) }
+
+  /// A key with a list of values.
+  package static func list(_ name: String, _ form: TextForm<Value>, _ meaning: String) -> Self {
+    Self(name, .list(.text(form.schema)), form, nil, meaning)
+  }
+
+  /// A key with a list of values; a single one is a list of one.
+  package static func many(_ name: String, _ form: TextForm<Value>, _ meaning: String) -> Self {
+    Self(name, .texts(form.schema), form, nil, meaning)
+  }
+}
+
+/// A key whose value its reader takes apart.
+package struct NestedKey: DeclaredKey {
+  package let name: String
+  package let shape: Shape
+  package let remedy: String?
+  package let meaning: String
+
+  /// Declares a key; `remedy` says how its value is written.
+  package init(_ name: String, _ shape: Shape, required remedy: String? = nil, _ meaning: String) {
+    self.name = name
+    self.shape = shape
+    self.remedy = remedy
+    self.meaning = meaning
+  }
+}

@@ -1,0 +1,127 @@
+// Declares the keys of rules: what the reader takes, what it calls unknown, and what the JSON Schema describes.
+
+package import Documents
+
+/// The keys of a rule: those of all rules, and those of each kind.
+enum RuleKeys {
+  static let name = Key<String>.one(
+    "name", .text, required: "give the rule a name, as in \"name: opening-hours\"",
+    "The rule's name: in logs, in audit lines and in responses to clients.")
+  static let kind = Key<String>.one(
+    "kind", TextForm(.words(Rule.Kind.names), { $0 }),
+    required: "use one of \(Rule.Kind.names.joined(separator: ", "))", "What the rule asks.")
+  static let on = Key<Action>.many("on", .choice, "The actions that the rule concerns.")
+  static let mode = Key<Rule.Mode>.one(
+    "mode", .choice, "`enforce` decides, `audit` records what it would deny, `off` switches the rule off.")
+
+  static func apps(_ known: Set<String>? = nil) -> Key<String> {
+    .many("apps", name(among: known), "The apps that the rule concerns; all without it.")
+  }
+
+  static func callers(_ known: Set<String>? = nil) -> Key<String> {
+    .many(
+      "callers", name(among: known.map { $0.union([Facts.anonymous]) }),
+      "The callers that the rule concerns; all without it.")
+  }
+
+  /// A name, which has to be one of those there are.
+  static func name(among known: Set<String>?) -> TextForm<String> {
+    TextForm { text throws(Refusal) in
+      if let known, !known.contains(text) { throw .unknown(text, known: known.sorted()) }
+      return text
+    }
+  }
+
+  // Hours.
+
+  static let timezone = Key<String>.one(
+    "timezone", .text, required: "say whose clock counts, as in Europe/Lisbon", zoneMeaning)
+  static let weekly = NestedKey(
+    "weekly", .named(.texts(.text)), "Windows of each day: `mon-fri: \"09:00-18:00\"`.")
+  static let closed = Key<CivilDate>.many("closed", date, "Dates without a window: `\"2026-12-25\"`.")
+  static let open = NestedKey(
+    "open", .named(.texts(.text)), "Windows of single dates: `\"2026-12-24\": \"09:00-12:00\"`.")
+
+  static let date = TextForm { text throws(Refusal) in
+    guard let date = CivilDate(text) else {
+      throw Refusal("\(quoted(text)) is not a date", "write it as \"2026-12-25\"")
+    }
+    return date
+  }
+
+  static let window = TextForm { text throws(Refusal) in try OpeningWindow(text) }
+
+  // Rates and quotas.
+
+  static let key = Key<AllowanceScope>.one(
+    "key", .choice,
+    required: "say what is counted by: " + AllowanceScope.allCases.map(\.rawValue).joined(separator: ", "),
+    "What is counted by.")
+  static let limit = Key<Int64>.one(
+    "limit", .wholeNumber, required: "say how many requests are allowed, as in \"limit: 30\"",
+    "How many requests are allowed.")
+  static let span = Key<Duration>.one(
+    "per",
+    TextForm(.duration) { text throws(Refusal) in
+      guard Quota.Period(rawValue: text) == nil else {
+        throw Refusal(
+          "\(quoted(text)) is not a duration",
+          "for calendar periods use \"kind: quota\"; for a rate write it as 24h")
+      }
+      return try TextForm.duration.read(text)
+    }, required: "say in which time, as in \"per: 1m\"", "The time that earns `limit` requests.")
+  static let burst = Key<Int64>.one("burst", .wholeNumber, "How many requests may come at once.")
+  static let period = Key<Quota.Period>.one(
+    "per", .choice, required: "use one of day, week, month", "The calendar period that is counted.")
+  static let quotaZone = Key<String>.one("timezone", .text, zoneMeaning)
+  static let onStoreFailure = Key<FailurePolicy>.one(
+    "on_store_failure", .choice, "What the rule says while the store does not answer.")
+
+  private static let zoneMeaning = "The time zone by its IANA name: `Europe/Lisbon`."
+
+  // Numbers and addresses.
+
+  static let allowedPrefixes = Key<String>.many("allow", .text, "Prefixes of numbers: `\"+351\"`.")
+  static let deniedPrefixes = Key<String>.many("deny", .text, "Prefixes of numbers: `\"+351\"`.")
+  static let defaultDeny = Key<Bool>.one(
+    "default_deny", .boolean, "Whether premium, short and satellite numbers are denied, too.")
+  static let allowedNetworks = Key<String>.many("allow", .text, "Address blocks: `203.0.113.0/24`.")
+  static let deniedNetworks = Key<String>.many("deny", .text, "Address blocks: `203.0.113.0/24`.")
+
+  // Claims, fields and remote policies.
+
+  static let require = NestedKey(
+    "require", .named(.texts(.text)), "Claims and their accepted values: `tier: [gold]`.")
+  static let field = Key<String>.one(
+    "field", .text, required: "name the field, as in \"field: X-App-Version\"", "The header's name.")
+  static let equals = Key<String>.one("equals", .text, "The accepted value.")
+  static let among = Key<String>.many("in", .text, "The accepted values.")
+  static let atLeast = Key<String>.one("at_least", .text, "The lowest accepted version.")
+  static let url = Key<String>.one(
+    "url", .text, required: "give the address of the policy", "The policy's address.")
+  static let timeout = Key<Duration>.one("timeout", .duration, "How long to wait for the policy.")
+  static let onFailure = Key<FailurePolicy>.one(
+    "on_failure", .choice, "What the rule says when the policy gives no usable response.")
+
+  // MARK: All of them
+
+  static let common: [any DeclaredKey] = [name, kind, on, apps(), callers(), mode]
+
+  static let requirements = ["equals", "in", "at_least"]
+
+  static let kinds: [Shape.Variant] = [
+    Shape.Variant("hours", [timezone, weekly, closed, open]),
+    Shape.Variant("rate", [key, limit, span, burst, onStoreFailure]),
+    Shape.Variant("quota", [key, limit, period, quotaZone, onStoreFailure]),
+    Shape.Variant("numbers", [allowedPrefixes, deniedPrefixes, defaultDeny]),
+    Shape.Variant("addresses", [allowedNetworks, deniedNetworks]),
+    Shape.Variant("claims", [require]),
+    Shape.Variant("field", [field, equals, among, atLeast], exactlyOne: requirements),
+    Shape.Variant("remote", [url, timeout, onFailure]),
+  ]
+}
+
+extension Policy {
+  /// What may stand under `rules`.
+  package static let shape = Shape.list(.variants(RuleKeys.common, by: RuleKeys.kind.name, RuleKeys.kinds))
+}

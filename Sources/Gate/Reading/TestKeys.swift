@@ -1,0 +1,84 @@
+// Declares the keys of the file of tests, for its reader and for the JSON Schema.
+
+package import Documents
+import Platform
+
+/// The keys of a test.
+enum TestKeys {
+  enum Verdict: String, CaseIterable { case allow, deny }
+  enum Answer: String, CaseIterable { case allow, deny, fail }
+
+  static let answer = TextForm<Answer>.choice
+
+  static let name = Key<String>.one(
+    "name", .text, required: "say what the test is about", "What the test is about.")
+  static let action = Key<Action>.one("action", .choice, "The action; `access` without it.")
+  static let at = Key<Instant>.one(
+    "at",
+    TextForm { text throws(Refusal) in
+      guard let instant = Instant(rfc3339: text) else {
+        throw Refusal(
+          "\(quoted(text)) is not a time",
+          "write it with its offset, as in \"2026-11-22T10:00:00-05:00\" or with Z for UTC")
+      }
+      return instant
+    }, "The time of the request, with its offset.")
+  static let subject = Key<String>.one("subject", .text, "The user that the caller's token names.")
+  static let address = Key<IPAddress>.one(
+    "address",
+    TextForm { text throws(Refusal) in
+      guard let address = IPAddress(text) else {
+        throw Refusal("\(quoted(text)) is not an IP address", "write it as 203.0.113.9")
+      }
+      return address
+    }, "The client's address.")
+  static let phone = Key<E164>.one(
+    "phone",
+    TextForm { text throws(Refusal) in
+      do throws(E164Error) { return try E164(text) } catch {
+        throw Refusal("it is not a phone number", error.correction)
+      }
+    }, "The number to call, in E.164.")
+  static let claims = NestedKey("claims", .named(.anything), "The claims of the caller's token.")
+  static let fields = NestedKey("fields", .named(.texts(.text)), "The request's headers.")
+  static let counts = NestedKey(
+    "counts", .named(.text(TextForm.wholeNumber.schema)), "How many requests a rule has counted already.")
+  static let remote = NestedKey("remote", .named(.text(answer.schema)), "What remote policies say.")
+  static let expect = Key<Verdict>.one(
+    "expect", .choice, required: "write \"expect: allow\" or \"expect: deny\"", "What the rules should say.")
+  static let code = Key<DenialCode>.one("code", .choice, "The code of the expected denial.")
+
+  static func caller(_ known: Set<String>? = nil) -> Key<String> {
+    .one(
+      "caller", RuleKeys.name(among: known.map { $0.union([Facts.anonymous]) }),
+      "The caller's id; `anonymous` for a request without credentials.")
+  }
+
+  static func app(_ known: Set<String>? = nil) -> Key<String> {
+    .one("app", RuleKeys.name(among: known), "The app's id.")
+  }
+
+  static func rule(_ known: [String] = []) -> Key<String> {
+    .one(
+      "rule",
+      TextForm { text throws(Refusal) in
+        guard known.contains(text) else { throw .unknown(text, known: known) }
+        return text
+      }, "The rule that should deny; `-` for a denial before any rule is asked.")
+  }
+
+  static let all: [any DeclaredKey] = [
+    name, action, at, caller(), subject, app(), address, phone, claims, fields, counts, remote, expect, code,
+    rule(),
+  ]
+
+  static let file: [any DeclaredKey] = [
+    NestedKey(
+      "tests", .list(.mapping(all)), required: "write a list under \"tests\"", "The tests, each by itself.")
+  ]
+}
+
+extension RuleTest {
+  /// What a file of tests holds.
+  package static let fileShape = Shape.mapping(TestKeys.file)
+}

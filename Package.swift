@@ -56,6 +56,12 @@ let package = Package(
       dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform"],
       swiftSettings: memorySafe),
     .target(
+      name: "Callers",
+      dependencies: [
+        "API", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform", "Records",
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Delivery",
       dependencies: [
         "API", "Gate", "HTTP", "HTTPServer", "JSON", "JOSE", "Metrics", "Platform", "Records", "Store",
@@ -66,7 +72,8 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "API", "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Metrics", "Pages",
+        "API", "Callers", "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Metrics",
+        "Pages",
         "Platform",
         "Records", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
         .product(name: "Yams", package: "Yams"),
@@ -75,7 +82,8 @@ let package = Package(
     .target(
       name: "Diagnosis",
       dependencies: [
-        "API", "Delivery", "Documents", "Gate", "Gateway", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform",
+        "API", "Callers", "Delivery", "Documents", "Gate", "Gateway", "HTTP", "HTTPServer", "JOSE", "JSON",
+        "Platform",
         "Records",
         "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
       ],
@@ -125,7 +133,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Certificates", "Delivery", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP", "HTTPServer",
+        "API", "Callers", "Certificates", "Delivery", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP",
+        "HTTPServer",
         "JOSE",
         "JSON", "Metrics", "Platform", "Records", "Sandbox", "Store", "TLS", "Talkdesk", "TestSupport",
         "Tokens",

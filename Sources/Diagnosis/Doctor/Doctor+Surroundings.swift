@@ -1,5 +1,6 @@
 // How `callgate doctor` checks the store, the issuers' keys, the remote policies and the admin access.
 
+import Callers
 import Documents
 import Gate
 import Gateway

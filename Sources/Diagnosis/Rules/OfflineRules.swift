@@ -1,5 +1,6 @@
 // Explains and tests rules from the command line, without server, store or credential.
 
+import Callers
 import Documents
 import Gate
 public import Gateway
@@ -79,10 +80,10 @@ public struct OfflineRules: Sendable {
         callers: Set(configuration.callers.map(\.id)), apps: Set(configuration.apps.map(\.id))),
       now: Instant(clock.unixTime)
     ) { callerID, name in
-      if callerID == Configuration.anonymousCaller, refusesAnonymous {
+      if callerID == Caller.anonymousID, refusesAnonymous {
         return .refused(Denial(code: .unauthenticated, rule: nil), because: Explanation.noCredential)
       }
-      let caller = Caller(authenticated: callerID ?? Configuration.anonymousCaller)
+      let caller = Caller(authenticated: callerID ?? Caller.anonymousID)
       let claim = apps.claim(named: name.map { .value($0) } ?? .absent, by: caller)
       switch claim {
       case .admitted(let app): return .admitted(app: app?.id)

@@ -1,6 +1,7 @@
 // Decides whether a request may use the admin interface.
 
 import API
+import Callers
 import HTTP
 import JOSE
 import Platform

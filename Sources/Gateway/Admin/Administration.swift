@@ -1,6 +1,7 @@
 // The admin endpoints: status, kill switch, reload, explanations and metrics, the same on either listener.
 
 import API
+import Callers
 import Delivery
 import Documents
 import Gate
@@ -208,7 +209,7 @@ final class Administration: Sendable {
     switch target {
     case .all: return
     case .app: known = generation.configuration.apps.map(\.id)
-    case .caller: known = generation.configuration.callers.map(\.id) + [Configuration.anonymousCaller]
+    case .caller: known = generation.configuration.callers.map(\.id) + [Caller.anonymousID]
     }
     let (scope, id) = target.parts
     guard !known.contains(id) else { return }

@@ -1,5 +1,6 @@
 // The complete, validated configuration that the rest of the server reads.
 
+public import Callers
 public import Documents
 public import Gate
 public import Records
@@ -23,7 +24,7 @@ public struct Configuration: Sendable {
   /// How Talkdesk's tokens are kept and vended.
   public internal(set) var tokens: Tokens
   /// Who may ask, in the order written; ids are unique.
-  public internal(set) var callers: [Caller]
+  public internal(set) var callers: [ConfiguredCaller]
   /// Whether a request without credentials is served, as the caller `anonymous`.
   public internal(set) var allowAnonymous: Bool
   /// The apps, in the order written. Without an `apps` section: the one app of Talkdesk's own samples.

@@ -1,6 +1,7 @@
 // Reads and checks the `apps` section, including the schema for each app's callback context.
 
 import API
+import Callers
 import Documents
 
 extension ConfigurationBuilder {
@@ -9,11 +10,11 @@ extension ConfigurationBuilder {
     id: "example-app-ios", callers: nil, scope: nil, talkdeskPhoneNumbers: [], contextSchema: nil)
 
   /// `apps`.
-  mutating func apps(callers: [Configuration.Caller], allowAnonymous: Bool) -> [Configuration.App] {
+  mutating func apps(callers: [ConfiguredCaller], allowAnonymous: Bool) -> [Configuration.App] {
     guard let section = partial.sections["apps"] else { return [Self.sampleApp] }
     guard let members = open(section, path: "apps") else { return [] }
     var known = callerIDs(callers)
-    if allowAnonymous { known.append(Configuration.anonymousCaller) }
+    if allowAnonymous { known.append(Caller.anonymousID) }
     return members.node.members.compactMap { member -> Configuration.App? in
       do throws(Refusal) {
         let read: (String) throws(Refusal) -> String = NameText.identifier("an app's id")
@@ -27,7 +28,7 @@ extension ConfigurationBuilder {
   }
 
   /// The ids of callers, those with problems of their own included: one slip is one problem.
-  func callerIDs(_ callers: [Configuration.Caller]) -> [String] {
+  func callerIDs(_ callers: [ConfiguredCaller]) -> [String] {
     var ids = callers.map(\.id)
     if case .list(let items)? = partial.sections["callers"]?.content {
       for item in items {

@@ -1,12 +1,13 @@
 // Reads and checks the `callers` section, and adds the caller of `DEFAULT_USERNAME`.
 
+package import Callers
 package import Documents
 import JOSE
 
 extension ConfigurationBuilder {
   /// `callers`, with the caller of `DEFAULT_USERNAME` first.
-  mutating func callers() -> [Configuration.Caller] {
-    var callers: [Configuration.Caller] = []
+  mutating func callers() -> [ConfiguredCaller] {
+    var callers: [ConfiguredCaller] = []
     if let caller = defaultCaller() { callers.append(caller) }
     guard let section = partial.sections["callers"] else { return callers }
     guard case .list(let items) = section.content else {
@@ -47,7 +48,7 @@ extension ConfigurationBuilder {
   /// The id of the caller of `DEFAULT_USERNAME`.
   private static let defaultCallerID = "default"
 
-  private static func cannotTellApart(_ a: Configuration.Caller.Proof, _ b: Configuration.Caller.Proof)
+  private static func cannotTellApart(_ a: ConfiguredCaller.Proof, _ b: ConfiguredCaller.Proof)
     -> Bool
   {
     switch (a, b) {
@@ -58,7 +59,7 @@ extension ConfigurationBuilder {
     }
   }
 
-  private mutating func defaultCaller() -> Configuration.Caller? {
+  private mutating func defaultCaller() -> ConfiguredCaller? {
     let username = stated(Settings.username)
     let namePlace = place(of: Settings.username)
     let passwordPlace = place(of: Settings.password)
@@ -71,7 +72,7 @@ extension ConfigurationBuilder {
     guard namePlace != nil, passwordPlace != nil else { return nil }
     let password = purpose.opensListenerSecrets ? digest(secret(Settings.password)) : .unmatchable
     guard let username, let password else { return nil }
-    return Configuration.Caller(
+    return ConfiguredCaller(
       id: Self.defaultCallerID, proof: .basic(username: username, password: password))
   }
 
@@ -82,7 +83,7 @@ extension ConfigurationBuilder {
     return SecretDigest(SHA256Digest(of: bytes))
   }
 
-  private mutating func caller(_ node: DocumentNode) -> Configuration.Caller? {
+  private mutating func caller(_ node: DocumentNode) -> ConfiguredCaller? {
     guard var members = open(node, path: "callers") else { return nil }
     let id = members.value(Settings.callerID.key())
     if let id { members.path = "callers.\(id)" }
@@ -101,21 +102,21 @@ extension ConfigurationBuilder {
           "give it exactly one of basic, api_key and jwt"))
       return nil
     }
-    let proof: Configuration.Caller.Proof?
+    let proof: ConfiguredCaller.Proof?
     if let basic = nodes[0] {
       proof = self.basic(basic, path: members.name(of: "basic"))
     } else if let apiKey = nodes[1] {
       proof = self.apiKey(apiKey, path: members.name(of: "api_key"))
     } else if let jwt = nodes[2] {
-      proof = self.jwt(jwt, path: members.name(of: "jwt")).map(Configuration.Caller.Proof.jwt)
+      proof = self.jwt(jwt, path: members.name(of: "jwt")).map(ConfiguredCaller.Proof.jwt)
     } else {
       proof = nil
     }
     guard let id, let proof else { return nil }
-    return Configuration.Caller(id: id, proof: proof)
+    return ConfiguredCaller(id: id, proof: proof)
   }
 
-  private mutating func basic(_ node: DocumentNode, path: String) -> Configuration.Caller.Proof? {
+  private mutating func basic(_ node: DocumentNode, path: String) -> ConfiguredCaller.Proof? {
     guard var members = open(node, path: path) else { return nil }
     let username = members.value(Settings.basicUsername.key())
     let (hasDigest, hasFile) = (members.has("password_sha256"), members.has("password_file"))
@@ -139,14 +140,14 @@ extension ConfigurationBuilder {
     return .basic(username: username, password: digest)
   }
 
-  private mutating func apiKey(_ node: DocumentNode, path: String) -> Configuration.Caller.Proof? {
+  private mutating func apiKey(_ node: DocumentNode, path: String) -> ConfiguredCaller.Proof? {
     guard var members = open(node, path: path) else { return nil }
     let digest = members.value(Settings.keyDigest.key())
     close(&members, "callers[].api_key.")
-    return digest.map(Configuration.Caller.Proof.apiKey)
+    return digest.map(ConfiguredCaller.Proof.apiKey)
   }
 
-  private mutating func jwt(_ node: DocumentNode, path: String) -> Configuration.JWTIssuer? {
+  private mutating func jwt(_ node: DocumentNode, path: String) -> JWTIssuer? {
     guard var members = open(node, path: path) else { return nil }
     let issuer = members.value(Settings.jwtIssuer.key())
     let audience = members.value(Settings.jwtAudience.key())
@@ -169,17 +170,17 @@ extension ConfigurationBuilder {
     }
     let place = node[given[0]]?.place ?? node.place
     let name = members.name(of: given[0])
-    let keys: Configuration.JWTIssuer.Keys? =
+    let keys: JWTIssuer.Keys? =
       url.map { .url($0, place) } ?? setFile.flatMap { keySet($0, place, name) }
       ?? secretFile.flatMap { sharedSecret($0, place, name) }
     guard let issuer, let audience, let keys else { return nil }
-    return Configuration.JWTIssuer(
+    return JWTIssuer(
       issuer: issuer, audience: audience, keys: keys, subjectClaim: subject ?? "sub")
   }
 
   private mutating func keySet(
     _ path: String, _ place: DocumentPlace, _ name: String
-  ) -> Configuration.JWTIssuer.Keys? {
+  ) -> JWTIssuer.Keys? {
     guard purpose.opensListenerSecrets else { return .unopened }
     guard let content = file(path, at: place, name: name, limit: Self.maximumDocumentBytes) else {
       return nil
@@ -210,7 +211,7 @@ extension ConfigurationBuilder {
 
   private mutating func sharedSecret(
     _ path: String, _ place: DocumentPlace, _ name: String
-  ) -> Configuration.JWTIssuer.Keys? {
+  ) -> JWTIssuer.Keys? {
     guard purpose.opensListenerSecrets else { return .unopened }
     guard let bytes = secretBytes(path, at: place, name: name) else { return nil }
     do throws(KeyError) {
@@ -222,7 +223,7 @@ extension ConfigurationBuilder {
   }
 
   /// `allow_anonymous`, and that somebody may call at all.
-  mutating func allowAnonymous(beside callers: [Configuration.Caller]) -> Bool {
+  mutating func allowAnonymous(beside callers: [ConfiguredCaller]) -> Bool {
     let allowed = stated(Settings.allowAnonymous) ?? (purpose == .sandbox)
     if purpose.needsCaller, callers.isEmpty, !allowed, !mentionsCaller, isReadable(Settings.allowAnonymous) {
       problems.add(

@@ -1,5 +1,6 @@
 // The summary that `callgate check` prints: the main settings, and where each one was set.
 
+import Callers
 import Documents
 import Gate
 import JOSE
@@ -110,7 +111,7 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
       + (key.clientID.map { " of client \($0)" } ?? "")
   }
 
-  private static func kind(_ proof: Configuration.Caller.Proof) -> String {
+  private static func kind(_ proof: ConfiguredCaller.Proof) -> String {
     switch proof {
     case .basic: "basic"
     case .apiKey: "api_key"

@@ -1,5 +1,6 @@
 // Reads the `rules` section and reports each mistake at its line in the file.
 
+import Callers
 import Documents
 import Gate
 import Platform
@@ -7,7 +8,7 @@ import Platform
 /// Reads the `rules` section: Gate reads the rules, and its mistakes become problems at their places in the file.
 extension ConfigurationBuilder {
   /// `rules` and `callbacks.brakes`; without rules, everything is allowed but what the built-in rules refuse.
-  mutating func policy(callers: [Configuration.Caller], apps: [Configuration.App]) -> Policy {
+  mutating func policy(callers: [ConfiguredCaller], apps: [Configuration.App]) -> Policy {
     let brakes = brakes()
     guard let section = partial.sections["rules"] else { return Policy(brakes: brakes) }
     let known = KnownNames(callers: Set(callerIDs(callers)), apps: Set(appIDs(apps)))

@@ -1,5 +1,6 @@
 // Reads single values from text: digests, phone numbers and names.
 
+import Callers
 import Documents
 import Gate
 import JOSE

@@ -1,6 +1,7 @@
 // Declares the keys of sections that hold lists or names of the operator's own, and the shape of the whole file.
 
 import API
+import Callers
 import Documents
 import Gate
 
@@ -131,7 +132,7 @@ extension Settings {
 
   private static let callerName: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     let id = try NameText.identifier("a caller's id")(text)
-    guard id != Configuration.anonymousCaller else {
+    guard id != Caller.anonymousID else {
       throw Refusal("\"anonymous\" is the caller of requests without credentials", "choose another id")
     }
     return id

@@ -1,6 +1,7 @@
 // Decides every request, probe and explanation: kill switch, app, then rules.
 
 import API
+package import Callers
 package import Gate
 import HTTP
 import Platform

@@ -1,5 +1,6 @@
 // Asks remote policies over HTTP, in the form of Open Policy Agent's data API.
 
+import Callers
 import Gate
 package import HTTP
 import JSON

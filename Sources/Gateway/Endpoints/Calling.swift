@@ -1,6 +1,7 @@
 // `POST /calls/callback`: authenticates the caller, checks the kill switch, app and body, and starts the callback.
 
 import API
+import Callers
 import Delivery
 import Gate
 import HTTP

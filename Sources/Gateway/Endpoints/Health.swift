@@ -1,5 +1,6 @@
 // Liveness and readiness of the server, decided without a request to Talkdesk.
 
+import Callers
 import HTTP
 import HTTPServer
 import JSON

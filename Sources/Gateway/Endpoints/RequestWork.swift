@@ -1,6 +1,7 @@
 // Runs a request that needs a caller: at once, later, or after the issuer's keys were fetched.
 
 import API
+import Callers
 import Delivery
 import HTTP
 import HTTPServer

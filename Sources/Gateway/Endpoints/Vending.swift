@@ -1,6 +1,7 @@
 // Answers requests for a token: authenticates the caller, asks the rules, and takes a token from the cache or Talkdesk ID.
 
 import API
+import Callers
 import Delivery
 import Gate
 import HTTP

@@ -1,6 +1,7 @@
 // The endpoints where callers only look something up, which are authenticated but not audited.
 
 import API
+import Callers
 import Delivery
 import Gate
 import HTTP

@@ -1,6 +1,7 @@
 // Explains how a request would be decided, rule by rule.
 
 import API
+import Callers
 import Gate
 import HTTP
 import JSON

@@ -1,5 +1,6 @@
 // The hypothetical request that an operator asks `explain` about.
 
+import Callers
 import Documents
 package import Gate
 import HTTP
@@ -96,8 +97,8 @@ extension Question {
     var facts = Facts(
       action: action ?? .access, callerID: nil, subject: subject, address: nil, phone: nil, instant: now)
 
-    let known = configuration.callers.map(\.id) + [Configuration.anonymousCaller]
-    let callerID = caller ?? Configuration.anonymousCaller
+    let known = configuration.callers.map(\.id) + [Caller.anonymousID]
+    let callerID = caller ?? Caller.anonymousID
     if !known.contains(callerID) {
       let near = Spelling.nearest(to: callerID, among: known).map { "; did you mean \($0)?" } ?? ""
       note("caller", "there is no caller \(quoted(callerID))\(near)")
@@ -147,7 +148,7 @@ extension Question {
     return Inquiry(
       facts: facts, caller: caller, app: app.map { .value($0) } ?? .absent, states: states,
       countedRules: Set(counts.keys),
-      isUnauthenticated: self.caller == Configuration.anonymousCaller && configuration.refusesAnonymous)
+      isUnauthenticated: self.caller == Caller.anonymousID && configuration.refusesAnonymous)
   }
 }
 

@@ -1,6 +1,7 @@
 // `GET /metrics`: writes all counters and gauges for Prometheus.
 
 import API
+import Callers
 import Delivery
 import Gate
 import HTTP

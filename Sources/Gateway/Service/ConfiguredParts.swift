@@ -1,5 +1,6 @@
 // Makes the parts of a server (transports, authenticator, limits) from the configuration.
 
+import Callers
 package import HTTP
 import HTTPServer
 import JOSE
@@ -72,7 +73,7 @@ extension Authenticator {
 
 extension JWTAuthenticator.Keys {
   /// The keys of a configured issuer.
-  init(_ keys: Configuration.JWTIssuer.Keys, _ sources: KeySources) {
+  init(_ keys: JWTIssuer.Keys, _ sources: KeySources) {
     switch keys {
     case .url(let url, _): self = .source(sources.source(url))
     case .set(let set, _): self = .set(set)

@@ -1,6 +1,7 @@
 // Audits and logs requests that the server refused as malformed, too large or too slow.
 
 import API
+import Callers
 import Gate
 import HTTP
 import HTTPServer

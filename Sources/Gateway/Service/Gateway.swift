@@ -1,6 +1,7 @@
 // The public listener's handler: gives each request one response, and each vending request one audit record.
 
 import API
+import Callers
 import Delivery
 import Gate
 public import HTTP

@@ -1,5 +1,6 @@
 // The running server: creates, starts, drains and stops all its parts in order.
 
+import Callers
 import Delivery
 import Gate
 import HTTP
@@ -221,9 +222,9 @@ public final class Service: Sendable {
       inHand: { callbacks.store.overdue(at: $0) }, recovered: { callbacks.recovered($0) },
       ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } },
       saved: { [log] in log.write($0, "a stop is saved now, which the store could not save before") })
-    upkeep.withLock { [keys, generations] in
+    upkeep.withLock { [keys, generations, clock] in
       $0 = Task {
-        async let renewal: Void = keys.keepFresh(generations)
+        async let renewal: Void = keys.keepFresh(generations, clock: clock)
         await work.run()
         await renewal
       }

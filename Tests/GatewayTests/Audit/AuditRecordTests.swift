@@ -8,6 +8,7 @@ import Platform
 import Testing
 
 @testable import API
+@testable import Callers
 @testable import Gateway
 @testable import Records
 

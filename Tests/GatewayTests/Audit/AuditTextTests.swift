@@ -9,6 +9,7 @@ import Synchronization
 import Testing
 
 @testable import API
+@testable import Callers
 @testable import Gateway
 @testable import Records
 

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import API
+@testable import Callers
 @testable import Gateway
 
 /// Who a whole request proves itself to be, with every kind of caller at once.

@@ -6,6 +6,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import Callers
 @testable import Gateway
 
 /// Whose address a request has, whatever clients and proxies write into `X-Forwarded-For`.

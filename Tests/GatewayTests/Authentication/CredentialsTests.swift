@@ -3,6 +3,7 @@
 import JOSE
 import Testing
 
+@testable import Callers
 @testable import Gateway
 
 @Suite struct CredentialsTests {

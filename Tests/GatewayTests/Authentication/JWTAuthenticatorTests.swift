@@ -9,6 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Callers
 @testable import Gateway
 
 @Suite struct JWTAuthenticatorTests {

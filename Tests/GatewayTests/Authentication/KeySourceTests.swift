@@ -6,6 +6,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import Callers
 @testable import Gateway
 
 /// When an issuer's keys are fetched, and when they count as others.

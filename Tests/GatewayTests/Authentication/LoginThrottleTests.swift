@@ -4,6 +4,7 @@ import JOSE
 import Platform
 import Testing
 
+@testable import Callers
 @testable import Gateway
 
 @Suite struct LoginThrottleTests {

@@ -7,6 +7,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import Callers
 @testable import Gateway
 
 /// Published tokens, sent to callers that are configured with their keys.

@@ -6,6 +6,7 @@ import Store
 import Synchronization
 import Testing
 
+@testable import Callers
 @testable import Gateway
 
 /// How often brakes make a callback wait for a store.

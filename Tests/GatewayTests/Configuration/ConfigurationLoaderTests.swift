@@ -7,6 +7,7 @@ import Talkdesk
 import Testing
 import Tokens
 
+@testable import Callers
 @testable import Documents
 @testable import Gateway
 @testable import Records

@@ -2,6 +2,7 @@
 
 import Testing
 
+@testable import Callers
 @testable import Documents
 @testable import Gateway
 

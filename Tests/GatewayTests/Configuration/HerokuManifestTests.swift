@@ -4,6 +4,7 @@ import Foundation
 import JSON
 import Testing
 
+@testable import Callers
 @testable import Diagnosis
 @testable import Gateway
 

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import API
+@testable import Callers
 @testable import Gateway
 
 @Suite struct DeciderTests {

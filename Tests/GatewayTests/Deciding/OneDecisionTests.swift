@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import API
+@testable import Callers
 @testable import Diagnosis
 @testable import Gateway
 
@@ -82,7 +83,7 @@ import Testing
     var question = Question()
     try question.setClaims(json: request.claims)
     let caller = Caller(
-      authenticated: request.caller ?? Configuration.anonymousCaller, subject: request.subject,
+      authenticated: request.caller ?? Caller.anonymousID, subject: request.subject,
       claims: question.claims)
     var facts = Facts(
       action: request.action, callerID: caller.id, subject: caller.subject,

@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import API
+@testable import Callers
 @testable import Diagnosis
 @testable import Gateway
 

@@ -10,6 +10,7 @@ import Talkdesk
 import Testing
 import Tokens
 
+@testable import Callers
 @testable import Delivery
 @testable import Gateway
 @testable import Records

@@ -4,6 +4,7 @@ import HTTP
 import Testing
 
 @testable import API
+@testable import Callers
 @testable import Gateway
 
 @Suite struct AppRegistryTests {

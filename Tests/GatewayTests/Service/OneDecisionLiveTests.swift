@@ -9,6 +9,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import Callers
 @testable import Gateway
 
 /// Random rules and requests over sockets: what a request, its probe and a callback's validation put into the audit line is
@@ -60,7 +61,7 @@ import Testing
       "action": .string(request.action.rawValue), "address": .string(request.address),
     ]
     question["claims"] = try JSONValue(parsing: Array(request.claims.utf8))
-    question["caller"] = .string(request.caller ?? Configuration.anonymousCaller)
+    question["caller"] = .string(request.caller ?? Caller.anonymousID)
     if let subject = request.subject { question["subject"] = .string(subject) }
     if let app = request.app { question["app"] = .string(app) }
     if let phone = request.phone { question["phone"] = .string(phone) }

@@ -1,6 +1,6 @@
 // Finds the app that a request is for, and checks that the caller may use it.
 
-import API
+package import API
 package import HTTP
 
 /// A mobile app that vending is set up for.
@@ -10,13 +10,12 @@ package struct App: Hashable, Sendable {
   /// The callers that may ask for it; nil: all.
   let callers: Set<String>?
   /// The scope of its tokens; nil: the configured default.
-  let scope: String?
-}
+  package let scope: String?
 
-extension App {
-  /// The app the configuration describes.
-  package init(_ app: Configuration.App) {
-    self.init(id: app.id, callers: app.callers.map(Set.init), scope: app.scope)
+  package init(id: String, callers: Set<String>?, scope: String?) {
+    self.id = id
+    self.callers = callers
+    self.scope = scope
   }
 }
 
@@ -46,7 +45,7 @@ package struct AppRegistry: Sendable {
     case unknown
 
     /// The app it is about.
-    var app: App? {
+    package var app: App? {
       switch self {
       case .admitted(let app): app
       case .unlisted(let app): app
@@ -61,7 +60,7 @@ package struct AppRegistry: Sendable {
     }
 
     /// The app of the request, or the problem that its caller is told.
-    func admitted() throws(Problem) -> App? {
+    package func admitted() throws(Problem) -> App? {
       switch self {
       case .admitted(let app): return app
       case .unlisted: throw Problem(.denied, "This caller is not listed for this app.")

@@ -1,7 +1,7 @@
 // Authenticates callers by JWTs from their own identity provider (RFC 7519, RFC 8725).
 
 import Gate
-import JOSE
+package import JOSE
 package import JSON
 import Platform
 
@@ -10,9 +10,9 @@ import Platform
 /// The issuer named in a token only chooses among configured ones; keys come from the configuration alone, never from
 /// the token's header; each key brings its own algorithms, so `none` and a public key used as a shared secret do not
 /// exist here.
-struct JWTAuthenticator: Sendable {
+package struct JWTAuthenticator: Sendable {
   /// One configured caller.
-  struct Issuer: Sendable {
+  package struct Issuer: Sendable {
     /// The caller's id.
     let id: String
     let issuer: String
@@ -20,6 +20,14 @@ struct JWTAuthenticator: Sendable {
     /// The claim that names the subject.
     let subjectClaim: String
     let keys: Keys
+
+    package init(id: String, issuer: String, audience: String, subjectClaim: String, keys: Keys) {
+      self.id = id
+      self.issuer = issuer
+      self.audience = audience
+      self.subjectClaim = subjectClaim
+      self.keys = keys
+    }
   }
 
   /// Where an issuer's keys are.
@@ -30,7 +38,7 @@ struct JWTAuthenticator: Sendable {
   }
 
   /// What became of a token.
-  enum Outcome {
+  package enum Outcome {
     case caller(Caller)
     /// It is no token of a configured issuer: perhaps an API key that looks like one.
     case notOurs
@@ -49,7 +57,7 @@ struct JWTAuthenticator: Sendable {
   let issuers: [Issuer]
   private let verified = VerifiedTokens()
 
-  init(issuers: [Issuer]) { self.issuers = issuers }
+  package init(issuers: [Issuer]) { self.issuers = issuers }
 
   /// Who sent a token that was verified before, with the keys that are still in force; nil for any other.
   /// - Parameter digest: The token's SHA-256.

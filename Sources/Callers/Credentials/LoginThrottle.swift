@@ -1,7 +1,7 @@
 // Slows down clients that guess credentials, without locking out the real users.
 
-import JOSE
-import Platform
+package import JOSE
+package import Platform
 import Synchronization
 
 /// Counts failed logins per address, and per address and identity, and says when to stop listening.
@@ -12,13 +12,18 @@ import Synchronization
 /// Nothing is counted per identity alone: whoever knows a user name could then lock its owner out from elsewhere. A right
 /// password from another address is always heard. An address shared by many (a carrier's, an office's) has more
 /// patience than one user name from it.
-final class LoginThrottle: Sendable {
+package final class LoginThrottle: Sendable {
   /// Everything that is sent to prove who it is.
-  struct Credential: Hashable, Sendable {
+  package struct Credential: Hashable, Sendable {
     /// SHA-256 of the secret.
     let digest: SHA256Digest
     /// A hash of the name that comes with it; 0 where none does.
     var name = 0
+
+    package init(digest: SHA256Digest, name: Int = 0) {
+      self.digest = digest
+      self.name = name
+    }
   }
 
   /// How many failures are heard at once, and how long each weighs.
@@ -39,6 +44,9 @@ final class LoginThrottle: Sendable {
 
   /// For each key the theoretical arrival time of the generic cell rate algorithm, in nanoseconds.
   private let table = Mutex<[UInt64: Int64]>([:])
+
+  /// One that has heard no failure yet.
+  package init() {}
   /// Addresses and credentials that were right together, with the time they were last noted.
   private let proven = Mutex<[UInt64: Int64]>([:])
   /// How old a note may be before it is made again; it decides who is forgotten first.
@@ -49,7 +57,7 @@ final class LoginThrottle: Sendable {
 
   /// After how long a login is heard again; nil when it is heard now.
   /// - Parameter identity: The user name that is tried; nil for keys and tokens, which name nobody.
-  func wait(
+  package func wait(
     address: IPAddress, identity: @autoclosure () -> [UInt8]?, credential: Credential, now: MonotonicTime
   ) -> Duration? {
     // Nobody has failed lately: the ordinary case costs one load.
@@ -68,10 +76,10 @@ final class LoginThrottle: Sendable {
   }
 
   /// How many logins were not heard so far.
-  var refusals: Int { refused.load(ordering: .relaxed) }
+  package var refusals: Int { refused.load(ordering: .relaxed) }
 
   /// Notes that a credential was right.
-  func succeeded(address: IPAddress, credential: Credential, now: MonotonicTime) {
+  package func succeeded(address: IPAddress, credential: Credential, now: MonotonicTime) {
     let key = key(credential, address)
     proven.withLock { proven in
       if let noted = proven[key], now.nanoseconds - noted < Self.noteAge { return }
@@ -89,7 +97,7 @@ final class LoginThrottle: Sendable {
   }
 
   /// Counts a failed login.
-  func failed(address: IPAddress, identity: [UInt8]?, now: MonotonicTime) {
+  package func failed(address: IPAddress, identity: [UInt8]?, now: MonotonicTime) {
     let (addressKey, identityKey) = keys(address, identity)
     table.withLock { table in
       if table.count >= Self.capacity { Self.forget(&table, now: now) }

@@ -1,23 +1,23 @@
 // Finds the caller that a request's credentials prove, or refuses the request.
 
-import API
-import HTTP
-import JOSE
-import Platform
+package import API
+package import HTTP
+package import JOSE
+package import Platform
 
 /// Tells who sends a request: HTTP Basic (RFC 7617), API keys, JWTs, or nobody in particular where that is allowed.
 ///
 /// A credential is looked up by a digest or by a seeded hash, never compared one caller after the other: a thousand callers
 /// cost what one costs. Digests are compared in constant time, and an unknown name takes the way of a wrong password.
-struct Authenticator: Sendable {
+package struct Authenticator: Sendable {
   /// One caller that proves itself by name and password.
-  struct BasicCaller: Sendable {
+  package struct BasicCaller: Sendable {
     let username: [UInt8]
     let passwordDigest: SHA256Digest
     let caller: Caller
 
     /// - Parameter passwordDigest: SHA-256 of the password.
-    init(id: String, username: String, passwordDigest: SHA256Digest) {
+    package init(id: String, username: String, passwordDigest: SHA256Digest) {
       self.username = Array(username.utf8)
       self.passwordDigest = passwordDigest
       caller = Caller(authenticated: id)
@@ -25,14 +25,19 @@ struct Authenticator: Sendable {
   }
 
   /// One caller that proves itself by a key.
-  struct KeyCaller: Sendable {
+  package struct KeyCaller: Sendable {
     let id: String
     /// SHA-256 of the key.
     let keyDigest: SHA256Digest
+
+    package init(id: String, keyDigest: SHA256Digest) {
+      self.id = id
+      self.keyDigest = keyDigest
+    }
   }
 
   /// What became of a request's credentials.
-  enum Outcome {
+  package enum Outcome {
     case caller(Caller)
     case refused(Problem)
     /// The token's key is not known yet: fetch the issuer's keys, then ask again, saying so.
@@ -40,27 +45,34 @@ struct Authenticator: Sendable {
   }
 
   /// Who asks and when.
-  struct Circumstances {
+  package struct Circumstances {
     /// Where the request comes from.
-    let address: IPAddress
+    package let address: IPAddress
     /// The wall clock, for tokens' dates.
-    let time: UnixTime
+    package let time: UnixTime
     /// The monotonic clock, for what is throttled.
-    let now: MonotonicTime
+    package let now: MonotonicTime
+
+    package init(address: IPAddress, time: UnixTime, now: MonotonicTime, hasFetched: Bool = false) {
+      self.hasFetched = hasFetched
+      self.address = address
+      self.time = time
+      self.now = now
+    }
     /// Whether keys were fetched for this very request.
-    var hasFetched = false
+    package var hasFetched = false
   }
 
   /// By a seeded hash of the user name.
   private let basicCallers: [Int: [BasicCaller]]
   private let keyCallers: [SHA256Digest: Caller]
-  let jwt: JWTAuthenticator
+  package let jwt: JWTAuthenticator
   let allowsAnonymous: Bool
   /// Outlives a reload, so that guessing is not forgiven by one.
   let throttle: LoginThrottle
-  private let anonymous = Caller(authenticated: Configuration.anonymousCaller)
+  private let anonymous = Caller(authenticated: Caller.anonymousID)
 
-  init(
+  package init(
     basicCallers: [BasicCaller] = [], keyCallers: [KeyCaller] = [],
     jwt: JWTAuthenticator = JWTAuthenticator(issuers: []),
     allowsAnonymous: Bool = false, throttle: LoginThrottle = LoginThrottle()
@@ -78,7 +90,7 @@ struct Authenticator: Sendable {
   /// Credentials that are sent must be right even where anonymous callers are allowed: a wrong password is never
   /// silently taken for no password. Only with nobody configured is there nothing to check them against; stock clients
   /// always send some.
-  func authenticate(_ request: borrowing Request, _ circumstances: Circumstances) -> Outcome {
+  package func authenticate(_ request: borrowing Request, _ circumstances: Circumstances) -> Outcome {
     if allowsAnonymous, basicCallers.isEmpty, keyCallers.isEmpty, jwt.issuers.isEmpty {
       return .caller(anonymous)
     }

@@ -79,7 +79,7 @@ package final class KeySource: Sendable {
 
   let url: String
   /// Origin and path of the URL, for logs: its query may hold a key.
-  let name: String
+  package let name: String
   private let transport: any HTTPTransport
   private let time: any TimeSource
   private let report: @Sendable (Event) -> Void
@@ -137,19 +137,19 @@ package final class KeySource: Sendable {
   var generation: Int { state.withLock { $0.generation } }
 
   /// What is known of the issuer's keys.
-  struct Status {
+  package struct Status {
     /// How many keys verify tokens.
-    let keys: Int
+    package let keys: Int
     /// Since when the issuer has confirmed them; nil without any.
-    let age: Duration?
+    package let age: Duration?
     /// Why the last fetch failed; nil where it did not.
     let failure: Failure?
 
     /// Whether tokens can be verified and the issuer answers.
-    var isWell: Bool { keys > 0 && failure == nil }
+    package var isWell: Bool { keys > 0 && failure == nil }
   }
 
-  var status: Status {
+  package var status: Status {
     state.withLock { state in
       Status(
         keys: state.set?.keys.count ?? 0, age: state.set.map { _ in time.now - state.confirmedAt },
@@ -163,7 +163,7 @@ package final class KeySource: Sendable {
 
   /// Begins what is due: a renewal of what is no longer fresh, another attempt after a failure. Called each second, so that an
   /// issuer is heard whether tokens come or not.
-  func renewIfDue() {
+  package func renewIfDue() {
     state.withLock { state in
       let now = time.now
       dropOld(&state, now)
@@ -178,7 +178,7 @@ package final class KeySource: Sendable {
   /// ran finds there what it brought, and invented names cannot follow each other from fetch to fetch.
   ///
   /// A cancelled task stops waiting; the fetch goes on for the others.
-  func fetchForUnknownKey() async {
+  package func fetchForUnknownKey() async {
     state.withLock { state in
       let now = time.now
       guard state.fetch == nil, now >= state.mayFetchAt else { return }

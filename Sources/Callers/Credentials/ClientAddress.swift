@@ -1,26 +1,26 @@
 // Finds the IP address of the client, behind trusted proxies or without any.
 
-import Gate
-import HTTP
-import Platform
+package import Gate
+package import HTTP
+package import Platform
 
 /// Finds the client's address. `X-Forwarded-For` is a claim anyone can make, so it is believed only from
 /// configured proxies, and only the entry that the outermost of them wrote: counted from the right, because clients can
 /// put anything to the left of it.
-struct ClientAddress: Sendable {
+package struct ClientAddress: Sendable {
   private let trusted: [CIDR]
   private let hops: Int
 
   /// - Parameters:
   ///   - trusted: The proxies' own addresses.
   ///   - hops: How many entries of the field the proxies wrote; 0 ignores it.
-  init(trusted: [CIDR], hops: Int) {
+  package init(trusted: [CIDR], hops: Int) {
     self.trusted = trusted
     self.hops = hops
   }
 
   /// The client's address: what the proxies say, or the connection's peer where nothing can be believed.
-  func resolve(_ request: borrowing Request, peer: IPAddress) -> IPAddress {
+  package func resolve(_ request: borrowing Request, peer: IPAddress) -> IPAddress {
     guard hops > 0, !trusted.isEmpty, trusted.contains(where: { $0.contains(peer) }) else {
       return peer
     }

@@ -1,5 +1,6 @@
 // Decides which scope the tokens of each app have.
 
+import Callers
 import Tokens
 
 /// The scopes by app: an app's own, otherwise the account's.

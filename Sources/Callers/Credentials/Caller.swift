@@ -1,16 +1,19 @@
 // The identity behind a request after authentication: the caller, its user and the claims of its token.
 
 package import Gate
-import Records
+package import Records
 
 /// An authenticated caller.
 package struct Caller: Hashable, Sendable {
+  /// The id of requests without credentials, where those are served.
+  package static let anonymousID = "anonymous"
+
   /// The id of the configured caller, or `anonymous`.
-  let id: String
+  package let id: String
   /// Who asks on the caller's behalf: a JWT's subject, otherwise the caller's id.
-  let subject: String
+  package let subject: String
   /// What a JWT says of them; empty for other callers.
-  let claims: [FactMember]
+  package let claims: [FactMember]
   /// The subject as it may stand in a log: some identity providers name people by their telephone number.
   let loggedSubject: String
 
@@ -23,5 +26,5 @@ package struct Caller: Hashable, Sendable {
   }
 
   /// The caller as an audit line names it.
-  var audited: AuditedCaller { AuditedCaller(id: id, subject: loggedSubject) }
+  package var audited: AuditedCaller { AuditedCaller(id: id, subject: loggedSubject) }
 }

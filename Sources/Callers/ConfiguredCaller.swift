@@ -1,0 +1,58 @@
+// The settings of callers: who may send requests, and how each proves its identity.
+
+public import Documents
+public import JOSE
+
+/// A caller as the configuration describes it.
+public struct ConfiguredCaller: Sendable {
+  /// Its unique name, as logged and as rules call it.
+  public let id: String
+  /// How it proves itself.
+  public let proof: Proof
+
+  package init(id: String, proof: Proof) {
+    self.id = id
+    self.proof = proof
+  }
+
+  /// How a caller proves itself.
+  public enum Proof: Sendable {
+    /// HTTP Basic (RFC 7617) with this user name and a password of this digest.
+    case basic(username: String, password: SecretDigest)
+    /// A Bearer credential or `X-API-Key` of this digest.
+    case apiKey(SecretDigest)
+    /// A JWT from an identity provider.
+    case jwt(JWTIssuer)
+  }
+}
+
+/// An identity provider whose tokens are taken.
+public struct JWTIssuer: Sendable {
+  /// The exact `iss`.
+  public let issuer: String
+  /// The `aud` that must be among the token's.
+  public let audience: String
+  /// Where its keys are.
+  public let keys: Keys
+  /// The claim that names the subject.
+  public let subjectClaim: String
+
+  package init(issuer: String, audience: String, keys: Keys, subjectClaim: String) {
+    self.issuer = issuer
+    self.audience = audience
+    self.keys = keys
+    self.subjectClaim = subjectClaim
+  }
+
+  /// Where an issuer's keys come from.
+  public enum Keys: Sendable {
+    /// Fetched, and fetched again when they change.
+    case url(String, DocumentPlace)
+    /// A JWK set read from a file; at least one of its keys is usable.
+    case set(JWKSet, path: String)
+    /// A shared secret, for HS256.
+    case secret(SymmetricKey)
+    /// In a file that this purpose does not open.
+    case unopened
+  }
+}

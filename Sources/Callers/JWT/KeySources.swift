@@ -1,0 +1,69 @@
+// Keeps the public keys of all issuers, by URL, across reloads.
+
+package import HTTP
+import JOSE
+package import Platform
+package import Records
+import Synchronization
+
+/// Makes and remembers key sources.
+package final class KeySources: Sendable {
+  private let transport: any HTTPTransport
+  private let time: any TimeSource
+  private let log: Log
+  private let sources = Mutex<[String: KeySource]>([:])
+
+  package init(transport: any HTTPTransport, time: any TimeSource, log: Log) {
+    self.transport = transport
+    self.time = time
+    self.log = log
+  }
+
+  /// The source of a URL.
+  package func source(_ url: String) -> KeySource {
+    sources.withLock { sources in
+      if let known = sources[url] { return known }
+      let name = KeySource.name(of: url)
+      let source = KeySource(url: url, transport: transport, time: time) { [log] in log.write($0, of: name) }
+      sources[url] = source
+      return source
+    }
+  }
+}
+
+extension JWTAuthenticator {
+  /// The callers whose issuers publish their keys, with where they do.
+  package var sources: [(callerID: String, keys: KeySource)] {
+    issuers.compactMap { issuer in
+      if case .source(let source) = issuer.keys { (issuer.id, source) } else { nil }
+    }
+  }
+}
+
+extension Log {
+  /// Tells what became of an issuer's keys.
+  fileprivate func write(_ event: KeySource.Event, of name: String) {
+    switch event {
+    case .failed(let failure, let isNew):
+      write(
+        isNew ? .warning : .debug, "an issuer's keys cannot be fetched",
+        ["url.full": name, "error.message": "\(failure)"])
+    case .recovered:
+      write(.info, "an issuer's keys can be fetched again", ["url.full": name])
+    case .expired:
+      write(
+        .error, "an issuer's keys are no longer used: it could not be asked for a day", ["url.full": name])
+    case .published(let set):
+      if set.keys.isEmpty {
+        write(
+          .warning, "an issuer publishes no key that can verify: none of its tokens is accepted",
+          ["url.full": name])
+      }
+      for skipped in set.skipped {
+        write(
+          .info, "a key of an issuer is not used",
+          ["url.full": name, "position": String(skipped.index + 1), "error.message": "\(skipped.reason)"])
+      }
+    }
+  }
+}

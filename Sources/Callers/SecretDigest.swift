@@ -1,0 +1,19 @@
+// The digest by which a secret is recognised without being held.
+
+package import JOSE
+
+/// The SHA-256 digest of a secret: enough to recognise it, and printed as little as the secret itself.
+public struct SecretDigest: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  package let value: SHA256Digest
+
+  package init(_ value: SHA256Digest) { self.value = value }
+
+  /// A digest no known secret has, for purposes that never authenticate anybody.
+  package static let unmatchable = SecretDigest(SHA256Digest.zero)
+
+  public var description: String { "<redacted>" }
+  public var debugDescription: String { "<redacted>" }
+  public var customMirror: Mirror { Mirror(self, children: [(label: String?, value: Any)]()) }
+}

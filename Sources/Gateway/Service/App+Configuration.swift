@@ -1,0 +1,10 @@
+// Makes the apps that callers may use from the configuration.
+
+import Callers
+
+extension App {
+  /// The app the configuration describes.
+  package init(_ app: Configuration.App) {
+    self.init(id: app.id, callers: app.callers.map(Set.init), scope: app.scope)
+  }
+}

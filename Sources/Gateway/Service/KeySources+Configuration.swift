@@ -1,0 +1,50 @@
+// Fetches the keys of the configured issuers, and keeps those of the serving configuration fresh.
+
+import Callers
+import Documents
+import Platform
+
+extension KeySources {
+  /// Renews the keys of the configuration that serves, as they become due, until the task is cancelled.
+  func keepFresh(_ generations: Generations, clock: any TimeSource) async {
+    while await clock.hasSlept(until: clock.now + .seconds(1)) {
+      for (_, source) in generations.current.authenticator.jwt.sources { source.renewIfDue() }
+    }
+  }
+}
+
+extension Configuration {
+  /// Fetches the keys of every issuer that publishes them, all at the same time.
+  /// - Returns: What an operator should know: for each caller whose issuer cannot be asked, what becomes of its users.
+  func fetchKeys(_ sources: KeySources) async -> [ConfigurationNotice] {
+    await withTaskGroup(of: (Int, ConfigurationNotice?).self) { group in
+      for (index, caller) in callers.enumerated() {
+        guard case .jwt(let issuer) = caller.proof, case .url(let url, let place) = issuer.keys else {
+          continue
+        }
+        let source = sources.source(url)
+        group.addTask {
+          guard case .failure(let failure) = await source.fetch() else { return (index, nil) }
+          let consequence =
+            source.status.keys == 0
+            ? "users of \(caller.id) get 503 until they come"
+            : "those that were fetched before serve for a day at most"
+          return (
+            index,
+            ConfigurationNotice(
+              place: place,
+              message:
+                "callers: the keys of \(caller.id) at \(source.name) cannot be fetched: \(failure); \(consequence)"
+                + " — check jwks_url, and that this machine reaches it"
+            )
+          )
+        }
+      }
+      var notices: [(Int, ConfigurationNotice)] = []
+      for await (index, notice) in group {
+        if let notice { notices.append((index, notice)) }
+      }
+      return notices.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+  }
+}

@@ -108,6 +108,7 @@ let package = Package(
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PagesTests", dependencies: ["Pages"], swiftSettings: strict),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "DocumentsTests", dependencies: ["Documents", "JSON"], swiftSettings: strict),
     .testTarget(
       name: "GateTests", dependencies: ["Gate", "Documents", "Platform", "TestSupport"], swiftSettings: strict
     ),

@@ -14,8 +14,8 @@ struct InitCommand: ParsableCommand {
     abstract: "Asks a few questions and writes a first configuration.",
     discussion: """
       Asks for your Talkdesk account, its OAuth client (id and secret, or id and private key), the number of callbacks \
-      and opening hours, and checks each answer. It writes callgate.yaml, tests.yaml with tests that pass, the secrets \
-      as files of mode 0600 under secrets/, and lines for .gitignore, all or none. The password of your app is \
+      and opening hours, and checks each answer. It writes callgate.yaml, tests.yaml with tests that pass, a JSON Schema \
+      of each for editors, the secrets as files of mode 0600 under secrets/, and lines for .gitignore, all or none. The password of your app is \
       generated, unless --password-file has one. Then it prints the next steps. It does not use the network.
 
       A flag answers its question. Without a terminal, --account, --client-id and a credential are needed, and \

@@ -1,16 +1,26 @@
 // The command `callgate reference`, which generates the documents about settings.
 
-import ArgumentParser
-import Diagnosis
-import Gateway
+public import ArgumentParser
+public import Diagnosis
+public import Gateway
 
-/// `callgate reference`: prints the documents that are made from the settings' declarations. For those who work on
-/// the gateway, hence not listed in the help.
+/// `callgate reference`: prints the documents that are made from the settings' declarations.
 struct ReferenceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reference",
-    abstract: "Prints docs/configuration.md, README's table of variables, or app.json.",
-    shouldDisplay: false)
+    abstract: "Prints every setting as Markdown, or the JSON Schemas for editors.",
+    discussion: """
+      Prints docs/configuration.md: all settings, with their meanings and defaults. With --schema it prints the JSON \
+      Schema (2020-12) of callgate.yaml or of the file of tests. Name the schema in the first line of the YAML file:
+        # yaml-language-server: $schema=callgate.schema.json
+
+      Examples:
+        callgate reference
+        callgate reference --schema > callgate.schema.json
+        callgate reference --schema tests > tests.schema.json
+
+      Exit status: 0.
+      """)
 
   @Flag(help: "Print the table of variables alone, as it stands in README.md.")
   var variables = false
@@ -18,11 +28,27 @@ struct ReferenceCommand: ParsableCommand {
   @Flag(help: "Print app.json.")
   var heroku = false
 
+  @Flag(help: "Print the JSON Schema of callgate.yaml, or of the file of tests.")
+  var schema = false
+
+  @Argument(help: "With --schema: callgate or tests.")
+  var document: ConfigurationReference.Schema?
+
+  func validate() throws {
+    guard document == nil || schema else {
+      throw ValidationError("write --schema in front of the name of a schema")
+    }
+  }
+
   func run() {
-    if heroku {
+    if schema {
+      Output.text((document ?? .callgate).document)
+    } else if heroku {
       Output.text(HerokuManifest.document)
     } else {
       Output.text(variables ? ConfigurationReference.variables : ConfigurationReference.document)
     }
   }
 }
+
+extension ConfigurationReference.Schema: ExpressibleByArgument {}

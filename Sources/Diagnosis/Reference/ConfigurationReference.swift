@@ -1,7 +1,8 @@
-// Generates the documents about settings: README's table of variables and docs/configuration.md.
+// Generates the documents about settings: README's table of variables and docs/configuration.md, and the JSON Schemas.
 
 import Documents
 public import Gateway
+import Gate
 
 /// The documents that follow from the declarations: README's table of variables and docs/configuration.md.
 public enum ConfigurationReference {
@@ -49,6 +50,8 @@ public enum ConfigurationReference {
     - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are whole numbers of bytes. Digests are SHA-256 in
       lower-case hex. Telephone numbers are E.164: `"+18500000000"`. Address blocks are CIDR: `10.0.0.0/8`.
     - URLs are `https`; plain `http` is taken for a loopback address only.
+    - Editors check the file while you write it: its first line names the [JSON Schema](schema/callgate.schema.json).
+      `callgate reference --schema callgate` prints the schema, `--schema tests` that of the tests.
     - In the YAML file every value is a text, typed by the key it stands under: `on`, `22:00` and `+1` mean themselves,
       quoted or not. Duplicate keys, several documents, anchors, aliases, merge keys and tags are refused.
 
@@ -86,6 +89,25 @@ public enum ConfigurationReference {
     ```
 
     """
+  }
+
+  /// The JSON Schemas for editors; the name of each in `callgate reference --schema` is its raw value.
+  public enum Schema: String, CaseIterable, Sendable {
+    case callgate, tests
+
+    /// The name of its file.
+    public var fileName: String { "\(rawValue).schema.json" }
+
+    /// The schema; ends with a newline.
+    public var document: String {
+      switch self {
+      case .callgate: Settings.shape.schema(title: "callgate.yaml")
+      case .tests: RuleTest.fileShape.schema(title: "Tests of rules")
+      }
+    }
+
+    /// The first line of a YAML file in the same folder, which names the schema for editors.
+    var modeline: String { "# yaml-language-server: $schema=\(fileName)" }
   }
 
   /// Keys of one section stand together, in the order of the sections' first declaration.

@@ -97,7 +97,7 @@ public enum HerokuManifest {
       ),
       ("env", .object(variables)),
     ]
-    return indented(.object(object(manifest)), "") + "\n"
+    return JSONValue.object(object(manifest)).indented + "\n"
   }
 
   private static func member(_ question: Question) -> JSONObject {
@@ -116,25 +116,5 @@ public enum HerokuManifest {
     var object = JSONObject()
     for (name, value) in members { object.append(name, value) }
     return object
-  }
-
-  /// JSON for people: a member a line, two spaces a level, lists of texts on one line.
-  private static func indented(_ value: JSONValue, _ margin: String) -> String {
-    switch value {
-    case .object(let object) where !object.isEmpty:
-      let inner = margin + "  "
-      let members = object.members.map { member in
-        inner + text(.string(member.name)) + ": " + indented(member.value, inner)
-      }
-      return "{\n" + members.joined(separator: ",\n") + "\n\(margin)}"
-    case .array(let elements):
-      return "[" + elements.map { indented($0, margin) }.joined(separator: ", ") + "]"
-    default:
-      return text(value)
-    }
-  }
-
-  private static func text(_ value: JSONValue) -> String {
-    String(decoding: value.serialized(), as: UTF8.self)
   }
 }

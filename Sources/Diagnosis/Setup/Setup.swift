@@ -70,7 +70,8 @@ public struct Setup: Sendable {
   /// - Parameter sources: The files that flags name, which may lie where they belong already.
   public func checkFolder(_ sources: [String]) throws(Failure) {
     if !replaces {
-      let names = [SetupDocuments.configurationName, SetupDocuments.testsName]
+      let schemas = ConfigurationReference.Schema.allCases.map(\.fileName)
+      let names = [SetupDocuments.configurationName, SetupDocuments.testsName] + schemas
       let secrets = [SetupDocuments.credentialName, SetupDocuments.passwordName]
         .filter { !isSource("\(folder)/\($0)", sources) }
       let taken = SetupFiles.occupied(names + secrets, in: folder)
@@ -115,6 +116,7 @@ public struct Setup: Sendable {
       file(SetupDocuments.configurationName, configuration), file(SetupDocuments.testsName, tests),
       secret(SetupDocuments.credentialName, credential), secret(SetupDocuments.passwordName, password),
     ]
+    written += ConfigurationReference.Schema.allCases.map { file($0.fileName, Array($0.document.utf8)) }
     if let ignored = try ignored() { written.append(ignored) }
     do throws(SetupFiles.Failure) {
       try SetupFiles.write(written, to: folder)
@@ -207,6 +209,7 @@ public struct Setup: Sendable {
       "  \(SetupDocuments.testsName)                   tests for its rules",
       "  \(SetupDocuments.credentialName)  \(credential), mode 0600",
       "  \(SetupDocuments.passwordName)         the password of your app, mode 0600",
+      "  *.schema.json                what editors check both files by",
       "  .gitignore                   keeps secrets and state out of git",
       "",
       "Next:",

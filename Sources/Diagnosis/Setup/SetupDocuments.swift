@@ -22,6 +22,7 @@ struct SetupDocuments {
   /// `callgate.yaml`.
   var configuration: String {
     """
+    \(ConfigurationReference.Schema.callgate.modeline)
     # Callgate for the Talkdesk account \(answers.account), made by callgate init. Edit this file freely. A running server
     # reloads it. If the new version has a problem, the server keeps the old one. docs/configuration.md explains every key.
     # Check the file with: callgate check \(Self.configurationName)
@@ -129,6 +130,7 @@ struct SetupDocuments {
       "{ name: a request without the password, caller: anonymous, expect: deny, code: unauthenticated }",
     ]
     return """
+      \(ConfigurationReference.Schema.tests.modeline)
       # Tests for the rules of \(Self.configurationName). Add a test for each rule: docs/rules.md explains them.
       #   callgate rules test --config \(Self.configurationName) \(Self.testsName)
       tests:

@@ -21,6 +21,11 @@ import Testing
     #expect(document == ConfigurationReference.document)
   }
 
+  @Test(arguments: ConfigurationReference.Schema.allCases)
+  func `docs/schema is what callgate reference --schema prints`(_ schema: ConfigurationReference.Schema) {
+    #expect(text("docs/schema/\(schema.fileName)") == schema.document)
+  }
+
   @Test func `README's table of variables is the declared one`() throws {
     let readme = text("README.md") ?? ""
     let parts = readme.components(separatedBy: "<!-- configuration -->")

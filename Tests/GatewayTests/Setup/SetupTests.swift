@@ -64,6 +64,7 @@ import Testing
       content(of: folder) == [
         "callgate.yaml": 0o644, "tests.yaml": 0o644, ".gitignore": 0o644, "secrets": 0o700,
         "secrets/talkdesk-credential": 0o600, "secrets/app-password": 0o600,
+        "callgate.schema.json": 0o644, "tests.schema.json": 0o644,
       ])
     let sources = ConfigurationSources(
       flags: ConfigurationFlags(config: "\(folder)/callgate.yaml"), files: .system)
@@ -260,7 +261,10 @@ import Testing
   @Test func `nothing is overwritten without being told to, and nothing is left then`() throws {
     defer { removeParent() }
     let answers = try SetupFixture.answers()
-    for name in ["callgate.yaml", "tests.yaml", "secrets/app-password", "secrets/talkdesk-credential"] {
+    for name in [
+      "callgate.yaml", "tests.yaml", "tests.schema.json", "secrets/app-password",
+      "secrets/talkdesk-credential",
+    ] {
       let folder = "\(parent.path)/\(name.replacing("/", with: "-"))"
       try FileManager.default.createDirectory(atPath: "\(folder)/secrets", withIntermediateDirectories: true)
       try "mine".write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8)
@@ -277,7 +281,7 @@ import Testing
       try forced.checkFolder([])
       _ = try forced.write(answers, readFrom: [])
       #expect(try text("\(folder)/\(name)") != "mine")
-      #expect(content(of: folder).count == 6, "nothing is left of what gave way")
+      #expect(content(of: folder).count == 8, "nothing is left of what gave way")
     }
   }
 

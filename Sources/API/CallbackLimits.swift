@@ -3,7 +3,7 @@
 /// How much one callback may carry. Talkdesk documents no limits; these are this server's own, and lengths count
 /// Unicode scalar values, because what people see as one character can be any number of bytes.
 package enum CallbackLimits {
-  /// Bytes of a request's content.
+  /// The most bytes of a request's body.
   package static let contentBytes = 16 * 1024
   /// Fields of the context, those the server adds not counted.
   package static let fields = 20

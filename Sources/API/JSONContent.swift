@@ -11,14 +11,15 @@ package enum JSONContent {
   /// - Throws: `unsupported_media_type`.
   package static func check(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = []) throws(Problem) {
     guard encodings.allSatisfy({ $0.equals(lowercase: "identity") }) else {
-      throw Problem(.unsupportedMediaType, "Send the content without Content-Encoding.")
+      throw Problem(.unsupportedMediaType, "Send the body without Content-Encoding.")
     }
     guard let type else {
       throw Problem(.unsupportedMediaType, "Send Content-Type: application/json.")
     }
     // The first is what nearly every client sends.
     guard type.equals(lowercase: "application/json") || (type.count <= 256 && isJSON(type)) else {
-      throw Problem(.unsupportedMediaType, "Send Content-Type: application/json, with no charset but utf-8.")
+      throw Problem(
+        .unsupportedMediaType, "Send Content-Type: application/json. The only allowed charset is utf-8.")
     }
   }
 

@@ -31,7 +31,7 @@ public struct TransportDiagnosis: Hashable, Sendable {
     case handshake
     /// TLS was not up in time.
     case handshakeTimedOut
-    /// The proxy answered the wish for a tunnel with this status; 407 wants a credential.
+    /// The proxy answered CONNECT with this status. 407 requires a credential.
     case tunnelRefused(status: Int)
     /// The proxy made no connection, for another reason (SOCKS).
     case tunnelFailed

@@ -50,8 +50,8 @@ public final class DecisionCounters: Sendable {
     rules = Mutex([:])
   }
 
-  /// Gives names of rules their places; those that have one keep it, as their counts may only grow.
-  public func know(_ names: some Sequence<String>) {
+  /// Gives each rule name a slot. A name that has a slot keeps it, because counts may only grow.
+  public func register(_ names: some Sequence<String>) {
     rules.withLock { rules in
       for name in names where rules[name] == nil {
         guard rules.count < Self.mostRules else { return }

@@ -30,7 +30,7 @@ public struct AccountFacts: Sendable {
       throw Malformed(problems: [Malformed.Problem(error, in: bytes)])
     }
     guard let root = value.object else {
-      throw Malformed(problems: [Malformed.Problem("", "the file holds no JSON object")])
+      throw Malformed(problems: [Malformed.Problem("", "the file is not a JSON object")])
     }
     var reader = FactsReader()
     reader.refuseUnknown(in: root, "", known: ["callback", "token"])
@@ -111,7 +111,7 @@ private struct FactsReader {
 
   mutating func refuseUnknown(in object: JSONObject, _ prefix: String, known: [String]) {
     for member in object.members where !known.contains(member.name) {
-      problem(prefix + shown(member.name), "there is no such member")
+      problem(prefix + shown(member.name), "is not a known member")
     }
   }
 

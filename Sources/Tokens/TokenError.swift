@@ -42,12 +42,13 @@ extension TokenError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .exchangeFailed(let cause, _): "\(cause)"
-    case .coolingDown(let cause, let wait): "not asked for another \(wait.components.seconds + 1) s: \(cause)"
-    case .overloaded: "more tokens are requested than can be had in time"
+    case .coolingDown(let cause, let wait):
+      "no request for another \(wait.components.seconds + 1) s: \(cause)"
+    case .overloaded: "too many requests are waiting for a token"
     case .deadlineExceeded: "no token before the request's deadline"
-    case .cancelled: "the request was given up"
+    case .cancelled: "the request was cancelled"
     case .shutDown: "the token source is shut down"
-    case .upstreamChanged: "the configuration names another Talkdesk account now"
+    case .upstreamChanged: "the configured Talkdesk account has changed"
     }
   }
 }

@@ -73,8 +73,8 @@ extension TokenExchangeError: CustomStringConvertible {
     case .rateLimited(let wait):
       "Talkdesk ID limits the rate\(wait.map { ", retry after \($0.components.seconds) s" } ?? "")"
     case .unavailable(let status, _): "Talkdesk ID is unavailable: status \(status)"
-    case .unusableReply(let reason): "Talkdesk ID's reply is unusable: \(reason)"
-    case .timedOut: "Talkdesk ID did not answer in time"
+    case .unusableReply(let reason): "Talkdesk ID's response is unusable: \(reason)"
+    case .timedOut: "Talkdesk ID did not respond in time"
     case .transport(let error): "Talkdesk ID was not reached: \(error.reason.rawValue): \(error.detail)"
     case .signingFailed(let detail): "the client assertion could not be signed: \(detail)"
     }
@@ -117,11 +117,11 @@ extension UnusableReply: CustomStringConvertible {
     case .tooLarge: "too large"
     case .notJSON: "not a JSON object"
     case .noToken: "no access_token"
-    case .malformedToken: "an access_token that no field can carry"
+    case .malformedToken: "an access_token that a header cannot have"
     case .tokenType: "a token_type other than Bearer"
     case .expired: "a token that has already expired"
     case .scope(let missing): "the token lacks the scope \(missing)"
-    case .late: "it came too late to be of use"
+    case .late: "it came after the deadline"
     }
   }
 }

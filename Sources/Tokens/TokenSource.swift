@@ -105,7 +105,7 @@ public final class TokenSource: Sendable {
   /// - Parameters:
   ///   - upstream: where the token has to come from; nil where any current one does.
   ///   - deadline: when this caller gives up; the exchange has the policy's deadline anyway.
-  ///   - trace: the trace this wish belongs to. An exchange continues the one of the first who waits for it.
+  ///   - trace: the trace of this token request. An exchange continues the trace of the first request that waits for it.
   public func token(
     _ scope: ScopeID, of upstream: Upstream? = nil, deadline: MonotonicTime? = nil,
     trace: TraceContext? = nil

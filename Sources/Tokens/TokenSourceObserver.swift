@@ -1,6 +1,6 @@
 // The protocol through which a token source reports its outcomes for logs and metrics.
 
-/// What came of one wish for a token, for metrics.
+/// The outcome of one token request, for metrics.
 public enum TokenCacheOutcome: String, CaseIterable, Sendable {
   /// The shared token was there.
   case hit
@@ -21,8 +21,8 @@ public enum TokenCacheOutcome: String, CaseIterable, Sendable {
 /// Is told what a token source does. Called from any thread, event loops included, so it must return at once; it is never
 /// called with a lock held.
 public protocol TokenSourceObserver: Sendable {
-  /// A wish for a token of a scope came to an end, or to an exchange.
-  /// - Parameter lane: which loop the wish came from, where that is known: loops may count side by side.
+  /// A token request ended, or began an exchange.
+  /// - Parameter lane: the loop of the request, if known, so that each loop counts for itself.
   func tokenCache(_ outcome: TokenCacheOutcome, scope: String, lane: Int?)
   /// A request to Talkdesk ID is over.
   func tokenRequest(_ report: TokenRequestReport)

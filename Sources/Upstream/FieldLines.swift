@@ -22,7 +22,7 @@ enum FieldLines {
     for line in all.lines {
       guard isToken(line.name.utf8) else { throw Target.Refusal("a request field's name is malformed") }
       guard !reserved.contains(line.name.lowercased()) else {
-        throw Target.Refusal("the request field \(line.name) is the transport's to write")
+        throw Target.Refusal("the request field \(line.name) is set by the transport itself")
       }
       guard line.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == UInt8(ascii: "\t") }) else {
         throw Target.Refusal("the request field \(line.name) has a control character")

@@ -83,7 +83,7 @@ struct ResponseCollector {
 
   private mutating func endFields() throws(Fault) {
     if status < 200 {
-      guard status != 101 else { throw .malformed("status 101, though no other protocol was asked for") }
+      guard status != 101 else { throw .malformed("status 101 without a requested upgrade") }
       part = .statusLine
       return
     }

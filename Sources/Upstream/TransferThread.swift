@@ -100,7 +100,7 @@ final class TransferThread {
     if submission.ticket.isCancelled {
       endUnsent(id, .cancelled, "the task was cancelled")
     } else if submission.ticket.deadline <= now {
-      endUnsent(id, .timedOut, "no time was left to begin")
+      endUnsent(id, .timedOut, "the deadline passed before the request began")
     } else {
       setAlarm(submission.ticket.deadline)
       let place = submission.plan.route.place
@@ -124,7 +124,7 @@ final class TransferThread {
   }
 
   private func refuse(_ id: ObjectIdentifier, retryAfter wait: Duration) {
-    let detail = "more requests for this path than can be made in time"
+    let detail = "too many requests are waiting"
     end(id, .failure(TransportError(.overloaded, sent: false, detail: detail, retryAfter: wait)))
   }
 
@@ -286,7 +286,7 @@ final class TransferThread {
         end(
           id,
           failure(
-            .nameResolution, transfer, "no answer from the resolver in time",
+            .nameResolution, transfer, "the resolver did not respond in time",
             TransportDiagnosis(party, .resolver)))
       case .resolving(_, let connectBy, let patientUntil):
         if now >= patientUntil { resolve(id, now: now) } else { setAlarm(patientUntil) }

@@ -10,51 +10,51 @@ extension TransportDiagnosis {
     switch failure {
     case .unknownName:
       (
-        "dns", "\(name): there is no such name",
+        "dns", "\(name): this name does not exist",
         "check TD_ACCOUNT_NAME and TD_REGION: acme of region eu is acme.talkdeskid.eu"
       )
     case .resolver:
       (
-        "dns", "\(name): the resolver gives no answer",
-        "check the name servers in /etc/resolv.conf and that this machine or container may reach them (port 53)"
+        "dns", "\(name): the resolver does not respond",
+        "check the name servers in /etc/resolv.conf, and that this machine or container can reach them (port 53)"
       )
     case .connectionRefused:
-      ("connection", "\(name) refuses connections", "check host and port, and that something listens there")
+      ("connection", "\(name) refuses connections", "check host and port, and that a server listens there")
     case .unreachable:
       (
-        "connection", "there is no way to \(name)",
+        "connection", "there is no route to \(name)",
         "check this machine's routes and the firewall's outgoing rules: TCP port 443 must be open"
       )
     case .connectTimedOut:
       (
-        "connection", "\(name) does not take the connection in time",
-        "look for a firewall that drops packets; where the way out is a proxy, set https_proxy"
+        "connection", "\(name) does not accept the connection in time",
+        "look for a firewall that drops packets; if your network needs a proxy, set https_proxy"
       )
     case .connectionBroken:
       (
         "connection", "the connection to \(name) broke",
-        "ask again; if it stays so, look for a firewall or a TLS inspection that cuts it"
+        "try again; if it persists, look for a firewall or a TLS inspection that closes connections"
       )
     case .certificate(let failure): Self.explain(failure, of: name)
     case .handshake:
       (
-        "tls", "\(name) does not speak TLS 1.2 or 1.3 with us",
+        "tls", "\(name) does not accept TLS 1.2 or 1.3",
         "check the port; behind a network that inspects TLS, ask its owner"
       )
     case .handshakeTimedOut:
-      ("tls", "\(name) did not finish the TLS handshake in time", "ask again; check the port")
+      ("tls", "\(name) did not finish the TLS handshake in time", "try again, and check the port")
     case .tunnelRefused(407):
       (
-        "proxy", "\(name) wants a credential (status 407)",
+        "proxy", "\(name) requires a credential (status 407)",
         "write it into the variable as http://USER:PASSWORD@HOST:PORT, percent-encoded"
       )
     case .tunnelRefused(let status):
       (
-        "proxy", "\(name) refuses the way out (status \(status))",
-        "have the proxy allow CONNECT to this host and port"
+        "proxy", "\(name) refuses the connection (status \(status))",
+        "allow CONNECT to this host and port in the proxy"
       )
     case .tunnelFailed:
-      ("proxy", "\(name) makes no connection", "check that it is a SOCKS proxy and may reach the host")
+      ("proxy", "\(name) does not connect to the host", "check that it is a SOCKS proxy and can reach the host")
     }
   }
 
@@ -82,20 +82,20 @@ extension TransportDiagnosis {
     case .wrongName:
       (
         "tls", "the certificate of \(name) is for another name",
-        "check the host in TD_TOKEN_URL; if it is right, somebody answers in its place"
+        "check the host in TD_TOKEN_URL; if it is right, another server responds in its place"
       )
     case .otherKey:
       (
-        "tls", "\(name) has another key than the certificate in listen.tls.certificate_file",
-        "restart the server if the file is new; if it is not, another program listens there"
+        "tls", "\(name) uses another key than the certificate in listen.tls.certificate_file",
+        "if the file is new, restart the server; otherwise another program listens there"
       )
     case .weak:
-      ("tls", "the certificate of \(name) is too weak (key or signature)", "its owner must replace it")
-    case .revoked: ("tls", "the certificate of \(name) was revoked", "its owner must replace it")
+      ("tls", "the certificate of \(name) is too weak (key or signature)", "the owner must replace it")
+    case .revoked: ("tls", "the certificate of \(name) was revoked", "the owner must replace it")
     case .other(let code):
       (
-        "tls", "the certificate of \(name) is not believed (OpenSSL's code \(code))",
-        "look at it with openssl s_client"
+        "tls", "the certificate of \(name) is not trusted (OpenSSL code \(code))",
+        "inspect it with openssl s_client"
       )
     }
   }

@@ -11,7 +11,7 @@ extension TransportError {
     }
     return switch reason {
     case .invalidURL: detail
-    case .nameResolution: "there is no address for \(name)"
+    case .nameResolution: "\(name) has no address"
     case .connect: "\(name) cannot be reached"
     case .tls: "no TLS connection to \(name) could be made"
     case .timedOut: "\(name) did not respond in time"
@@ -19,7 +19,7 @@ extension TransportError {
     case .malformedResponse: "the response of \(name) is not HTTP"
     case .responseTooLarge: "the response of \(name) is too large"
     case .cancelled: "the request was cancelled"
-    case .overloaded: "too many requests wait for \(name)"
+    case .overloaded: "too many requests are waiting for \(name)"
     }
   }
 }

@@ -37,15 +37,15 @@ struct StatusCommand: ParsableCommand {
 /// Whom and what `stop` and `resume` mean: by default everyone and everything.
 struct StopTarget: ParsableArguments {
   @Option(
-    help: ArgumentHelp("Whom: all, app or caller.", valueName: "scope"),
+    help: ArgumentHelp("The scope: all, app or caller.", valueName: "scope"),
     completion: .list(StopOrder.scopes))
   var scope = "all"
 
-  @Option(help: ArgumentHelp("The app's or caller's id, beside --scope app or caller.", valueName: "id"))
+  @Option(help: ArgumentHelp("The id of the app or caller, with --scope app or caller.", valueName: "id"))
   var id: String?
 
   @Option(
-    help: ArgumentHelp("What: \(StopOrder.actions.joined(separator: ", ")).", valueName: "action"),
+    help: ArgumentHelp("The action: \(StopOrder.actions.joined(separator: ", ")).", valueName: "action"),
     completion: .list(StopOrder.actions))
   var action = "all"
 
@@ -71,8 +71,9 @@ struct StopCommand: ParsableCommand {
     commandName: "stop",
     abstract: "Stops tokens, callbacks or both at a running server.",
     discussion: """
-      Without options everything stops, for everyone, until resume. The next request is refused with 403 stopped. Other \
-      instances with the same store follow within 2 seconds. Callers are not told the reason; status and the log show it.
+      Without options the command stops everything, for everyone, until resume. The server refuses the next request with 403 \
+      stopped. Other instances with the same store follow within 2 seconds. status and the log show the reason; callers never \
+      see it.
 
       \(AdminOptions.discussion)
 
@@ -87,12 +88,12 @@ struct StopCommand: ParsableCommand {
   @OptionGroup var admin: AdminOptions
   @OptionGroup var target: StopTarget
 
-  @Option(help: ArgumentHelp("Why, for operators; at most 200 characters.", valueName: "text"))
+  @Option(help: ArgumentHelp("The reason, for operators; at most 200 characters.", valueName: "text"))
   var reason: String?
 
   @Option(
     name: .customLong("for"),
-    help: ArgumentHelp("How long, as 90s, 30m, 2h or 1d. Without it: until resume.", valueName: "time"))
+    help: ArgumentHelp("The duration: 90s, 30m, 2h or 1d. Without it: until resume.", valueName: "time"))
   var duration: String?
 
   func run() throws {
@@ -106,10 +107,9 @@ struct StopCommand: ParsableCommand {
 struct ResumeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "resume",
-    abstract: "Resumes what was stopped at a running server.",
+    abstract: "Ends a stop at a running server.",
     discussion: """
-      Takes back what was stopped for the same scope and id. Resuming all does not resume an app or caller that was \
-      stopped by name.
+      Ends the stops of the same scope and id. Resuming all does not resume an app or caller that was stopped by name.
 
       \(AdminOptions.discussion)
 
@@ -133,7 +133,7 @@ struct ResumeCommand: ParsableCommand {
 struct ReloadCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reload",
-    abstract: "Has a running server load its configuration again.",
+    abstract: "Makes a running server reload its configuration.",
     discussion: """
       The server reads its own file and environment, as after SIGHUP. If the new configuration has a problem, the command \
       prints every problem and the old configuration stays in use.

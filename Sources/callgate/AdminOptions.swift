@@ -12,14 +12,14 @@ import Upstream
 struct AdminOptions: ParsableArguments {
   /// Where the server is, for the help of each command.
   static let discussion = """
-    The server is found through --url, or the admin listener of the configuration file, or the public port where an \
-    operators' token is set, or http://127.0.0.1:9091. The token comes from --admin-token-file, CALLGATE_ADMIN_TOKEN, \
-    CALLGATE_ADMIN_TOKEN_FILE or the file's admin.token_file. A listener on loopback needs none.
+    The command finds the server through --url, else the admin listener in the configuration file, else the public port \
+    if an operators' token is set, else http://127.0.0.1:9091. The token comes from --admin-token-file, \
+    CALLGATE_ADMIN_TOKEN, CALLGATE_ADMIN_TOKEN_FILE or the file's admin.token_file. A listener on loopback needs no token.
     """
 
   /// What the command ends with, for the help of each command.
   static let exits =
-    "Exit status: 0 if done, 64 for wrong arguments, 69 if the server does not respond, 70 if something else "
+    "Exit status: 0 if done, 64 for wrong arguments, 69 if the server does not respond, 70 if another program "
     + "responds, 77 if the server refuses, 78 if the configuration does not say where the server is."
 
   @OptionGroup var options: ConfigurationOptions
@@ -28,12 +28,12 @@ struct AdminOptions: ParsableArguments {
     help: ArgumentHelp("The server's address: http://127.0.0.1:9091.", valueName: "url"))
   var url: String?
 
-  @Option(help: ArgumentHelp("A file that holds the operators' token.", valueName: "file"))
+  @Option(help: ArgumentHelp("A file with the operators' token.", valueName: "file"))
   var adminTokenFile: String?
 
   @Option(
     help: ArgumentHelp(
-      "A PEM file of the authorities to trust in place of the system's.",
+      "A PEM file of the certificate authorities to trust instead of the system's.",
       valueName: "file"))
   var caFile: String?
 

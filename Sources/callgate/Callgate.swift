@@ -9,7 +9,8 @@ import Gateway
 @main
 struct Callgate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "callgate", abstract: "Vends Talkdesk tokens and callbacks by your rules.",
+    commandName: "callgate",
+    abstract: "Issues Talkdesk tokens and requests callbacks according to your rules.",
     version: Version.current,
     subcommands: [
       InitCommand.self, ServeCommand.self, CheckCommand.self, DoctorCommand.self, DrillCommand.self,

@@ -9,11 +9,11 @@ struct CheckCommand: ParsableCommand {
     commandName: "check",
     abstract: "Validates the configuration, offline.",
     discussion: """
-      Reads the YAML file and the environment as serve does, opens the key files, and prints every problem with its place \
-      and a fix, then the rules in force and where each setting comes from.
+      Reads the YAML file and the environment as serve does, and opens the key files. It prints every problem with its place \
+      and a fix, then the rules in force and the source of each setting.
 
-      check uses no network and opens no store. It cannot know whether Talkdesk takes the credential, whether the store, \
-      an issuer's keys or a remote policy can be reached, or whether the port is free. doctor asks all but the port.
+      check uses no network and opens no store. It does not check whether Talkdesk accepts the credential, whether the store, \
+      an issuer's keys or a remote policy can be reached, or whether the port is free. doctor checks all of these except the port.
 
       Examples:
         callgate check

@@ -11,12 +11,12 @@ import Platform
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Checks everything that a server needs, by asking it.",
+    abstract: "Checks everything that the server needs, over the network.",
     discussion: """
       Does everything check does, then asks Talkdesk ID for a token with each configured key: key and key id, algorithm, \
       region, proxy, DNS, connection, TLS, clock, credential, scopes, lifetime. Then it asks the store (reachable, \
       writable, schema version), the key set of each issuer, and each remote policy. It prints one line per check, and a \
-      fix beneath each that failed. It never shows the token, changes nothing in the store, and does not look at the port.
+      fix below each failed check. It never shows the token, changes nothing in the store, and does not check the port.
 
       Examples:
         callgate doctor

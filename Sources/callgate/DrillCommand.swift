@@ -10,34 +10,35 @@ import Platform
 struct DrillCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "drill",
-    abstract: "Makes one real callback, and shows what Talkdesk answered.",
+    abstract: "Makes one real callback and shows Talkdesk's response.",
     discussion: """
-      Says which number will ring and asks. Then it gets a token and sends one callback with the configured credential: no \
-      second request, whatever comes back. It prints the response, the token's lifetime and its scopes, with numbers masked. \
-      The number ranges that are refused by default hold. Your rules, brakes and kill switch do not apply.
+      Shows the number that will ring and asks for confirmation. Then it fetches a token and requests one callback with the \
+      configured credential. It never sends a second request. It prints the response, the token's lifetime and its scopes, with \
+      numbers masked. It refuses the number ranges that Callgate refuses by default. Your rules, brakes and kill switch do not \
+      apply.
 
-      With --facts the response is saved in a file, and the sandbox can answer like your account: callgate sandbox --facts.
+      With --facts the command saves the response in a file. callgate sandbox --facts then responds like your account.
 
       Examples:
         callgate drill --phone +14155550123
         callgate drill callgate.yaml --phone +14155550123 --facts facts.json
         callgate drill --phone +14155550123 --yes
 
-      Exit status: 0 if Talkdesk accepted the callback, 64 for wrong arguments, without a terminal and --yes, or where the \
-      facts cannot be written, 69 if Talkdesk was not reached or it is unknown whether it took the callback, 77 if Talkdesk \
-      refused, the number is in a refused range, or you said no, 78 if the configuration is wrong or has no Talkdesk number.
+      Exit status: 0 if Talkdesk accepted the callback, 64 for wrong arguments, without a terminal and --yes, or if the facts \
+      cannot be written, 69 if Talkdesk was not reached or the outcome is unknown, 77 if Talkdesk refused, the number is in a \
+      refused range, or you said no, 78 if the configuration is wrong or has no Talkdesk number.
       """)
 
   @OptionGroup var source: ConfigurationArgument
 
-  @Option(help: ArgumentHelp("The number to ring, in E.164: your own phone.", valueName: "number"))
+  @Option(help: ArgumentHelp("The number to call, in E.164: your own phone.", valueName: "number"))
   var phone: String
 
-  @Flag(help: "Do not ask.")
+  @Flag(help: "Do not ask for confirmation.")
   var yes = false
 
   @Option(
-    help: ArgumentHelp("A file for what Talkdesk answered; earlier facts are replaced.", valueName: "file"),
+    help: ArgumentHelp("A file for Talkdesk's response; replaces earlier facts.", valueName: "file"),
     completion: .file())
   var facts: String?
 
@@ -51,7 +52,9 @@ struct DrillCommand: ParsableCommand {
     ProcessSetup.ignoreBrokenPipes()
     try ProcessSetup.protectSecrets()
     guard yes || isatty(STDIN_FILENO) == 1 else {
-      Output.message("callgate: drill makes a real call and asks at a terminal. Without one add --yes.")
+      Output.message(
+        "callgate: drill makes a real call and asks for confirmation on a terminal. Without a terminal, add --yes."
+      )
       throw ExitStatus.usage.exit
     }
     let configuration = try source.load(for: .token)

@@ -11,10 +11,10 @@ import Upstream
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
-    abstract: "Says what would become of a request, rule by rule, and why.",
+    abstract: "Shows what the rules decide about a request, and why.",
     discussion: """
-      Asks the rules exactly as the server would, without a server, a store or Talkdesk's credential: nothing is stopped, \
-      and nothing is used but what --count says. Remote policies are asked.
+      Evaluates the rules as the server does, but without a server, a store or Talkdesk's credential. It assumes that nothing \
+      is stopped and that only the requests in --count were made. It sends queries to remote policies.
 
       Prints a line for each rule (its name, its verdict, the reason), a sentence, and the decision as the last line.
 
@@ -25,30 +25,30 @@ struct ExplainCommand: ParsableCommand {
         callgate explain --action access --caller app-users --subject ann \\
           --claims '{"tier":"gold"}' --count daily=4
 
-      Exit status: 0 if it is allowed, 77 if not, 64 if there is no such caller, 78 if the configuration is wrong.
+      Exit status: 0 if the request is allowed, 77 if not, 64 if there is no such caller, 78 if the configuration is wrong.
       """)
 
   @OptionGroup var source: ConfigurationArgument
 
   @Option(
     help: ArgumentHelp(
-      "What is asked for: \(Question.actions.joined(separator: ", ")).", valueName: "action"),
+      "The action: \(Question.actions.joined(separator: ", ")).", valueName: "action"),
     completion: .list(Question.actions))
   var action: String
 
-  @Option(help: ArgumentHelp("Who asks, or anonymous. Without it: the rules alone.", valueName: "id"))
+  @Option(help: ArgumentHelp("The caller's id, or anonymous. Without it: only the rules.", valueName: "id"))
   var caller: String?
 
   @Option(help: ArgumentHelp("The subject of the caller's token.", valueName: "subject"))
   var subject: String?
 
-  @Option(help: ArgumentHelp("The app the request names.", valueName: "id"))
+  @Option(help: ArgumentHelp("The app that the request names.", valueName: "id"))
   var app: String?
 
   @Option(help: ArgumentHelp("The client's address.", valueName: "address"))
   var address: String?
 
-  @Option(help: ArgumentHelp("The number to be called.", valueName: "number"))
+  @Option(help: ArgumentHelp("The number to call.", valueName: "number"))
   var phone: String?
 
   @Option(help: ArgumentHelp("The claims of the caller's token, as a JSON object.", valueName: "json"))
@@ -56,18 +56,18 @@ struct ExplainCommand: ParsableCommand {
 
   @Option(
     name: .customLong("field"),
-    help: ArgumentHelp("A field of the request; may be given several times.", valueName: "name=value"))
+    help: ArgumentHelp("A header of the request; repeat the option for more.", valueName: "name=value"))
   var fields: [String] = []
 
-  @Option(help: ArgumentHelp("When, with an offset. Without it: now.", valueName: "RFC 3339"))
+  @Option(help: ArgumentHelp("The time, with an offset. Without it: now.", valueName: "RFC 3339"))
   var at: String?
 
   @Option(
     name: .customLong("count"),
-    help: ArgumentHelp("How many are used already in a rule's window.", valueName: "rule=number"))
+    help: ArgumentHelp("How many requests a rule has counted already.", valueName: "rule=number"))
   var counts: [String] = []
 
-  @Flag(help: "Print what /admin/explain answers.")
+  @Flag(help: "Print the JSON of /admin/explain.")
   var json = false
 
   func run() throws {

@@ -9,7 +9,7 @@ struct FactsOption: ParsableArguments {
   @Option(
     name: .customLong("facts"),
     help: ArgumentHelp(
-      "Answer as your account did: a file that callgate drill --facts has written.", valueName: "file"),
+      "Respond like your account: a file from callgate drill --facts.", valueName: "file"),
     completion: .file())
   var file: String?
 

@@ -11,15 +11,15 @@ import Upstream
 struct HealthcheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "healthcheck",
-    abstract: "Asks /livez of the server on this machine.",
+    abstract: "Checks /livez of the server on this machine.",
     discussion: """
-      A server that speaks TLS is asked again over https. Its certificate is not verified: it names hosts, not this \
-      machine's loopback address.
+      If the server uses TLS, the command tries again over https. It does not verify the certificate, which names hosts and \
+      not the loopback address.
 
-      Exit status: 0 if it answers 200 within 2 seconds, 69 if not.
+      Exit status: 0 if the server responds with 200 within 2 seconds, 69 if not.
       """)
 
-  @Option(help: ArgumentHelp("The server's port; PORT, or 8080.", valueName: "number"))
+  @Option(help: ArgumentHelp("The server's port. Without it: PORT, or 8080.", valueName: "number"))
   var port: UInt16?
 
   func run() throws {
@@ -73,7 +73,8 @@ struct HealthcheckCommand: ParsableCommand {
     guard let text = ProcessInfo.processInfo.environment["PORT"], !text.isEmpty else { return 8080 }
     // `UInt16` alone would take a sign and zeros in front, which serve refuses.
     guard let port = UInt16(text), "\(port)" == text else {
-      Output.message("callgate: PORT: \(text.debugDescription) is no port; set it to 1–65535, or use --port")
+      Output.message(
+        "callgate: PORT: \(text.debugDescription) is not a port; set it to 1–65535, or use --port")
       throw ExitStatus.configuration.exit
     }
     return port

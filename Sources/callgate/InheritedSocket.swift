@@ -20,7 +20,7 @@ enum InheritedSocket {
     var size = socklen_t(MemoryLayout<Int32>.size)
     guard unsafe getsockopt(first, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0, listens == 1 else {
       Output.message(
-        "callgate: LISTEN_FDS: descriptor \(first) is no listening socket; unset LISTEN_FDS to bind one")
+        "callgate: LISTEN_FDS: descriptor \(first) is not a listening socket; unset LISTEN_FDS to open one")
       throw ExitStatus.configuration.exit
     }
     // systemd passes it without: a program that this one may start has no business with it.

@@ -28,17 +28,17 @@ struct InitCommand: ParsableCommand {
           --client-secret-file secret.txt --hours "mon-fri 09:00-18:00" \\
           --timezone America/New_York
 
-      Exit status: 0 if everything is written, 64 for a wrong or missing answer or files that are there already, 70 for \
-      a fault of this program or the disk, 77 if the folder may not be written to. Files are written only if the status \
-      is 0.
+      Exit status: 0 if everything is written, 64 for a wrong or missing answer or files that exist already, 70 for a \
+      fault of this program or the disk, 77 if you may not write to the folder. With any other status than 0, init \
+      writes no file.
       """)
 
   @Option(
-    help: ArgumentHelp("The folder to write into; made where it is missing.", valueName: "folder"),
+    help: ArgumentHelp("The folder to write into; created if it is missing.", valueName: "folder"),
     completion: .directory)
   var dir = "."
 
-  @Flag(help: "Overwrite files that are there already. The app keeps its password.")
+  @Flag(help: "Overwrite existing files. The app keeps its password.")
   var force = false
 
   @Option(help: ArgumentHelp("The Talkdesk account: acme in acme.talkdeskid.com.", valueName: "name"))
@@ -66,23 +66,23 @@ struct InitCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The key's algorithm, where it is not the one read from the key (RSA: PS256).", valueName: "algorithm"),
+      "The key's algorithm, if it differs from the key's usual one (RSA: PS256).", valueName: "algorithm"),
     completion: .list(NewKey.algorithms))
   var keyAlgorithm: String?
 
-  @Option(help: ArgumentHelp("The account's number that callbacks come from.", valueName: "number"))
+  @Option(help: ArgumentHelp("The account's number for callbacks.", valueName: "number"))
   var phoneNumber: String?
 
   @Option(
     help: ArgumentHelp(
-      "When callbacks may be asked for: \"mon-fri 09:00-18:00\", or none.", valueName: "hours"))
+      "The opening hours of callbacks: \"mon-fri 09:00-18:00\", or none.", valueName: "hours"))
   var hours: String?
 
-  @Option(help: ArgumentHelp("Whose clock the hours go by: America/New_York.", valueName: "zone"))
+  @Option(help: ArgumentHelp("The time zone of the hours: America/New_York.", valueName: "zone"))
   var timezone: String?
 
   @Option(
-    help: ArgumentHelp("A file with the password of your app, in place of a new one.", valueName: "file"),
+    help: ArgumentHelp("A file with the password of your app, instead of a new one.", valueName: "file"),
     completion: .file())
   var passwordFile: String?
 
@@ -158,7 +158,7 @@ struct InitCommand: ParsableCommand {
       Output.message("\ncallgate: the input ended before the last question; nothing was written")
       return .usage
     case .generation(let words):
-      Output.message("callgate: no password could be made: \(words)")
+      Output.message("callgate: a password could not be generated: \(words)")
       return .internal
     }
   }

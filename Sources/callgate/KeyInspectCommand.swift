@@ -9,19 +9,19 @@ import Gateway
 struct KeyInspectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
-    abstract: "Says what a key is, and shows nothing of its private half.",
+    abstract: "Shows a key's type and fingerprint, never its private half.",
     discussion: """
-      Prints the key's form, type, curve or size, the algorithms it fits, and the SHA-256 fingerprint of its public \
-      half. Without a file it looks at TD_PRIVATE_KEY (or TD_PRIVATE_KEY_FILE).
+      Prints the key's form, type, curve or size, the algorithms that fit it, and the SHA-256 fingerprint of its public \
+      half. Without a file it reads TD_PRIVATE_KEY (or TD_PRIVATE_KEY_FILE).
 
       Examples:
         callgate key inspect talkdesk.pem
         callgate key inspect - < talkdesk.pem
 
-      Exit status: 0 if it is a key that can be used, 78 if not.
+      Exit status: 0 if the key is usable, 78 if not.
       """)
 
-  @Argument(help: "The file that holds the key, or - for standard input.")
+  @Argument(help: "The file with the key, or - for standard input.")
   var file: String?
 
   func run() throws {

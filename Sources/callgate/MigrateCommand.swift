@@ -7,11 +7,11 @@ import Gateway
 struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",
-    abstract: "Brings the store's schema up to date and ends.",
+    abstract: "Updates the store's schema.",
     discussion: """
-      serve does it too, under a lock, so this is for those who want it done before. Doing it again changes nothing.
+      serve also updates the schema, under a lock. Use migrate to update it before serve starts. A second run changes nothing.
 
-      Exit status: 0, 69 if the store does not answer, 78 if it cannot be used as it is configured.
+      Exit status: 0 if the schema is up to date, 69 if the store does not respond, 78 if the configured store cannot be used.
       """)
 
   @OptionGroup var options: ConfigurationOptions

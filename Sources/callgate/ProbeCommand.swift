@@ -12,26 +12,26 @@ import Upstream
 struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "probe",
-    abstract: "Asks a running server what must work, and what must fail.",
+    abstract: "Sends a running server requests that must work or must fail.",
     discussion: """
-      One request that must be allowed (GET /access?probe, which spends nothing and returns no token) and three that must \
-      fail: without a credential, with a wrong one, and for an unknown app. Without a credential of its own it expects a \
-      server for anonymous callers, and the three are an unknown app, another method and an unknown path. Looked at are \
-      statuses, problem codes, Cache-Control, X-Request-Id, and that no answer holds a token.
+      Sends one request that must work (GET /access?probe, which counts against no quota and returns no token). Three more \
+      requests must fail: without a credential, with a wrong one, and for an unknown app. Without a credential the command \
+      expects a server for anonymous callers, and the three are an unknown app, another method and an unknown path. It checks \
+      statuses, problem codes, Cache-Control, X-Request-Id, and that no response contains a token.
 
-      The credential is best given as a file or in CALLGATE_PROBE_USER or CALLGATE_PROBE_BEARER: other users of the machine \
-      can read the arguments of a command. https is verified; plain http is for loopback only.
+      Give the credential as a file, or in CALLGATE_PROBE_USER or CALLGATE_PROBE_BEARER: other users of the machine can read \
+      the arguments of a command. The command verifies https. It accepts plain http for loopback only.
 
       Examples:
         callgate probe https://calls.example.com --user-file /run/secrets/probe
         CALLGATE_PROBE_BEARER=… callgate probe https://calls.example.com --json
         callgate probe http://127.0.0.1:8080
 
-      Exit status: 0 if all is as it must be, 64 for wrong arguments, 69 if the server does not answer or cannot serve, 70 if \
-      an answer is not the expected one, 77 if the request that must be allowed is refused.
+      Exit status: 0 if every response is the expected one, 64 for wrong arguments, 69 if the server does not respond or cannot \
+      serve, 70 for an unexpected response, 77 if the server refuses the request that must work.
       """)
 
-  @Argument(help: ArgumentHelp("Where the server is: https://calls.example.com.", valueName: "url"))
+  @Argument(help: ArgumentHelp("The server's address: https://calls.example.com.", valueName: "url"))
   var url: String
 
   @Option(help: ArgumentHelp("A caller's HTTP Basic credential.", valueName: "user:password"))
@@ -40,17 +40,18 @@ struct ProbeCommand: ParsableCommand {
   @Option(help: ArgumentHelp("A caller's API key or JWT.", valueName: "token"))
   var bearer: String?
 
-  @Option(help: ArgumentHelp("A file that holds USER:PASSWORD.", valueName: "file"))
+  @Option(help: ArgumentHelp("A file with USER:PASSWORD.", valueName: "file"))
   var userFile: String?
 
-  @Option(help: ArgumentHelp("A file that holds an API key or a JWT.", valueName: "file"))
+  @Option(help: ArgumentHelp("A file with an API key or a JWT.", valueName: "file"))
   var bearerFile: String?
 
   @Option(
-    help: ArgumentHelp("A PEM file of the authorities to trust in place of the system's.", valueName: "file"))
+    help: ArgumentHelp(
+      "A PEM file of the certificate authorities to trust instead of the system's.", valueName: "file"))
   var caFile: String?
 
-  @Option(help: ArgumentHelp("Seconds for each request, 1–60.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("The time limit of each request in seconds, 1–60.", valueName: "seconds"))
   var timeout = 10
 
   @Flag(help: "Print one JSON object.")
@@ -152,7 +153,7 @@ struct ProbeCommand: ParsableCommand {
       }
     default:
       Output.message(
-        "callgate: CALLGATE_PROBE_USER is set, and so is CALLGATE_PROBE_BEARER — keep one of the two")
+        "callgate: CALLGATE_PROBE_USER and CALLGATE_PROBE_BEARER are both set — keep one of them")
       throw ExitStatus.usage.exit
     }
   }

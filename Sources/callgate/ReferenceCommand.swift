@@ -2,7 +2,7 @@
 
 public import ArgumentParser
 public import Diagnosis
-public import Gateway
+import Gateway
 
 /// `callgate reference`: prints the documents that are made from the settings' declarations.
 struct ReferenceCommand: ParsableCommand {
@@ -22,7 +22,7 @@ struct ReferenceCommand: ParsableCommand {
       Exit status: 0.
       """)
 
-  @Flag(help: "Print the table of variables alone, as it stands in README.md.")
+  @Flag(help: "Print only the table of variables in README.md.")
   var variables = false
 
   @Flag(help: "Print app.json.")

@@ -8,7 +8,7 @@ import Gateway
 /// `callgate rules`: what can be done with rules without a server.
 struct RulesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rules", abstract: "Tests rules against a table of expectations.",
+    commandName: "rules", abstract: "Tests rules against a table of expected decisions.",
     subcommands: [RulesTestCommand.self])
 }
 
@@ -18,7 +18,7 @@ struct RulesTestCommand: ParsableCommand {
     commandName: "test",
     abstract: "Runs a table of tests against the configuration's rules.",
     discussion: """
-      The file is YAML with a list under tests; each names who asks for what, when, and what is expected:
+      The file is YAML with a list under tests. Each test describes a request and the expected decision:
 
         tests:
           - name: closed on Sunday
@@ -30,14 +30,14 @@ struct RulesTestCommand: ParsableCommand {
             code: closed
             rule: opening-hours
 
-      Prints a line for each test that fails, with the reason, and then how many passed and failed. No server, store or credential is
-      needed; docs/rules.md explains every member.
+      Prints a line with the reason for each test that fails, and then the numbers of passed and failed tests. It needs no \
+      server, store or credential. docs/rules.md explains every member.
 
       Examples:
         callgate rules test tests.yaml
         callgate rules test --config callgate.yaml tests.yaml
 
-      Exit status: 0 if all pass, 1 if not, 64 if a test names an unknown caller, 78 if a file is wrong otherwise.
+      Exit status: 0 if all tests pass, 1 if not, 64 if a test names an unknown caller, 78 for another mistake in a file.
       """)
 
   @OptionGroup var options: ConfigurationOptions

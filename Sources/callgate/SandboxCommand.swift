@@ -11,10 +11,10 @@ import Sandbox
 struct SandboxCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sandbox",
-    abstract: "Runs an emulated Talkdesk alone.",
+    abstract: "Runs only an emulated Talkdesk.",
     discussion: """
-      Prints the variables that make a server its client, fit for a shell, then where it listens. The private key is a \
-      test key: it opens nothing but this emulator. A key or a secret of yours is not printed.
+      Prints the variables that a server needs to use this emulator, in shell syntax, and then its address. The printed \
+      private key is a test key: it works with this emulator only. The command never prints a key or a secret of yours.
 
       Examples:
         callgate sandbox --port 9100
@@ -23,7 +23,7 @@ struct SandboxCommand: ParsableCommand {
         callgate sandbox --client-key old.pem --client-key new.pem
         callgate sandbox --facts facts.json
 
-      With two keys of one client you can try a rotation. With --facts the sandbox answers as your account answered \
+      With two keys of one client you can try a rotation. With --facts the sandbox responds as your account responded to \
       callgate drill.
       """)
 
@@ -33,11 +33,11 @@ struct SandboxCommand: ParsableCommand {
   @Option(
     name: .customLong("client-key"),
     help: ArgumentHelp(
-      "A key to trust, public or private; no private key is printed then. Several are keys of one client, whose variables "
-        + "name the first.", valueName: "file"))
+      "A public or private key to trust; then the command prints no private key. Several keys belong to one client, and the "
+        + "variables name the first.", valueName: "file"))
   var clientKeys: [String] = []
 
-  @Option(help: ArgumentHelp("A file with a client secret to trust in place of a key.", valueName: "file"))
+  @Option(help: ArgumentHelp("A file with a client secret to trust instead of a key.", valueName: "file"))
   var clientSecretFile: String?
 
   @OptionGroup var facts: FactsOption

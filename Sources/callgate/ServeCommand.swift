@@ -14,7 +14,7 @@ struct ServeCommand: ParsableCommand {
     commandName: "serve",
     abstract: "Runs the server.",
     discussion: """
-      Prints where it listens, then audit and log lines. On SIGTERM or SIGINT the server finishes running requests and exits \
+      Prints its address, then audit and log lines. On SIGTERM or SIGINT the server finishes running requests and exits \
       with 0. On SIGHUP, and when the file changes, it loads the configuration again. If the new configuration has a problem, \
       the server reports it and keeps the old one.
 
@@ -48,7 +48,7 @@ struct ServeCommand: ParsableCommand {
     completion: .list(["json", "text"]))
   var logFormat: String?
 
-  @Flag(help: "Runs against an emulated Talkdesk on this machine: no account, no network, anyone may call.")
+  @Flag(help: "Use an emulated Talkdesk on this machine: no account, no network, no credentials needed.")
   var sandbox = false
 
   @OptionGroup var facts: FactsOption
@@ -83,7 +83,7 @@ struct ServeCommand: ParsableCommand {
       let descriptors = try ProcessSetup.raiseDescriptorLimit()
       guard descriptors.soft >= Self.fewestDescriptors else {
         Output.message(
-          "callgate: only \(descriptors.soft) descriptors may be open: allow at least \(Self.fewestDescriptors) (ulimit -n)"
+          "callgate: the limit on open files is \(descriptors.soft): allow at least \(Self.fewestDescriptors) (ulimit -n)"
         )
         throw ExitStatus.configuration.exit
       }

@@ -11,7 +11,7 @@ struct Supervisor: Sendable {
     do throws(SystemError) {
       manager = try ServiceManager(environment: environment)
     } catch {
-      Output.message("callgate: NOTIFY_SOCKET: names no Unix socket; unset it where nobody waits to be told")
+      Output.message("callgate: NOTIFY_SOCKET: is not the path of a Unix socket; correct it, or unset it")
       throw ExitStatus.configuration.exit
     }
   }

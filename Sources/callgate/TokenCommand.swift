@@ -11,9 +11,9 @@ struct TokenCommand: ParsableCommand {
     commandName: "token",
     abstract: "Fetches one token from Talkdesk ID and prints it.",
     discussion: """
-      Prints the token alone, so that it can be used: curl -H "Authorization: Bearer $(callgate token)" …
+      Prints only the token, for use in a command: curl -H "Authorization: Bearer $(callgate token)" …
 
-      Exit status: 0, 69 if Talkdesk ID cannot be reached, 77 if it refuses, 78 if the configuration is wrong.
+      Exit status: 0 with a token, 69 if Talkdesk ID cannot be reached, 77 if it refuses, 78 if the configuration is wrong.
       """)
 
   @OptionGroup var options: ConfigurationOptions

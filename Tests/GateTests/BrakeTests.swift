@@ -208,7 +208,7 @@ struct BrakeTests {
     let decision = policy.decide(facts, states: states)
     #expect(
       decision.reasons(of: facts, states: states).map { "\($0.skip?.rawValue ?? "-") \($0.text)" } == [
-        "not_applicable it concerns only access", "- +*********00 is in no refused range",
+        "not_applicable it applies only to access", "- +*********00 is in no refused range",
         "- 1 of 1 used by +*********00 this day (UTC); the next day begins Thursday 2026-11-19 00:00 "
           + "(2026-11-19T00:00:00Z)",
         "not_reached brake-number refused the request", "not_reached brake-number refused the request",

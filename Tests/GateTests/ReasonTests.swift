@@ -270,7 +270,7 @@ struct ReasonTests {
     ]
     #expect(
       try reason(rule, callback(), states: UnavailableStates())
-        == "the store cannot be asked; on_store_failure is \(policy)")
+        == "the store is unavailable; on_store_failure is \(policy)")
   }
 
   // MARK: Remote policies
@@ -323,9 +323,9 @@ struct ReasonTests {
       ])
     #expect(
       found.map(\.text) == [
-        "the rule is off", "it concerns only access", "it concerns only callers partner or kiosk",
-        "it concerns only app shop", "203.0.113.9 is in none of the allowed networks",
-        "closed refused the request", "it concerns only caller partner", "closed refused the request",
+        "the rule is off", "it applies only to access", "it applies only to callers partner or kiosk",
+        "it applies only to app shop", "203.0.113.9 is in none of the allowed networks",
+        "closed refused the request", "it applies only to caller partner", "closed refused the request",
       ])
   }
 
@@ -336,7 +336,7 @@ struct ReasonTests {
     let facts = Facts.request()
     var evaluation = policy.evaluation(of: facts)
     guard case .asks = evaluation.next(FetchedStates()) else {
-      Issue.record("nothing was asked")
+      Issue.record("an answer without a query")
       return
     }
     evaluation.skip()
@@ -393,7 +393,7 @@ struct ReasonTests {
     let late = decision.settled(states.take(decision.charges, at: open.instant), at: open.instant).decision
     #expect(told(late, open)?.hasPrefix("1 of 1 used by caller ios-app this day (UTC); the next day") == true)
     let down = policy.decide(open, states: UnavailableStates()) { _ in .allow }
-    #expect(told(down, open) == "the store cannot be asked; on_store_failure is deny")
+    #expect(told(down, open) == "the store is unavailable; on_store_failure is deny")
     let premium = try callback("+19005550100", at: "2026-11-23T15:00:00Z")
     let builtIn = policy.decide(premium, states: FetchedStates()) { _ in .allow }
     #expect(told(builtIn, premium) == "+*********00 begins with +1900, a range that is refused by default")

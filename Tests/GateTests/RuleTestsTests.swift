@@ -98,7 +98,7 @@ struct RuleTestsTests {
         "expected deny closed, got deny denied paying: claim \"tier\" is missing; \"gold\" is required",
         "expected deny daily, got deny denied paying: claim \"tier\" is missing; \"gold\" is required",
         "expected deny daily, got allow: daily allows it, since 2 of 5 used by caller ios-app this day (UTC)",
-        "expected deny paying, got allow: paying was skipped, since it concerns only caller app-users",
+        "expected deny paying, got allow: paying was skipped, since it applies only to caller app-users",
         "expected allow, got deny denied -: the shop is closed",
         "expected allow, got deny denied fraud: fraud was not stubbed: add remote: { fraud: allow }",
         "expected allow, got deny denied fraud: the policy refuses it",

@@ -98,7 +98,7 @@ import Testing
 
   @Test func `decisions are told apart by action, rule and code`() {
     let counters = decisions()
-    counters.know(["hours", "daily"])
+    counters.register(["hours", "daily"])
     counters.count(action: 0, code: 0, rule: nil, lane: 0)
     counters.count(action: 0, code: 0, rule: nil, lane: 1)
     counters.count(action: 1, code: 1, rule: "hours", lane: 0)
@@ -117,9 +117,9 @@ import Testing
 
   @Test func `a rule keeps its counts when others come, and one that nobody knows is not named`() {
     let counters = decisions()
-    counters.know(["a"])
+    counters.register(["a"])
     counters.count(action: 0, code: 1, rule: "a", lane: 0)
-    counters.know(["b", "a"])
+    counters.register(["b", "a"])
     counters.count(action: 0, code: 1, rule: "a", lane: 0)
     counters.count(action: 0, code: 1, rule: "invented by a caller", lane: 0)
     let written = lines { counters.appendDecisions("d_total", "Decisions.", to: &$0) }
@@ -131,7 +131,7 @@ import Testing
   @Test func `more rules than there are places share one, and none overflows`() {
     let counters = decisions(lanes: 1)
     let names = (0..<200).map { "rule-\($0)" }
-    counters.know(names)
+    counters.register(names)
     for name in names { counters.count(action: 1, code: 2, rule: name, lane: 0) }
     for name in names { counters.countObjection(action: 1, rule: name, lane: 0) }
     let written = lines { counters.appendDecisions("d_total", "Decisions.", to: &$0) }.dropFirst(2)

@@ -45,7 +45,7 @@ import Testing
       ("", ":1:1: the text is empty"),
       ("{\n  \"callback\": {,\n", ":2:16: a member name in double quotes is missing"),
       ("{\"é\": x}", ":1:7: a value is missing"), ("{}x", ":1:3: something follows the value"),
-      ("talkdesk:\n  account: acme\n", ":1:2: a value is missing"), ("[]", ": the file holds no JSON object"),
+      ("talkdesk:\n  account: acme\n", ":1:2: a value is missing"), ("[]", ": the file is not a JSON object"),
       ("{}", ": callback: is missing\n: token: is missing"),
       (#"{"callback":[],"token":1}"#, ": callback: is not an object\n: token: is not an object"),
     ])

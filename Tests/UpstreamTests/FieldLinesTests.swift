@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: ["Host", "content-length", "Transfer-Encoding", "CONNECTION", "Expect", "TE", "Upgrade"])
-  func `a name that is the transport's to write is refused`(name: String) {
+  func `a name that is set by the transport itself is refused`(name: String) {
     var fields = Fields()
     fields.append(name, "x")
     #expect(throws: Target.Refusal.self) { try lines(fields) }

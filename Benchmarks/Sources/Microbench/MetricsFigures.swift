@@ -59,7 +59,7 @@ enum MetricsFigures {
     let decisions = DecisionCounters(
       actions: ["access", "callback"],
       codes: [.init("", decision: "allow"), .init("quota_exhausted", decision: "deny")], lanes: 2)
-    decisions.know(["hours", "daily", "per-caller"])
+    decisions.register(["hours", "daily", "per-caller"])
     return (
       RequestCounters(routes: routes, lanes: 2), decisions,
       LaneCounters(label: "outcome", words: ["hit", "miss"], lanes: 2)

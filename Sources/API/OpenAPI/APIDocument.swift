@@ -39,23 +39,24 @@ package struct APIDocument: Sendable {
     ]
   }
 
-  static let summary = "Talkdesk access tokens and callbacks by a company's own rules."
+  static let summary = "Talkdesk access tokens and callbacks, according to a company's own rules."
   static let introduction = """
-    Callgate stands between a company's mobile apps and Talkdesk. It holds the Talkdesk credential, decides by rules who may get \
-    what and when, vends short-lived Talkdesk ID access tokens, and asks for callbacks on behalf of clients that hold no token.
+    Callgate stands between a company's mobile apps and Talkdesk. It holds the Talkdesk credential and applies the company's rules. \
+    It issues short-lived Talkdesk ID access tokens, and requests callbacks for clients that have no token.
 
     Credentials: HTTP Basic, an API key (`Authorization: Bearer KEY` or `X-API-Key: KEY`), or a JWT of a configured issuer \
-    (`Authorization: Bearer JWT`). A request is authenticated first; then the kill switch, the app and the rules decide, before \
-    anything that is kept is looked at.
+    (`Authorization: Bearer JWT`). The server authenticates each request first. Then the kill switch, the app and the rules decide, \
+    before the server reads any stored record.
 
-    Members of responses, problem codes and other values may be added. Ignore unknown members; treat an unknown code by its \
-    status. What is here does not go away or change its meaning.
+    Later versions may add members to responses, problem codes and other values. Ignore unknown members. Treat an unknown code by \
+    its status. Later versions do not remove or redefine any part of this description.
 
-    Every refusal is a problem document (RFC 9457) with a `code` to decide on. It never holds a token, a credential, a full phone \
-    number or Talkdesk's own words. Every answer has `X-Request-Id`; a request may bring its own, and a W3C `traceparent`.
+    The body of every error is a problem document (RFC 9457) with a `code` that programs can decide on. It never holds a token, a \
+    credential, a full phone number or Talkdesk's own words. Every response has `X-Request-Id`. A request may bring its own \
+    `X-Request-Id`, and a W3C `traceparent`.
 
-    Paths that know GET know HEAD, which is answered in the same way without content, and every path knows OPTIONS. Pages of the \
-    origins in `cors.origins` may use what is below Tokens and Callbacks from a browser.
+    Every path with GET also has HEAD, which returns the same response without a body. Every path has OPTIONS. Web pages of the \
+    origins in `cors.origins` may use the endpoints below Tokens and Callbacks.
     """
 
   // MARK: Paths
@@ -208,10 +209,10 @@ extension APIOperation.Tag {
   var description: String {
     switch self {
     case .tokens: "Talkdesk ID access tokens for apps."
-    case .callbacks: "Calls that Talkdesk makes to customers, for apps without a token."
-    case .health: "For platforms that decide whether to send requests here."
-    case .operators: "Figures, state, kill switch and explanations, for those who run this server."
-    case .about: "This description."
+    case .callbacks: "Calls from Talkdesk to customers, for apps without a token."
+    case .health: "Health checks for platforms and load balancers."
+    case .operators: "Metrics, state, kill switch and explanations, for the operators of this server."
+    case .about: "This API description."
     }
   }
 }

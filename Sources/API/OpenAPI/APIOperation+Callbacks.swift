@@ -9,33 +9,32 @@ extension APIOperation {
   private static let exampleTime = "2026-11-20T15:04:05.678Z"
 
   package static let callbacks = APIOperation(
-    method: .post, id: "postCallback", tag: .callbacks, access: .callers, summary: "Ask for a callback",
+    method: .post, id: "postCallback", tag: .callbacks, access: .callers, summary: "Request a callback",
     description: """
-      Has Talkdesk call a customer, for clients that never hold a token. Talkdesk's own body is taken, with less required, and so \
-      is a short form of its context. The content is checked whole, and every problem is told in one answer; nothing is \
-      repaired.
+      Makes Talkdesk call a customer, for clients without a token. The body is Talkdesk's own, with fewer required members, or \
+      with a short form of the context. The server checks the whole body, reports all mistakes in one response, and corrects none.
 
-      The request to Talkdesk is never sent again once a byte of it may have been accepted. Where its outcome cannot be known \
-      the answer is 504 `outcome_unknown`. It is not known either where a 502 `upstream_failed` has an `id` and that callback's \
-      record says `unknown`: Talkdesk answered with a failure, and the call may come. A new request could ring twice, so leave \
-      that to the customer. To repeat a request safely, send the same `Idempotency-Key`: the first answer is given again.
+      Once Talkdesk may have received a byte of the request, the server never sends it again. If the outcome is unknown, the \
+      response is 504 `outcome_unknown`. A 502 `upstream_failed` with an `id` needs a second look: if that callback's record says \
+      `unknown`, the phone may still ring. A new request could cause a second call, so let the customer decide. To retry safely, \
+      send the same `Idempotency-Key`: you get the first response again.
 
-      Callbacks to number ranges that are premium, shared-cost, personal, short, emergency or satellite are refused unless the \
-      operator allows them.
+      The server refuses callbacks to premium, shared-cost, personal, short, emergency and satellite numbers, unless the operator \
+      allows them.
       """,
     parameters: [
       .app,
       APIParameter(
         name: "validate", place: .query,
         description:
-          "Check everything, allowances too, spend none and send nothing: 200, or the refusal. Its value is of no matter.",
+          "Check everything, including quotas, but count and send nothing. The response is 200 or the error. The value is ignored.",
         example: "", isFlag: true),
       APIParameter(
         name: "Idempotency-Key", place: .header,
         description: """
-          The client's name for this one callback, such as a UUID; bare, or as a quoted string (draft-ietf-httpapi-idempotency-key-header). \
-          The same key with the same content replays the first answer, with other content it is refused with 422, and with 409 \
-          while the first still runs.
+          The client's name for this one callback, such as a UUID, bare or as a quoted string (draft-ietf-httpapi-idempotency-key-header). \
+          The same key with the same body returns the first response. With another body the response is 422. While the first \
+          request still runs, the response is 409.
           """,
         schema: ["$ref": "#/components/schemas/IdempotencyKey"],
         example: "6f1c2a9e-5d0b-4f6a-9f57-0b1f3c2d4e5f"),
@@ -60,7 +59,7 @@ extension APIOperation {
       )),
     answers: [
       APIAnswer(
-        status: .created, description: "Talkdesk has accepted the callback.",
+        status: .created, description: "Talkdesk accepted the callback.",
         contents: [
           .json(
             "CallbackReceipt",
@@ -76,7 +75,7 @@ extension APIOperation {
           APILink(operation: "getCallback", parameter: "id", expression: "$response.body#/id")
         ]),
       APIAnswer(
-        status: .ok, description: "With `?validate`: the callback would have been asked for.",
+        status: .ok, description: "With `?validate`: the server would have requested the callback.",
         contents: [.json("Validation", ("valid", ["valid": true]))], fields: [.noStore] + APIField.allowances),
     ],
     refusals: [
@@ -86,8 +85,9 @@ extension APIOperation {
     ] + .ofRules + .ofTokens)
 
   package static let callback = APIOperation(
-    method: .get, id: "getCallback", tag: .callbacks, access: .callers, summary: "What became of a callback",
-    description: "The record of a callback, for the caller that asked for it and nobody else.",
+    method: .get, id: "getCallback", tag: .callbacks, access: .callers,
+    summary: "Get the record of a callback",
+    description: "The record of a callback. Only the caller that requested the callback can read it.",
     parameters: [
       APIParameter(
         name: "id", place: .path, description: "The id of the callback.",
@@ -111,15 +111,15 @@ extension APIOperation {
 
   package static let availability = APIOperation(
     method: .get, id: "getAvailability", tag: .callbacks, access: .callers,
-    summary: "Whether callbacks are open now",
+    summary: "Check whether callbacks are open",
     description: """
-      What the rules say at the moment, without asking for anything: for an app that wants to show or hide its button. May be \
-      kept until the next change.
+      The current state of the rules, for an app that shows or hides its button. The request counts against no quota. Clients may \
+      cache the response until the next change.
       """,
     parameters: [.app],
     answers: [
       APIAnswer(
-        status: .ok, description: "What holds now, and what comes next.",
+        status: .ok, description: "The current state and the next changes.",
         contents: [
           .json(
             "Availability",

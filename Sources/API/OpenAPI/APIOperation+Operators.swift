@@ -7,9 +7,10 @@ extension APIOperation {
   private static let time = JSONValue.string("2026-11-20T15:04:05Z")
 
   package static let adminStatus = APIOperation(
-    method: .get, id: "getStatus", tag: .operators, access: .operators, summary: "How the server is doing",
+    method: .get, id: "getStatus", tag: .operators, access: .operators,
+    summary: "Get the state of the server",
     description:
-      "Configuration, last reload, rules, what is stopped, the store, and what is known of tokens.",
+      "Configuration, last reload, rules, stops, store, tokens and keys.",
     answers: [
       APIAnswer(
         status: .ok, description: "The state.", contents: [.json("Status")], fields: [.noStore])
@@ -18,7 +19,7 @@ extension APIOperation {
   private static func switchAnswer(_ stops: JSONValue) -> [APIAnswer] {
     [
       APIAnswer(
-        status: .ok, description: "All that is stopped now.",
+        status: .ok, description: "All current stops.",
         contents: [.json("Stops", ("now", ["stops": stops]))],
         fields: [.noStore])
     ]
@@ -32,11 +33,11 @@ extension APIOperation {
     method: .post, id: "postStop", tag: .operators, access: .operators,
     summary: "Stop tokens, callbacks or both",
     description: """
-      The kill switch, for everyone, one app or one caller. The next request is refused with `stopped`. Other instances with the \
-      same store follow within two seconds. A stop survives restarts and reloads.
+      The kill switch, for everyone, one app or one caller. The server refuses the next request with `stopped`. Other instances \
+      with the same store follow within two seconds. A stop survives restarts and reloads.
 
-      With `for` the stop ends by itself. Operators see `reason` in the status and the log; callers are not told. A second stop \
-      of the same scope and action keeps the first time and the later end.
+      With `for` the stop ends by itself. Operators see `reason` in the status and the log; callers never see it. A second stop \
+      of the same scope and action keeps the first start and the later end.
       """,
     content: .json(
       "StopRequest", ("everything", ["scope": "all", "action": "all"]),
@@ -54,22 +55,22 @@ extension APIOperation {
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
 
   package static let adminResume = APIOperation(
-    method: .post, id: "postResume", tag: .operators, access: .operators, summary: "Resume what was stopped",
+    method: .post, id: "postResume", tag: .operators, access: .operators, summary: "End a stop",
     description:
-      "Takes back what was stopped for the same scope and action. What was not stopped stays as it is.",
+      "Ends the stop of the same scope and action. Without such a stop nothing changes.",
     content: resumeContent, answers: switchAnswer([]),
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])
 
   package static let adminReload = APIOperation(
     method: .post, id: "postReload", tag: .operators, access: .operators,
-    summary: "Load the configuration anew",
+    summary: "Reload the configuration",
     description: """
-      As SIGHUP does. All of it serves from then on, or none: a mistake is told with its place in `fields`, and the old \
-      configuration goes on serving. Content is ignored.
+      The same as SIGHUP. The server uses the whole new configuration or none of it. After a mistake the old configuration stays \
+      in use, and `fields` names each mistake and its place. The server ignores the request body.
       """,
     answers: [
       APIAnswer(
-        status: .ok, description: "The new configuration serves.",
+        status: .ok, description: "The new configuration is in use.",
         contents: [
           .json("Reload", ("reloaded", ["generation": 2, "notices": [], "restart_needed": []]))
         ], fields: [.noStore])
@@ -77,20 +78,21 @@ extension APIOperation {
 
   package static let adminCallbacks = APIOperation(
     method: .get, id: "listCallbacks", tag: .operators, access: .operators,
-    summary: "Callbacks of every caller, the newest first",
+    summary: "List the callbacks of every caller, newest first",
     description: """
-      A page of records with masked numbers. To look for callbacks whose outcome is unknown, ask with `status=unknown`. For the \
-      next page, send `next` as `after`; without `next` there is none.
+      A page of records with masked numbers. To find callbacks with an unknown outcome, send `status=unknown`. For the next page, \
+      send `next` as `after`. The last page has no `next`.
       """,
     parameters: [
       APIParameter(
         name: "status", place: .query, description: "Only callbacks of this status. Without it: all.",
         schema: ["type": "string", "enum": ["pending", "accepted", "failed", "unknown"]], example: "unknown"),
       APIParameter(
-        name: "after", place: .query, description: "Only callbacks older than this one: `next` of a page.",
+        name: "after", place: .query,
+        description: "Only callbacks older than this one: `next` of the page before.",
         schema: ["type": "string", "format": "uuid"]),
       APIParameter(
-        name: "limit", place: .query, description: "How many callbacks a page has at most.",
+        name: "limit", place: .query, description: "The most callbacks in a page.",
         schema: ["type": "integer", "minimum": 1, "maximum": 1000, "default": 50], example: 50),
     ],
     answers: [
@@ -116,10 +118,10 @@ extension APIOperation {
 
   package static let adminExplain = APIOperation(
     method: .post, id: "postExplain", tag: .operators, access: .operators,
-    summary: "What would become of a request",
+    summary: "Explain the decision about a request",
     description: """
-      Every rule's verdict, from the code that decides requests. Takes nothing and sends nothing, but for remote policies, which \
-      are asked. A member that is `null` counts as left out.
+      Every rule's verdict, from the same code that decides requests. The request counts against no quota and sends nothing, \
+      except queries to remote policies. A member that is `null` counts as left out.
       """,
     content: .json(
       "Inquiry", ("access", ["action": "access", "caller": "anonymous"]),

@@ -5,9 +5,10 @@ import JSON
 
 extension APIOperation {
   package static let liveness = APIOperation(
-    method: .get, id: "getLiveness", tag: .health, access: .everybody, summary: "Whether the process works",
+    method: .get, id: "getLiveness", tag: .health, access: .everybody,
+    summary: "Check whether the process works",
     description:
-      "Says nothing of Talkdesk, and never asks it: an outage there must not restart healthy servers.",
+      "Never checks Talkdesk, because an outage of Talkdesk must not restart healthy servers.",
     answers: [
       APIAnswer(
         status: .ok, description: "The process works.",
@@ -17,15 +18,15 @@ extension APIOperation {
 
   package static let readiness = APIOperation(
     method: .get, id: "getReadiness", tag: .health, access: .everybody,
-    summary: "Whether requests can be served",
+    summary: "Check whether the server can serve requests",
     description: """
-      Looks at the configuration, the key, the store and the last exchange with Talkdesk ID, and asks nobody. Trouble at Talkdesk \
-      is a `warn`, a refused credential included: it must not take every instance out of service. An instance that is going away \
-      says `fail`.
+      Reports the configuration, the key, the store and the last exchange with Talkdesk ID. It sends no requests. Problems with \
+      Talkdesk, including a refused credential, are `warn`: they must not take every instance out of service. An instance that \
+      shuts down reports `fail`.
       """,
     answers: [
       APIAnswer(
-        status: .ok, description: "Requests are served.",
+        status: .ok, description: "The server can serve requests.",
         contents: [
           .json(
             "Readiness",
@@ -51,24 +52,25 @@ extension APIOperation {
     ])
 
   package static let metrics = APIOperation(
-    method: .get, id: "getMetrics", tag: .operators, access: .operators, summary: "Figures for Prometheus",
+    method: .get, id: "getMetrics", tag: .operators, access: .operators,
+    summary: "Get metrics for Prometheus",
     description:
-      "Counters and histograms in Prometheus' text format. Their names and labels: docs/operations.md.",
+      "Counters, gauges and histograms in Prometheus' text format. docs/metrics.md lists their names and labels.",
     answers: [
       APIAnswer(
-        status: .ok, description: "The figures.",
+        status: .ok, description: "The metrics.",
         contents: [APIContent(type: "text/plain", schema: ["type": "string"])], fields: [.noStore])
     ])
 
   private static let ifNoneMatch = APIParameter(
-    name: "If-None-Match", place: .header, description: "The `ETag` of the version that is kept.")
+    name: "If-None-Match", place: .header, description: "The `ETag` of the cached version.")
 
   private static let unchanged = APIAnswer(
-    status: .notModified, description: "What is kept is the newest.", fields: [.cacheControl, .entityTag])
+    status: .notModified, description: "The cached version is current.", fields: [.cacheControl, .entityTag])
 
   package static let landing = APIOperation(
-    method: .get, id: "getLanding", tag: .about, access: .everybody, summary: "What this server is",
-    description: "A paragraph for people. `callgate serve --sandbox` has its demo client here.",
+    method: .get, id: "getLanding", tag: .about, access: .everybody, summary: "Get the landing page",
+    description: "A short text for people. `callgate serve --sandbox` has its demo client here.",
     parameters: [ifNoneMatch],
     answers: [
       APIAnswer(
@@ -78,7 +80,7 @@ extension APIOperation {
     ])
 
   package static let openAPI = APIOperation(
-    method: .get, id: "getOpenAPI", tag: .about, access: .everybody, summary: "This description",
+    method: .get, id: "getOpenAPI", tag: .about, access: .everybody, summary: "Get this API description",
     description: "OpenAPI 3.1 of every endpoint.", parameters: [ifNoneMatch],
     answers: [
       APIAnswer(
@@ -96,8 +98,9 @@ extension APIOperation {
     ])
 
   package static let docs = APIOperation(
-    method: .get, id: "getDocs", tag: .about, access: .everybody, summary: "This description as a page",
-    description: "The same for people; without scripts and without anything from elsewhere.",
+    method: .get, id: "getDocs", tag: .about, access: .everybody,
+    summary: "Get this API description as a page",
+    description: "The same for people. The page has no scripts and loads nothing from other hosts.",
     parameters: [ifNoneMatch],
     answers: [
       APIAnswer(

@@ -7,7 +7,8 @@ extension APIParameter {
   /// Which app a request is for.
   static let app = APIParameter(
     name: "app", place: .query,
-    description: "The app this is for. Without it, the one app that lists the caller, if there is one.",
+    description:
+      "The app that the request is for. Without it: the app that lists the caller, if there is exactly one.",
     example: "example-app-ios")
 }
 
@@ -29,17 +30,16 @@ extension APIOperation {
   package static let access = APIOperation(
     method: .get, id: "getAccess", tag: .tokens, access: .callers, summary: "Get an access token",
     description: """
-      Vends a short-lived Talkdesk ID access token: the contract of Talkdesk's mobile SDKs, where anything but 200 means "not \
-      authorized". The content is exactly the token, without a newline; with `Accept: application/json` it is RFC 6749's \
-      document.
+      Issues a short-lived Talkdesk ID access token. Talkdesk's mobile SDKs treat every status except 200 as "not authorized". The \
+      body is exactly the token, without a newline. With `Accept: application/json` it is the document of RFC 6749.
 
-      `?probe` asks for the decision alone: 204 exactly where a token would have been vended, otherwise the same refusal. It \
-      spends no allowance and returns no token.
+      `?probe` returns only the decision: 204 if the server would issue a token, otherwise the same error. It counts against no \
+      quota and returns no token.
       """,
     parameters: [
       .app,
       APIParameter(
-        name: "probe", place: .query, description: "Ask for the decision alone. Its value is of no matter.",
+        name: "probe", place: .query, description: "Return only the decision. The value is ignored.",
         example: "", isFlag: true),
     ],
     answers: [
@@ -60,7 +60,7 @@ extension APIOperation {
             )),
         ], fields: [.noStore] + APIField.allowances),
       APIAnswer(
-        status: .noContent, description: "To a probe: a token would have been vended.",
+        status: .noContent, description: "With `?probe`: the server would have issued a token.",
         fields: [.noStore] + APIField.allowances),
     ], refusals: [.unknownApp] + .ofRules + .ofTokens)
 
@@ -68,8 +68,8 @@ extension APIOperation {
     method: .post, id: "postToken", tag: .tokens, access: .callers,
     summary: "Get an access token as Talkdesk's stock apps do",
     description: """
-      What Talkdesk's iOS and Android examples send. A trailing slash and doubled slashes are tolerated, and any content within \
-      the limits is ignored. A refusal never contains the text `auth_token`.
+      The request of Talkdesk's iOS and Android examples. The server accepts a trailing slash and doubled slashes, and ignores a \
+      request body within the limits. An error never contains the text `auth_token`.
       """,
     parameters: [
       APIParameter(

@@ -151,28 +151,28 @@ struct APIField: Sendable {
   static let requestID = APIField(
     name: "X-Request-Id",
     description:
-      "The request's own `X-Request-Id` where that is 1 to 128 letters, digits, dots, underscores and hyphens, else 32 random hexadecimal digits. Logs have the same.",
+      "The request's own `X-Request-Id` if that is 1 to 128 letters, digits, dots, underscores and hyphens, else 32 random hexadecimal digits. The log has the same id.",
     schema: ["$ref": "#/components/schemas/RequestID"])
   static let noStore = APIField(
     name: "Cache-Control", description: "The response must not be cached.",
     schema: ["type": "string", "const": "no-store"])
   static let cacheControl = APIField(
-    name: "Cache-Control", description: "Who may keep this answer, and how long.")
+    name: "Cache-Control", description: "Which caches may store this response, and how long.")
   static let entityTag = APIField(name: "ETag", description: "Names this version, for `If-None-Match`.")
   static let challenge = APIField(
     name: "WWW-Authenticate", description: "The schemes that could succeed (RFC 9110 §11.6.1).")
-  static let allow = APIField(name: "Allow", description: "The methods this path knows.")
+  static let allow = APIField(name: "Allow", description: "The methods of this path.")
   static let retryAfter = APIField(
     name: "Retry-After",
-    description: "After so many seconds the same request makes sense; obeying it succeeds.",
+    description: "The seconds to wait before a retry. A retry after this time can succeed.",
     schema: ["type": "integer", "minimum": 0])
   static let rateLimitPolicy = APIField(
     name: "RateLimit-Policy",
     description:
-      "The allowances of this request, as `\"NAME\";q=30;w=60` (draft-ietf-httpapi-ratelimit-headers-10).",
+      "The limits of this request, as `\"NAME\";q=30;w=60` (draft-ietf-httpapi-ratelimit-headers-10).",
     isRequired: false)
   static let rateLimit = APIField(
-    name: "RateLimit", description: "What is left of them, as `\"NAME\";r=0;t=12`.", isRequired: false)
+    name: "RateLimit", description: "The rest of these limits, as `\"NAME\";r=0;t=12`.", isRequired: false)
   static let location = APIField(
     name: "Location", description: "The path of the new record.",
     schema: ["type": "string", "pattern": "^/callbacks/"])

@@ -26,13 +26,13 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["name", "value"],
-            "description": "One thing the agent is told.",
+            "description": "One field that the agent sees.",
             "properties": {
               "name": { "$ref": "#/components/schemas/ContextName" },
               "display_name": { "$ref": "#/components/schemas/ContextText", "description": "The label; the name by default." },
-              "tooltip_text": { "$ref": "#/components/schemas/ContextText", "description": "What pointing at it shows; the name by default." },
+              "tooltip_text": { "$ref": "#/components/schemas/ContextText", "description": "The tooltip; the name by default." },
               "data_type": { "type": "string", "enum": ["phone", "text", "url"],
-                "description": "What the value is; by default what the app's `context_schema` says, otherwise text." },
+                "description": "The type of the value. The default is the type in the app's `context_schema`, otherwise text." },
               "value": { "$ref": "#/components/schemas/ContextText",
                 "description": "At most 255 characters, or as many as the app's `context_schema` says; no control characters." } },
             "allOf": [
@@ -68,10 +68,10 @@ extension APISchemas {
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["contact_phone_number"],
             "properties": {
-              "contact_phone_number": { "$ref": "#/components/schemas/PhoneNumber", "description": "Who is called." },
+              "contact_phone_number": { "$ref": "#/components/schemas/PhoneNumber", "description": "The number to call." },
               "talkdesk_phone_number": { "$ref": "#/components/schemas/PhoneNumber",
-                "description": "The account's number that is used: one of those the operator allows; by default the first of them." },
-              "context": { "description": "What the agent is told.",
+                "description": "The account's number for the call. The operator lists the allowed numbers; the first is the default." },
+              "context": { "description": "Text for the agent.",
                 "oneOf": [ { "$ref": "#/components/schemas/ContextForm" }, { "$ref": "#/components/schemas/ContextShortForm" } ] } } }
           """#)
     ),
@@ -82,9 +82,9 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false,
             "required": ["id", "status", "created_at", "contact_phone_number"],
             "properties": {
-              "id": { "type": "string", "format": "uuid", "description": "Names the callback." },
+              "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
               "status": { "type": "string", "enum": ["accepted"], "description": "As in the record." },
-              "created_at": { "type": "string", "format": "date-time", "description": "When it was asked for." },
+              "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
               "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" } } }
           """#)
     ),
@@ -103,12 +103,12 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false,
             "required": ["id", "status", "created_at", "contact_phone_number"],
             "properties": {
-              "id": { "type": "string", "format": "uuid", "description": "Names the callback." },
+              "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
               "status": { "type": "string", "enum": ["pending", "accepted", "failed", "unknown"],
-                "description": "pending: being sent. accepted: Talkdesk took it. failed: certainly not taken. unknown: nobody can say." },
-              "created_at": { "type": "string", "format": "date-time", "description": "When it was asked for." },
-              "settled_at": { "type": "string", "format": "date-time", "description": "When it left pending." },
-              "reason": { "type": "string", "description": "Why it is not accepted: the code of a problem." },
+                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring." },
+              "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
+              "settled_at": { "type": "string", "format": "date-time", "description": "When the status changed from pending." },
+              "reason": { "type": "string", "description": "Why the callback is not accepted: the code of a problem." },
               "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" } } }
           """#)
     ),
@@ -118,15 +118,15 @@ extension APISchemas {
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["open", "next_change", "windows", "remaining"],
             "properties": {
-              "open": { "type": "boolean", "description": "Whether callbacks are taken now." },
+              "open": { "type": "boolean", "description": "Whether the server accepts callbacks now." },
               "next_change": { "anyOf": [ { "type": "string", "format": "date-time" }, { "type": "null" } ],
-                "description": "When that changes; null where nothing is known to change." },
-              "windows": { "type": "array", "description": "When it is open, from now on.",
+                "description": "When `open` changes next; null if no change is known." },
+              "windows": { "type": "array", "description": "The open times from now on.",
                 "items": { "type": "object", "additionalProperties": false, "required": ["start", "end"],
                   "properties": {
                     "start": { "type": "string", "format": "date-time" },
-                    "end": { "type": "string", "format": "date-time", "description": "Not open any more at this time." } } } },
-              "remaining": { "type": "object", "description": "What is left of the caller's allowances, by rule, and of the brakes that all callers share.",
+                    "end": { "type": "string", "format": "date-time", "description": "The end itself is not open." } } } },
+              "remaining": { "type": "object", "description": "The rest of the caller's limits by rule, and of the brakes that all callers share.",
                 "additionalProperties": { "type": "integer", "minimum": 0 } } } }
           """#)
     ),

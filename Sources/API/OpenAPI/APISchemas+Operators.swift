@@ -6,10 +6,10 @@ import JSON
 extension APISchemas {
   /// What is asked and answered below `/admin`. A member that is `null` counts as left out there.
   static let operators: [(name: String, schema: JSONValue)] = [
-    ("Action", .words(Action.allCases.map(\.rawValue), "What an app asks for.")),
+    ("Action", .words(Action.allCases.map(\.rawValue), "The action that an app requests.")),
     (
       "StopAction",
-      .words(Action.allCases.map(\.rawValue) + ["all"], "What a stop stops: one action, or all.")
+      .words(Action.allCases.map(\.rawValue) + ["all"], "The action that a stop concerns: one action, or all.")
     ),
     (
       "Stop",
@@ -17,12 +17,12 @@ extension APISchemas {
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["scope", "action", "since"],
             "properties": {
-              "scope": { "type": "string", "enum": ["all", "app", "caller"], "description": "Whom it stops." },
+              "scope": { "type": "string", "enum": ["all", "app", "caller"], "description": "Whether the stop concerns everyone, an app or a caller." },
               "id": { "type": "string", "description": "The app or caller." },
-              "action": { "$ref": "#/components/schemas/StopAction", "description": "What it stops." },
-              "since": { "type": "string", "format": "date-time", "description": "When it was stopped." },
-              "until": { "type": "string", "format": "date-time", "description": "When the stop ends by itself." },
-              "reason": { "type": "string", "description": "Why, for operators." } } }
+              "action": { "$ref": "#/components/schemas/StopAction", "description": "The stopped action." },
+              "since": { "type": "string", "format": "date-time", "description": "The start of the stop." },
+              "until": { "type": "string", "format": "date-time", "description": "The end of the stop; absent if it lasts until resumed." },
+              "reason": { "type": "string", "description": "The reason, for operators." } } }
           """#)
     ),
     (
@@ -38,22 +38,22 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "oneOf": [
-              { "title": "Everybody", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
+              { "title": "Everyone", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["all"] },
                   "id": { "type": "null" },
                   "action": { "$ref": "#/components/schemas/StopAction" },
-                  "reason": { "type": ["string", "null"], "maxLength": 200, "description": "Why, for operators." },
+                  "reason": { "type": ["string", "null"], "maxLength": 200, "description": "The reason, for operators." },
                   "for": { "type": ["string", "null"], "pattern": "^(0|[1-9][0-9]*)(ms|s|m|h|d)$",
-                    "description": "How long, 1s to 365d; until resumed by default." } } },
+                    "description": "The duration, 1s to 365d. The default is until resumed." } } },
               { "title": "One app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["app", "caller"] },
-                  "id": { "type": "string", "minLength": 1, "description": "A configured app or caller; anonymous is one." },
+                  "id": { "type": "string", "minLength": 1, "description": "The id of a configured app or caller; `anonymous` is a caller." },
                   "action": { "$ref": "#/components/schemas/StopAction" },
-                  "reason": { "type": ["string", "null"], "maxLength": 200, "description": "Why, for operators." },
+                  "reason": { "type": ["string", "null"], "maxLength": 200, "description": "The reason, for operators." },
                   "for": { "type": ["string", "null"], "pattern": "^(0|[1-9][0-9]*)(ms|s|m|h|d)$",
-                    "description": "How long, 1s to 365d; until resumed by default." } } } ] }
+                    "description": "The duration, 1s to 365d. The default is until resumed." } } } ] }
           """#)
     ),
     (
@@ -61,7 +61,7 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "oneOf": [
-              { "title": "Everybody", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
+              { "title": "Everyone", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["all"] },
                   "id": { "type": "null" },
@@ -69,7 +69,7 @@ extension APISchemas {
               { "title": "One app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["app", "caller"] },
-                  "id": { "type": "string", "minLength": 1, "description": "A configured app or caller; anonymous is one." },
+                  "id": { "type": "string", "minLength": 1, "description": "The id of a configured app or caller; `anonymous` is a caller." },
                   "action": { "$ref": "#/components/schemas/StopAction" } } } ] }
           """#)
     ),
@@ -80,7 +80,7 @@ extension APISchemas {
           { "type": "object", "required": ["callbacks"],
             "properties": {
               "callbacks": { "type": "array", "items": { "$ref": "#/components/schemas/OperatorCallback" } },
-              "next": { "type": "string", "format": "uuid", "description": "What to send as after for the next page; absent on the last one." } } }
+              "next": { "type": "string", "format": "uuid", "description": "Send it as `after` to get the next page; absent on the last page." } } }
           """#)
     ),
     (
@@ -89,18 +89,18 @@ extension APISchemas {
         literally: #"""
           { "type": "object", "required": ["id", "status", "created_at", "contact_phone_number", "caller"],
             "properties": {
-              "id": { "type": "string", "format": "uuid", "description": "Names the callback." },
+              "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
               "status": { "type": "string", "enum": ["pending", "accepted", "failed", "unknown"],
-                "description": "pending: being sent. accepted: Talkdesk took it. failed: certainly not taken. unknown: the phone may ring." },
-              "created_at": { "type": "string", "format": "date-time", "description": "When it was asked for." },
-              "settled_at": { "type": "string", "format": "date-time", "description": "When it left pending." },
-              "reason": { "type": "string", "description": "Why it is not accepted: the code of a problem." },
+                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring." },
+              "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
+              "settled_at": { "type": "string", "format": "date-time", "description": "When the status changed from pending." },
+              "reason": { "type": "string", "description": "Why the callback is not accepted: the code of a problem." },
               "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" },
-              "caller": { "type": "string", "description": "The caller that asked for it." },
-              "subject": { "type": "string", "description": "The person the caller spoke for, if the credential named one." },
-              "app": { "type": "string", "description": "The app, if there was one." },
-              "upstream_status": { "type": "integer", "description": "The status of Talkdesk's response, if one came." },
-              "platform_tid": { "type": "string", "description": "Talkdesk's own id of the exchange, if the response had one." } } }
+              "caller": { "type": "string", "description": "The caller that requested the callback." },
+              "subject": { "type": "string", "description": "The person that the credential names, if any." },
+              "app": { "type": "string", "description": "The app, if any." },
+              "upstream_status": { "type": "integer", "description": "The status of Talkdesk's response, if any." },
+              "platform_tid": { "type": "string", "description": "Talkdesk's own id of the exchange, if any." } } }
           """#)
     ),
     (
@@ -115,7 +115,7 @@ extension APISchemas {
               "configuration": { "type": "object", "additionalProperties": false, "required": ["generation", "files"],
                 "properties": {
                   "generation": { "type": "integer", "minimum": 1, "description": "Counted from 1 at the start." },
-                  "files": { "type": "array", "items": { "type": "string" }, "description": "The files that were read and are watched." },
+                  "files": { "type": "array", "items": { "type": "string" }, "description": "The files that the server has read and watches for changes." },
                   "last_reload": { "type": "object", "additionalProperties": false, "required": ["time", "status"],
                     "properties": {
                       "time": { "type": "string", "format": "date-time" },
@@ -133,10 +133,10 @@ extension APISchemas {
               "store": { "type": "object", "additionalProperties": false, "required": ["kind"],
                 "properties": {
                   "kind": { "type": "string", "enum": ["memory", "sqlite", "postgres"] },
-                  "stops_age_seconds": { "type": "integer", "minimum": 0, "description": "How old is what is known of stops." },
+                  "stops_age_seconds": { "type": "integer", "minimum": 0, "description": "The age of the list of stops." },
                   "clock_difference_seconds": { "type": "integer",
-                    "description": "How far this machine's clock is ahead of the store's, where that has one; negative where it is behind." },
-                  "failure": { "type": "string", "description": "What the store said last, where it fails." } } },
+                    "description": "How far this machine's clock is ahead of the store's; negative if it is behind. Absent if the store has no clock." },
+                  "failure": { "type": "string", "description": "The last error of a store that fails." } } },
               "tokens": { "type": "array", "items": { "$ref": "#/components/schemas/Scope" } },
               "keys": { "$ref": "#/components/schemas/Keys" } } }
           """#)
@@ -147,9 +147,9 @@ extension APISchemas {
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["generation", "notices", "restart_needed"],
             "properties": {
-              "generation": { "type": "integer", "minimum": 1, "description": "The one that serves now." },
-              "notices": { "type": "array", "items": { "type": "string" }, "description": "What should be looked at." },
-              "restart_needed": { "type": "array", "items": { "type": "string" }, "description": "Changed settings that a restart takes up." } } }
+              "generation": { "type": "integer", "minimum": 1, "description": "The number of the current configuration." },
+              "notices": { "type": "array", "items": { "type": "string" }, "description": "Parts of the configuration to check." },
+              "restart_needed": { "type": "array", "items": { "type": "string" }, "description": "Changed settings that need a restart." } } }
           """#)
     ),
     (
@@ -159,17 +159,17 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["action"],
             "properties": {
               "action": { "$ref": "#/components/schemas/Action" },
-              "caller": { "type": ["string", "null"], "description": "A configured caller's id; anonymous by default." },
+              "caller": { "type": ["string", "null"], "description": "The id of a configured caller. The default is `anonymous`." },
               "subject": { "type": ["string", "null"], "description": "The subject of the caller's token." },
-              "app": { "type": ["string", "null"], "description": "The app the request names." },
+              "app": { "type": ["string", "null"], "description": "The app that the request names." },
               "address": { "anyOf": [ { "type": "string", "format": "ipv4" }, { "type": "string", "format": "ipv6" }, { "type": "null" } ],
                 "description": "The client's address." },
-              "phone": { "anyOf": [ { "$ref": "#/components/schemas/PhoneNumber" }, { "type": "null" } ], "description": "The number to be called." },
+              "phone": { "anyOf": [ { "$ref": "#/components/schemas/PhoneNumber" }, { "type": "null" } ], "description": "The number to call." },
               "claims": { "type": ["object", "null"], "description": "The claims of the caller's token." },
-              "fields": { "type": ["object", "null"], "description": "The request's fields; a list for one that is there several times.",
+              "fields": { "type": ["object", "null"], "description": "The request's headers. A repeated header is a list.",
                 "additionalProperties": { "anyOf": [ { "type": "string" }, { "type": "array", "items": { "type": "string" } } ] } },
-              "at": { "anyOf": [ { "type": "string", "format": "date-time" }, { "type": "null" } ], "description": "When; now by default." },
-              "counts": { "type": ["object", "null"], "description": "How many are used already, by rule.",
+              "at": { "anyOf": [ { "type": "string", "format": "date-time" }, { "type": "null" } ], "description": "The time of the request. The default is now." },
+              "counts": { "type": ["object", "null"], "description": "How many requests each rule has counted.",
                 "additionalProperties": { "type": "integer", "minimum": 0 } } } }
           """#)
     ),
@@ -180,8 +180,8 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["decision", "reason", "verdicts"],
             "properties": {
               "decision": { "type": "string", "enum": ["allow", "deny"] },
-              "code": { "type": "string", "description": "Why not: the code of the problem." },
-              "rule": { "type": "string", "description": "The rule that refuses." },
+              "code": { "type": "string", "description": "The code of the refusal." },
+              "rule": { "type": "string", "description": "The rule that refuses the request." },
               "reason": { "type": "string", "description": "The decision and its reason as a sentence." },
               "verdicts": { "type": "array", "items": { "type": "object", "additionalProperties": false,
                 "required": ["rule", "verdict", "reason"],
@@ -189,8 +189,8 @@ extension APISchemas {
                   "rule": { "type": "string" },
                   "verdict": { "type": "string", "enum": ["allow", "deny", "would_deny", "skipped"] },
                   "because": { "type": "string", "enum": ["not_applicable", "not_reached"],
-                    "description": "Why the rule was skipped: it does not concern the request, or the request was decided before it." },
-                  "reason": { "type": "string", "description": "What the rule compared, or why it was skipped. Phone numbers are masked." } } } } } }
+                    "description": "Why the rule was skipped: it does not apply to the request, or an earlier rule decided the request." },
+                  "reason": { "type": "string", "description": "The values that the rule compared, or why it was skipped. Phone numbers are masked." } } } } } }
           """#)
     ),
   ]

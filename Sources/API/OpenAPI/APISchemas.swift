@@ -44,29 +44,29 @@ enum APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false,
-            "description": "Why a request got something else than it asked for (RFC 9457). Decide on code; the texts may change.",
+            "description": "An error (RFC 9457). Programs decide on `code`; the texts may change.",
             "required": ["type", "title", "status", "detail", "instance", "code", "message"],
             "properties": {
               "type": { "type": "string", "pattern": "^urn:callgate:problem:[a-z_]+$", "description": "The code as a URI." },
               "title": { "type": "string", "description": "The same short text for every occurrence." },
-              "status": { "type": "integer", "minimum": 400, "maximum": 599, "description": "The answer's status." },
+              "status": { "type": "integer", "minimum": 400, "maximum": 599, "description": "The status of the response." },
               "detail": { "type": "string", "description": "What happened, and what the client can do." },
               "instance": { "$ref": "#/components/schemas/RequestID", "description": "The request's id, as in X-Request-Id." },
               "code": {},
               "message": { "type": "string", "description": "The title again, for clients of Talkdesk's error shape." },
               "fields": { "type": "array", "minItems": 1, "items": { "$ref": "#/components/schemas/FieldProblem" },
-                "description": "Everything that is wrong with the request's content." },
-              "rule": { "type": "string", "description": "The rule that refused." },
+                "description": "All mistakes in the request." },
+              "rule": { "type": "string", "description": "The rule that refused the request." },
               "retry_after": { "type": "integer", "minimum": 0, "description": "Seconds, as in Retry-After." },
-              "next_open": { "type": "string", "format": "date-time", "description": "When it opens next." },
-              "id": { "type": "string", "description": "The callback this is about." } } }
+              "next_open": { "type": "string", "format": "date-time", "description": "When the next opening hours start." },
+              "id": { "type": "string", "description": "The id of the callback." } } }
           """#
       ).object ?? [:]
     var properties = schema["properties"]?.object ?? [:]
     properties["code"] = [
       "type": "string", "enum": .array(Problem.Code.allCases.map { .string($0.rawValue) }),
       "description":
-        "What clients decide on. Codes may be added: judge one that you do not know by the status.",
+        "The reason, for programs. Later versions may add codes: treat an unknown code by its status.",
     ]
     schema["properties"] = .object(properties)
     return ("Problem", .object(schema))
@@ -80,7 +80,7 @@ enum APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["name", "description"],
             "properties": {
               "name": { "type": "string", "description": "The member, as in context.fields[2].value." },
-              "description": { "type": "string", "description": "What is wrong, and what to do." } } }
+              "description": { "type": "string", "description": "The mistake, and how to fix it." } } }
           """#)
     ),
     (
@@ -103,7 +103,7 @@ enum APISchemas {
       JSONValue(
         literally: #"""
           { "type": "string", "pattern": "^\\+\\*{4,13}[0-9]{2}$",
-            "description": "A phone number of the same length, of which the last two digits are left." }
+            "description": "A phone number of the same length with only its last two digits." }
           """#)
     ),
     (
@@ -111,7 +111,7 @@ enum APISchemas {
       JSONValue(
         literally: #"""
           { "type": "string", "pattern": "^(?:[!#-+\\--:<-\\[\\]-~]{1,255}|\"(?:[ !#-\\[\\]-~]|\\\\[\"\\\\]){1,255}\")$",
-            "description": "1 to 255 characters of printable ASCII; bare without spaces, commas, semicolons, quotes and backslashes, or as a structured field's string." }
+            "description": "1 to 255 characters of printable ASCII; bare without spaces, commas, semicolons, quotes and backslashes, or as a string in quotes." }
           """#)
     ),
   ]
@@ -126,8 +126,8 @@ enum APISchemas {
             "properties": {
               "access_token": { "type": "string", "minLength": 1, "description": "The token." },
               "token_type": { "type": "string", "description": "Bearer." },
-              "expires_in": { "type": "integer", "minimum": 0, "description": "Seconds that are really left of its life; absent where Talkdesk did not say." },
-              "scope": { "type": "string", "description": "What it is for." } } }
+              "expires_in": { "type": "integer", "minimum": 0, "description": "The remaining seconds of the token's life; absent if Talkdesk did not say." },
+              "scope": { "type": "string", "description": "The OAuth scope of the token." } } }
           """#)
     ),
     (
@@ -137,7 +137,7 @@ enum APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["auth_token"],
             "properties": {
               "auth_token": { "type": "string", "minLength": 1, "description": "The token." },
-              "expires_in": { "type": "integer", "minimum": 0, "description": "Seconds that are really left of its life; absent where Talkdesk did not say." } } }
+              "expires_in": { "type": "integer", "minimum": 0, "description": "The remaining seconds of the token's life; absent if Talkdesk did not say." } } }
           """#)
     ),
   ]
@@ -169,14 +169,14 @@ enum APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["scope"],
-            "description": "What is known of the tokens of one scope.",
+            "description": "The state of the tokens of one scope.",
             "properties": {
-              "scope": { "type": "string", "description": "Its words." },
-              "last_exchange": { "type": "string", "description": "What came of the latest exchange: success, or why not." },
-              "last_exchange_age_seconds": { "type": "integer", "minimum": 0, "description": "How long that is ago." },
-              "key_id": { "type": "string", "description": "The credential it was made with." },
-              "token_expires_in_seconds": { "type": "integer", "minimum": 0, "description": "What is left of the token that is kept." },
-              "cool_down_seconds": { "type": "integer", "minimum": 0, "description": "For how long Talkdesk ID is left alone after a failure." } } }
+              "scope": { "type": "string", "description": "The OAuth scope." },
+              "last_exchange": { "type": "string", "description": "The outcome of the last exchange: success, or the reason of the failure." },
+              "last_exchange_age_seconds": { "type": "integer", "minimum": 0, "description": "The time since that exchange." },
+              "key_id": { "type": "string", "description": "The credential of that exchange." },
+              "token_expires_in_seconds": { "type": "integer", "minimum": 0, "description": "The remaining life of the cached token." },
+              "cool_down_seconds": { "type": "integer", "minimum": 0, "description": "The remaining pause after a failure of Talkdesk ID." } } }
           """#)
     ),
     (
@@ -184,18 +184,18 @@ enum APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["status", "keys"],
-            "description": "Which of this server's credentials Talkdesk ID takes.",
+            "description": "Which of this server's credentials Talkdesk ID accepts.",
             "properties": {
               "status": { "$ref": "#/components/schemas/Health" },
-              "serving": { "type": "string", "description": "The one that was accepted last." },
+              "serving": { "type": "string", "description": "The credential that Talkdesk ID accepted last." },
               "keys": { "type": "array", "items": { "type": "object", "additionalProperties": false,
                 "required": ["key_id", "role", "state"],
                 "properties": {
-                  "key_id": { "type": "string", "description": "Its name." },
-                  "role": { "type": "string", "enum": ["current", "next"], "description": "Which setting it is from." },
-                  "state": { "type": "string", "enum": ["untried", "accepted", "refused"], "description": "What Talkdesk ID said of it last." },
-                  "age_seconds": { "type": "integer", "minimum": 0, "description": "How long that is ago." },
-                  "retry_in_seconds": { "type": "integer", "minimum": 0, "description": "When it is tried again." } } } } } }
+                  "key_id": { "type": "string", "description": "The id of the key." },
+                  "role": { "type": "string", "enum": ["current", "next"], "description": "The setting that it comes from." },
+                  "state": { "type": "string", "enum": ["untried", "accepted", "refused"], "description": "Talkdesk ID's last response to it." },
+                  "age_seconds": { "type": "integer", "minimum": 0, "description": "The time since that response." },
+                  "retry_in_seconds": { "type": "integer", "minimum": 0, "description": "The time until the server tries it again." } } } } } }
           """#)
     ),
     (
@@ -206,7 +206,7 @@ enum APISchemas {
             "description": "The check issuer:CALLER: the keys that the issuer of a caller's tokens publishes.",
             "properties": {
               "status": { "$ref": "#/components/schemas/Health" },
-              "keys": { "type": "integer", "minimum": 0, "description": "How many keys verify tokens. Without any, the caller's users are refused." },
+              "keys": { "type": "integer", "minimum": 0, "description": "How many keys verify tokens. Without any, the server refuses the caller's users." },
               "age_seconds": { "type": "integer", "minimum": 0, "description": "How long ago the issuer confirmed them." } } }
           """#)
     ),
@@ -228,7 +228,7 @@ enum APISchemas {
                     "properties": {
                       "status": { "$ref": "#/components/schemas/Health" },
                       "difference_seconds": { "type": "integer",
-                        "description": "How far this machine's clock is ahead of the store's; negative where it is behind. Absent where the store has no clock of its own." } } },
+                        "description": "How far this machine's clock is ahead of the store's; negative if it is behind. Absent if the store has no clock." } } },
                   "talkdesk_id": { "type": "object", "additionalProperties": false, "required": ["status", "scopes"],
                     "properties": {
                       "status": { "$ref": "#/components/schemas/Health" },

@@ -28,7 +28,7 @@ extension Problem.Code {
     case .notFound: return .noEndpoint
     case .methodNotAllowed: return .methodNotAllowed("GET, HEAD, OPTIONS")
     case .stopped: return .stopped
-    case .invalidJSON: return Problem(self, "The content is no JSON: the text ends too early at byte 17.")
+    case .invalidJSON: return Problem(self, "The body is not valid JSON: the text ends too early at byte 17.")
     case .unauthenticated: return Problem(self, "The user name or the password is wrong.")
     case .invalidToken: return Problem(self, "No configured caller has this key or token.")
     case .closed:
@@ -41,52 +41,59 @@ extension Problem.Code {
       problem.rule = "paying"
       return problem
     case .numberNotAllowed:
-      var problem = Problem(self, "Callbacks are not made to numbers of this kind.")
+      var problem = Problem(self, "This server does not call numbers of this kind.")
       problem.rule = "default-numbers"
       return problem
     case .unknownApp: return Problem(self, "This server has no app of this name.")
     case .duplicate:
-      var problem = Problem(self, "This number was asked for a moment ago; the callback under id stands.")
+      var problem = Problem(
+        self,
+        "A callback to this number was requested a moment ago, so no second call was requested. See id for the first."
+      )
       problem.id = "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87"
       return problem
     case .inProgress:
       return Problem(
-        self, "Wait for its answer, or ask again a little later with the same key.", retryAfter: 1)
-    case .unsupportedMediaType: return Problem(self, "Send JSON, as Content-Type: application/json.")
+        self, "Wait for the first response, or retry a little later with the same key.", retryAfter: 1)
+    case .unsupportedMediaType: return Problem(self, "Send JSON with Content-Type: application/json.")
     case .invalidRequest:
       return .invalid([
         .init(
           name: "contact_phone_number", description: "Leave out spaces, dashes and brackets: +14155550123."),
         .init(name: "context.fields[2].value", description: "Give at most 255 characters."),
       ])
-    case .idempotencyMismatch: return Problem(self, "Take a new key for another callback.")
+    case .idempotencyMismatch:
+      return Problem(self, "The first request with this Idempotency-Key was a different one. Use a new key.")
     case .rateLimited:
       var problem = Problem(
-        self, "Requests come faster than they are allowed to; wait as Retry-After says.", retryAfter: 2)
+        self, "There were too many requests. Retry after the time in Retry-After.", retryAfter: 2)
       problem.rule = "per-caller"
       return problem
     case .quotaExhausted:
       var problem = Problem(
-        self, "All requests of this period are used up; wait as Retry-After says.", retryAfter: 3_600)
+        self, "The quota of this period is used up. Retry after the time in Retry-After.", retryAfter: 3_600)
       problem.rule = "daily"
       return problem
     case .upstreamRateLimited:
       return Problem(
-        self, "Talkdesk limits callbacks at the moment; wait as Retry-After says.", retryAfter: 5)
+        self, "Talkdesk is limiting callbacks. Retry after the time in Retry-After.", retryAfter: 5)
     case .upstreamRefused:
       return Problem(
-        self, "Talkdesk ID does not accept this server's credential or scope; its operator must look at it.")
-    case .upstreamFailed: return Problem(self, "Talkdesk ID's reply cannot be used.")
+        self,
+        "Talkdesk ID does not accept this server's credential or scope. The operator of this server has to fix this."
+      )
+    case .upstreamFailed: return Problem(self, "The server cannot use Talkdesk ID's response.")
     case .upstreamUnavailable:
-      return Problem(self, "Talkdesk ID is not available; try again later.", retryAfter: 2)
+      return Problem(self, "Talkdesk ID is unavailable. Try again later.", retryAfter: 2)
     case .storeUnavailable:
       return Problem(
-        self, "Usage cannot be checked right now. Retry after the time in Retry-After.", retryAfter: 1)
-    case .upstreamTimeout: return Problem(self, "Talkdesk ID did not answer in time.")
+        self, "The server cannot check the limits right now. Retry after the time in Retry-After.",
+        retryAfter: 1)
+    case .upstreamTimeout: return Problem(self, "Talkdesk ID did not respond in time.")
     case .outcomeUnknown:
       return Problem(
         self,
-        "Talkdesk was asked and did not answer; the call may come. Asking again with another key could ring twice."
+        "Talkdesk did not respond, and the phone may still ring. A new request could cause a second call."
       )
     }
   }

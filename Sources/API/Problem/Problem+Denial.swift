@@ -8,18 +8,18 @@ extension Problem {
   package static func policyOverloaded(retryAfter wait: Duration) -> Problem {
     Problem(
       .overloaded,
-      "This server has more requests for a policy service than can end in time. Try again later.",
+      "Too many requests are waiting for a policy service. Try again later.",
       retryAfter: wait.wholeSecondsRoundedUp)
   }
 
   /// Remote policies took all the time that the request has.
   package static var policiesTooLate: Problem {
-    Problem(.upstreamTimeout, "The policy services did not answer in time. Nothing was done. Try again.")
+    Problem(.upstreamTimeout, "The policy services did not respond in time, so nothing was done. Try again.")
   }
 
   /// The operator's kill switch.
   package static var stopped: Problem {
-    Problem(.stopped, "The operator has stopped this for the time being.")
+    Problem(.stopped, "The operator has stopped these requests for now.")
   }
 
   /// The problem a denial is to a caller.
@@ -34,14 +34,15 @@ extension Problem {
   private static func detail(of denial: Denial) -> String {
     switch denial.code {
     case .closed:
-      denial.nextOpen.map { "It opens again at \($0.rfc3339)." } ?? "It does not open again."
+      denial.nextOpen.map { "It opens again at \($0.rfc3339)." } ?? "No later opening hours are configured."
     case .denied: "A rule of this server does not allow this request."
-    case .numberNotAllowed: "Callbacks are not made to numbers of this kind."
-    case .rateLimited: "Requests come faster than they are allowed to; wait as Retry-After says."
-    case .quotaExhausted: "All requests of this period are used up; wait as Retry-After says."
-    case .storeUnavailable: "Usage cannot be checked right now. Retry after the time in Retry-After."
+    case .numberNotAllowed: "This server does not call numbers of this kind."
+    case .rateLimited: "There were too many requests. Retry after the time in Retry-After."
+    case .quotaExhausted: "The quota of this period is used up. Retry after the time in Retry-After."
+    case .storeUnavailable:
+      "The server cannot check the limits right now. Retry after the time in Retry-After."
     case .stopped: stopped.detail
-    case .unauthenticated: "Credentials are needed."
+    case .unauthenticated: "Send credentials."
     }
   }
 }

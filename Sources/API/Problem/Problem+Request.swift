@@ -8,33 +8,34 @@ extension Problem {
   package init(_ failure: RequestFailure) {
     switch failure {
     case .malformed:
-      self.init(.malformedRequest, "The bytes received are not a request as RFC 9112 writes it.")
+      self.init(
+        .malformedRequest, "The bytes that the server received are not an HTTP/1.1 request (RFC 9112).")
     case .timedOut: self.init(.requestTimeout, "Send the whole request without long pauses.")
-    case .contentTooLarge: self.init(.contentTooLarge, "Send less content.")
-    case .targetTooLong: self.init(.targetTooLong, "Send a shorter request target.")
-    case .fieldsTooLarge: self.init(.fieldsTooLarge, "Send fewer and shorter header fields.")
-    case .overloaded: self.init(.overloaded, "All connections are taken; try again shortly.", retryAfter: 1)
+    case .contentTooLarge: self.init(.contentTooLarge, "Send a smaller body.")
+    case .targetTooLong: self.init(.targetTooLong, "Send a shorter URL.")
+    case .fieldsTooLarge: self.init(.fieldsTooLarge, "Send fewer or shorter headers.")
+    case .overloaded: self.init(.overloaded, "All connections are in use. Try again shortly.", retryAfter: 1)
     case .unfiltered:
       self.init(
-        .malformedRequest, "This port speaks HTTPS, and the request came in the clear: ask with https.")
-    case .unanswered: self.init(.internal, "The request was dropped without an answer.")
+        .malformedRequest, "This port serves HTTPS only. Send the request with https.")
+    case .unanswered: self.init(.internal, "The server could not complete this request.")
     }
   }
 
   /// As many requests wait as connections may be open.
   package static var tooManyWaiting: Problem {
-    Problem(.overloaded, "Too many requests wait at this server. Try again shortly.", retryAfter: 1)
+    Problem(.overloaded, "Too many requests are waiting at this server. Try again shortly.", retryAfter: 1)
   }
 
   /// The client did not wait for what its request waited for. It sees nothing of this; logs and metrics do.
   package static var clientLeft: Problem {
-    var problem = Problem(.upstreamTimeout, "The client closed the connection before the answer.")
+    var problem = Problem(.upstreamTimeout, "The client closed the connection before the response.")
     problem.isUnread = true
     return problem
   }
 
   /// A path that leads nowhere.
-  package static var noEndpoint: Problem { Problem(.notFound, "No endpoint has this path.") }
+  package static var noEndpoint: Problem { Problem(.notFound, "There is no endpoint at this path.") }
 
   /// A method the endpoint does not know.
   /// - Parameter allowed: Those it knows, for `Allow`.
@@ -48,7 +49,7 @@ extension Problem {
 extension Problem {
   /// A request with mistakes.
   package static func invalid(_ mistakes: [FieldProblem]) -> Problem {
-    var problem = Problem(.invalidRequest, "Some members of the request cannot be taken; fields names each.")
+    var problem = Problem(.invalidRequest, "The request has invalid members. See fields.")
     problem.fields = mistakes
     return problem
   }

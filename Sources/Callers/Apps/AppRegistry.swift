@@ -64,7 +64,7 @@ package struct AppRegistry: Sendable {
       switch self {
       case .admitted(let app): return app
       case .unlisted: throw Problem(.denied, "This caller is not listed for this app.")
-      case .unknown: throw Problem(.unknownApp, "No app of this name is configured.")
+      case .unknown: throw Problem(.unknownApp, "This server has no app of this name.")
       }
     }
   }

@@ -99,14 +99,14 @@ package struct Authenticator: Sendable {
       switch Credentials(value) {
       case .basic(let pair): return basic(pair, circumstances)
       case .bearer(let token): return bearer(value.extracting(token), circumstances)
-      case nil: return .refused(unauthenticated("The Authorization field is neither Basic nor Bearer."))
+      case nil: return .refused(unauthenticated("The Authorization header is neither Basic nor Bearer."))
       }
     }
     if let range = request.value(of: .xAPIKey) {
       return key(SHA256Digest(of: request.head.span.extracting(range)), circumstances)
     }
     guard allowsAnonymous else {
-      return .refused(unauthenticated("Send the credentials this server was configured with."))
+      return .refused(unauthenticated("Send the credentials that this server's operator gave you."))
     }
     return .caller(anonymous)
   }
@@ -157,7 +157,7 @@ package struct Authenticator: Sendable {
     case .unavailable(let wait):
       return .refused(
         Problem(
-          .upstreamUnavailable, "The keys that this token is verified with cannot be fetched at the moment.",
+          .upstreamUnavailable, "The server cannot fetch the keys that verify this token. Try again later.",
           retryAfter: wait.wholeSecondsRoundedUp))
     case .notOurs: return key(digest, circumstances)
     case .refused(let detail, let isForged, let effort):
@@ -195,7 +195,7 @@ package struct Authenticator: Sendable {
 
   private func tooOften(_ wait: Duration) -> Problem {
     Problem(
-      .rateLimited, "Too many logins from this address have failed; wait before the next.",
+      .rateLimited, "Too many logins from this address have failed. Retry after the time in Retry-After.",
       retryAfter: wait.wholeSecondsRoundedUp)
   }
 

@@ -17,7 +17,7 @@ package struct JWTAuthenticator: Sendable {
     let id: String
     let issuer: String
     let audience: String
-    /// The claim that names the subject.
+    /// The claim with the subject.
     let subjectClaim: String
     let keys: Keys
 
@@ -175,7 +175,8 @@ package struct JWTAuthenticator: Sendable {
     case .expired: "The token has expired."
     case .notYetValid, .issuedInFuture: "The token is not valid yet."
     case .wrongAudience: "The token is for another audience."
-    case .wrongIssuer, .wrongType, .livesTooLong, .notJSON, .notObject: "The token is of another kind."
+    case .wrongIssuer, .wrongType, .livesTooLong, .notJSON, .notObject:
+      "This server does not accept tokens of this kind."
     case .missing(let claim): "The token lacks the claim \(claim)."
     case .malformed(let claim): "The token's claim \(claim) is malformed."
     }

@@ -52,11 +52,11 @@ extension Log {
       write(.info, "an issuer's keys can be fetched again", ["url.full": name])
     case .expired:
       write(
-        .error, "an issuer's keys are no longer used: it could not be asked for a day", ["url.full": name])
+        .error, "an issuer's keys are no longer used: the server could not fetch them for a day", ["url.full": name])
     case .published(let set):
       if set.keys.isEmpty {
         write(
-          .warning, "an issuer publishes no key that can verify: none of its tokens is accepted",
+          .warning, "an issuer publishes no usable key: the server refuses all its tokens",
           ["url.full": name])
       }
       for skipped in set.skipped {

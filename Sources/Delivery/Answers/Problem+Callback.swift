@@ -11,32 +11,32 @@ extension Problem {
     switch outcome {
     case .accepted: return nil
     case .rejected(_, let fields):
-      self.init(.invalidRequest, "Talkdesk does not take this callback.")
-      self.fields = fields.map { FieldProblem(name: $0.name, description: "Talkdesk does not take this.") }
+      self.init(.invalidRequest, "Talkdesk rejected this callback, so no call was requested.")
+      self.fields = fields.map { FieldProblem(name: $0.name, description: "Talkdesk rejected this value.") }
     case .unauthorized, .forbidden:
       self.init(
         .upstreamRefused,
-        "Talkdesk does not accept this server's token or scope; its operator must look at it.")
+        "Talkdesk does not accept this server's token or scope. The operator of this server has to fix this.")
     case .rateLimited(let wait): self = .paused(wait ?? Self.usualPause)
     case .unavailable(let wait):
       self.init(
-        .upstreamUnavailable, "Talkdesk is not available and did not take the callback; try again later.",
+        .upstreamUnavailable, "Talkdesk is unavailable and did not accept the callback. Try again later.",
         retryAfter: (wait ?? Self.usualWait).wholeSecondsRoundedUp)
     case .unreachable:
       self.init(
-        .upstreamUnavailable, "Talkdesk cannot be reached, and was not asked for the call; try again later.",
+        .upstreamUnavailable, "The server cannot reach Talkdesk, so no call was requested. Try again later.",
         retryAfter: Self.usualWait.wholeSecondsRoundedUp)
     case .refused:
       self.init(
-        .upstreamFailed, "Talkdesk did not take the callback; this server's operator must look at it.")
+        .upstreamFailed, "Talkdesk did not accept the callback. The operator of this server has to fix this.")
     case .unclear:
       self.init(
         .upstreamFailed,
-        "Talkdesk answered with a failure; the call may come. A new request could ring twice.")
+        "Talkdesk returned an error, and the phone may still ring. A new request could cause a second call.")
     case .unanswered:
       self.init(
         .outcomeUnknown,
-        "Talkdesk was asked and did not answer; the call may come. A new request could ring twice.")
+        "Talkdesk did not respond, and the phone may still ring. A new request could cause a second call.")
     }
   }
 
@@ -48,7 +48,7 @@ extension Problem {
   /// Talkdesk has asked for a pause.
   package static func paused(_ rest: Duration) -> Problem {
     Problem(
-      .upstreamRateLimited, "Talkdesk limits callbacks at the moment; wait as Retry-After says.",
+      .upstreamRateLimited, "Talkdesk is limiting callbacks. Retry after the time in Retry-After.",
       retryAfter: rest.wholeSecondsRoundedUp)
   }
 
@@ -66,13 +66,13 @@ extension Problem {
   /// Nothing was sent: there was no time left for it.
   package static func busy(after wait: Duration) -> Problem {
     Problem(
-      .overloaded, "More callbacks are asked for than can be made; nothing was sent. Try again later.",
+      .overloaded, "The queue for callbacks is too long, so no call was requested. Try again later.",
       retryAfter: wait.wholeSecondsRoundedUp)
   }
 
   /// The time was over before Talkdesk could be asked.
   package static var tooLate: Problem {
-    Problem(.upstreamTimeout, "Talkdesk could not be asked in time; no call was requested.")
+    Problem(.upstreamTimeout, "The server could not send the callback in time, so no call was requested.")
   }
 
   /// The store failed: what cannot be saved is not done.
@@ -86,41 +86,41 @@ extension Problem {
   package static var outcomeLost: Problem {
     Problem(
       .outcomeUnknown,
-      "The result of this callback was not recorded; the call may still come. A new request could ring twice."
+      "The outcome of this callback was not saved, and the phone may still ring. A new request could cause a second call."
     )
   }
 
   /// The store failed, so no record can be shown.
   package static var noRecords: Problem {
-    Problem(.storeUnavailable, "Records cannot be read at the moment.", retryAfter: 1)
+    Problem(.storeUnavailable, "The server cannot read its records right now. Try again.", retryAfter: 1)
   }
 
   /// The first request with the key is still running.
   package static var stillRunning: Problem {
     Problem(
-      .inProgress, "Wait for its answer, or ask again a little later with the same key.", retryAfter: 1)
+      .inProgress, "Wait for the first response, or retry a little later with the same key.", retryAfter: 1)
   }
 
   /// The key belongs to another request.
   package static var otherRequest: Problem {
     Problem(
       .idempotencyMismatch,
-      "The first request with this Idempotency-Key asked for something else; use a new one.")
+      "The first request with this Idempotency-Key was a different one. Use a new key.")
   }
 
   /// The same caller has asked for this number before.
   /// - Parameter first: The callback that stands; nil where it is another user's, who alone may look at it.
-  package static func duplicate(of first: CallbackID?) -> Problem {
+  static func duplicate(of first: CallbackID?) -> Problem {
+    let hint = first == nil ? "" : " See id for the first."
     var problem = Problem(
       .duplicate,
-      "This number was asked for a moment ago; \(first == nil ? "that callback" : "the callback under id") stands."
-    )
+      "A callback to this number was requested a moment ago, so no second call was requested.\(hint)")
     problem.id = first?.description
     return problem
   }
 
   /// There is no such callback, or it is somebody else's: the difference is nobody's business.
-  package static var noCallback: Problem { Problem(.notFound, "There is no callback of yours with this id.") }
+  package static var noCallback: Problem { Problem(.notFound, "You have no callback with this id.") }
 }
 
 extension CallbackStore {

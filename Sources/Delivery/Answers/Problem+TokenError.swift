@@ -13,7 +13,7 @@ extension Problem {
     case .overloaded(let wait):
       self.init(
         .overloaded,
-        "This server has more requests for tokens than Talkdesk ID can answer in time. Try again later.",
+        "Too many requests are waiting for a token from Talkdesk ID. Try again later.",
         retryAfter: wait.wholeSecondsRoundedUp)
     case .deadlineExceeded: self = .late
     // What ends a request's task is that its client left.
@@ -32,23 +32,24 @@ extension Problem {
     case .refused:
       self.init(
         .upstreamRefused,
-        "Talkdesk ID does not accept this server's credential or scope; its operator must look at it.")
+        "Talkdesk ID does not accept this server's credential or scope. The operator of this server has to fix this."
+      )
     case .rateLimited, .unavailable, .transport:
       self = .unavailable(after: wait)
     case .unusableReply:
-      self.init(.upstreamFailed, "Talkdesk ID's reply cannot be used.")
+      self.init(.upstreamFailed, "The server cannot use Talkdesk ID's response.")
     case .timedOut:
       self = .late
     case .signingFailed:
-      self.init(.internal, "The client assertion could not be signed.")
+      self.init(.internal, "The server could not sign its request to Talkdesk ID.")
     }
   }
 
   private static func unavailable(after wait: Duration) -> Problem {
     Problem(
-      .upstreamUnavailable, "Talkdesk ID is not available; try again later.",
+      .upstreamUnavailable, "Talkdesk ID is unavailable. Try again later.",
       retryAfter: wait.wholeSecondsRoundedUp)
   }
 
-  private static var late: Problem { Problem(.upstreamTimeout, "Talkdesk ID did not answer in time.") }
+  private static var late: Problem { Problem(.upstreamTimeout, "Talkdesk ID did not respond in time.") }
 }

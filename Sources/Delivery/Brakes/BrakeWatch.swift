@@ -140,7 +140,7 @@ package final class BrakeWatch: Sendable {
   private func logExhaustedNumber(_ limit: Int64, _ contact: String?, at time: Int64) {
     guard Self.isDue(number.fullLoggedAt, within: 60_000_000_000, at: time) else { return }
     log.write(
-      .warning, "a number has had all its callbacks of the day: further ones are refused",
+      .warning, "a number has used up its callbacks of the day: the server refuses more",
       [
         "brake": Brake.number.ruleName, "limit": String(limit), "per": Brake.number.period,
         "contact": contact ?? "",
@@ -148,10 +148,11 @@ package final class BrakeWatch: Sendable {
   }
 
   /// Whether a line may be written again, which is noted then. A clock put back begins anew.
-  private static func isDue(_ said: borrowing Atomic<Int64>, within span: Int64, at time: Int64) -> Bool {
-    let last = said.load(ordering: .relaxed)
+  private static func isDue(_ lastLogged: borrowing Atomic<Int64>, within span: Int64, at time: Int64) -> Bool
+  {
+    let last = lastLogged.load(ordering: .relaxed)
     guard last == 0 || time < last || time - last >= span else { return false }
-    return said.compareExchange(expected: last, desired: time, ordering: .relaxed).exchanged
+    return lastLogged.compareExchange(expected: last, desired: time, ordering: .relaxed).exchanged
   }
 }
 

@@ -53,7 +53,7 @@ package final class CallbacksInHand: Sendable {
   /// How much content may wait for an issuer's keys: its callers are not known yet, so anybody may have sent it.
   static let mostHeldBytes = 16 * 1024 * 1024
 
-  /// Counts content that waits for an issuer's keys, to be ended by `letGo`.
+  /// Counts the memory of a request body that waits for an issuer's keys, until `release(bytes:)`.
   /// - Returns: false where it would be too much, and then it is not counted.
   package func hold(_ bytes: Int) -> Bool {
     state.withLock { state in
@@ -63,8 +63,8 @@ package final class CallbacksInHand: Sendable {
     }
   }
 
-  /// Content waits no longer.
-  package func letGo(_ bytes: Int) { state.withLock { $0.heldBytes -= bytes } }
+  /// Releases the memory of a request body that no longer waits.
+  package func release(bytes: Int) { state.withLock { $0.heldBytes -= bytes } }
 
   /// Claims a key until `release`, unless another request has it.
   package func claim(_ name: Name, fingerprint: String) -> Claim {

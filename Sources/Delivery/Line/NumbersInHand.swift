@@ -11,7 +11,7 @@ import Synchronization
 /// The store's word is the one that counts, for all instances; this only keeps a duplicate from being told that an
 /// allowance is used up which the first one has taken, and from taking another.
 package final class NumbersInHand: Sendable {
-  /// A number with whose wish it is.
+  /// A number and the caller that requested it.
   package struct Name: Hashable, Sendable {
     let callerID: String
     let number: E164

@@ -94,7 +94,7 @@ package final class Originator: Sendable {
         if let atOnce = state.turnAtOnce(party, deadline: deadline, bytes: bytes, now: now) { return atOnce }
         state.lastID += 1
         switch state.queue.enter(state.lastID, party: party, bytes: bytes, deadline: deadline, now: now) {
-        case .starts, .refused: preconditionFailure("neither a turn nor a refusal, as was just seen")
+        case .starts, .refused: preconditionFailure("turnAtOnce missed a turn or a refusal")
         case .waits(let until):
           state.waiters[state.lastID] = Waiter(deadline: deadline, continuation: continuation)
           sweep(at: until, &state)
@@ -235,13 +235,13 @@ extension Originator.State {
     var answers: [(Originator.Waiter, Result<Originator.Turn, Originator.Refusal>)] = []
     for id in admitted.starts {
       guard let waiter = waiters.removeValue(forKey: id) else {
-        preconditionFailure("what waits has a waiter")
+        preconditionFailure("a queue entry without a waiter")
       }
       answers.append((waiter, .success(turn(id, deadline: waiter.deadline, now: now))))
     }
     for id in admitted.late {
       guard let waiter = waiters.removeValue(forKey: id) else {
-        preconditionFailure("what waits has a waiter")
+        preconditionFailure("a queue entry without a waiter")
       }
       answers.append((waiter, .failure(.overloaded(retryAfter: queue.retryAfterLate(now: now)))))
     }

@@ -47,7 +47,7 @@ package struct CallbackLog: Sendable {
   /// What came of a callback could not be committed: its record says `pending` until it is taken for unknown.
   func notSettled(_ error: any Error, id: String, state: String, isLast: Bool) {
     log.write(
-      .error, "a callback's outcome could not be written down",
+      .error, "a callback's outcome could not be saved",
       ["id": id, "outcome": state, "detail": "\(error)", "tries_again": String(!isLast)])
   }
 
@@ -58,32 +58,32 @@ package struct CallbackLog: Sendable {
 
   /// What was begun in vain could not be withdrawn at first, and is now.
   func withdrawnLate(id: String) {
-    log.write(.info, "the record of a callback that was not sent is withdrawn now", ["id": id])
+    log.write(.info, "the record of a callback that was not sent is deleted now", ["id": id])
   }
 
   /// A record that was recovered as `unknown`, because its process seemed to be gone, has its true outcome now.
   func corrected(id: String, state: String) {
-    log.write(.warning, "a callback that was unknown has its outcome now", ["id": id, "outcome": state])
+    log.write(.warning, "the outcome of an unknown callback is known now", ["id": id, "outcome": state])
   }
 
   /// Records were taken for unknown that nobody will settle.
   func recovered(_ count: Int) {
     log.write(
-      .warning, "callbacks were left without an outcome: they are unknown and are not sent again",
+      .warning, "callbacks have no outcome: they are unknown, and the server does not send them again",
       ["callbacks": String(count)])
   }
 
   /// The store failed before anything was sent.
   package func storeFailed(_ error: any Error, doing step: String, requestID: RequestID) {
     log.write(
-      .error, "callbacks need the store, which failed",
+      .error, "the store failed, so the server refused a callback",
       ["step": step, "request_id": requestID.description, "detail": "\(error)"])
   }
 
   /// Talkdesk asks for a pause.
   func paused(_ span: Duration) {
     log.write(
-      .warning, "Talkdesk limits callbacks; nothing is sent for a while",
+      .warning, "Talkdesk limits callbacks; the server sends none for a while",
       ["seconds": String(span.wholeSecondsRoundedUp)])
   }
 }

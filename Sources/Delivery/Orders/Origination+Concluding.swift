@@ -127,7 +127,7 @@ extension Origination {
     if let problem {
       return OriginationResult(.refused(problem), cache: cache, upstreamStatus: report.status)
     }
-    guard let answer else { preconditionFailure("what was accepted has an answer to repeat") }
+    guard let answer else { preconditionFailure("an accepted callback without a response") }
     return OriginationResult(
       .accepted(id, content: answer.content), cache: cache, upstreamStatus: report.status)
   }

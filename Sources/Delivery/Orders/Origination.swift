@@ -52,14 +52,14 @@ package final class Origination: Sendable {
   /// does so in a task of its own, without what the request needed before.
   package func carryOut(_ order: CallbackOrder, then: @escaping @Sendable (OriginationResult) -> Void) async {
     switch originator.turnAtOnce(order.party, deadline: order.deadline, bytes: order.content.count) {
-    case .success(let turn)?: await goOn(order, turn, then)
+    case .success(let turn)?: await resume(order, turn, then)
     case .failure(let refusal)?: await end(order, refusal, then)
     case nil:
       Task {
         do throws(Originator.Refusal) {
           let turn = try await originator.turn(
             order.party, deadline: order.deadline, bytes: order.content.count)
-          await goOn(order, turn, then)
+          await resume(order, turn, then)
         } catch {
           await end(order, error, then)
         }
@@ -74,8 +74,8 @@ package final class Origination: Sendable {
     then(Self.refusal(refusal))
   }
 
-  /// Sends, unless something stands against it by now.
-  private func goOn(
+  /// Sends the order, unless it is no longer allowed.
+  private func resume(
     _ order: CallbackOrder, _ turn: Originator.Turn, _ then: @escaping @Sendable (OriginationResult) -> Void
   ) async {
     switch await prepare(order, turn) {

@@ -45,7 +45,7 @@ package final class RetryingStore: CallbackStore {
     inHandUntil.withLock { $0[intent.id] = until }
   }
 
-  private func letGo(_ id: CallbackID) { inHandUntil.withLock { _ = $0.removeValue(forKey: id) } }
+  private func forget(_ id: CallbackID) { inHandUntil.withLock { _ = $0.removeValue(forKey: id) } }
 
   /// Nothing is tried again any more: the process ends.
   package func end() { isEnded.withLock { $0 = true } }
@@ -76,10 +76,10 @@ package final class RetryingStore: CallbackStore {
     do throws(StoreError) {
       beginning = try await store.begin(intent, at: now)
     } catch {
-      if error.isInDoubt { withdraw(intent) } else { letGo(intent.id) }
+      if error.isInDoubt { withdraw(intent) } else { forget(intent.id) }
       throw error
     }
-    if beginning != .begun { letGo(intent.id) }
+    if beginning != .begun { forget(intent.id) }
     switch beginning {
     case .inProgress(let first), .duplicate(let first): try check(first, before)
     case .begun, .mismatch, .replay: break
@@ -90,7 +90,8 @@ package final class RetryingStore: CallbackStore {
   /// Nobody is to be refused for the sake of a record that is being withdrawn, nor of one that was a moment ago.
   private func check(_ first: CallbackID, _ before: Set<CallbackID>) throws(StoreError) {
     guard before.contains(first) || underWay.withLock({ $0.contains(first) }) else { return }
-    throw StoreError(.unavailable, "withdraw", "what was begun in vain has not been withdrawn yet")
+    throw StoreError(
+      .unavailable, "withdraw", "the record of a callback that was not sent is not deleted yet")
   }
 
   // MARK: Withdrawing
@@ -103,8 +104,8 @@ package final class RetryingStore: CallbackStore {
       return true
     }
     guard isTaken else {
-      letGo(intent.id)
-      let error = StoreError(.unavailable, "withdraw", "\(Self.most) are being withdrawn already")
+      forget(intent.id)
+      let error = StoreError(.unavailable, "withdraw", "\(Self.most) records are being deleted already")
       return log.notSettled(error, id: intent.id.description, state: "withdrawn", isLast: true)
     }
     inHand.enter()
@@ -117,7 +118,7 @@ package final class RetryingStore: CallbackStore {
         }
       }
       underWay.withLock { _ = $0.remove(intent.id) }
-      letGo(intent.id)
+      forget(intent.id)
       inHand.leave()
     }
   }
@@ -148,7 +149,7 @@ package final class RetryingStore: CallbackStore {
   }
 
   private func finish(_ intent: CallbackIntent, _ record: StoredCallback?, _ saved: (Bool) -> Void) {
-    letGo(intent.id)
+    forget(intent.id)
     saved(record?.wasRecovered == true)
   }
 

@@ -18,7 +18,7 @@ extension Doctor {
   /// Compares this machine's clock with the replies' `Date`, and says what the difference does to assertions.
   mutating func reportClock(_ trials: [Trial]) {
     guard let skew = trials.lazy.compactMap({ $0.report?.clockSkew }).first else {
-      return report.skip("clock", "the reply has no Date to compare with")
+      return report.skip("clock", "the response has no Date header to compare with")
     }
     let behind = skew.components.seconds
     let amount = abs(behind)
@@ -27,21 +27,21 @@ extension Doctor {
         "clock",
         amount <= Self.closeEnough
           ? "within \(Self.closeEnough) s of Talkdesk's"
-          : "\(amount) s \(behind > 0 ? "behind" : "ahead of") Talkdesk's, which does no harm")
+          : "\(amount) s \(behind > 0 ? "behind" : "ahead of") Talkdesk's, which is harmless")
     }
     let life = ClientAssertion.maximumLifetime
     let effect =
       !signsAssertions
-      ? "callers' JWTs are judged by it"
+      ? "the server checks callers' JWTs with this clock"
       : behind >= life
         ? "every assertion has expired when it arrives (exp is \(life) s after iat)"
         : behind > 0
           ? "an assertion has \(life - behind) s left of its \(life) s when it arrives"
-          : "iat lies in Talkdesk's future, which it may refuse"
+          : "iat is in the future for Talkdesk, which may refuse it"
     let found = "this machine is \(amount) s \(behind > 0 ? "behind" : "ahead of") Talkdesk: \(effect)"
     let fix = "synchronise the clock: timedatectl set-ntp true, or chrony; in a container, on its host"
     if signsAssertions, trials.allSatisfy({ $0.refusal != nil }) {
-      report.fail("clock", found, fix: "\(fix); this comes before everything below", .refused)
+      report.fail("clock", found, fix: "\(fix); fix this first", .refused)
     } else {
       report.warn("clock", found, fix: fix)
     }
@@ -132,12 +132,12 @@ extension Doctor {
       }
     let found =
       further.refusal.map { "is refused (\(Self.words($0.status, $0.code, further)))" }
-      ?? "was not had: \(error)"
+      ?? "could not be fetched: \(error)"
     let fix =
       isRefusal
       ? "add it to the OAuth client in Talkdesk (Builder, OAuth Clients) and wait some minutes; until then every callback "
-        + "is refused" : "ask again; until then nothing is known of it"
-    let what = "\(quoted(scope)), which callbacks are made with whatever TD_SCOPE says, \(found)"
+        + "is refused" : "run doctor again: this check has no result"
+    let what = "\(quoted(scope)), which callbacks need whatever TD_SCOPE is, \(found)"
     if isMeant {
       report.fail("scope", what, fix: fix, isRefusal ? .refused : .unreachable)
     } else {
@@ -151,13 +151,13 @@ extension Doctor {
       switch trial.role {
       case .next:
         report.warn(
-          "credential", "\(found); the current one serves",
+          "credential", "\(found); the server uses the current key",
           fix:
-            "wait some minutes for Talkdesk to know it, then compare what Talkdesk shows with the key line above"
+            "wait some minutes until Talkdesk knows it, then compare it with the key line above"
         )
       case .current:
         report.warn(
-          "credential", "\(found); the next one serves",
+          "credential", "\(found); the server uses the next key",
           fix: "finish the rotation: make the next key the current one (docs/key-rotation.md)")
       }
       return
@@ -165,17 +165,17 @@ extension Doctor {
     let isClockOff = report.findings.contains { $0.check == "clock" && $0.status == .fail }
     report.fail(
       "credential", found,
-      fix: (isClockOff ? "set the clock first; if it stays: " : "")
+      fix: (isClockOff ? "set the clock first; if the refusal persists: " : "")
         + Self.remedy(code, trial.credential, isDescribed: trial.report?.errorDescription != nil),
       .refused)
   }
 
   /// Says of a credential that nobody said yes or no to it.
   private mutating func reportUnjudged(_ trial: Trial, _ error: TokenExchangeError, isServed: Bool) {
-    let found = "\(title(trial)) got neither yes nor no: \(error)"
-    let fix = "ask again; until then nothing is known of this key"
+    let found = "\(title(trial)) could not be checked: \(error)"
+    let fix = "run doctor again: this check has no result"
     if isServed {
-      report.warn("credential", "\(found); the other one serves", fix: fix)
+      report.warn("credential", "\(found); the server uses the other key", fix: fix)
     } else {
       report.fail("credential", found, fix: fix, .unreachable)
     }
@@ -189,7 +189,7 @@ extension Doctor {
       return "allow the client the grant type client_credentials in Talkdesk (Builder, OAuth Clients)"
     case "access_denied":
       return
-        "ask Talkdesk: it knows the client and refuses it, perhaps because of the account's list of allowed addresses"
+        "ask Talkdesk: it knows the client but refuses it, perhaps because of the account's list of allowed addresses"
     default: break
     }
     switch credential {
@@ -206,7 +206,7 @@ extension Doctor {
         ? "start with Talkdesk's words above, and" : "Talkdesk does not say which of these is wrong, so")
         + " compare each with the OAuth client there: client id "
         + "(\(clientID)), key id (\(keyID)), algorithm (\(signer.algorithm.rawValue)), the public key (by the SHA-256 above), "
-        + "and TD_REGION; a new client or key takes some minutes to be known"
+        + "and TD_REGION; Talkdesk needs some minutes to accept a new client or key"
     }
   }
 

@@ -56,7 +56,7 @@ extension Doctor {
       report.warn(
         "algorithm",
         "RS256 is not among the algorithms Talkdesk names: ES256, ES384, ES512, PS256, PS384, PS512",
-        fix: "set TD_KEY_ALGORITHM to the one given with the key; for an RSA key that is PS256 as a rule")
+        fix: "set TD_KEY_ALGORITHM to the one given with the key; for an RSA key that is usually PS256")
     } else {
       report.ok("algorithm", "\(role.map { "\($0): " } ?? "")\(key.algorithm.rawValue), which fits the key")
     }
@@ -74,7 +74,7 @@ extension Doctor {
         .configuration)
     case (_, .account):
       report.fail(
-        "region", "the API URL names a host that gives tokens: \(upstream.apiURL)",
+        "region", "the API URL names a host that issues tokens: \(upstream.apiURL)",
         fix: "leave TD_API_URL unset, or set it to the region's API, as https://api.talkdeskapp.com",
         .configuration)
     case (.account(let one, _), .api(let other)) where one != other:
@@ -98,7 +98,9 @@ extension Doctor {
     switch proxies.way(to: upstream.tokenURL) {
     case .direct(excepted: false): report.ok("proxy", "none")
     case .direct(excepted: true):
-      report.ok("proxy", "\(variable) names one, which this host is reached without (no_proxy, or loopback)")
+      report.ok(
+        "proxy",
+        "\(variable) names a proxy, but connections to this host do not use it (no_proxy, or loopback)")
     case .proxy(let address, _): report.ok("proxy", "\(address), from \(variable)")
     }
   }

@@ -38,17 +38,18 @@ extension Doctor {
   private mutating func reportStore() async {
     let location = StoreLocation(configuration.store)
     switch configuration.store {
-    case .memory: return report.ok("store", "memory: its state ends with the process")
+    case .memory: return report.ok("store", "memory: a restart loses all state")
     case .sqlite(let path):
       // Looking must not make a file.
       guard exists(path) else {
         guard DiskLife.ofFile(path) != .missing else {
           return report.fail(
-            "store", "SQLite: the folder of \(quoted(path: path)) is not there",
-            fix: "make the folder, writable for the user the server runs as, or set CALLGATE_STATE",
+            "store", "SQLite: the folder of \(quoted(path: path)) does not exist",
+            fix: "create the folder, writable for the server's user, or set CALLGATE_STATE",
             .configuration)
         }
-        return report.ok("store", "SQLite: there is no file \(quoted(path: path)) yet; serve makes it")
+        return report.ok(
+          "store", "SQLite: the file \(quoted(path: path)) does not exist yet; serve creates it")
       }
     case .postgres: break
     }
@@ -59,8 +60,8 @@ extension Doctor {
       report.ok(
         "store",
         version < StoreSchema.latest
-          ? "\(name) answers; its schema has version \(version), and serve brings it to \(StoreSchema.latest)"
-          : "\(name) answers and this user may write to it; schema version \(version)")
+          ? "\(name) responds; its schema has version \(version), and serve updates it to \(StoreSchema.latest)"
+          : "\(name) responds, and this user may write to it; schema version \(version)")
     } catch {
       let failure = StoreFailure(error, of: location.kind)
       report.fail(
@@ -83,14 +84,14 @@ extension Doctor {
   private static func remedy(_ kind: StoreError.Kind, _ name: String) -> String {
     switch kind {
     case .unavailable:
-      "check that the store runs and that this machine may reach it; serve does not start without it"
+      "check that the store runs and that this machine can reach it; serve does not start without it"
     case .damaged: "restore the last backup (docs/operations.md), or name another store"
     case .readOnly: "make it writable for this user; with PostgreSQL, name the primary server"
-    case .full: "make room on its disk"
+    case .full: "free space on its disk"
     case .incompatible:
       "a newer release made this schema: use that release, or restore the backup taken before it"
     case .refused where name == "SQLite":
-      "run doctor as the user that the server runs as; that user must own the file and write to its folder"
+      "run doctor as the server's user; that user must own the file and may write to its folder"
     case .refused: "check user, password, database and permissions in DATABASE_URL"
     case .rejected, .misconfigured: "correct DATABASE_URL or CALLGATE_STATE"
     }
@@ -139,8 +140,8 @@ extension Doctor {
           report.ok("remote policy", "\(rule.name): \(name) decides a trial request")
         } else {
           report.warn(
-            "remote policy", "\(rule.name): \(name) says neither yes nor no to a trial request",
-            fix: "have it answer true, false or {\"allow\": …} to every input; else on_failure decides")
+            "remote policy", "\(rule.name): \(name) gives no decision on a trial request",
+            fix: "have it answer true, false or {\"allow\": …} to every input; until then on_failure applies")
         }
       } catch {
         reportPolicy(rule, remote, error.words(about: TalkdeskHost.host(of: remote.url)))
@@ -152,12 +153,12 @@ extension Doctor {
     let fix = "check the rule's url and timeout (\(remote.timeoutMilliseconds) ms)"
     if remote.onFailure == .deny, rule.mode == .enforce {
       report.fail(
-        "remote policy", "\(rule.name): \(found)", fix: "\(fix); until it answers, the rule denies",
+        "remote policy", "\(rule.name): \(found)", fix: "\(fix); until it responds, the rule denies",
         .unreachable)
     } else {
       report.warn(
         "remote policy", "\(rule.name): \(found)",
-        fix: "\(fix); until it answers, the rule lets requests pass")
+        fix: "\(fix); until it responds, the rule allows requests")
     }
   }
 

@@ -13,7 +13,7 @@ extension Doctor {
     guard let lifetime = token.lifetime else {
       return report.warn(
         "lifetime",
-        "the reply does not say how long the token lives: each one is vended once and none is kept",
+        "the response does not say how long the token lives, so the server issues each token once",
         fix: "ask Talkdesk for expires_in; until then expect an exchange for every request")
     }
     let (life, wanted) = (
@@ -22,8 +22,8 @@ extension Doctor {
     guard lifetime >= configuration.tokens.minimumRemaining else {
       return report.warn(
         "lifetime",
-        "\(life) s, less than tokens.min_remaining (\(wanted) s): tokens are vended with half their life left",
-        fix: "lower tokens.min_remaining to what apps need; Talkdesk's tokens live 600 s as a rule")
+        "\(life) s, less than tokens.min_remaining (\(wanted) s): the server issues tokens with half of their life left",
+        fix: "lower tokens.min_remaining to what apps need; Talkdesk's tokens usually live 600 s")
     }
     report.ok("lifetime", "\(life) s")
   }
@@ -31,7 +31,7 @@ extension Doctor {
   /// Reads what a token says of itself, where it is a JWT: whose it is, and for which API.
   mutating func reportClaims(_ token: AccessToken) {
     guard let claims = Self.claims(of: token) else {
-      return report.ok("token", "opaque; what it is for cannot be read from it")
+      return report.ok("token", "opaque; doctor cannot read its claims")
     }
     let audiences = claims["aud"]?.string.map { [$0] } ?? claims["aud"]?.array?.compactMap(\.string) ?? []
     let api = client.endpoints.apiBase
@@ -42,7 +42,7 @@ extension Doctor {
     if let client = claims["cid"]?.string, client != token.clientID {
       report.warn(
         "token", "it was issued to client \(quoted(client)), not to \(token.clientID)",
-        fix: "check TD_CLIENT_ID: another client's key may have been configured")
+        fix: "check TD_CLIENT_ID: perhaps the key is another client's")
     }
     if let first = audiences.first, first.contains("://"), !audiences.contains(where: { Self.same($0, api) })
     {
@@ -56,9 +56,9 @@ extension Doctor {
       }
       return report.warn(
         "token", "it is for \(quoted(first, limit: 128)), and callbacks go to \(api)",
-        fix: "set TD_API_URL to the former, unless you know better")
+        fix: "set TD_API_URL to the first of these, unless the difference is intended")
     }
-    report.ok("token", shown.isEmpty ? "a JWT that names nobody" : "a JWT, \(shown)")
+    report.ok("token", shown.isEmpty ? "a JWT without iss and aud" : "a JWT, \(shown)")
   }
 
   /// Nothing is verified: it came from Talkdesk ID over TLS a moment ago, and nothing is decided by it.

@@ -23,13 +23,13 @@ extension Doctor {
       return
     case .timedOut:
       return report.fail(
-        "connection", "\(host) did not answer within \(seconds(configuration.tokens.deadline))",
-        fix: "ask again; if it stays so, look for a firewall that drops packets, or raise tokens.deadline",
+        "connection", "\(host) did not respond within \(seconds(configuration.tokens.deadline))",
+        fix: "try again; if it persists, look for a firewall that drops packets, or raise tokens.deadline",
         .unreachable)
     case .unusableReply(.malformed):
       reportReached()
       return report.fail(
-        "token endpoint", "what \(host) says is not HTTP",
+        "token endpoint", "the response of \(host) is not HTTP",
         fix: "check TD_TOKEN_URL and its port", .unreachable)
     case .signingFailed(let detail):
       return report.fail(
@@ -40,8 +40,8 @@ extension Doctor {
     switch trial.error {
     case .unavailable(let status, let wait):
       reportEndpoint(
-        "Talkdesk ID cannot serve: status \(status)\(waiting(wait))",
-        fix: "wait; the server goes on with the token it has and asks again by itself", .unreachable,
+        "Talkdesk ID is unavailable: status \(status)\(waiting(wait))",
+        fix: "wait; the server uses its cached token and retries automatically", .unreachable,
         isServed: isServed)
     case .rateLimited(let wait):
       reportEndpoint(
@@ -58,11 +58,12 @@ extension Doctor {
     case .unusableReply(.scope): break  // The scope's finding says it.
     case .unusableReply(let reason):
       reportEndpoint(
-        "the reply is unusable: \(reason)",
-        fix: "check that TD_TOKEN_URL is Talkdesk ID's and that no proxy answers in its place", .unreachable,
+        "the response is unusable: \(reason)",
+        fix: "check that TD_TOKEN_URL is Talkdesk ID's, and that the response does not come from a proxy",
+        .unreachable,
         isServed: isServed)
     default:
-      report.ok("token endpoint", "\(tokenURL) answers with status \(trial.report?.status ?? 200)")
+      report.ok("token endpoint", "\(tokenURL) responds with status \(trial.report?.status ?? 200)")
     }
   }
 
@@ -71,7 +72,7 @@ extension Doctor {
     _ found: String, fix: String, _ cause: DoctorReport.Verdict, isServed: Bool
   ) {
     if isServed {
-      report.warn("token endpoint", "\(found); another key was given a token", fix: fix)
+      report.warn("token endpoint", "\(found); another key got a token", fix: fix)
     } else {
       report.fail("token endpoint", found, fix: fix, cause)
     }
@@ -82,9 +83,9 @@ extension Doctor {
     case .proxy(_, resolvesName: true): report.ok("dns", "\(host) is resolved by the proxy")
     default: report.ok("dns", isAddress ? "\(host) is an address" : "\(host) resolves")
     }
-    report.ok("connection", "\(host) was reached")
+    report.ok("connection", "connected to \(host)")
     if tokenURL.lowercased().hasPrefix("https:") {
-      report.ok("tls", "the certificate of \(host) is valid for it and its issuer is trusted")
+      report.ok("tls", "the certificate of \(host) is valid, and its issuer is trusted")
     } else {
       report.ok("tls", "none: plain http to this machine")
     }
@@ -102,7 +103,8 @@ extension Doctor {
   private mutating func reportNoConnection(_ error: TransportError) {
     guard let diagnosis = error.diagnosis else {
       return report.fail(
-        "connection", error.words(about: host), fix: "ask again; if it stays so, look at the network between",
+        "connection", error.words(about: host),
+        fix: "try again; if it persists, check the network in between",
         .unreachable)
     }
     let isProxy = diagnosis.party == .proxy
@@ -136,7 +138,7 @@ extension Doctor {
     let regions = found.map(\.rawValue).sorted().joined(separator: " or ")
     report.warn(
       "region", "there is an account \(name) in region \(regions), and none in \(configured.rawValue)",
-      fix: "set TD_REGION=\(found.count == 1 ? regions : "REGION") if that is yours")
+      fix: "set TD_REGION=\(found.count == 1 ? regions : "REGION") if that account is yours")
   }
 
   private func seconds(_ duration: Duration) -> String { "\(duration.components.seconds) s" }

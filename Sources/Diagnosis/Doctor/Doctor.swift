@@ -26,7 +26,7 @@ public struct Doctor {
     var report = DoctorReport()
     for problem in errors.problems { report.add(problem) }
     for notice in errors.notices { report.add(notice) }
-    report.skip("exchange", "not tried: the configuration has problems")
+    report.skip("exchange", "skipped: the configuration has problems")
     return report
   }
 
@@ -41,7 +41,7 @@ public struct Doctor {
     } catch {
       var report = DoctorReport()
       report.fail(
-        "transport", "the upstream client cannot be made: \(error)",
+        "transport", "the HTTP client cannot be created: \(error)",
         fix: "reinstall libcurl 7.80 or newer, built with OpenSSL", .internal)
       return report
     }
@@ -69,7 +69,7 @@ public struct Doctor {
     } catch {
       var report = DoctorReport()
       report.fail(
-        "key", "the signer cannot be made: \(error)", fix: "check the key with callgate key inspect",
+        "key", "the signer cannot be created: \(error)", fix: "check the key with callgate key inspect",
         .internal)
       return report
     }

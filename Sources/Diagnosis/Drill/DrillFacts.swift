@@ -69,8 +69,8 @@ struct DrillFacts {
     let challenges = fields.values(of: challenge).map(Challenges.withoutSecrets).joined(separator: ", ")
     if let value = self.kept(challenges, mask) { kept.append((challenge, value)) }
     // What stands elsewhere in the facts, or tells only how the content was sent.
-    let told = ["Content-Type", "Content-Length", "Transfer-Encoding", "Connection"]
-    let named = keptFields + [challenge] + told + (hasTraceID ? ["platform-tid"] : [])
+    let elsewhere = ["Content-Type", "Content-Length", "Transfer-Encoding", "Connection"]
+    let named = keptFields + [challenge] + elsewhere + (hasTraceID ? ["platform-tid"] : [])
     var seen = Set(named.map(lowered))
     var dropped: [String] = []
     var traces = 0

@@ -107,7 +107,7 @@ public struct DrillReport: Sendable {
   private static func cause(_ outcome: CallbackOutcome, _ host: String) -> String {
     switch outcome {
     case .unreachable(let error), .unanswered(let error): error.words(about: host)
-    default: "no status was read"
+    default: "no status was received"
     }
   }
 
@@ -140,7 +140,7 @@ public struct DrillReport: Sendable {
     case .refused:
       [
         "Talkdesk rejected the request. \(uncalled)",
-        "Check TD_API_URL: it is the base, without /calls/callback.",
+        "Check TD_API_URL: write the base URL, without /calls/callback.",
       ]
     case .unclear, .unanswered:
       [

@@ -11,7 +11,7 @@ public struct AdminDestination: Sendable {
   public let url: String
   /// The operators' token; nil where the listener needs none.
   let token: Secret?
-  /// A PEM file of the authorities to trust in place of the system's.
+  /// A PEM file of the certificate authorities to trust instead of the system's.
   public let caFile: String?
   /// The key of the certificate that the configuration names, as `TransportSettings.pinnedKey`; nil where an operator gave the
   /// address, and for plain http.
@@ -39,19 +39,19 @@ public struct AdminDestination: Sendable {
     url: String?, tokenFile: String?, sources: ConfigurationSources
   ) throws(ConfigurationErrors) -> AdminDestination {
     var ignored = ProblemList()
-    var said = PartialConfiguration(environment: sources.environment, into: &ignored)
+    var overrides = PartialConfiguration(environment: sources.environment, into: &ignored)
       .overridden(by: PartialConfiguration(flags: sources.flags))
     if let tokenFile {
-      said.entries[Settings.adminToken.setting] = PartialConfiguration.Entry(
+      overrides.entries[Settings.adminToken.setting] = PartialConfiguration.Entry(
         content: .content(ofFile: tokenFile), place: .flag(tokenFlag))
     }
     var finder = ConfigurationBuilder(
-      partial: said, purpose: .serve, sources: sources, problems: ProblemList())
+      partial: overrides, purpose: .serve, sources: sources, problems: ProblemList())
     let file = finder.file()
     // What the file says is not known; the server may be anywhere.
     if file == nil, url == nil, !finder.problems.isEmpty { throw finder.errors }
     var builder = ConfigurationBuilder(
-      partial: (file ?? PartialConfiguration()).overridden(by: said), purpose: .serve, sources: sources,
+      partial: (file ?? PartialConfiguration()).overridden(by: overrides), purpose: .serve, sources: sources,
       problems: ProblemList())
     let destination = builder.destination(url: url)
     guard builder.problems.isEmpty else { throw builder.errors }

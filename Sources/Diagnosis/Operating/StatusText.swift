@@ -42,7 +42,7 @@ struct StatusText {
     rows.append(("Last reload", "\(word(reload["status"])) at \(word(reload["time"]))"))
     rows += (reload["problems"]?.array ?? []).map { ("", word($0)) }
     let restart = reload["restart_needed"]?.array ?? []
-    if !restart.isEmpty { rows.append(("", "restart for: \(list(.array(restart)))")) }
+    if !restart.isEmpty { rows.append(("", "restart the server for: \(list(.array(restart)))")) }
     return rows
   }
 
@@ -53,13 +53,13 @@ struct StatusText {
 
   private func token(_ scope: JSONValue) -> String {
     var facts: [String] = []
-    if let left = scope["token_expires_in_seconds"]?.int { facts.append("good for \(left) s") }
+    if let left = scope["token_expires_in_seconds"]?.int { facts.append("valid for \(left) s") }
     if let last = scope["last_exchange"] {
       let age = scope["last_exchange_age_seconds"]?.int.map { " \($0) s ago" } ?? ""
       facts.append("last exchange \(word(last))\(age)")
     }
     if let pause = scope["cool_down_seconds"]?.int { facts.append("next exchange in \(pause) s") }
-    return "\(word(scope["scope"])): " + (facts.isEmpty ? "not asked for yet" : facts.joined(separator: ", "))
+    return "\(word(scope["scope"])): " + (facts.isEmpty ? "not requested yet" : facts.joined(separator: ", "))
   }
 
   private func key(_ key: JSONValue) -> String {

@@ -159,19 +159,19 @@ public struct Probe: Sendable {
   private func judgeAllowed(_ answer: InboundResponse) -> Judgement {
     if answer.status == 204 {
       if let missing = Self.missingField(answer) { return Judgement(.surprise, missing) }
-      guard answer.content.isEmpty else { return Judgement(.surprise, "a 204 with content") }
+      guard answer.content.isEmpty else { return Judgement(.surprise, "a 204 with a body") }
       return Judgement(.ok, "allowed")
     }
     guard let problem = Self.problem(in: answer) else {
       return Judgement(.surprise, Self.foreign(answer))
     }
-    let said = Self.words(problem)
+    let summary = Self.words(problem)
     switch problem.code?.status.code {
-    case 500, 502, 503, 504: return Judgement(.unreachable, "the server cannot serve: \(said)")
+    case 500, 502, 503, 504: return Judgement(.unreachable, "the server cannot serve requests: \(summary)")
     case 401 where credential == nil:
-      return Judgement(.refused, "this server wants a credential: give one with --user or --bearer")
-    case nil: return Judgement(.surprise, "an unknown problem: \(said)")
-    default: return Judgement(.refused, "refused: \(said)")
+      return Judgement(.refused, "this server requires a credential: give one with --user or --bearer")
+    case nil: return Judgement(.surprise, "an unknown problem: \(summary)")
+    default: return Judgement(.refused, "refused: \(summary)")
     }
   }
 
@@ -184,8 +184,8 @@ public struct Probe: Sendable {
       return Judgement(
         .surprise,
         answer.status == 204 && isAnonymous && credential != nil
-          ? "it was allowed: this server lets anybody in (allow_anonymous)"
-          : answer.status == 204 ? "it was allowed" : Self.foreign(answer))
+          ? "the server allowed it: allow_anonymous is on"
+          : answer.status == 204 ? "the server allowed it" : Self.foreign(answer))
     }
     guard let problem = Self.problem(in: answer) else { return Judgement(.surprise, Self.foreign(answer)) }
     guard let code = problem.code, codes.contains(code), code.status.code == answer.status else {
@@ -202,13 +202,14 @@ public struct Probe: Sendable {
     let isOther = !asked.contains(code)
     return Judgement(
       .ok,
-      "refused (\(code.rawValue)\(isOther ? "; the credential is wrong, so the app was not looked at" : ""))")
+      "refused (\(code.rawValue)\(isOther ? "; the credential is wrong, so the server did not check the app" : ""))"
+    )
   }
 
   /// What an answer tells that must tell nothing; nil where it does not.
   private static func leak(in content: [UInt8]) -> String? {
     for word in ["auth_token", "access_token"] where content.firstRange(of: Array(word.utf8)) != nil {
-      return "the answer holds \(word)"
+      return "the response contains \(word)"
     }
     // A JWT begins with the Base64 of {" and has two dots.
     guard let start = content.firstRange(of: Array("eyJ".utf8))?.lowerBound else { return nil }
@@ -216,14 +217,14 @@ public struct Probe: Sendable {
       (0x30...0x39).contains(octet) || (0x41...0x5A).contains(octet) || (0x61...0x7A).contains(octet)
         || octet == 0x2D || octet == 0x5F || octet == 0x2E
     }
-    return run.count { $0 == 0x2E } == 2 ? "the answer holds a token" : nil
+    return run.count { $0 == 0x2E } == 2 ? "the response contains a token" : nil
   }
 
   private static func missingField(_ answer: InboundResponse) -> String? {
-    guard answer.fields["X-Request-Id"]?.isEmpty == false else { return "the answer has no X-Request-Id" }
+    guard answer.fields["X-Request-Id"]?.isEmpty == false else { return "the response has no X-Request-Id" }
     let directives = answer.fields.values(of: "Cache-Control").flatMap { Array($0.utf8)[...].elements() }
     guard directives.contains(where: { $0.equals(lowercase: "no-store") }) else {
-      return "the answer may be stored by caches: no Cache-Control: no-store"
+      return "caches may store the response: it has no Cache-Control: no-store"
     }
     return nil
   }
@@ -252,7 +253,7 @@ public struct Probe: Sendable {
 
   private static func foreign(_ answer: InboundResponse) -> String {
     (300..<400).contains(answer.status)
-      ? "status \(answer.status), a redirection, which is not followed: give the URL it leads to"
-      : "status \(answer.status) without a problem document: something else answers here"
+      ? "status \(answer.status), a redirect, which probe does not follow: give the final URL"
+      : "status \(answer.status) without a problem document: another program responds here"
   }
 }

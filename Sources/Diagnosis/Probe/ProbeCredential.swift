@@ -20,7 +20,7 @@ public struct ProbeCredential: Sendable, CustomStringConvertible {
       throw Malformed(description: "is not USER:PASSWORD")
     }
     guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-      throw Malformed(description: "holds a control character")
+      throw Malformed(description: "contains a control character")
     }
     authorization = Secret("Basic \(Base64.encode(Array(text.utf8)))")
     isBasic = true
@@ -29,7 +29,7 @@ public struct ProbeCredential: Sendable, CustomStringConvertible {
   /// An API key or a JWT.
   public init(bearer text: String) throws(Malformed) {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      throw Malformed(description: "is empty, or holds a blank or a character that no field can carry")
+      throw Malformed(description: "is empty, or contains a space or a character that a header cannot have")
     }
     authorization = Secret("Bearer \(text)")
     isBasic = false

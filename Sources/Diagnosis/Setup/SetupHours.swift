@@ -30,7 +30,7 @@ struct SetupHours: Sendable {
     var entries: [Entry] = []
     for word in text.lowercased().split(whereSeparator: { $0 == " " || $0 == "," || $0 == "\t" }) {
       if word.first?.isNumber == true {
-        guard !entries.isEmpty else { throw Refusal("\(quoted(text)) begins with no day", example) }
+        guard !entries.isEmpty else { throw Refusal("\(quoted(text)) does not begin with a day", example) }
         entries[entries.count - 1].windows.append(String(word))
       } else if let last = entries.last, last.windows.isEmpty {
         entries[entries.count - 1].days += ",\(word)"
@@ -42,7 +42,7 @@ struct SetupHours: Sendable {
       // First whether these are days at all.
       if let last = entries.indices.last { entries[last].windows = ["00:00-24:00"] }
       _ = try schedule(entries, timezone: "UTC")
-      throw Refusal("\(quoted(text)) ends without a window of time", example)
+      throw Refusal("\(quoted(text)) does not end with a window of time", example)
     }
     _ = try schedule(entries, timezone: "UTC")
     return entries

@@ -29,7 +29,7 @@ public enum TokenFetch {
       transport = try CurlTransport(TransportSettings(caFile: configuration.caFile))
       client = try TalkdeskID(upstream, transport: transport, clock: clock)
     } catch {
-      return .failure(Failure(isRefusal: false, description: "the Talkdesk client cannot be made: \(error)"))
+      return .failure(Failure(isRefusal: false, description: "the HTTP client cannot be created: \(error)"))
     }
     let result: Result<String, Failure>
     do throws(TokenExchangeError) {

@@ -116,8 +116,8 @@ extension Policy {
         at: now, opening: nextOpen(from: now, hours(concern(of: facts), including: index)))
     case .allowance(let rule):
       guard case .count(let count) = evidence else {
-        guard rule.brake == nil else { return "the store cannot be asked, so the brake refuses" }
-        return "the store cannot be asked; on_store_failure is \(rule.onStoreFailure.rawValue)"
+        guard rule.brake == nil else { return "the store is unavailable, so the brake refuses" }
+        return "the store is unavailable; on_store_failure is \(rule.onStoreFailure.rawValue)"
       }
       return rule.reason(count, facts)
     case .numbers(let rule): return rule.value.reason(facts.phone)
@@ -125,7 +125,7 @@ extension Policy {
     case .claims(let rule): return rule.value.reason(facts.claims, values)
     case .field(let rule): return rule.value.reason(facts.fields, values)
     case .remote(let rule):
-      guard case .answer(let answer) = evidence else { return "the policy was not asked" }
+      guard case .answer(let answer) = evidence else { return "the policy got no query" }
       return answer.reason(rule.value.onFailure)
     }
   }
@@ -134,17 +134,19 @@ extension Policy {
   fileprivate func exemption(at index: Int?, _ concern: Concern) -> String? {
     guard let index, !Self.concerns(entries[index], concern) else { return nil }
     let entry = entries[index]
-    guard let rule = rules.first(where: { $0.name == entry.name }) else { return "it does not concern this" }
+    guard let rule = rules.first(where: { $0.name == entry.name }) else {
+      return "it does not apply to this request"
+    }
     guard rule.mode != .off else { return "the rule is off" }
     guard entry.actions & concern.action != 0 else {
       let actions = Action.allCases.filter { entry.actions & $0.bit != 0 }.map(\.rawValue)
-      return "it concerns only \(listed(actions))"
+      return "it applies only to \(listed(actions))"
     }
     if let callers = rule.callers, entry.callers?.contains(concern.caller) == false {
-      return "it concerns only \(callers.count == 1 ? "caller" : "callers") \(listed(callers))"
+      return "it applies only to \(callers.count == 1 ? "caller" : "callers") \(listed(callers))"
     }
     let apps = rule.apps ?? []
-    return "it concerns only \(apps.count == 1 ? "app" : "apps") \(listed(apps))"
+    return "it applies only to \(apps.count == 1 ? "app" : "apps") \(listed(apps))"
   }
 }
 

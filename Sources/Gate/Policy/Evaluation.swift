@@ -53,7 +53,7 @@ public struct Evaluation: Sendable {
         case .counts: ask(states)
         case .asks:
           guard case .remote(let rule) = policy.entries[index].question else {
-            preconditionFailure("it asks")
+            preconditionFailure("evaluation of a query without a remote rule")
           }
           isWaiting = true
           return .asks(
@@ -78,7 +78,7 @@ public struct Evaluation: Sendable {
 
   /// Takes what the remote policy said that `next` asked for.
   public mutating func answer(_ answer: RemoteAnswer) {
-    precondition(isWaiting, "nothing was asked")
+    precondition(isWaiting, "an answer without a query")
     isWaiting = false
     let entry = policy.entries[index]
     guard case .remote(let rule) = entry.question else { preconditionFailure("only remote rules wait") }
@@ -99,7 +99,7 @@ public struct Evaluation: Sendable {
 
   /// Goes on without the answer that `next` asked for: its rule stays skipped. For a rule in audit mode only.
   public mutating func skip() {
-    precondition(isWaiting && !policy.entries[index].isEnforced, "only what refuses nothing is skipped")
+    precondition(isWaiting && !policy.entries[index].isEnforced, "only rules in audit mode can be skipped")
     isWaiting = false
     index += 1
   }
@@ -153,7 +153,9 @@ public struct Evaluation: Sendable {
 
   /// Looks at the allowance of the rule at `index`.
   private mutating func ask(_ states: some AllowanceStates) {
-    guard let rule = policy.entries[index].allowance else { preconditionFailure("it counts") }
+    guard let rule = policy.entries[index].allowance else {
+      preconditionFailure("evaluation of a rate rule without an allowance")
+    }
     let party = rule.scope.party(of: held.value)
     guard rule.brake == nil || !states.leavesBrakesToTaking else { return charge(rule, party) }
     let state: AllowanceState?

@@ -82,7 +82,9 @@ public final class Policy: Sendable {
       switch rule.kind {
       case .hours(let schedule): self = .hours(Held(schedule))
       case .rate, .quota:
-        guard let allowance = AllowanceRule(rule, index: index) else { preconditionFailure("these count") }
+        guard let allowance = AllowanceRule(rule, index: index) else {
+          preconditionFailure("a rate or quota rule without an allowance")
+        }
         self = .allowance(allowance)
       case .numbers(let rule): self = .numbers(Held(rule))
       case .addresses(let rule): self = .addresses(Held(rule))

@@ -55,14 +55,15 @@ enum AdminAccess: Sendable {
       range.count > scheme.count,
       zip(request.head[range], scheme).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 })
     else {
-      return challenge(Problem(.unauthenticated, "Send the operators' token as a Bearer credential."), nil)
+      return challenge(
+        Problem(.unauthenticated, "Send the operators' token as Authorization: Bearer TOKEN."), nil)
     }
     let token = SHA256Digest(of: request.head.span.extracting(range.dropFirst(scheme.count)))
     // From an address that has guessed wrong too often not even the right token is heard, unless it was right there before:
     // the answer would tell that it is.
     if let wait = guesses.wait(token) {
       return Problem(
-        .rateLimited, "Too many wrong tokens came from this address; wait before the next.",
+        .rateLimited, "This address sent too many wrong tokens. Retry after the time in Retry-After.",
         retryAfter: wait.wholeSecondsRoundedUp)
     }
     guard token == digest else {
@@ -90,10 +91,10 @@ enum AdminAccess: Sendable {
     guard request.value(of: .origin) == nil,
       [nil, "none", "same-origin"].contains(request.text(of: secFetchSite))
     else {
-      return Problem(.denied, "Web pages do not use this interface.")
+      return Problem(.denied, "Web pages may not use this interface.")
     }
     if let host = request.text(of: .host), !LocalName.isMeant(by: host) {
-      return Problem(.denied, "Ask for this interface by its address, or as localhost.")
+      return Problem(.denied, "Use this interface by its IP address, or as localhost.")
     }
     guard request.method == .post else { return nil }
     guard let contentType = request.value(of: .contentType) else { return isBrowser(request) ? noForm : nil }
@@ -109,6 +110,6 @@ enum AdminAccess: Sendable {
   }
 
   private static var noForm: Problem {
-    Problem(.unsupportedMediaType, "Send JSON, as application/json.")
+    Problem(.unsupportedMediaType, "Send JSON with Content-Type: application/json.")
   }
 }

@@ -19,9 +19,9 @@ struct AdminBody {
     do throws(JSONError) {
       value = try JSONValue(parsing: content)
     } catch {
-      throw Problem(.invalidJSON, "The content is no JSON: \(error.reason) at byte \(error.offset).")
+      throw Problem(.invalidJSON, "The body is not valid JSON: \(error.reason) at byte \(error.offset).")
     }
-    guard let object = value.object else { throw Problem(.invalidJSON, "The content is no JSON object.") }
+    guard let object = value.object else { throw Problem(.invalidJSON, "The body is not a JSON object.") }
     self.object = object
   }
 
@@ -41,7 +41,7 @@ struct AdminBody {
   mutating func text(_ name: String) -> String? {
     guard let value = value(name) else { return nil }
     guard let text = value.string else {
-      note(name, "Has to be a string.")
+      note(name, "Give a string.")
       return nil
     }
     return text
@@ -50,7 +50,7 @@ struct AdminBody {
   /// Ends reading: throws what is wrong, members that nobody asked for included.
   mutating func finish() throws(Problem) {
     for (name, _) in object.members where !taken.contains(name) {
-      note(name, "Is unknown here; known are \(taken.sorted().joined(separator: ", ")).")
+      note(name, "This member is unknown. Known members: \(taken.sorted().joined(separator: ", ")).")
     }
     guard mistakes.isEmpty else { throw .invalid(mistakes) }
   }
@@ -76,12 +76,12 @@ struct StopRequest {
     let id = body.text("id")
     let target = scope.flatMap { Stop.Target(scope: $0, id: id) }
     switch scope {
-    case "all": if id != nil { body.note("id", "Has no place beside the scope all.") }
-    case "app", "caller": if target == nil { body.note("id", "Has to name the app or caller.") }
-    default: body.note("scope", "Has to be all, app or caller.")
+    case "all": if id != nil { body.note("id", "Leave id out with the scope all.") }
+    case "app", "caller": if target == nil { body.note("id", "Give the id of the app or caller.") }
+    default: body.note("scope", "Give all, app or caller.")
     }
     let action = body.text("action").flatMap(Stop.Action.init(rawValue:))
-    if action == nil { body.note("action", "Has to be one of \(Stop.Action.names.joined(separator: ", ")).") }
+    if action == nil { body.note("action", "Give one of \(Stop.Action.names.joined(separator: ", ")).") }
     if isStop {
       reason = Self.reason(&body)
       duration = Self.duration(&body)
@@ -103,7 +103,7 @@ struct StopRequest {
     // Nothing stands in the way of a stop but what would not fit the store and a terminal.
     guard isText, text.unicodeScalars.count <= longestReason, text.contains(where: { !$0.isWhitespace })
     else {
-      body.note("reason", "Has to be one line of text of at most \(longestReason) characters.")
+      body.note("reason", "Give one line of text with at most \(longestReason) characters.")
       return nil
     }
     // It goes into the log.
@@ -148,25 +148,25 @@ extension Question {
       }
     }
     if let value = body.value("fields") {
-      if value.object == nil { body.note("fields", "Has to be an object of names and values.") }
+      if value.object == nil { body.note("fields", "Give an object of names and values.") }
       for (name, value) in value.object?.members ?? [] {
         // A field that stands there twice is a list.
         for value in value.array ?? [value] {
           if let text = value.string {
             fields.append((name, text))
           } else {
-            body.note("fields.\(name)", "Has to be a string, or a list of strings.")
+            body.note("fields.\(name)", "Give a string or a list of strings.")
           }
         }
       }
     }
     if let value = body.value("counts") {
-      if value.object == nil { body.note("counts", "Has to be an object of rules and counts.") }
+      if value.object == nil { body.note("counts", "Give an object of rule names and counts.") }
       for (rule, value) in value.object?.members ?? [] {
         if let count = value.int {
           counts.append((rule, count))
         } else {
-          body.note("counts.\(rule)", "Has to be a whole number.")
+          body.note("counts.\(rule)", "Give a whole number.")
         }
       }
     }

@@ -24,7 +24,7 @@ struct OperatorRequest: Sendable {
 /// Answers `/metrics` and `/admin/*`.
 final class Administration: Sendable {
   private let generations: Generations
-  private let parts: LastingParts
+  private let runtime: Runtime
   private let store: any Store
   private let reloader: Reloader
   private let health: Health
@@ -36,12 +36,12 @@ final class Administration: Sendable {
   private let throttle = LoginThrottle()
 
   init(
-    generations: Generations, parts: LastingParts, store: any Store, reloader: Reloader,
+    generations: Generations, runtime: Runtime, store: any Store, reloader: Reloader,
     health: Health,
     metrics: MetricsPage, log: Log, clock: any TimeSource
   ) {
     self.generations = generations
-    self.parts = parts
+    self.runtime = runtime
     self.store = store
     self.reloader = reloader
     self.health = health
@@ -107,8 +107,8 @@ final class Administration: Sendable {
     let stop = wanted.stop(at: clock.unixTime.seconds)
     try check(wanted.target, operators.generation)
     change(&exchange, operators, stop, unsaved: UnsavedChange.stop) {
-      [parts] () async throws(StoreError) in
-      try await parts.stops.stop(stop)
+      [runtime] () async throws(StoreError) in
+      try await runtime.stops.stop(stop)
       return (.warning, "stopped by an operator")
     }
   }
@@ -119,13 +119,13 @@ final class Administration: Sendable {
   ) throws(Problem) {
     let wanted = try StopRequest(request.content, isStop: false)
     // What is stopped can be resumed, configured or not.
-    if !parts.stops.stops.list.contains(where: { $0.target == wanted.target }) {
+    if !runtime.stops.stops.list.contains(where: { $0.target == wanted.target }) {
       try check(wanted.target, operators.generation)
     }
     let resumed = wanted.stop(at: clock.unixTime.seconds)
     change(&exchange, operators, resumed, unsaved: UnsavedChange.resume) {
-      [parts] () async throws(StoreError) in
-      try await parts.stops.resume(wanted.target, wanted.action)
+      [runtime] () async throws(StoreError) in
+      try await runtime.stops.resume(wanted.target, wanted.action)
         ? (.warning, "resumed by an operator")
         : (.info, "nothing to resume: it was not stopped")
     }
@@ -221,7 +221,7 @@ final class Administration: Sendable {
 
   private var stops: JSONValue {
     .array(
-      parts.stops.stops.list.map { stop in
+      runtime.stops.stops.list.map { stop in
         let (scope, id) = stop.target.parts
         var document: JSONObject = ["scope": .string(scope)]
         if !id.isEmpty { document["id"] = .string(id) }
@@ -267,12 +267,12 @@ final class Administration: Sendable {
   }
 
   private var storeState: JSONObject {
-    var store: JSONObject = ["kind": .string(parts.storeKind)]
-    if let age = parts.stops.age {
+    var store: JSONObject = ["kind": .string(runtime.storeKind)]
+    if let age = runtime.stops.age {
       store["stops_age_seconds"] = .number(JSONNumber(max(0, age.components.seconds)))
     }
-    if let failure = parts.storeHealth.failure { store["failure"] = .string("\(failure)") }
-    if let ahead = parts.storeHealth.clockAhead {
+    if let failure = runtime.storeHealth.failure { store["failure"] = .string("\(failure)") }
+    if let ahead = runtime.storeHealth.clockAhead {
       store["clock_difference_seconds"] = .number(JSONNumber(ahead.components.seconds))
     }
     return store
@@ -286,7 +286,7 @@ final class Administration: Sendable {
 
   private static func answer(_ outcome: Reloader.Outcome, _ requestID: RequestID) -> Response {
     guard outcome.isSuccess else {
-      var problem = Problem(.invalidRequest, "The new configuration is wrong; the old one goes on serving.")
+      var problem = Problem(.invalidRequest, "The new configuration is wrong. The old one stays in use.")
       problem.fields = outcome.problems.map { found in
         let subject = found.subject.map { "\($0): " } ?? ""
         return Problem.FieldProblem(
@@ -310,21 +310,21 @@ struct UnsavedChange {
   /// It holds on this instance, and is saved as soon as that can be.
   static func stop(_: StoreError) -> UnsavedChange {
     UnsavedChange(
-      log: "stopped by an operator, but not saved: other instances and a restart do not know of it",
-      detail: "The store does not keep this. It is stopped here, but other instances and a restart do not "
-        + "know of it until the store works again.")
+      log: "stopped by an operator, but not saved: other instances do not stop, and a restart ends the stop",
+      detail: "The store could not save the stop, so it holds on this instance only and a restart ends it. "
+        + "The server saves it as soon as the store works again.")
   }
 
   /// Nothing is resumed before the store has it; it may have it all the same where it has only not said so.
   static func resume(_ error: StoreError) -> UnsavedChange {
     error.isInDoubt
       ? UnsavedChange(
-        log: "it is not known whether this was resumed: the store did not respond",
-        detail: "The store did not respond, so it is not known whether this was resumed. "
-          + "Ask `callgate status`; resume again if it is still stopped.")
+        log: "the resume may not be saved: the store did not respond",
+        detail: "The store did not respond, so the resume may not be saved. "
+          + "Run `callgate status`. Resume again if it is still stopped.")
       : UnsavedChange(
         log: "not resumed: the store could not save it",
-        detail: "The store does not keep this, so nothing has changed.")
+        detail: "The store could not save this, so nothing has changed.")
   }
 }
 

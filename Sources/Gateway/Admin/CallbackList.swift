@@ -27,11 +27,11 @@ extension CallbackQuery {
       return nil
     }
     let statuses = StoredCallback.Status.allCases.map(\.rawValue).joined(separator: ", ")
-    status = read("status", "Has to be one of \(statuses).", StoredCallback.Status.init)
-    after = read("after", "Has to be the id of a callback, as next has it.", CallbackID.init)
+    status = read("status", "Give one of \(statuses).", StoredCallback.Status.init)
+    after = read("after", "Give the id of a callback, such as next of the page before.", CallbackID.init)
     let range = "\(Self.limits.lowerBound) to \(Self.limits.upperBound)"
     limit =
-      read("limit", "Has to be a whole number from \(range).") { Digits.read($0, in: Self.limits) } ?? limit
+      read("limit", "Give a whole number from \(range).") { Digits.read($0, in: Self.limits) } ?? limit
     guard mistakes.isEmpty else { throw .invalid(mistakes) }
   }
 }

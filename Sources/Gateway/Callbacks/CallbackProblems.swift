@@ -10,7 +10,7 @@ struct CallbackProblems {
   mutating func add(_ path: String, _ description: String) {
     guard fields.count <= CallbackLimits.problems else { return }
     if fields.count == CallbackLimits.problems {
-      return fields.append(.init(name: "", description: "There is more; mend these first."))
+      return fields.append(.init(name: "", description: "There are more mistakes. Fix these first."))
     }
     fields.append(.init(name: path, description: description))
   }
@@ -18,7 +18,7 @@ struct CallbackProblems {
   /// Ends the validation where anything was found.
   func throwIfAny() throws(Problem) {
     guard !fields.isEmpty else { return }
-    var problem = Problem(.invalidRequest, "Something in the request cannot be taken; fields says what.")
+    var problem = Problem(.invalidRequest, "The request has invalid values. See fields.")
     problem.fields = fields
     throw problem
   }

@@ -11,7 +11,7 @@ extension CallbackRequest {
   package init(parsing content: [UInt8], terms: CallbackTerms) throws(Problem) {
     guard content.count <= CallbackLimits.contentBytes else {
       throw Problem(
-        .contentTooLarge, "A callback's content has at most \(CallbackLimits.contentBytes) bytes.")
+        .contentTooLarge, "The body of a callback request has at most \(CallbackLimits.contentBytes) bytes.")
     }
     let value: JSONValue
     do throws(JSONError) {
@@ -22,11 +22,11 @@ extension CallbackRequest {
           bytes: CallbackLimits.contentBytes, depth: CallbackLimits.depth,
           members: CallbackLimits.contentBytes))
     } catch {
-      throw Problem(.invalidJSON, "The content is not JSON as RFC 8259 has it: \(error).")
+      throw Problem(.invalidJSON, "The body is not valid JSON: \(error).")
     }
     guard let body = value.object else {
       throw Problem(
-        .invalidRequest, "The content is \(value.kindName); give an object with contact_phone_number.")
+        .invalidRequest, "The body is \(value.kindName). Send an object with contact_phone_number.")
     }
     try self.init(body, terms: terms)
   }
@@ -45,7 +45,7 @@ extension CallbackRequest {
     {
       problems.add(
         "talkdesk_phone_number",
-        "This number may not be used here; leave the member out to take the default.")
+        "This server does not use this number. Leave the member out for the default.")
     }
     let talkdesk = named ?? terms.talkdeskNumbers.first
     if talkdesk == nil, body["talkdesk_phone_number"] == nil {
@@ -57,7 +57,7 @@ extension CallbackRequest {
     try context.problems.throwIfAny()
     guard let contact, let talkdesk else {
       // Unreachable while every missing number is also a problem; refusing is the safe side of a slip.
-      throw Problem(.invalidRequest, "A number is missing.")
+      throw Problem(.invalidRequest, "A phone number is missing.")
     }
     contactNumber = contact
     talkdeskNumber = talkdesk
@@ -71,7 +71,7 @@ extension CallbackProblems {
   /// Names every member that is not known.
   mutating func refuseUnknown(in object: JSONObject, known: [String], prefix: String) {
     for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.name) }) {
-      add(prefix + Self.shown(member.name), "There is no such member; leave it out.")
+      add(prefix + Self.shown(member.name), "This member is unknown. Leave it out.")
     }
   }
 

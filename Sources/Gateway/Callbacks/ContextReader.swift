@@ -111,7 +111,7 @@ struct ContextReader {
       return false
     }
     if name.isEmpty {
-      problems.add(path(), "A field's name is not empty.")
+      problems.add(path(), "Give the field a name.")
       return false
     }
     if settled(name) != nil { return true }
@@ -120,11 +120,11 @@ struct ContextReader {
       return false
     }
     if schema?.additions.contains(where: { $0.name.hasSameBytes(as: name) }) == true {
-      problems.add(path(), "The server adds this field itself; leave it out.")
+      problems.add(path(), "The server adds this field itself. Leave it out.")
       return false
     }
     if let schema, !schema.allowsOthers {
-      problems.add(path(), "This app's callbacks have no such field; leave it out.")
+      problems.add(path(), "This app's callbacks do not have this field. Leave it out.")
       return false
     }
     return true

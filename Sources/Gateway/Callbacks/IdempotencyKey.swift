@@ -62,7 +62,7 @@ struct IdempotencyKey: Hashable, Sendable {
   }
 
   private static func problem(_ description: String) -> Problem {
-    var problem = Problem(.invalidRequest, "The Idempotency-Key cannot be taken.")
+    var problem = Problem(.invalidRequest, "The Idempotency-Key is invalid. See fields.")
     problem.fields = [.init(name: "Idempotency-Key", description: description)]
     return problem
   }

@@ -2,7 +2,7 @@
 
 import API
 import Callers
-import Documents
+package import Documents
 import Gate
 
 extension Settings {
@@ -24,7 +24,7 @@ extension Settings {
   static let callerID = TypedSetting(
     Setting(
       "callers[].id", required: "give it a name: id: ios-app", example: "ios-app",
-      "The caller's name, in logs, rules and `apps`; unique. `anonymous` is taken."), callerName)
+      "The caller's unique name in logs, rules and `apps`. You cannot use `anonymous`."), callerName)
   static let basicUsername = TypedSetting(
     Setting(
       "callers[].basic.username", required: "give it a username", example: "app-user",
@@ -33,12 +33,12 @@ extension Settings {
     Setting(
       "callers[].basic.password_sha256", holdsSecret: true,
       example: String(repeating: "0", count: 60) + "cafe",
-      "SHA-256 of its password in lower-case hex (`printf %s PASSWORD | sha256sum`). For long random passwords only: a "
-        + "short one can be found from its digest."), DigestText.form)
+      "SHA-256 of its password in lower-case hex (`printf %s PASSWORD | sha256sum`). Use a long random password: an "
+        + "attacker can find a short one from its digest."), DigestText.form)
   static let basicFile = TypedSetting(
     Setting(
       "callers[].basic.password_file", .secret, example: "/run/secrets/ios-app-password",
-      "A file that holds its password, instead of the digest."), NameText.path)
+      "A file with its password, instead of the digest."), NameText.path)
   static let keyDigest = TypedSetting(
     Setting(
       "callers[].api_key.sha256", holdsSecret: true,
@@ -53,11 +53,11 @@ extension Settings {
   static let jwtAudience = TypedSetting(
     Setting(
       "callers[].jwt.audience", required: "give the aud its tokens carry for this server",
-      example: "callgate", "The `aud` that must be among a token's."), NameText.visible("an audience"))
+      example: "callgate", "The required audience: a token's `aud` must contain this value."), NameText.visible("an audience"))
   static let jwtURL = TypedSetting(
     Setting(
       "callers[].jwt.jwks_url", example: "https://id.example/jwks.json",
-      "Where the provider publishes its keys. Exactly one of `jwks_url`, `jwks_file` and `hs256_secret_file`."
+      "The URL of the provider's keys. Set exactly one of `jwks_url`, `jwks_file` and `hs256_secret_file`."
     ), URLText.complete)
   static let jwtFile = TypedSetting(
     Setting(
@@ -66,10 +66,10 @@ extension Settings {
   static let jwtSecret = TypedSetting(
     Setting(
       "callers[].jwt.hs256_secret_file", .secret, example: "/run/secrets/hs256",
-      "A file with a secret shared with the provider, 32 bytes or more."), NameText.path)
+      "A file with the secret shared with the provider, 32 bytes or more."), NameText.path)
   static let jwtSubject = TypedSetting(
     Setting(
-      "callers[].jwt.subject_claim", default: "sub", example: "sub", "The claim that names the subject."),
+      "callers[].jwt.subject_claim", default: "sub", example: "sub", "The claim with the subject."),
     NameText.claim)
   static let appCallers = TypedSetting(
     Setting(
@@ -78,35 +78,35 @@ extension Settings {
   static let appScope = TypedSetting(
     Setting(
       "apps.*.scope", note: "`talkdesk.scope`", example: "visual-sessions:execute",
-      "What its tokens are asked for."), NameText.scope)
+      "The OAuth scope of its tokens."), NameText.scope)
   static let appNumbers = TypedSetting(
     Setting(
       "apps.*.talkdesk_phone_numbers[]", holdsPhoneNumber: true, note: "`callbacks.talkdesk_phone_numbers`",
       example: "\"+18500000000\"",
-      "The numbers its callbacks may use: the first is the default, the others are allowed."),
+      "The numbers that its callbacks may use. The first is the default."),
     PhoneNumberText.read)
   static let fieldType = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.data_type", default: "text", example: "text",
-      "What the value of this field of a callback's context must be: `text`, `phone` or `url`."),
+      "The type of this field in a callback's context: `text`, `phone` or `url`."),
     TextForm<Configuration.ContextSchema.DataType>.choice)
   static let fieldLength = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.max_length", note: "the general limit", example: "200",
-      "The longest value, in characters."),
+      "The most characters in the value."),
     TextForm.number(1...CallbackLimits.contentBytes, of: "a number of characters"))
   static let fieldIsRequired = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.required", default: "false", example: "true",
-      "Whether the field must be there."), TextForm.boolean)
+      "Whether the field is required."), TextForm.boolean)
   static let addition = TypedSetting(
     Setting(
-      "apps.*.context_schema.add.*", example: "ios", "A field the server adds to every callback of the app."),
+      "apps.*.context_schema.add.*", example: "ios", "A field that the server adds to every callback of the app."),
     addedValue)
   static let otherFields = TypedSetting(
     Setting(
       "apps.*.context_schema.other", default: "refuse", example: "allow",
-      "Whether fields the schema does not name are refused (`refuse`) or pass (`allow`)."),
+      "Whether the server refuses (`refuse`) or allows (`allow`) fields that the schema does not name."),
     TextForm<ConfigurationBuilder.OtherFields>.choice)
 
   /// The keys of the sections that are lists or name things of the operator's own.
@@ -154,7 +154,7 @@ extension Settings {
 
 extension Settings {
   /// What `callgate.yaml` holds.
-  static let shape = shape(below: "")
+  package static let shape = shape(below: "")
 
   /// The keys below the beginning of a path, such as `listen.tls.`, in the order of their declaration.
   static func keys(below prefix: String) -> [any DeclaredKey] {

@@ -15,7 +15,8 @@ package enum Settings {
   package static let configText = TypedSetting(
     Setting(
       nil, variable: "CALLGATE_CONFIG_TEXT", holdsSecret: true, example: "apps: { shop: {} }",
-      "The YAML itself, for platforms that have variables only. Never together with `CALLGATE_CONFIG`."), any)
+      "The YAML text itself, for platforms without files. Do not set it together with `CALLGATE_CONFIG`."),
+    any)
 
   // listen
 
@@ -31,7 +32,7 @@ package enum Settings {
   package static let certificateFile = TypedSetting(
     Setting(
       "listen.tls.certificate_file", .file, example: "/etc/callgate/tls.pem",
-      "Certificate chain (PEM, leaf first) of a TLS listener; with it the server speaks `https` only."),
+      "Certificate chain (PEM, leaf first) for TLS. With it the server accepts `https` only."),
     NameText.path)
   static let tlsKeyFile = TypedSetting(
     Setting(
@@ -41,18 +42,19 @@ package enum Settings {
   package static let trustedProxies = TypedSetting(
     Setting(
       "listen.trusted_proxies", variable: "CALLGATE_TRUSTED_PROXIES", .list, example: "10.0.0.0/8",
-      "Address blocks of the proxies whose `X-Forwarded-For` is believed."), NetworkText.read)
+      "Address blocks of the proxies whose `X-Forwarded-For` the server trusts."), NetworkText.read)
   package static let forwardedHops = TypedSetting(
     Setting(
       "listen.forwarded_hops", variable: "CALLGATE_FORWARDED_HOPS",
       note: "`1` with trusted proxies, else `0`",
       example: "1",
-      "How many entries of `X-Forwarded-For`, counted from the right, those proxies wrote."),
+      "How many entries of `X-Forwarded-For`, counted from the right, come from those proxies."),
     .number(0...16, of: "a count"))
   static let sharePort = TypedSetting(
     Setting(
       "listen.share_port", default: "false", example: "true",
-      "Whether another process may listen on the same port; otherwise a taken port is refused."),
+      "Whether another process may listen on the same port. Without it the server does not start on a port in use."
+    ),
     .boolean)
 
   // admin
@@ -60,29 +62,29 @@ package enum Settings {
   package static let adminHost = TypedSetting(
     Setting(
       "admin.host", default: "127.0.0.1", example: "127.0.0.1",
-      "Address of the operators' own listener for `/metrics` and `/admin`, which exists if this or `admin.port` is "
+      "Address of the separate admin listener for `/metrics` and `/admin`, which starts if this or `admin.port` is "
         + "set. Beyond loopback it needs a token."), ListenAddress.read)
   package static let adminPort = TypedSetting(
     Setting(
-      "admin.port", default: "9091", example: "9091", "Port of the operators' own listener, 0–65535."),
+      "admin.port", default: "9091", example: "9091", "Port of the admin listener, 0–65535."),
     port(from: 0))
   package static let adminToken = TypedSetting(
     Setting(
       "admin.token_file", variable: "CALLGATE_ADMIN_TOKEN", .secret, example: "/run/secrets/admin-token",
-      "Opens `/metrics` and `/admin/*` on the public port to requests that carry it as a Bearer token."), any)
+      "The operators' Bearer token, which opens `/metrics` and `/admin/*` on the public port."), any)
 
   // log
 
   static let logLevel = TypedSetting(
     Setting(
       "log.level", variable: "CALLGATE_LOG_LEVEL", flag: "--log-level", default: "info", example: "debug",
-      "The least severe line that is logged: `debug`, `info`, `warning` or `error`."),
+      "The least severe level in the log: `debug`, `info`, `warning` or `error`."),
     TextForm<LogSettings.Level>.choice)
   static let logFormat = TypedSetting(
     Setting(
       "log.format", variable: "CALLGATE_LOG_FORMAT", flag: "--log-format",
       note: "`json`; `text` on a terminal", example: "json",
-      "How log and audit lines look: `json` or `text`."),
+      "The format of log and audit lines: `json` or `text`."),
     TextForm<LogSettings.Format>.choice)
 
   // talkdesk
@@ -103,36 +105,37 @@ package enum Settings {
   package static let keyID = TypedSetting(
     Setting(
       "talkdesk.key_id", variable: "TD_KEY_ID", example: "0d6b7c1f",
-      "With a private key: the id Talkdesk gave it."), NameText.visible("a key id"))
+      "With a private key: the id that Talkdesk gave the key."), NameText.visible("a key id"))
   package static let keyAlgorithm = TypedSetting(
     Setting(
       "talkdesk.key_algorithm", variable: "TD_KEY_ALGORITHM", default: "ES256", example: "ES256",
-      "With a private key: the algorithm Talkdesk gave with it: `ES256`, `ES384`, `ES512`, `PS256`, `PS384`, `PS512` or "
+      "The algorithm that Talkdesk gave with the private key: `ES256`, `ES384`, `ES512`, `PS256`, `PS384`, `PS512` or "
         + "`RS256`. It must fit the key."), algorithm)
   package static let privateKey = TypedSetting(
     Setting(
       "talkdesk.private_key_file", variable: "TD_PRIVATE_KEY", .secret,
       example: "/run/secrets/talkdesk-credential",
-      "The private key of an AppConnect installation, in place of a secret: PEM (PKCS#8 or SEC1; `\\n` escapes are "
-        + "understood) or bare Base64 of either."), any)
+      "The private key of an AppConnect installation, instead of a secret: PEM (PKCS#8 or SEC1, also with `\\n` escapes) "
+        + "or the Base64 of either."), any)
   package static let clientSecret = TypedSetting(
     Setting(
       "talkdesk.client_secret_file", variable: "TD_CLIENT_SECRET", .secret,
       example: "/run/secrets/talkdesk-credential",
-      "The secret of your account's own OAuth client. Give exactly one of this and a private key."), any)
+      "The secret of your account's own OAuth client. Set either this or a private key."), any)
   package static let scope = TypedSetting(
     Setting(
       "talkdesk.scope", variable: "TD_SCOPE", default: "callback:write", example: "callback:write",
-      "What tokens are asked for, unless an app says otherwise."), NameText.scope)
+      "The OAuth scope that the server requests for tokens. Apps can override it."), NameText.scope)
   static let tokenURL = TypedSetting(
     Setting(
       "talkdesk.token_url", variable: "TD_TOKEN_URL", note: "follows from account and region",
-      example: "https://acme.talkdeskid.com/oauth/token", "The token endpoint, complete."),
+      example: "https://acme.talkdeskid.com/oauth/token", "The complete URL of the token endpoint."),
     URLText.endpoint)
   static let apiURL = TypedSetting(
     Setting(
       "talkdesk.api_url", variable: "TD_API_URL", note: "follows from the region",
-      example: "https://api.talkdeskapp.com", "The base of Talkdesk's API; `/calls/callback` is appended."),
+      example: "https://api.talkdeskapp.com",
+      "The base URL of Talkdesk's API. The server appends `/calls/callback`."),
     URLText.base)
   static let audience = TypedSetting(
     Setting(
@@ -142,44 +145,46 @@ package enum Settings {
   static let nextKeyID = TypedSetting(
     Setting(
       "talkdesk.next_key.key_id", example: "5be0cd19",
-      "The id of the key to rotate to: it is tried first, and on `invalid_client` the current key serves."),
+      "The id of the next key. The server tries the next key first, and uses the current key after `invalid_client`."
+    ),
     NameText.visible("a key id"))
   static let nextClientID = TypedSetting(
     Setting(
       "talkdesk.next_key.client_id", note: "`talkdesk.client_id`", example: "1f83d9ab",
-      "The OAuth client the key to rotate to belongs to, where Talkdesk gave a new one with it, as AppConnect does."
+      "The next key's OAuth client, if Talkdesk gave a new client with the key, as AppConnect does."
     ),
     NameText.visible("a client id"))
   static let nextKeyAlgorithm = TypedSetting(
     Setting(
       "talkdesk.next_key.key_algorithm", note: "`talkdesk.key_algorithm`", example: "ES256",
-      "The algorithm of the key to rotate to."), algorithm)
+      "The algorithm of the next key."), algorithm)
   static let nextKey = TypedSetting(
     Setting(
       "talkdesk.next_key.private_key_file", .secret, example: "/run/secrets/talkdesk-next.pem",
-      "The private key to rotate to."), any)
+      "The next private key."), any)
 
   package static let caFile = TypedSetting(
     Setting(
       "outbound.ca_file", variable: "CALLGATE_CA_FILE", .file, example: "/etc/ssl/certs/company.pem",
-      "PEM file of the certificate authorities to trust when asking others (Talkdesk, issuers, remote policies), in place "
-        + "of the system's: for networks whose proxy inspects TLS."), NameText.path)
+      "PEM file of the certificate authorities to trust at Talkdesk, issuers and remote policies, instead of the system's. "
+        + "Set it if a proxy in your network inspects TLS."), NameText.path)
 
   // tokens
 
   static let share = TypedSetting(
     Setting(
       "tokens.share", default: "true", example: "false",
-      "Whether one token per scope serves all, or every request gets its own."), .boolean)
+      "Whether requests share one token per scope. Otherwise every request gets its own token."), .boolean)
   static let minimumRemaining = TypedSetting(
     Setting(
       "tokens.min_remaining", default: "120s", example: "120s",
-      "A shared token with less life left (or less than half its life, where that is shorter) is not vended."),
+      "The least remaining life of a shared token that the server issues, or half of its life if that is shorter."
+    ),
     .duration(.zero ... .seconds(3600)))
   static let tokenDeadline = TypedSetting(
     Setting(
       "tokens.deadline", default: "10s", example: "10s",
-      "The time a token exchange may take, retries included."),
+      "The time limit of a token exchange, including retries."),
     .duration(.milliseconds(100) ... .seconds(60)))
 
   // callers
@@ -187,7 +192,7 @@ package enum Settings {
   package static let username = TypedSetting(
     Setting(
       nil, variable: "DEFAULT_USERNAME", example: "app-user",
-      "User name of one HTTP Basic caller, whose id is `default`. `DEFAULT_USER` is taken as an alias."),
+      "User name of the HTTP Basic caller named `default`. `DEFAULT_USER` is an alias."),
     CallerText.username)
   package static let password = TypedSetting(
     Setting(
@@ -197,44 +202,46 @@ package enum Settings {
     Setting(
       "allow_anonymous", variable: "CALLGATE_ALLOW_ANONYMOUS", default: "false",
       note: "`false`; `true` with `--sandbox`", example: "true",
-      "Whether requests without credentials are served, as the caller `anonymous`. With no caller configured, the "
-        + "server starts only if this is written down as `true`."), .boolean)
+      "Whether the server serves requests without credentials, as the caller `anonymous`. Without a configured caller "
+        + "the server starts only if you set this to `true`."), .boolean)
 
   // callbacks
 
   package static let phoneNumber = TypedSetting(
     Setting(
       nil, variable: "TD_PHONE_NUMBER", holdsPhoneNumber: true, example: "+18500000000",
-      "The default `talkdesk_phone_number` of callbacks; as the first of `callbacks.talkdesk_phone_numbers`."),
+      "The default `talkdesk_phone_number` of callbacks. It comes first in `callbacks.talkdesk_phone_numbers`."
+    ),
     PhoneNumberText.read)
   static let phoneNumbers = TypedSetting(
     Setting(
       "callbacks.talkdesk_phone_numbers", .list, holdsPhoneNumber: true, example: "\"+18500000000\"",
-      "The account's numbers callbacks may use, in E.164: the first is the default, the others are allowed."),
+      "The account's numbers that callbacks may use, in E.164. The first is the default."),
     PhoneNumberText.read)
   static let dedupeWindow = TypedSetting(
     Setting(
       "callbacks.dedupe_window", default: "60s", example: "60s",
-      "The span in which a second callback of one caller to one number is a duplicate; `0s` turns that off."),
+      "The time in which a second callback of one caller to one number is a duplicate. `0s` allows duplicates."
+    ),
     .duration(.zero ... .seconds(30 * 86_400)))
   static let keyRetention = TypedSetting(
     Setting(
       "callbacks.key_retention", default: "24h", example: "24h",
-      "How long an `Idempotency-Key` is remembered."),
+      "How long the server remembers an `Idempotency-Key`."),
     .duration(.milliseconds(100) ... .seconds(365 * 86_400)))
   static let retention = TypedSetting(
     Setting(
-      "callbacks.retention", default: "30d", example: "30d", "How long a callback's record is kept."),
+      "callbacks.retention", default: "30d", example: "30d", "How long the server keeps a callback's record."),
     .duration(.milliseconds(100) ... .seconds(3650 * 86_400)))
   static let callbackTimeout = TypedSetting(
     Setting(
       "callbacks.timeout", default: "20s", example: "20s",
-      "The time a callback may take from the request's last byte: remote policies, queue, token and both calls to Talkdesk."
+      "The time limit of a callback from the request's last byte, including remote policies, queue, token and both requests to Talkdesk."
     ),
     .duration(.milliseconds(100) ... .seconds(120)))
   static let concurrency = TypedSetting(
     Setting(
-      "callbacks.concurrency", default: "32", example: "32", "How many callbacks are under way at once."),
+      "callbacks.concurrency", default: "32", example: "32", "The most callbacks in progress at once."),
     .number(1...10_000, of: "a count"))
 
   // cors
@@ -242,21 +249,21 @@ package enum Settings {
   static let origins = TypedSetting(
     Setting(
       "cors.origins", .list, example: "\"https://shop.example\"",
-      "The origins whose pages may call from a browser."), URLText.origin)
+      "The origins whose web pages may send requests from a browser."), URLText.origin)
 
   // store
 
   static let databaseURL = TypedSetting(
     Setting(
       nil, variable: "DATABASE_URL", holdsSecret: true, example: "postgres://user:password@host/name",
-      "A PostgreSQL database as the store several instances share; use `sslmode=verify-full`. Goes before "
+      "A PostgreSQL database as the store, for several instances; use `sslmode=verify-full`. It overrides "
         + "`CALLGATE_STATE`."),
     StoreText.postgres)
   static let state = TypedSetting(
     Setting(
       nil, variable: "CALLGATE_STATE", default: "callgate.sqlite3",
       note: "`callgate.sqlite3`; `memory` with `--sandbox`", example: "/data/callgate.sqlite3",
-      "The SQLite file that keeps state, or `memory`."), StoreText.state)
+      "The SQLite file for the state, or `memory`."), StoreText.state)
   static let storeURL = TypedSetting(
     Setting(
       "store.url", holdsSecret: true, note: "`sqlite:callgate.sqlite3`; `memory` with `--sandbox`",
@@ -267,38 +274,41 @@ package enum Settings {
   // limits
 
   static let connections = TypedSetting(
-    Setting("limits.connections", default: "20000", example: "20000", "Connections at once."),
+    Setting("limits.connections", default: "20000", example: "20000", "The most connections at once."),
     .number(1...1_000_000, of: "a count"))
   static let headerBytes = TypedSetting(
     Setting(
-      "limits.header_bytes", default: "16384", example: "16384", "Bytes of a request's line and fields."),
+      "limits.header_bytes", default: "16384", example: "16384",
+      "The most bytes of a request's line and headers."),
     .number(1_024...1_048_576, of: "a number of bytes"))
   static let contentBytes = TypedSetting(
-    Setting("limits.content_bytes", default: "65536", example: "65536", "Bytes of a request's content."),
+    Setting(
+      "limits.content_bytes", default: "65536", example: "65536", "The most bytes of a request's body."),
     .number(1_024...16_777_216, of: "a number of bytes"))
   static let headerTimeout = TypedSetting(
     Setting(
       "limits.header_timeout", default: "10s", example: "10s",
-      "The time to receive a request's line and fields."),
+      "The time limit to receive a request's line and headers."),
     .duration(.milliseconds(10) ... .seconds(300)))
   static let requestTimeout = TypedSetting(
     Setting(
-      "limits.request_timeout", default: "30s", example: "30s", "The time to receive the whole request."),
+      "limits.request_timeout", default: "30s", example: "30s", "The time limit to receive the whole request."
+    ),
     .duration(.milliseconds(10) ... .seconds(600)))
   static let idleTimeout = TypedSetting(
     Setting(
       "limits.idle_timeout", default: "95s", example: "95s",
-      "How long a connection may wait for its next request. Longer than the 90 s of Heroku's router, so that it "
-        + "closes first."), .duration(.milliseconds(10) ... .seconds(3600)))
+      "How long a connection may wait for its next request. The default exceeds the 90 s of Heroku's router, so the "
+        + "router closes first."), .duration(.milliseconds(10) ... .seconds(3600)))
   package static let drainDelay = TypedSetting(
     Setting(
       "limits.drain_delay", variable: "CALLGATE_DRAIN_DELAY", default: "0s", example: "5s",
-      "How long requests are still taken after SIGTERM, while `/readyz` already says 503."),
+      "How long the server accepts requests after SIGTERM, while `/readyz` returns 503."),
     .duration(.zero ... .seconds(300)))
   static let drainTimeout = TypedSetting(
     Setting(
       "limits.drain_timeout", default: "25s", example: "25s",
-      "How long running requests may take to finish when the server stops."),
+      "How long running requests may take when the server stops."),
     .duration(.zero ... .seconds(600)))
 
   /// The settings with a value of their own, in the order of the documents.

@@ -70,7 +70,7 @@ package struct RemotePolicies: Sendable {
       detail = "\(error.reason.rawValue): \(error.detail)"
     }
     log?.write(
-      .warning, "a remote policy gave no decision; on_failure decides",
+      .warning, "a remote policy gave no decision; on_failure applies",
       [
         "rule": query.rule, "on_failure": query.remote.onFailure.rawValue,
         "error.message": detail.isEmpty ? failure : detail,
@@ -82,8 +82,8 @@ package struct RemotePolicies: Sendable {
     log?.write(
       .warning,
       query.isEnforced
-        ? "a remote policy did not answer in time; the request ends with 504"
-        : "a remote policy in audit mode did not answer in half of the time left; its rule is skipped",
+        ? "a remote policy did not respond in time; the request ends with 504"
+        : "a remote policy in audit mode did not respond in half of the time left; the server skips its rule",
       ["rule": query.rule])
     return .late
   }

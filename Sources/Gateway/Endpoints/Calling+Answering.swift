@@ -10,8 +10,8 @@ import Store
 
 extension Gateway {
   /// The answer to a callback that was carried out.
-  func response(to undertaking: Undertaking, _ result: OriginationResult) -> PreparedResponse {
-    var calling = undertaking.calling
+  func response(to pending: PendingResponse, _ result: OriginationResult) -> PreparedResponse {
+    var calling = pending.calling
     calling.record.cache = result.cache
     calling.record.upstreamStatus = result.upstreamStatus
     switch result.outcome {
@@ -19,7 +19,7 @@ extension Gateway {
     case .replay(let record, let stored): return replay(&calling, record, stored)
     case .accepted(let id, let content):
       calling.record.callback = id.description
-      return answer(&calling, CallbackDocument.created(id, content: content), undertaking.statuses)
+      return answer(&calling, CallbackDocument.created(id, content: content), pending.statuses)
     }
   }
 

@@ -9,12 +9,11 @@ import Platform
 import Records
 import Store
 
-/// A callback that nothing stands against any more: all that is kept of its request while Talkdesk is asked. A class, so that
-/// whoever waits holds it once.
-final class Undertaking: Sendable {
+/// An allowed callback request that waits for Talkdesk's response. A class, so that each waiting request is stored once.
+final class PendingResponse: Sendable {
   let calling: Calling
   let order: CallbackOrder
-  /// What is left of the caller's allowances.
+  /// The rest of the caller's allowances.
   let statuses: [AllowanceStatus]
   let responder: Responder
 
@@ -36,20 +35,20 @@ extension Gateway {
 
   /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, and then Talkdesk.
   func answer(
-    _ calling: Calling, _ wish: CallbackWish, _ responder: Responder
+    _ calling: Calling, _ requested: RequestedCallback, _ responder: Responder
   ) async {
     var calling = calling
     var hasClaimed = false
-    switch await consider(&calling, wish, &hasClaimed) {
+    switch await consider(&calling, requested, &hasClaimed) {
     case .answer(let response):
-      end(wish.intent, hasClaimed: hasClaimed)
+      end(requested.intent, hasClaimed: hasClaimed)
       responder.respond(response)
       callbacks.inHand.leave()
     case .make(let order, let statuses):
-      let undertaking = Undertaking(
+      let pending = PendingResponse(
         calling: calling, order: order, statuses: statuses, responder: responder)
       await calling.generation.origination(callbacks, tokens: tokens).carryOut(order) { [self] result in
-        conclude(undertaking, result)
+        conclude(pending, result)
       }
     }
   }
@@ -62,19 +61,19 @@ extension Gateway {
 
   /// Claims the key, asks for what is kept under it and the number, and waits for whoever is about to ask for that number.
   private func consider(
-    _ calling: inout Calling, _ wish: CallbackWish, _ hasClaimed: inout Bool
+    _ calling: inout Calling, _ requested: RequestedCallback, _ hasClaimed: inout Bool
   ) async -> Verdict {
     if calling.generation.configuration.purpose == .sandbox,
-      let problem = TestNumbers.problem(wish.intent.contact)
+      let problem = TestNumbers.problem(requested.intent.contact)
     {
       return .answer(refuse(&calling, problem))
     }
     // Before the store is asked: whatever had the key until now has its answer there.
-    let claim = claim(calling, wish, &hasClaimed)
+    let claim = claim(calling, requested, &hasClaimed)
     var duplicate: CallbackID?
-    if wish.key != nil || wish.intent.terms.dedupeWindow > .zero {
+    if requested.key != nil || requested.intent.terms.dedupeWindow > .zero {
       do throws(StoreError) {
-        let standing = try await callbacks.store.standing(of: wish.intent, at: Instant(clock.unixTime))
+        let standing = try await callbacks.store.standing(of: requested.intent, at: Instant(clock.unixTime))
         switch standing.key {
         case .free: duplicate = standing.duplicate
         case .inProgress: return .answer(refuse(&calling, .stillRunning))
@@ -95,9 +94,9 @@ extension Gateway {
     case .mismatch: return .answer(refuse(&calling, .otherRequest))
     case .free: break
     }
-    if duplicate == nil, !calling.isValidation, wish.intent.terms.dedupeWindow > .zero {
+    if duplicate == nil, !calling.isValidation, requested.intent.terms.dedupeWindow > .zero {
       let turn = await callbacks.inHand.numbers.turn(
-        of: wish.intent.id, at: NumbersInHand.Name(wish.intent), deadline: wish.deadline)
+        of: requested.intent.id, at: NumbersInHand.Name(requested.intent), deadline: requested.deadline)
       switch turn {
       case .free: break
       case .taken(let first): duplicate = first
@@ -105,15 +104,15 @@ extension Gateway {
       case .full: return .answer(refuse(&calling, .busy(after: .seconds(1))))
       }
     }
-    return await judge(&calling, wish, duplicate)
+    return await judge(&calling, requested, duplicate)
   }
 
   /// What this process knows of the key, which is the request's from now on if it is free; a validation only looks.
   private func claim(
-    _ calling: Calling, _ wish: CallbackWish, _ hasClaimed: inout Bool
+    _ calling: Calling, _ requested: RequestedCallback, _ hasClaimed: inout Bool
   ) -> CallbacksInHand.Claim {
-    guard let name = CallbacksInHand.Name(wish.intent) else { return .free }
-    let fingerprint = wish.request.fingerprint
+    guard let name = CallbacksInHand.Name(requested.intent) else { return .free }
+    let fingerprint = requested.request.fingerprint
     guard !calling.isValidation else { return callbacks.inHand.look(name, fingerprint: fingerprint) }
     let claim = callbacks.inHand.claim(name, fingerprint: fingerprint)
     hasClaimed = claim == .free
@@ -122,29 +121,29 @@ extension Gateway {
 
   /// Asks the rules, and takes the allowances if nothing stands against the callback.
   private func judge(
-    _ calling: inout Calling, _ wish: CallbackWish, _ duplicate: CallbackID?
+    _ calling: inout Calling, _ requested: RequestedCallback, _ duplicate: CallbackID?
   ) async -> Verdict {
     // What comes after the rules and before the allowances is known already, so nothing is taken in vain.
-    let content = calling.isValidation ? [] : wish.request.content
-    let noPlace =
+    let content = calling.isValidation ? [] : requested.request.content
+    let noTurn =
       calling.isValidation || duplicate != nil
       ? nil
       : callbacks.originator.refusal(
-        Originator.Party(wish.intent), deadline: wish.deadline, bytes: content.count)
-    let takes = !calling.isValidation && noPlace == nil
+        Originator.Party(requested.intent), deadline: requested.deadline, bytes: content.count)
+    let takes = !calling.isValidation && noTurn == nil
     let decider = calling.generation.decider
     // The store and a request for the same number may have been waited for: rules judge by the clock of now.
-    var facts = wish.facts
+    var facts = requested.facts
     facts.instant = Instant(clock.unixTime)
     let ruling: Ruling
     do throws(Problem) {
       if duplicate != nil {
-        ruling = try await decider.ruleBesideAllowances(facts, deadline: wish.deadline)
+        ruling = try await decider.ruleBesideAllowances(facts, deadline: requested.deadline)
       } else {
         switch decider.ruleAtOnce(facts, taking: takes) {
         case .ruled(let atOnce): ruling = atOnce
         case .untaken(let decision): ruling = await decider.take(decision, facts)
-        case .undecided: ruling = try await decider.rule(facts, taking: takes, deadline: wish.deadline)
+        case .undecided: ruling = try await decider.rule(facts, taking: takes, deadline: requested.deadline)
         }
       }
     } catch {
@@ -173,21 +172,22 @@ extension Gateway {
       grant = granted
     }
     if let duplicate {
-      let problem = await callbacks.store.problem(duplicateOf: duplicate, wish.intent)
+      let problem = await callbacks.store.problem(duplicateOf: duplicate, requested.intent)
       return .answer(refuse(&calling, problem))
     }
     if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, ruling.statuses)) }
-    if let noPlace { return .answer(refuse(&calling, Problem(noPlace))) }
+    if let noTurn { return .answer(refuse(&calling, Problem(noTurn))) }
     let order = CallbackOrder(
-      grant, intent: wish.intent, content: content, deadline: wish.deadline, context: calling.context)
+      grant, intent: requested.intent, content: content, deadline: requested.deadline,
+      context: calling.context)
     return .make(order, ruling.statuses)
   }
 
   /// Answers for a callback that was carried out: whatever key it has was claimed.
-  private func conclude(_ undertaking: Undertaking, _ result: OriginationResult) {
-    let response = response(to: undertaking, result)
-    end(undertaking.order.intent, hasClaimed: true)
-    undertaking.responder.respond(response)
+  private func conclude(_ pending: PendingResponse, _ result: OriginationResult) {
+    let response = response(to: pending, result)
+    end(pending.order.intent, hasClaimed: true)
+    pending.responder.respond(response)
     callbacks.inHand.leave()
   }
 }

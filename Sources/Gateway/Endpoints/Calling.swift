@@ -27,7 +27,7 @@ struct Calling: Sendable {
 }
 
 /// What a request for a callback says, all of it checked.
-struct CallbackWish: Sendable {
+struct RequestedCallback: Sendable {
   let request: CallbackRequest
   let key: IdempotencyKey?
   let facts: Facts
@@ -105,10 +105,10 @@ extension Gateway {
         var facts = generation.facts(
           .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
         facts.phone = asked.contactNumber
-        let wish = wish(asked, key, caller, facts, calling)
+        let requested = requested(asked, key, caller, facts, calling)
         guard calling.mayWait else { return .respond(refuse(&calling, .tooManyWaiting)) }
         callbacks.inHand.enter()
-        return .later { [self, calling] in await answer(calling, wish, $0) }
+        return .later { [self, calling] in await answer(calling, requested, $0) }
       } catch {
         calling.record.verdicts = generation.decider.policy.skipped
         return .respond(refuse(&calling, error))
@@ -143,9 +143,9 @@ extension Gateway {
     }
   }
 
-  private func wish(
+  private func requested(
     _ asked: CallbackRequest, _ key: IdempotencyKey?, _ caller: Caller, _ facts: Facts, _ calling: Calling
-  ) -> CallbackWish {
+  ) -> RequestedCallback {
     let terms = calling.generation.configuration.callbacks
     // Users of one issuer share a caller; a key is one user's own.
     let prefix = caller.subject == caller.id ? "" : caller.subject + "\u{0}"
@@ -156,7 +156,7 @@ extension Gateway {
       terms: .init(
         dedupeWindow: terms.dedupeWindow, keyRetention: terms.keyRetention, retention: terms.retention),
       deadline: facts.instant.later(by: terms.timeout))
-    return CallbackWish(
+    return RequestedCallback(
       request: asked, key: key, facts: facts, intent: intent, deadline: calling.start + terms.timeout)
   }
 }

@@ -54,7 +54,7 @@ extension Gateway {
       let request = work.needsContent ? copy request : request.withoutContent()
       work.context.task(answering: responder) { [self] in
         await keys.fetchForUnknownKey()
-        callbacks.inHand.letGo(bytes)
+        callbacks.inHand.release(bytes: bytes)
         guard !Task.isCancelled else {
           return responder.respond(work.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self))
         }

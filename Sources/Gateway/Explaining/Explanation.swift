@@ -41,7 +41,7 @@ public struct Explanation: Sendable {
     self.code = code.rawValue
     rule = nil
     self.verdicts = verdicts
-    reasons = verdicts.map { _ in RuleReason(skip: .notReached, text: "no rule was asked") }
+    reasons = verdicts.map { _ in RuleReason(skip: .notReached, text: "no rule was evaluated") }
     self.cause = cause
   }
 
@@ -129,7 +129,7 @@ extension Decider {
       return Explanation(decision, reasons: decision.reasons(of: facts, states: given))
     } catch {
       return Explanation(
-        error.code, because: "more queries wait for a policy than it can answer in time",
+        error.code, because: "too many queries wait for a policy",
         verdicts: policy.skipped)
     }
   }

@@ -65,7 +65,7 @@ public struct Question: Sendable {
 
   mutating func setClaims(_ value: JSONValue) throws(Mistake) {
     guard case .object(let members) = FactValue(value) else {
-      throw Mistake(member: "claims", description: "is no JSON object; write it as {\"tier\":\"gold\"}")
+      throw Mistake(member: "claims", description: "is not a JSON object; write it as {\"tier\":\"gold\"}")
     }
     claims = members
   }
@@ -93,7 +93,7 @@ extension Question {
     }
 
     let action = self.action.flatMap(Action.init(rawValue:))
-    if action == nil { note("action", "has to be one of \(Self.actions.joined(separator: ", "))") }
+    if action == nil { note("action", "must be one of \(Self.actions.joined(separator: ", "))") }
     var facts = Facts(
       action: action ?? .access, callerID: nil, subject: subject, address: nil, phone: nil, instant: now)
 

@@ -28,7 +28,7 @@ struct StoreLog: Sendable {
     case .clockAgrees: log.write(.info, "this machine's clock agrees with the database server's again")
     case .unsafe(let settings):
       log.write(
-        .warning, "a crash of the database server can undo what was saved",
+        .warning, "the database server can lose saved data in a crash",
         ["settings": settings.joined(separator: ", ")])
     }
   }

@@ -16,17 +16,17 @@ struct TokenLog {
     case (_, .untried): break
     case (.next, .accepted):
       log.write(
-        .info, "the next key is accepted by Talkdesk ID and serves; it can become the current one", values)
-    case (.current, .accepted): log.write(.debug, "the key is accepted by Talkdesk ID", values)
+        .info, "Talkdesk ID accepted the next key and the server uses it; make it the current key", values)
+    case (.current, .accepted): log.write(.debug, "Talkdesk ID accepted the key", values)
     case (.next, .refused):
       let wait = status.retryIn.map { String($0.components.seconds) }
       log.write(
-        .warning, "the next key is refused by Talkdesk ID; the current one is tried in its place",
+        .warning, "Talkdesk ID refused the next key; the server tries the current key",
         [
           "key_id": status.name, "role": status.role.rawValue,
           "tried_again_in_seconds": wait ?? "with the next exchange",
         ])
-    case (.current, .refused): log.write(.warning, "the key is refused by Talkdesk ID", values)
+    case (.current, .refused): log.write(.warning, "Talkdesk ID refused the key", values)
     }
   }
 
@@ -60,7 +60,7 @@ struct TokenLog {
     }
     if report.clockIsOff, let skew = report.clockSkew {
       log.write(
-        .warning, "this machine's clock differs from Talkdesk's: assertions may be refused",
+        .warning, "this machine's clock differs from Talkdesk's: Talkdesk ID may refuse assertions",
         ["ahead_seconds": String(-skew.components.seconds)])
     }
   }

@@ -38,7 +38,7 @@ struct MetricsPage: Sendable {
   /// The page.
   func text() -> [UInt8] {
     var text = MetricsText()
-    text.family("callgate_build_info", .gauge, "The version that runs; always 1.")
+    text.family("callgate_build_info", .gauge, "The running version; always 1.")
     text.sample([("version", Version.current)], 1)
     metrics.append(to: &text)
     appendState(to: &text)
@@ -49,35 +49,37 @@ struct MetricsPage: Sendable {
   }
 
   private func appendState(to text: inout MetricsText) {
-    text.family("callgate_ready", .gauge, "Whether this instance says at /readyz that it can serve.")
+    text.family("callgate_ready", .gauge, "Whether /readyz says 200.")
     text.sample(health.word == "fail" ? 0 : 1)
-    text.family("callgate_connections_limit", .gauge, "How many connections of clients are let in at once.")
+    text.family("callgate_connections_limit", .gauge, "The most connections of clients at once.")
     text.sample(connectionLimit)
     text.family(
-      "callgate_configuration_generation", .gauge, "Which configuration serves, counted from 1 at the start.")
+      "callgate_configuration_generation", .gauge, "The current configuration, counted from 1 at startup.")
     text.sample(generations.current.number)
-    text.family("callgate_store_up", .gauge, "Whether the store can be read and written.")
+    text.family("callgate_store_up", .gauge, "Whether the server can read and write the store.")
     text.sample(store.failure == nil ? 1 : 0)
     text.family(
-      "callgate_store_errors_total", .counter, "Store operations that failed, by the kind of failure.")
+      "callgate_store_errors_total", .counter, "Failed store operations, by kind of failure.")
     let errors = store.errors
     for kind in StoreError.Kind.allCases { text.sample([("kind", kind.rawValue)], errors[kind] ?? 0) }
     if let ahead = store.clockAhead {
       text.family(
         "callgate_clock_difference_seconds", .gauge,
-        "How far this machine's clock is ahead of the database server's; behind it where negative.")
+        "How far this machine's clock is ahead of the database server's; negative if it is behind.")
       text.sample(Double(ahead.nanosecondsClamped) / 1e9)
     }
-    text.family("callgate_stops", .gauge, "What operators have stopped, by what it concerns.")
+    text.family("callgate_stops", .gauge, "Stops by operators, by scope.")
     let scopes = stops.stops.list.map(\.target.parts.scope)
     for scope in ["all", "app", "caller"] {
       text.sample([("scope", scope)], scopes.count { $0 == scope })
     }
     text.family(
-      "callgate_logins_throttled_total", .counter, "Logins that were not heard, because too many had failed.")
+      "callgate_logins_throttled_total", .counter,
+      "Logins refused without a check, because too many had failed.")
     text.sample(throttle.refusals)
     text.family(
-      "callgate_log_lines_lost_total", .counter, "Log and audit lines that were dropped: nobody read them.")
+      "callgate_log_lines_lost_total", .counter,
+      "Log and audit lines dropped because the reader was too slow.")
     text.sample(sink.droppedLines)
   }
 
@@ -96,21 +98,21 @@ struct MetricsPage: Sendable {
     let status = tokens.status
     let scopes = status.scopes.prefix(Self.mostScopes)
     text.family(
-      "callgate_token_expires_in_seconds", .gauge, "What is left of the life of each scope's cached token.")
+      "callgate_token_expires_in_seconds", .gauge, "Remaining life of each scope's cached token.")
     for scope in scopes {
       guard let left = scope.expiresIn else { continue }
       text.sample([("scope", scope.scope)], Double(left.nanosecondsClamped) / 1e9)
     }
     text.family(
       "callgate_token_cool_down_seconds", .gauge,
-      "For how long yet Talkdesk ID is not asked for a scope, after a failure; 0 where it is.")
+      "Remaining cool-down of each scope after a failure of Talkdesk ID; 0 without one.")
     for scope in scopes {
       text.sample(
         [("scope", scope.scope)], Double(scope.coolDown?.remaining.nanosecondsClamped ?? 0) / 1e9)
     }
     text.family(
       "callgate_credential_info", .gauge,
-      "The credentials by what they are for and what Talkdesk ID last said of them; always 1.")
+      "Credentials by role and by Talkdesk ID's last response; always 1.")
     for credential in status.credentials {
       text.sample(
         [
@@ -124,7 +126,7 @@ struct MetricsPage: Sendable {
 extension ProcessUsage {
   /// Under the names that Prometheus' own client libraries use.
   fileprivate func append(to text: inout MetricsText) {
-    text.family("process_cpu_seconds_total", .counter, "User and system time this process has used.")
+    text.family("process_cpu_seconds_total", .counter, "User and system time of this process.")
     text.sample(cpuSeconds)
     text.family("process_resident_memory_bytes", .gauge, "Resident memory.")
     text.sample(residentBytes)
@@ -132,9 +134,9 @@ extension ProcessUsage {
     text.sample(virtualBytes)
     text.family("process_open_fds", .gauge, "Open file descriptors.")
     text.sample(openDescriptors)
-    text.family("process_max_fds", .gauge, "How many file descriptors may be open.")
+    text.family("process_max_fds", .gauge, "The most open file descriptors at once.")
     text.sample(maximumDescriptors)
-    text.family("process_start_time_seconds", .gauge, "When this process began.")
+    text.family("process_start_time_seconds", .gauge, "When this process started.")
     text.sample(startTime)
   }
 }

@@ -8,7 +8,7 @@ extension TLSListener {
   func appendExpiry(to text: inout MetricsText) {
     text.family(
       "callgate_tls_certificate_expiry_timestamp_seconds", .gauge,
-      "When the first certificate of the chain that is shown to clients ends.")
+      "When the first certificate of the current chain expires.")
     let identity = identity
     text.sample(Int(identity.chain.map(\.notAfter).min() ?? identity.certificate.notAfter))
   }

@@ -43,7 +43,7 @@ final class Reloader: Sendable {
 
   private let load: Load
   private let generations: Generations
-  private let parts: LastingParts
+  private let runtime: Runtime
   private let upstream: @Sendable (Configuration.Upstream) throws -> TalkdeskID
   /// Who speaks TLS, if the server does.
   private let listener: TLSListener?
@@ -62,13 +62,13 @@ final class Reloader: Sendable {
   ///   - listener: Shows the configured certificate.
   ///   - watch: Is told which files were read.
   init(
-    load: @escaping Load, generations: Generations, parts: LastingParts,
+    load: @escaping Load, generations: Generations, runtime: Runtime,
     upstream: @escaping @Sendable (Configuration.Upstream) throws -> TalkdeskID, listener: TLSListener?,
     watch: FileWatch, log: Log, clock: any TimeSource
   ) {
     self.load = load
     self.generations = generations
-    self.parts = parts
+    self.runtime = runtime
     self.upstream = upstream
     self.listener = listener
     self.watch = watch
@@ -104,16 +104,16 @@ final class Reloader: Sendable {
       let configuration = loaded.configuration
       outcome.notices = loaded.notices
       outcome.files = configuration.files
-      outcome.notices += await configuration.fetchKeys(parts.keys)
+      outcome.notices += await configuration.fetchKeys(runtime.keys)
       let change = configuration.talkdesk.change(since: running.configuration.talkdesk)
       outcome.problems = take(configuration, change)
       if outcome.isSuccess {
-        let next = Generation(configuration, number: running.number + 1, parts)
-        parts.callbacks.originator.reconfigure(
+        let next = Generation(configuration, number: running.number + 1, runtime)
+        runtime.callbacks.originator.reconfigure(
           concurrency: configuration.callbacks.concurrency, endsPause: change == .account)
         generations.replace(with: next)
         outcome.generation = next.number
-        parts.metrics.configurationLoaded(at: outcome.time)
+        runtime.metrics.configurationLoaded(at: outcome.time)
         outcome.restartNeeded = Self.unchangeable(from: started, to: configuration)
         log.set(configuration.log)
         log.write(configuration.policy.brakes)
@@ -124,7 +124,7 @@ final class Reloader: Sendable {
       outcome.files = error.files
     }
     state.withLock { $0.last = outcome }
-    parts.metrics.reloaded(outcome.isSuccess)
+    runtime.metrics.reloaded(outcome.isSuccess)
     watch.note(outcome.files, serves: outcome.isSuccess)
     tell(outcome, reason)
     return outcome
@@ -157,14 +157,14 @@ final class Reloader: Sendable {
       return [
         DocumentProblem(
           .setting("talkdesk"), nil,
-          Refusal("the upstream client cannot be made: \(error)", "check the credential"))
+          Refusal("the HTTP client cannot be created: \(error)", "check the credential"))
       ]
     }
     if let listener, let identity = configuration.listen.tls?.identity {
       do throws(TLSFailure) {
         if try listener.use(identity) {
           log.write(
-            .info, "another certificate is shown from now on",
+            .info, "new connections get a new certificate",
             [
               "subject": identity.certificate.subject,
               "not_after": ConfigurationBuilder.date(identity.certificate.notAfter),
@@ -178,7 +178,7 @@ final class Reloader: Sendable {
         ]
       }
     }
-    parts.tokens.reconfigure(
+    runtime.tokens.reconfigure(
       issuer: client, movesAccount: change == .account, policy: TokenPolicy(configuration.tokens))
     return []
   }
@@ -189,14 +189,14 @@ final class Reloader: Sendable {
       log.write(.error, "the new configuration is wrong", ["problem": "\(problem)"])
     }
     for setting in outcome.restartNeeded {
-      log.write(.warning, "a changed setting takes effect with the next start", ["setting": setting])
+      log.write(.warning, "a changed setting takes effect after a restart", ["setting": setting])
     }
     if outcome.isSuccess {
       log.write(
         .info, "configuration reloaded", ["because": reason, "generation": String(outcome.generation)])
     } else {
       log.write(
-        .error, "configuration not reloaded; the old one goes on serving",
+        .error, "configuration not reloaded; the old one stays in use",
         [
           "because": reason, "generation": String(outcome.generation),
           "problems": String(outcome.problems.count),

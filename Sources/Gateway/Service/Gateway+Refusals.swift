@@ -44,7 +44,7 @@ extension Gateway {
     let trace = refused.hasFields ? refused.request.flatMap { TraceContext($0) } : nil
     RequestContext.$current.withValue(RequestContext(requestID: refused.requestID, trace: trace)) {
       log.write(
-        level, isOurs ? "a request was not answered" : "a request was refused before it was whole",
+        level, isOurs ? "a request got no response" : "a request was refused before it was complete",
         [
           "error.type": code.rawValue, "address": "\(refused.peer.address)",
           "http.route": Route.labels[Int(refused.route)],

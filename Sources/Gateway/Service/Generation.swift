@@ -41,26 +41,26 @@ final class Generation: Sendable {
   let origination = Mutex<Origination?>(nil)
 
   /// Makes a configuration ready.
-  /// - Parameter parts: What outlives a configuration.
-  init(_ configuration: Configuration, number: Int, _ parts: LastingParts) {
+  /// - Parameter runtime: What outlives a configuration.
+  init(_ configuration: Configuration, number: Int, _ runtime: Runtime) {
     guard let upstream = configuration.talkdesk.upstream else {
       preconditionFailure("a configuration for serving has an upstream")
     }
     let apps = configuration.apps.map(App.init)
-    parts.metrics.know(rules: configuration.policy.rules.lazy.map(\.name))
+    runtime.metrics.register(rules: configuration.policy.rules.lazy.map(\.name))
     self.number = number
     self.configuration = configuration
-    authenticator = Authenticator(configuration, throttle: parts.throttle, keys: parts.keys)
+    authenticator = Authenticator(configuration, throttle: runtime.throttle, keys: runtime.keys)
     clientAddress = ClientAddress(
       trusted: configuration.listen.trustedProxies, hops: configuration.listen.forwardedHops)
     decider = Decider(
-      apps: AppRegistry(apps), policy: configuration.policy, stops: parts.stops, ledger: parts.ledger,
-      remotes: parts.remotes)
-    scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: parts.tokens)
+      apps: AppRegistry(apps), policy: configuration.policy, stops: runtime.stops, ledger: runtime.ledger,
+      remotes: runtime.remotes)
+    scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: runtime.tokens)
     callbackTerms = CallbackTermsTable(configuration)
     callbackAPI = CallbackAPI(
-      baseURL: upstream.apiURL, transport: parts.callbacks.transport, time: parts.callbacks.clock)
-    self.upstream = parts.tokens.upstream
+      baseURL: upstream.apiURL, transport: runtime.callbacks.transport, time: runtime.callbacks.clock)
+    self.upstream = runtime.tokens.upstream
     adminTokenDigest = configuration.admin.token.map { SHA256Digest(of: $0.exposedBytes()) }
     crossOrigin = CrossOrigin(
       origins: configuration.allowedOrigins, ruleFields: configuration.policy.fieldNames)
@@ -69,7 +69,7 @@ final class Generation: Sendable {
 }
 
 /// What outlives a configuration: what was used stays used, what was stopped stays stopped.
-struct LastingParts: Sendable {
+struct Runtime: Sendable {
   let tokens: TokenSource
   /// Where state is kept, without a path or password.
   let storeKind: String

@@ -27,15 +27,15 @@ extension Configuration {
           guard case .failure(let failure) = await source.fetch() else { return (index, nil) }
           let consequence =
             source.status.keys == 0
-            ? "users of \(caller.id) get 503 until they come"
-            : "those that were fetched before serve for a day at most"
+            ? "users of \(caller.id) get 503 until the server has the keys"
+            : "the server uses the previous keys for a day at most"
           return (
             index,
             ConfigurationNotice(
               place: place,
               message:
                 "callers: the keys of \(caller.id) at \(source.name) cannot be fetched: \(failure); \(consequence)"
-                + " — check jwks_url, and that this machine reaches it"
+                + " — check jwks_url, and that this machine can reach it"
             )
           )
         }

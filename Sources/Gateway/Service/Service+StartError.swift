@@ -33,7 +33,7 @@ extension Service {
       switch self {
       case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
       case .store(let kind, let failure): "the store (\(kind)) cannot be used: \(failure)"
-      case .upstream(let reason): "the upstream client cannot be made: \(reason)"
+      case .upstream(let reason): "the HTTP client cannot be created: \(reason)"
       }
     }
   }

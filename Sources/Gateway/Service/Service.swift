@@ -27,7 +27,7 @@ public final class Service: Sendable {
   private let callbackTransport: CurlTransport
   private let tokens: TokenSource
   private let store: any Store
-  let parts: LastingParts
+  let runtime: Runtime
   private let upkeep = Mutex<Task<Void, Never>?>(nil)
   private let keys: KeySources
   private let generations: Generations
@@ -95,7 +95,7 @@ public final class Service: Sendable {
     store = location.store()
     let inHand = CallbacksInHand(time: clock)
     let callbackLog = CallbackLog(log: log)
-    parts = LastingParts(
+    runtime = Runtime(
       tokens: tokens, storeKind: location.kind, storeHealth: store.health,
       ledger: AllowanceLedger(store: store),
       stops: StopBoard(store: store, clock: clock),
@@ -117,12 +117,12 @@ public final class Service: Sendable {
       preconditionFailure("a loaded identity has served before: \(error)")
     }
     if let tls { metrics.addPart { [tls] in tls.appendExpiry(to: &$0) } }
-    generations = Generations(Generation(configuration, number: 1, parts))
+    generations = Generations(Generation(configuration, number: 1, runtime))
     metrics.configurationLoaded(at: clock.unixTime)
     health = Health(tokens: tokens, store: store.health, generations: generations)
     watch = FileWatch(configuration.files)
     reloader = Reloader(
-      load: reload, generations: generations, parts: parts,
+      load: reload, generations: generations, runtime: runtime,
       upstream: { [transport, clock] in try TalkdeskID($0, transport: transport, clock: clock) },
       listener: tls, watch: watch, log: log, clock: clock)
     var limits = ServerLimits(configuration.limits)
@@ -130,17 +130,18 @@ public final class Service: Sendable {
     cappedConnections = fitting < limits.connections ? fitting : nil
     limits.connections = min(limits.connections, fitting)
     let page = MetricsPage(
-      metrics: metrics, tokens: tokens, stops: parts.stops, store: store.health, throttle: parts.throttle,
-      brakes: parts.callbacks.brakes, generations: generations,
+      metrics: metrics, tokens: tokens, stops: runtime.stops, store: store.health, throttle: runtime.throttle,
+      brakes: runtime.callbacks.brakes, generations: generations,
       health: health, sink: sink, connectionLimit: limits.connections)
     let administration = Administration(
-      generations: generations, parts: parts, store: store, reloader: reloader, health: health, metrics: page,
+      generations: generations, runtime: runtime, store: store, reloader: reloader, health: health,
+      metrics: page,
       log: log, clock: clock)
     let gateway = Gateway(
       generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
       audit: AuditLog(sink: sink, clock: clock, metrics: metrics, log: log), log: log, clock: clock,
       health: health,
-      callbacks: parts.callbacks, administration: administration)
+      callbacks: runtime.callbacks, administration: administration)
     let source: Server.Source =
       inherited.map { .inherited(descriptor: $0) }
       ?? .address(
@@ -156,7 +157,7 @@ public final class Service: Sendable {
     metrics.addPart { [weak server] text in
       text.family(
         "callgate_requests_waiting", .gauge,
-        "Requests that wait for a token, keys, a policy, the store or Talkdesk, with or without their clients."
+        "Requests that wait for a token, keys, a policy, the store or Talkdesk."
       )
       text.sample(server?.deferredCount ?? 0)
     }
@@ -187,14 +188,14 @@ public final class Service: Sendable {
       try await store.migrate()
       // Before anyone asks: what a process left that ended in the middle of it is known for what it is.
       let abandoned = try await store.recoverCallbacks(at: Instant(clock.unixTime))
-      if abandoned > 0 { parts.callbacks.recovered(abandoned) }
+      if abandoned > 0 { runtime.callbacks.recovered(abandoned) }
       // What was stopped before a restart is stopped after it.
-      try await parts.stops.refresh()
+      try await runtime.stops.refresh()
       // A clock that is wrong is known before the first request.
       try await store.ping()
-      await parts.callbacks.brakes.restore(configuration.policy, parts.ledger)
+      await runtime.callbacks.brakes.restore(configuration.policy, runtime.ledger)
     } catch {
-      throw .store(kind: parts.storeKind, StoreFailure(error, of: parts.storeKind))
+      throw .store(kind: runtime.storeKind, StoreFailure(error, of: runtime.storeKind))
     }
     for notice in await configuration.fetchKeys(keys) {
       log.write(.warning, "configuration notice", ["notice": "\(notice)"])
@@ -215,13 +216,13 @@ public final class Service: Sendable {
       log.write(.info, "admin listener started", ["address": "\(address)"])
     }
     let address = try Self.start(server, configuration.listen.host, configuration.listen.port)
-    store.health.observe(StoreLog(log: log, kind: parts.storeKind).write)
-    let callbacks = parts.callbacks
+    store.health.observe(StoreLog(log: log, kind: runtime.storeKind).write)
+    let callbacks = runtime.callbacks
     let work = Upkeep(
-      store: store, ledger: parts.ledger, board: parts.stops, clock: clock,
+      store: store, ledger: runtime.ledger, board: runtime.stops, clock: clock,
       inHand: { callbacks.store.overdue(at: $0) }, recovered: { callbacks.recovered($0) },
       ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } },
-      saved: { [log] in log.write($0, "a stop is saved now, which the store could not save before") })
+      saved: { [log] in log.write($0, "the store has saved a stop that it could not save before") })
     upkeep.withLock { [keys, generations, clock] in
       $0 = Task {
         async let renewal: Void = keys.keepFresh(generations, clock: clock)
@@ -257,7 +258,7 @@ public final class Service: Sendable {
   /// Begins to write the log. Separate from `start` so that the line that says where the server listens comes first.
   public func startLog() {
     sink.start { [log] lost in
-      log.line(.warning, "log lines were lost because nobody read them", ["lost": String(lost)])
+      log.line(.warning, "log lines were lost because the reader was too slow", ["lost": String(lost)])
     }
     if let cappedConnections {
       // Whoever has not asked for a number does not miss it.
@@ -275,10 +276,10 @@ public final class Service: Sendable {
     log.write(configuration.policy.brakes)
     if configuration.purpose == .sandbox, configuration.callers.isEmpty {
       log.write(
-        .info, "no caller is configured, so this sandbox accepts any credential and none",
+        .info, "no caller is configured, so this sandbox serves requests with any credential or none",
         ["to_try_one": "set DEFAULT_USERNAME=app and DEFAULT_PASSWORD, and CALLGATE_ALLOW_ANONYMOUS=false"])
     } else if configuration.allowAnonymous {
-      log.write(.warning, "anyone who reaches this server gets tokens: allow_anonymous is true")
+      log.write(.warning, "the server issues tokens without credentials: allow_anonymous is true")
     }
   }
 
@@ -300,18 +301,18 @@ public final class Service: Sendable {
     let callbacksEnd = endCallbacks(at: end)
     await server.shutdown(within: limits.drainTimeout)
     // A client that has gone took its connection along, and not its callback.
-    await parts.callbacks.inHand.finished(within: max(end - clock.now, .zero), clock)
+    await runtime.callbacks.inHand.finished(within: max(end - clock.now, .zero), clock)
     callbacksEnd.cancel()
-    parts.callbacks.originator.shutdown()
+    runtime.callbacks.originator.shutdown()
     await callbackTransport.shutdown()
     // Each has its outcome now and writes it down.
-    await parts.callbacks.inHand.finished(within: .seconds(5), clock)
+    await runtime.callbacks.inHand.finished(within: .seconds(5), clock)
     await adminServer?.shutdown(within: .seconds(1))
     tokens.shutdown()
     await transport.shutdown()
     upkeep.withLock { $0 }?.cancel()
-    parts.callbacks.store.end()
-    await parts.ledger.close(at: Instant(clock.unixTime))
+    runtime.callbacks.store.end()
+    await runtime.ledger.close(at: Instant(clock.unixTime))
     await store.close()
     log.write(.info, "stopped")
     // A reader that does not read must not keep the process from ending.
@@ -322,10 +323,10 @@ public final class Service: Sendable {
 extension Service {
   /// Ends callbacks at a time: what was sent becomes unknown, what was not is refused, and both are told their clients.
   private func endCallbacks(at end: MonotonicTime) -> Task<Void, Never> {
-    Task { [clock, parts, callbackTransport] in
+    Task { [clock, runtime, callbackTransport] in
       // Cancelled means that nothing runs any more.
       guard await clock.hasSlept(until: end) else { return }
-      parts.callbacks.originator.shutdown()
+      runtime.callbacks.originator.shutdown()
       await callbackTransport.shutdown()
     }
   }

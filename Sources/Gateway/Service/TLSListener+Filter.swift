@@ -17,7 +17,7 @@ extension TLSListener {
         case .established:
           metrics.tlsHandshakes.count("ok")
           return
-        case .abandoned: reason = "the client went, or took too long, before the end of the handshake"
+        case .abandoned: reason = "the client closed the connection or was too slow during the handshake"
         case .refused(let failure), .broken(let failure): reason = "\(failure)"
         }
         if case .broken = event {} else { metrics.tlsHandshakes.count("failed") }

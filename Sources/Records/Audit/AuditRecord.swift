@@ -52,7 +52,7 @@ package struct AuditRecord: Sendable {
   package var trace: TraceContext?
 
   /// The reason of a request whose client closed the connection while it waited.
-  package static let clientLeft = "the client closed the connection before the answer"
+  package static let clientLeft = "the client closed the connection before the response"
 
   package init(action: Action, requestID: RequestID, address: IPAddress) {
     self.action = action

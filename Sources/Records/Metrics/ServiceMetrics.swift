@@ -33,22 +33,23 @@ package final class ServiceMetrics: Sendable {
   // MARK: Beside it
 
   private let upstreamRequests = EventCounter(
-    "callgate_upstream_requests_total", "Requests to others, by what came of them.",
+    "callgate_upstream_requests_total", "Requests to Talkdesk, issuers and remote policies, by outcome.",
     labels: ["upstream", "outcome"], series: upstreamSeries)
   private let upstreamDurations = EventHistogram(
-    "callgate_upstream_request_duration_seconds", "How long requests to others took.", label: "upstream",
+    "callgate_upstream_request_duration_seconds",
+    "Duration of requests to Talkdesk, issuers and remote policies.", label: "upstream",
     words: Upstream.allCases.map(\.rawValue))
   private let upstreamSuccesses = Mutex<[Upstream: UnixTime]>([:])
   /// Callbacks by what became of them: `accepted`, `failed` or `unknown`.
   package let callbacks = EventCounter(
-    "callgate_callbacks_total", "Callbacks that were sent to Talkdesk, by what became of them.",
+    "callgate_callbacks_total", "Callbacks sent to Talkdesk, by outcome.",
     labels: ["status"], series: [["accepted"], ["failed"], ["unknown"]])
   /// TLS handshakes of clients by what came of them: `ok` or `failed`.
   package let tlsHandshakes = EventCounter(
-    "callgate_tls_handshakes_total", "TLS handshakes of clients, by what came of them.", labels: ["result"],
+    "callgate_tls_handshakes_total", "TLS handshakes of clients, by result.", labels: ["result"],
     series: [["ok"], ["failed"]])
   private let reloads = EventCounter(
-    "callgate_configuration_reloads_total", "Attempts to reload the configuration, by their result.",
+    "callgate_configuration_reloads_total", "Reloads of the configuration, by result.",
     labels: ["result"], series: [["ok"], ["failed"]])
   /// Whether the configuration that was found last serves; the first does.
   private let isLastReloadGood = Atomic<Bool>(true)
@@ -72,11 +73,11 @@ package final class ServiceMetrics: Sendable {
     tokenCache = LaneCounters(
       label: "outcome", words: TokenCacheOutcome.allCases.map(\.rawValue), lanes: loops)
     connections = LaneCounters(label: "event", words: ["opened", "closed"], lanes: loops)
-    decisions.know([Rule.defaultNumbers] + Brake.allCases.map(\.ruleName))
+    decisions.register([Rule.defaultNumbers] + Brake.allCases.map(\.ruleName))
   }
 
   /// Gives the rules of a configuration series of their own.
-  package func know(rules: some Sequence<String>) { decisions.know(rules) }
+  package func register(rules: some Sequence<String>) { decisions.register(rules) }
 
   /// Adds something to what is written, such as a gauge; its families must be its own.
   package func addPart(_ part: @escaping @Sendable (inout MetricsText) -> Void) {
@@ -125,42 +126,42 @@ package final class ServiceMetrics: Sendable {
   package func append(to text: inout MetricsText) {
     requests.appendAnswers(
       "callgate_http_requests_total",
-      "Answers by route, method and status, those that the server gives to malformed requests included.",
+      "Responses by route, method and status, including responses to malformed requests.",
       to: &text)
     requests.appendDurations(
-      "callgate_http_request_duration_seconds", "From the whole request to its answer.", to: &text)
+      "callgate_http_request_duration_seconds", "Time from the whole request to its response.", to: &text)
     decisions.appendDecisions(
       "callgate_decisions_total", "Decisions about tokens and callbacks: one for each audit line.",
       always: alwaysShown, to: &text)
     decisions.appendObjections(
       "callgate_rule_objections_total", "Requests that a rule in audit mode would have denied.", to: &text)
     tokenCache.append(
-      "callgate_token_cache_total", "Wishes for a token, by where it came from.", to: &text)
+      "callgate_token_cache_total", "Token requests by outcome.", to: &text)
     upstreamRequests.append(to: &text)
     upstreamDurations.append(to: &text)
     let successes = upstreamSuccesses.withLock { $0 }
     text.family(
       "callgate_upstream_last_success_timestamp_seconds", .gauge,
-      "When somebody else last did what was asked.")
+      "Time of the last success.")
     for upstream in Upstream.allCases {
       guard let time = successes[upstream] else { continue }
       text.sample([("upstream", upstream.rawValue)], time.asSeconds)
     }
     callbacks.append(to: &text)
     let (opened, closed) = (connections.total(0), connections.total(1))
-    text.family("callgate_connections", .gauge, "Connections of clients that are open.")
+    text.family("callgate_connections", .gauge, "Open connections of clients.")
     text.sample(max(0, opened - closed))
-    text.family("callgate_connections_opened_total", .counter, "Connections of clients that were let in.")
+    text.family("callgate_connections_opened_total", .counter, "Connections of clients accepted so far.")
     text.sample(opened)
     tlsHandshakes.append(to: &text)
     reloads.append(to: &text)
     text.family(
       "callgate_configuration_last_reload_successful", .gauge,
-      "Whether the last reload took the configuration; 1 before the first.")
+      "Whether the last reload succeeded; 1 before the first.")
     text.sample(isLastReloadGood.load(ordering: .relaxed) ? 1 : 0)
     text.family(
       "callgate_configuration_last_load_timestamp_seconds", .gauge,
-      "When the configuration that serves now was loaded.")
+      "When the current configuration was loaded.")
     text.sample(Int(loadedAt.load(ordering: .relaxed)))
     for part in parts.withLock({ $0 }) { part(&text) }
   }

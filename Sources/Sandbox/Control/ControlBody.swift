@@ -15,16 +15,16 @@ struct ControlBody {
       throw ControlRefusal.invalidJSON(at: error.offset)
     }
     guard let object = value.object else {
-      throw .invalid("The content is not valid.", [.init(name: "", description: "is not a JSON object")])
+      throw .invalid("The body is not valid.", [.init(name: "", description: "is not a JSON object")])
     }
     let problems =
       object.members.filter { !members.contains($0.name) }.map {
-        TalkdeskError.Field(name: $0.name, description: "is no member here")
+        TalkdeskError.Field(name: $0.name, description: "is not a known member")
       }
       + members.filter { object[$0] == nil }.map {
         TalkdeskError.Field(name: $0, description: "is missing")
       }
-    guard problems.isEmpty else { throw .invalid("The content is not valid.", problems) }
+    guard problems.isEmpty else { throw .invalid("The body is not valid.", problems) }
     self.object = object
   }
 
@@ -50,6 +50,6 @@ struct ControlBody {
   }
 
   private func refusal(_ name: String, _ description: String) -> ControlRefusal {
-    .invalid("The content is not valid.", [.init(name: name, description: description)])
+    .invalid("The body is not valid.", [.init(name: name, description: description)])
   }
 }

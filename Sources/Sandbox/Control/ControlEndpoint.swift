@@ -41,7 +41,7 @@ enum ControlEndpoint {
       guard let forgetTokens else {
         throw ControlRefusal(
           status: .notFound, code: "not_found",
-          detail: "No gateway is on this port; use the port of serve --sandbox.")
+          detail: "Callgate does not run on this port. Use the port of serve --sandbox.")
       }
       _ = try method(of: call, among: [.delete])
       forgetTokens()
@@ -69,7 +69,8 @@ enum ControlEndpoint {
       _ = try method(of: call, among: [.get])
       return DemoClient.styleReply
     default:
-      throw ControlRefusal(status: .notFound, code: "not_found", detail: "The sandbox has nothing here.")
+      throw ControlRefusal(
+        status: .notFound, code: "not_found", detail: "The sandbox has no endpoint at this path.")
     }
     return Reply(.noContent, fields: ["Cache-Control": "no-store"])
   }
@@ -85,7 +86,7 @@ enum ControlEndpoint {
     guard faults.append(fault) else {
       throw ControlRefusal(
         status: .unprocessableContent, code: "invalid_request",
-        detail: "\(FaultQueue.capacity) faults are waiting already.")
+        detail: "\(FaultQueue.capacity) faults are waiting already. Delete some first.")
     }
     return .json(.created, fault.json.serialized(), fields: ["Cache-Control": "no-store"])
   }
@@ -115,7 +116,8 @@ enum ControlEndpoint {
     let method = call.method == .head ? .get : call.method
     guard allowed.contains(method) else {
       throw ControlRefusal(
-        status: .methodNotAllowed, code: "method_not_allowed", detail: "This takes other methods.",
+        status: .methodNotAllowed, code: "method_not_allowed",
+        detail: "This path does not support the method. Use one in Allow.",
         allow: allowed)
     }
     guard method == .get || [nil, "none", "same-origin"].contains(call.fetchSite) else {

@@ -28,7 +28,7 @@ struct ControlRefusal: Error, Hashable, Sendable {
   static func invalidJSON(at offset: Int) -> Self {
     Self(
       status: .badRequest, code: "invalid_json",
-      detail: "The content is not valid JSON, at byte \(offset).")
+      detail: "The body is not valid JSON at byte \(offset).")
   }
 
   /// The answer. `instance` is the request's id.

@@ -9,7 +9,8 @@ enum DemoClient {
   static func page(for call: Call) throws(ControlRefusal) -> Reply {
     guard call.method == .get || call.method == .head else {
       throw ControlRefusal(
-        status: .methodNotAllowed, code: "method_not_allowed", detail: "This takes other methods.",
+        status: .methodNotAllowed, code: "method_not_allowed",
+        detail: "This path does not support the method. Use one in Allow.",
         allow: [.get, .head])
     }
     var fields = common

@@ -53,19 +53,19 @@ struct FaultParser {
   private mutating func checkTogether(_ fault: Fault, hasEndpoint: Bool) {
     let leavesNoAnswer = fault.drop == .before || fault.drop == .after
     if leavesNoAnswer && (fault.status != nil || fault.body != nil || fault.retryAfter != nil) {
-      problem("drop", "leaves no answer, so status, body and retry_after cannot stand beside it")
+      problem("drop", "sends no response: leave out status, body and retry_after")
     }
     if fault.drop == .during, fault.body == .text("") || [204, 205, 304].contains(fault.status) {
-      problem("drop", "cuts the content off, so there has to be some")
+      problem("drop", "cuts off the body: choose a response with a body")
     }
     if hasEndpoint && fault.endpoint == .callback && fault.expiresIn != nil {
       problem("expires_in", "belongs to the token endpoint")
     }
     if let status = fault.status, [204, 205, 304].contains(status), let body = fault.body, body != .text("") {
-      problem("body", "cannot stand beside a status that has no content")
+      problem("body", "is not possible with a status without a body")
     }
     if fault.expiresIn != nil && (fault.body != nil || fault.preventsAction) {
-      problem("expires_in", "has no effect beside a body, a status from 300 on or drop before")
+      problem("expires_in", "has no effect with a body, a status of 300 or more, or drop before")
     }
   }
 

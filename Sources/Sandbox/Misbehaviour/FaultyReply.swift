@@ -12,11 +12,11 @@ extension Fault {
     if [304].contains(status) { return Reply(phrase) }
     let content =
       switch endpoint {
-      case .token: TokenRefusal.content(error: Self.tokenError(status), explanation: "a fault was asked for")
+      case .token: TokenRefusal.content(error: Self.tokenError(status), explanation: "a requested fault")
       case .callback:
         TalkdeskError(
           status: phrase, code: Self.callbackCode(status), message: phrase.reason,
-          description: "a fault was asked for"
+          description: "a requested fault"
         ).content
       }
     return .json(phrase, content)

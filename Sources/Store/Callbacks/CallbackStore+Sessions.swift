@@ -5,17 +5,17 @@ import Gate
 extension SessionQueue {
   /// Waits until an intent is kept, or known not to be.
   func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning {
-    try await commit { said in .callback(.begin(intent, at: now, said)) }
+    try await commit { onResult in .callback(.begin(intent, at: now, onResult)) }
   }
 
   /// Waits until a record is settled.
   func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError) -> StoredCallback?
   {
-    try await commit { said in .callback(.settle(id, settlement, said)) }
+    try await commit { onResult in .callback(.settle(id, settlement, onResult)) }
   }
 
   /// Waits until a record is withdrawn.
   func withdraw(_ id: CallbackID) async throws(StoreError) {
-    let _: Bool = try await commit { said in .callback(.withdraw(id, said)) }
+    let _: Bool = try await commit { onResult in .callback(.withdraw(id, onResult)) }
   }
 }

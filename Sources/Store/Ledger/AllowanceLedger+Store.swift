@@ -44,28 +44,30 @@ extension AllowanceLedger {
   public func take(_ charges: [AllowanceCharge], at now: Instant) async -> ChargeOutcome {
     let ids = charges.map { id(of: $0.key) }
     if let outcome = take(charges, ids, at: now) { return outcome }
-    guard case .leased(let store, let book) = backing else { preconditionFailure("memory answers at once") }
+    guard case .leased(let store, let book) = backing else {
+      preconditionFailure("the memory backing gave no outcome")
+    }
     let (here, requests) = book.takeEach(charges, ids, at: now)
     let rest = charges.indices.filter { here[$0] == nil }
     let asked = rest.map { charges[$0] }
     let wanted = rest.map { requests[$0] }
     let share = book.settings.share
     do throws(StoreError) {
-      let said = try await store.update(asked.map(\.key)) { states in
+      let take = try await store.update(asked.map(\.key)) { states in
         Self.take(asked, wanted, share: share, from: states, at: now)
       }
-      switch said.outcome {
+      switch take.outcome {
       case .taken(let receipts):
         var next = 0
         var all = here
         for (place, index) in rest.enumerated() {
           guard next < receipts.count, receipts[next].key == asked[place].key else {
-            book.note(ids[index], said.seen[place], at: now, ends: wanted[place].extra > 0)
+            book.note(ids[index], take.seen[place], at: now, ends: wanted[place].extra > 0)
             continue
           }
           let receipt = receipts[next]
           all[index] = receipt
-          await keep(ids[index], receipt, through: said.kept[next], size: wanted[place].extra, at: now)
+          await keep(ids[index], receipt, through: take.kept[next], size: wanted[place].extra, at: now)
           next += 1
         }
         return .taken(all.compactMap { $0 })
@@ -79,7 +81,7 @@ extension AllowanceLedger {
         var found = [AllowanceState?](repeating: nil, count: charges.count)
         for (place, index) in rest.enumerated() { found[index] = states[place] }
         return .refused(index: rest[place], states: found)
-      case .unavailable: preconditionFailure("a store throws")
+      case .unavailable: preconditionFailure("a store returned unavailable instead of throwing")
       }
     } catch {
       for (place, index) in rest.enumerated() where wanted[place].extra > 0 { book.settle(ids[index]) }
@@ -88,8 +90,8 @@ extension AllowanceLedger {
     }
   }
 
-  /// What a store is asked for a request: the charges, and more of those that are worth leasing.
-  private struct Said: Sendable {
+  /// The result of a request at the store: its charges, and what the server leases in addition.
+  private struct StoreTake: Sendable {
     var outcome: ChargeOutcome
     /// For each receipt, what the store keeps: what was taken, and the lease.
     var kept: [AllowanceState] = []
@@ -101,7 +103,7 @@ extension AllowanceLedger {
     _ charges: [AllowanceCharge], _ requests: [LeaseBook.LeaseRequest], share: Int64,
     from kept: [AllowanceState?],
     at now: Instant
-  ) -> AllowanceUpdate<Said> {
+  ) -> AllowanceUpdate<StoreTake> {
     // Tails go back first, also where the request is then refused: what it is told to wait for is counted from there.
     var states = kept
     var writes = [AllowanceWrite](repeating: .keep, count: charges.count)
@@ -110,8 +112,8 @@ extension AllowanceLedger {
       states[index] = tail.from
       writes[index] = AllowanceWrite(replacing: kept[index], by: tail.from, of: charges[index].plan)
     }
-    var said = Said(outcome: charges.take(from: states, at: now), seen: states)
-    if case .taken(let receipts) = said.outcome {
+    var take = StoreTake(outcome: charges.take(from: states, at: now), seen: states)
+    if case .taken(let receipts) = take.outcome {
       var next = 0
       for index in charges.indices {
         guard next < receipts.count, receipts[next].key == charges[index].key else { continue }
@@ -119,12 +121,12 @@ extension AllowanceLedger {
         let taken = receipts[next].taken
         let through =
           lease(plan, upTo: requests[index].extra, share: share, from: taken, at: now)?.state ?? taken
-        said.kept.append(through)
+        take.kept.append(through)
         writes[index] = .put(through, expiry: plan.expiry(of: through))
         next += 1
       }
     }
-    return AllowanceUpdate(writes: writes, result: said)
+    return AllowanceUpdate(writes: writes, result: take)
   }
 
   /// As much of what is left as a lease may have. The share leaves something for others: what someone was told to
@@ -143,7 +145,7 @@ extension AllowanceLedger {
     guard case .leased(_, let book) = backing else { return }
     guard receipt.taken < through else {
       if size > 0 { book.settle(id, quietUntil: Self.later(now)) }
-      return book.passed(id)
+      return book.expireSnapshot(id)
     }
     let plan = receipt.plan
     let rest = book.add(

@@ -59,7 +59,7 @@ public final class AllowanceLedger: Sendable {
 
   @inline(__always) func id(of key: borrowing AllowanceKey) -> LocalID {
     if let memory { return memory.id(of: key) }
-    guard let book else { preconditionFailure("neither exact nor leased") }
+    guard let book else { preconditionFailure("a ledger without memory and without a lease book") }
     return book.id(of: key)
   }
 

@@ -104,13 +104,13 @@ extension LeaseBook {
         lease.from = state
         lease.through = state
         lease.used = now.nanosecondsSinceEpoch
-        lease.knownUntil = now.nanosecondsSinceEpoch + Self.belief
+        lease.knownUntil = now.nanosecondsSinceEpoch + Self.snapshotLifetime
       }
     }
   }
 
-  /// After a request that took from the store: what was known of it before is not so any more.
-  func passed(_ id: LocalID) {
+  /// After a request took from the store: the earlier snapshot of its state is out of date.
+  func expireSnapshot(_ id: LocalID) {
     pages.with(id) { page in
       guard let place = page.leases.place(of: id) else { return }
       page.leases.update(place) { lease in

@@ -32,8 +32,8 @@ final class LeaseBook: Sendable {
   let closed = Atomic<Bool>(false)
   let mostPerPage: Int
   let idle: Int64
-  /// How long what the store has is shown: so often an exhausted allowance costs a trip, whoever hammers.
-  static let belief: Int64 = 1_000_000_000
+  /// How long a snapshot of the store's state is used: an exhausted allowance costs at most one query in this time.
+  static let snapshotLifetime: Int64 = 1_000_000_000
 
   init(_ settings: LeaseSettings) {
     self.settings = settings

@@ -49,7 +49,7 @@ public final class MemoryStore: Store {
       }
       Self.keep(receipts[place].taken, receipts[place].plan, ids[index], in: &page, at: now)
     }
-    guard let outcome else { preconditionFailure("nothing gives up") }
+    guard let outcome else { preconditionFailure("the update returned true and has no result") }
     return outcome
   }
 
@@ -128,7 +128,7 @@ public final class MemoryStore: Store {
     } write: { page, index, update in
       if !update.writes.isEmpty { Self.write(update.writes[index], ids[index], to: &page, at: nil) }
     }
-    guard let update else { preconditionFailure("nothing gives up") }
+    guard let update else { preconditionFailure("the update returned true and has no result") }
     return update.result
   }
 

@@ -184,7 +184,7 @@ final class PostgresConnection {
     while true {
       let left = (deadline - clock.now).nanosecondsClamped
       guard left > 0 else {
-        throw PostgresFailure(operation: operation, message: "\(server) does not answer in time")
+        throw PostgresFailure(operation: operation, message: "\(server) did not respond in time")
       }
       var descriptor = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
       let count = poll(&descriptor, 1, Int32(clamping: left / 1_000_000 + 1))

@@ -28,7 +28,7 @@ extension PostgresSession {
         PostgresCallbacks.add(place: row, to: &book)
       }
     }
-    guard let names else { preconditionFailure("it has run") }
+    guard let names else { preconditionFailure("the transaction succeeded without running its body") }
     return book.standing(of: names, at: now)
   }
 

@@ -31,7 +31,7 @@ extension PostgresStore {
   /// Waits for the transactions whose fate is not known. That one of them is still open, or that somebody else looks, is no
   /// failure of the store: it is thrown here, where `health` does not see it.
   private func settleDoubts() async throws(StoreError) {
-    let open = StoreError(.unavailable, "withdraw", "a transaction that may begin it has not ended")
+    let open = StoreError(.unavailable, "withdraw", "a transaction that may save the record has not ended")
     guard let marks = instance.lookAtDoubts(at: clock.now) else { throw open }
     var isAll = false
     defer { instance.looked(isAll: isAll, at: clock.now) }

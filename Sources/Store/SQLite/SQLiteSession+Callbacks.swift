@@ -19,7 +19,7 @@ extension SQLiteSession {
       if let place = made.place { try statements.callbacks.read(place: place, into: &book) }
       if let place = made.place, before.places[place] != book.places[place] { book.forget(place: place) }
     }
-    guard let names else { preconditionFailure("it has run") }
+    guard let names else { preconditionFailure("the transaction succeeded without running its body") }
     return book.standing(of: names, at: now)
   }
 

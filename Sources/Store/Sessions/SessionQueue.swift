@@ -143,20 +143,20 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   func update<R: Sendable>(
     _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<R>
   ) async throws(StoreError) -> R {
-    try await commit { said in
+    try await commit { onResult in
       .allowances(keys) { states in
         let update = body(states)
-        said(update.result)
+        onResult(update.result)
         return update.writes
       }
     }
   }
 
-  /// Waits until some work is committed; gives what it said last.
+  /// Waits until some work is committed; returns the last result it reported.
   ///
-  /// - Parameter work: makes the work of the function that it is to say its result to.
+  /// - Parameter work: makes the work from the function that takes its result.
   func commit<R: Sendable>(
-    _ work: (_ said: @escaping @Sendable (R) -> Void) -> UpdateJob.Work
+    _ work: (_ onResult: @escaping @Sendable (R) -> Void) -> UpdateJob.Work
   ) async throws(StoreError) -> R {
     let result = await withUnsafeContinuation { continuation in
       let answer = Answer<R>(continuation)
@@ -269,7 +269,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
       if state.isHanging { return (.refuse(late), false) }
       if let hanging { return (.refuse(hanging), false) }
       guard state.waiting.count < Self.mostWaiting else {
-        let error = StoreError(.unavailable, "wait", "\(Self.mostWaiting) operations wait already")
+        let error = StoreError(.unavailable, "wait", "\(Self.mostWaiting) operations are waiting already")
         return (.refuse(error), false)
       }
       // Those before it have waited as long as it would: who cannot be served in time is not kept waiting for it.
@@ -368,7 +368,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   }
 
   private var late: StoreError {
-    StoreError(.unavailable, "wait", "the store has not answered for \(patience)")
+    StoreError(.unavailable, "wait", "the store has not responded for \(patience)")
   }
 
   /// Looks from time to time, while there is work, for what takes too long.

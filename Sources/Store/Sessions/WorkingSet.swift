@@ -38,19 +38,19 @@ struct WorkingSet {
         let ids = keys.map { maker.id(of: $0) }
         allowances.formUnion(ids)
         self.jobs.append(.allowances(ids, body))
-      case .callback(.begin(let intent, let now, let said)):
+      case .callback(.begin(let intent, let now, let onResult)):
         let names = maker.names(of: intent)
         begins.append(names)
         callbacks.insert(intent.id)
-        self.jobs.append(.begin(intent, names, now, said))
-      case .callback(.settle(let id, let settlement, let said)):
+        self.jobs.append(.begin(intent, names, now, onResult))
+      case .callback(.settle(let id, let settlement, let onResult)):
         callbacks.insert(id)
         ending.insert(id)
-        self.jobs.append(.settle(id, settlement, said))
-      case .callback(.withdraw(let id, let said)):
+        self.jobs.append(.settle(id, settlement, onResult))
+      case .callback(.withdraw(let id, let onResult)):
         callbacks.insert(id)
         ending.insert(id)
-        self.jobs.append(.withdraw(id, said))
+        self.jobs.append(.withdraw(id, onResult))
       }
     }
   }
@@ -78,10 +78,10 @@ struct WorkingSet {
           }
           writes[id] = change
         }
-      case .begin(let intent, let names, let now, let said):
-        said(book.begin(intent, names, instance: instance, at: now))
-      case .settle(let id, let settlement, let said): said(book.settle(id, settlement))
-      case .withdraw(let id, let said): said(book.withdraw(id))
+      case .begin(let intent, let names, let now, let onResult):
+        onResult(book.begin(intent, names, instance: instance, at: now))
+      case .settle(let id, let settlement, let onResult): onResult(book.settle(id, settlement))
+      case .withdraw(let id, let onResult): onResult(book.withdraw(id))
       }
     }
   }

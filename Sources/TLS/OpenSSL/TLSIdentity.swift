@@ -93,7 +93,7 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
       }
     }
     if leaf.names.isEmpty {
-      complaints.append("the certificate has no subjectAltName: clients refuse it whatever their URL says")
+      complaints.append("the certificate has no subjectAltName: clients refuse it for every host name")
     }
     for (index, pair) in zip(chain, chain.dropFirst()).enumerated() where !pair.0.isIssued(by: pair.1) {
       complaints.append(

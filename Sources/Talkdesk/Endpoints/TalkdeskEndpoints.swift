@@ -115,7 +115,8 @@ extension TalkdeskEndpoints.Problem: CustomStringConvertible {
   public var description: String {
     switch self {
     case .missingAccount: "neither an account nor a token URL is set"
-    case .invalidAccount(let name): "\"\(name)\" is no account name: one label of letters, digits and hyphens"
+    case .invalidAccount(let name):
+      "\"\(name)\" is not an account name: write one label of letters, digits and hyphens"
     case .invalidURL: "not an absolute https URL (http is for loopback only) without user, query and fragment"
     case .emptyAudience: "the audience is empty"
     }

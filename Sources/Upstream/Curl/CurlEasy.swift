@@ -166,8 +166,8 @@ final class CurlEasy {
 
   /// libcurl's words, printable and short.
   private func errorText(_ code: CURLcode) -> String {
-    let said = words.map { String(cString: $0) } ?? ""
-    let text = said.isEmpty ? String(cString: curl_easy_strerror(code)) : said
+    let recorded = words.map { String(cString: $0) } ?? ""
+    let text = recorded.isEmpty ? String(cString: curl_easy_strerror(code)) : recorded
     let printable = text.utf8.prefix(200).map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }
     return String(decoding: printable, as: UTF8.self)
   }

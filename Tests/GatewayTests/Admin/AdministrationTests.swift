@@ -195,7 +195,7 @@ import Testing
     let resume: JSONValue = ["scope": "app", "id": "example-app-ios", "action": "all"]
     #expect(try await post(service, "/admin/resume", resume).status == 503)
     try other.execute("ROLLBACK")
-    let saved = try await service.line("a stop is saved now, which the store could not save before")
+    let saved = try await service.line("the store has saved a stop that it could not save before")
     let lines = try await service.end()
     func line(_ beginning: String) -> JSONValue? {
       lines.first { $0["message"]?.string?.hasPrefix(beginning) == true }
@@ -217,9 +217,9 @@ import Testing
     #expect(UnsavedChange.resume(lost).detail.hasSuffix("nothing has changed."))
     #expect(UnsavedChange.resume(lost).log.hasPrefix("not resumed"))
     let inDoubt = UnsavedChange.resume(StoreError(.unavailable, "receive", "lost", isInDoubt: true))
-    #expect(inDoubt.detail.contains("it is not known whether this was resumed. Ask `callgate status`"))
+    #expect(inDoubt.detail.contains("the resume may not be saved. Run `callgate status`"))
     #expect(!inDoubt.detail.contains("nothing has changed"))
-    #expect(inDoubt.log.hasPrefix("it is not known whether this was resumed"))
+    #expect(inDoubt.log.hasPrefix("the resume may not be saved"))
   }
 
   @Test func `a reason is a line of 200 characters, and an end is a duration of at most a year`() async throws
@@ -322,7 +322,7 @@ import Testing
     #expect(stopped["reason"]?.string?.contains("a drill") == true)
     #expect(
       stopped["verdicts"] == [
-        ["rule": "daily", "verdict": "skipped", "because": "not_reached", "reason": "no rule was asked"]
+        ["rule": "daily", "verdict": "skipped", "because": "not_reached", "reason": "no rule was evaluated"]
       ])
     let wrong = try await post(
       service, "/admin/explain",

@@ -26,7 +26,7 @@ private let otherNumber = "+14155550101"
     #expect(try await fixture.call(path: "/callbacks?validate").summary == "429 quota_exhausted")
     #expect(try await fixture.call(otherNumber).summary == "201")
     #expect(try await fixture.journal().rings == [customerNumber: 6, otherNumber: 1])
-    let exhausted = "a number has had all its callbacks of the day: further ones are refused"
+    let exhausted = "a number has used up its callbacks of the day: the server refuses more"
     let line = try await fixture.service.line(exhausted)
     #expect(line["brake"]?.string == "brake-number" && line["contact"]?.string == "+*********00")
     let lines = try await fixture.service.end()

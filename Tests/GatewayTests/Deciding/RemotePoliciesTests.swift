@@ -149,7 +149,7 @@ private final class Scripted: HTTPTransport {
   @Test(arguments: [
     (TransportError.Reason.connect, "its server cannot be reached"),
     (.timedOut, "its server did not respond in time"),
-    (.nameResolution, "there is no address for its server"),
+    (.nameResolution, "its server has no address"),
   ])
   func `no answer has its cause`(reason: TransportError.Reason, cause: String) async throws {
     let ruling = try await ruling(failing(reason))
@@ -200,8 +200,8 @@ private final class Scripted: HTTPTransport {
     #expect(explanation.decisionLine == "decision: deny overloaded -")
     #expect(
       explanation.summary
-        == "Refused without a rule (overloaded): more queries wait for a policy than it can answer in time.")
-    #expect(explanation.verdictLines == ["fraud  skipped  not reached: no rule was asked"])
+        == "Refused without a rule (overloaded): too many queries wait for a policy.")
+    #expect(explanation.verdictLines == ["fraud  skipped  not reached: no rule was evaluated"])
   }
 
   @Test(arguments: ["deny", "allow"]) func `nor does one that had less than its time, for others before it`(

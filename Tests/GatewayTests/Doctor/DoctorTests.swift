@@ -99,17 +99,17 @@ import Upstream
   @Test(
     arguments: [
       // What the next key gets, what the current one gets (0: no answer), the finding's words, and the end.
-      (401, 503, "credential", "fail", "the current key key-1 got neither yes nor no", "refused"),
-      (401, 429, "credential", "fail", "the current key key-1 got neither yes nor no", "refused"),
-      (401, 0, "credential", "fail", "the current key key-1 got neither yes nor no", "refused"),
-      (503, 503, "credential", "fail", "the current key key-1 got neither yes nor no", "unreachable"),
+      (401, 503, "credential", "fail", "the current key key-1 could not be checked", "refused"),
+      (401, 429, "credential", "fail", "the current key key-1 could not be checked", "refused"),
+      (401, 0, "credential", "fail", "the current key key-1 could not be checked", "refused"),
+      (503, 503, "credential", "fail", "the current key key-1 could not be checked", "unreachable"),
       (503, 503, "token endpoint", "fail", "status 503", "unreachable"),
-      (200, 503, "credential", "warn", "the current key key-1 got neither yes nor no", "well"),
-      (200, 0, "credential", "warn", "the current key key-1 got neither yes nor no", "well"),
-      (503, 200, "token endpoint", "warn", "status 503; another key was given a token", "well"),
-      (429, 200, "token endpoint", "warn", "limits the rate; another key was given a token", "well"),
-      (404, 200, "token endpoint", "warn", "another key was given a token", "well"),
-      (302, 200, "token endpoint", "warn", "another key was given a token", "well"),
+      (200, 503, "credential", "warn", "the current key key-1 could not be checked", "well"),
+      (200, 0, "credential", "warn", "the current key key-1 could not be checked", "well"),
+      (503, 200, "token endpoint", "warn", "status 503; another key got a token", "well"),
+      (429, 200, "token endpoint", "warn", "limits the rate; another key got a token", "well"),
+      (404, 200, "token endpoint", "warn", "another key got a token", "well"),
+      (302, 200, "token endpoint", "warn", "another key got a token", "well"),
     ] as [(Int, Int, String, String, String, String)])
   func `a key that is neither taken nor refused is told, and the other one may serve`(
     next: Int, current: Int, check: String, status: String, words: String, verdict: String
@@ -134,10 +134,10 @@ import Upstream
 
   @Test(
     arguments: [
-      (TransportDiagnosis(.server, .unknownName), "dns", "no such name"),
-      (.init(.server, .resolver), "dns", "no answer"),
+      (TransportDiagnosis(.server, .unknownName), "dns", "does not exist"),
+      (.init(.server, .resolver), "dns", "does not respond"),
       (.init(.server, .connectionRefused), "connection", "refuses"),
-      (.init(.server, .unreachable), "connection", "no way"),
+      (.init(.server, .unreachable), "connection", "no route"),
       (.init(.server, .connectTimedOut), "connection", "in time"),
       (.init(.server, .connectionBroken), "connection", "broke"),
       (.init(.server, .certificate(.expired)), "tls", "expired"),
@@ -151,8 +151,8 @@ import Upstream
       (.init(.server, .handshake), "tls", "TLS 1.2"),
       (.init(.server, .handshakeTimedOut), "tls", "handshake"),
       (.init(.proxy, .connectionRefused), "proxy", "refuses connections"),
-      (.init(.proxy, .unknownName), "proxy", "no such name"),
-      (.init(.proxy, .tunnelRefused(status: 407)), "proxy", "wants a credential"),
+      (.init(.proxy, .unknownName), "proxy", "does not exist"),
+      (.init(.proxy, .tunnelRefused(status: 407)), "proxy", "requires a credential"),
       (.init(.proxy, .tunnelRefused(status: 403)), "proxy", "status 403"),
       (.init(.proxy, .tunnelFailed), "proxy", "SOCKS"),
     ] as [(TransportDiagnosis, String, String)])
@@ -184,7 +184,7 @@ import Upstream
       }
       return Self.reply(404, "")
     }
-    #expect(worst(report, "region")?.fix == "set TD_REGION=eu if that is yours")
+    #expect(worst(report, "region")?.fix == "set TD_REGION=eu if that account is yours")
     #expect(report.verdict == (exists ? .configuration : .unreachable))
   }
 
@@ -192,7 +192,7 @@ import Upstream
     arguments: [
       ("https://acme.talkdeskid.eu/oauth/token", nil, "region eu, callbacks go to region us"),
       ("https://api.talkdeskapp.com/oauth/token", nil, "names the API's host"),
-      (nil, "https://acme.talkdeskid.com", "names a host that gives tokens"),
+      (nil, "https://acme.talkdeskid.com", "names a host that issues tokens"),
     ] as [(String?, String?, String)])
   func `hosts of different regions, or of the other kind, are told`(
     tokenURL: String?, apiURL: String?, words: String
@@ -209,7 +209,7 @@ import Upstream
   }
 
   @Test(arguments: [
-    (600, "expired when it arrives"), (120, "180 s left"), (-120, "iat lies in Talkdesk's future"),
+    (600, "expired when it arrives"), (120, "180 s left"), (-120, "iat is in the future for Talkdesk"),
   ])
   func `a clock that is off is a warning while tokens come, and the first thing to mend when they do not`(
     offset: Int64, words: String
@@ -314,7 +314,7 @@ import Upstream
     ] {
       let (report, network) = try await reportOnCallbacks(yaml, reply: reply)
       let finding = try #require(report.findings.first { $0.check == "scope" && $0.status == .fail })
-      #expect(finding.found.contains("callbacks are made with"))
+      #expect(finding.found.contains("callbacks need"))
       #expect(finding.found.contains(words), "\(finding)")
       #expect(finding.fix?.contains("add it to the OAuth client") == (verdict == .refused))
       #expect("\(report.verdict)" == verdict.rawValue)
@@ -506,13 +506,14 @@ import Upstream
       }
       return report.findings.first { $0.check == "store" }
     }
-    #expect(try await store(file)?.found == "SQLite: there is no file \"\(file)\" yet; serve makes it")
+    #expect(
+      try await store(file)?.found == "SQLite: the file \"\(file)\" does not exist yet; serve creates it")
     #expect(!FileManager.default.fileExists(atPath: file))
     let loaded = try Fixture.load(environment: Fixture.changed(["CALLGATE_STATE": file]), for: .migrate)
     _ = try await StoreMigration.run(loaded.configuration)
     #expect(
       try await store(file)?.found
-        == "SQLite answers and this user may write to it; schema version \(StoreSchema.latest)")
+        == "SQLite responds, and this user may write to it; schema version \(StoreSchema.latest)")
     let missing = try await store(place.path + "/none/state.sqlite3")
     #expect(missing?.status == .fail)
     #expect(missing?.found.contains("folder") == true)
@@ -522,7 +523,7 @@ import Upstream
     let damaged = try await store(file)
     #expect(damaged?.status == .fail)
     #expect(damaged?.fix?.contains("backup") == true)
-    #expect(try await store("memory")?.found == "memory: its state ends with the process")
+    #expect(try await store("memory")?.found == "memory: a restart loses all state")
   }
 
   @Test func `no enum case and no library's code reaches the reader`() async throws {

@@ -41,7 +41,7 @@ import Testing
         "opening-hours  allow    Monday 2026-11-23 10:00 in America/New_York is within 09:00-18:00, "
           + "closes Monday 2026-11-23 18:00 (2026-11-23T23:00:00Z)",
         "daily          allow    0 of 5 used by caller ios-app this day (UTC)",
-        "paying         skipped  not applicable: it concerns only caller partner",
+        "paying         skipped  not applicable: it applies only to caller partner",
         "recent         allow    header x-app-version is 2.4; 2.3.0 or later is required",
       ])
     #expect(explanation.summary == "Allowed: none of the 3 rules that apply refuses it.")
@@ -56,7 +56,7 @@ import Testing
     #expect(
       json["verdicts"]?.array?[2] == [
         "rule": "paying", "verdict": "skipped", "because": "not_applicable",
-        "reason": "it concerns only caller partner",
+        "reason": "it applies only to caller partner",
       ])
   }
 
@@ -127,7 +127,7 @@ import Testing
       $0.app = "shop"
     }
     #expect(unlisted.decisionLine == "decision: deny denied -")
-    #expect(unlisted.verdictLines.allSatisfy { $0.hasSuffix("skipped  not reached: no rule was asked") })
+    #expect(unlisted.verdictLines.allSatisfy { $0.hasSuffix("skipped  not reached: no rule was evaluated") })
     #expect(!unlisted.json.contains("\"rule\":\"-\""))
     #expect(
       unlisted.summary == "Refused without a rule (denied): caller partner is not listed for app shop.")

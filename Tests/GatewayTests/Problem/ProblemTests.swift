@@ -36,7 +36,7 @@ import Tokens
   }
 
   @Test func `members without a value are left out`() throws {
-    let response = Problem(.notFound, "No endpoint has this path.").response(requestID: RequestID())
+    let response = Problem(.notFound, "There is no endpoint at this path.").response(requestID: RequestID())
     let document = try JSONValue(parsing: response.content)
     #expect(
       document.object?.members.map(\.name) == [

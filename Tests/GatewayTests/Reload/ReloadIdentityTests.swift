@@ -53,7 +53,7 @@ import Tokens
     let store = location.store()
     let inHand = CallbacksInHand(time: clock)
     let callbackLog = CallbackLog(log: log)
-    let parts = LastingParts(
+    let runtime = Runtime(
       tokens: TokenSource(
         issuer: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
         policy: TokenPolicy(first.tokens), time: clock),
@@ -69,7 +69,7 @@ import Tokens
     let listener = try TLSListener(old, time: clock)
     let reloader = Reloader(
       load: { [second] () throws(ConfigurationErrors) in second },
-      generations: Generations(Generation(first, number: 1, parts)), parts: parts,
+      generations: Generations(Generation(first, number: 1, runtime)), runtime: runtime,
       upstream: { upstream throws in
         guard isMade else { throw NoClient() }
         return try TalkdeskID(upstream, transport: Nobody(), clock: clock)

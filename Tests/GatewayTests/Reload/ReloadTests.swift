@@ -117,7 +117,7 @@ import Testing
     #expect(try await service.ask(.get, "/access", partner).status == 401)
     let messages = try await service.end().compactMap { $0["message"]?.string }
     // The first reload was told before the level rose above it.
-    #expect(messages.contains("a changed setting takes effect with the next start"))
+    #expect(messages.contains("a changed setting takes effect after a restart"))
     #expect(!messages.contains { $0.hasPrefix("draining") })
   }
 

@@ -11,7 +11,7 @@ import Testing
 
 /// Clients that close their connections while their requests wait.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct LeavingClientsTests {
-  private static let reason = "the client closed the connection before the answer"
+  private static let reason = "the client closed the connection before the response"
 
   /// A client that can break its connection. It resets it, because a client that only finishes writing may still read.
   private final class Client {

@@ -75,7 +75,7 @@ import Testing
     }
     // They never were whole, so nothing took them any time.
     #expect(!page.contains(#"callgate_http_request_duration_seconds_count{route="/access"}"#))
-    let logged = lines.filter { $0["message"]?.string == "a request was refused before it was whole" }
+    let logged = lines.filter { $0["message"]?.string == "a request was refused before it was complete" }
     #expect(
       logged.map { $0["error.type"]?.string } == [
         "content_too_large", "malformed_request", "fields_too_large",

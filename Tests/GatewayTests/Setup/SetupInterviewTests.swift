@@ -98,8 +98,9 @@ import Testing
     WrongAnswer(4, "", "an answer is required"), WrongAnswer(4, "key 1", "is not a key id"),
     WrongAnswer(5, "18500000000", "is not a telephone number in E.164"),
     WrongAnswer(5, "+1 850 000 0000", "is not a telephone number in E.164"),
-    WrongAnswer(6, "always", "names no days"), WrongAnswer(6, "mon-fri", "ends without a window of time"),
-    WrongAnswer(6, "09:00-18:00", "begins with no day"),
+    WrongAnswer(6, "always", "names no days"),
+    WrongAnswer(6, "mon-fri", "does not end with a window of time"),
+    WrongAnswer(6, "09:00-18:00", "does not begin with a day"),
     WrongAnswer(6, "mon 9-18", "is not a window of time"),
     WrongAnswer(6, "mon 09:00-10:00, mon-fri 09:00-18:00", "mon is given twice"),
     WrongAnswer(6, "mon 09:00-10:00 09:30-11:00", "overlap"),
@@ -324,7 +325,7 @@ import Testing
       ($0.clientSecretFile, $0.privateKeyFile, $0.keyID, $0.keyAlgorithm) = (nil, "ec.pem", "key-1", "HS256")
     },
     WrongFlag("--phone-number: is not a telephone number in E.164") { $0.phoneNumber = "18500000000" },
-    WrongFlag("--hours: \"mon-fri\" ends without a window of time") {
+    WrongFlag("--hours: \"mon-fri\" does not end with a window of time") {
       ($0.hours, $0.timezone) = ("mon-fri", "Europe/Lisbon")
     },
     WrongFlag("--timezone: there is no time zone \"Mars/Olympus\"") {

@@ -1,6 +1,5 @@
 // Describes the callback endpoints for the API documentation.
 
-import Documents
 import HTTP
 import JSON
 

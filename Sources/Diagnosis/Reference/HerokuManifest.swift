@@ -78,26 +78,18 @@ public enum HerokuManifest {
       guard let name = question.setting.variable else { preconditionFailure("\(question.setting.name)") }
       variables.append(name, .object(member(question)))
     }
-    let manifest: [(String, JSONValue)] = [
-      ("name", .string("Callgate")),
-      (
-        "description",
-        .string("Holds your Talkdesk credential and vends tokens and callbacks to your apps by your rules.")
-      ),
-      ("keywords", .array(["talkdesk", "callback", "token", "swift"].map { .string($0) })),
-      ("success_url", .string("/")),
-      ("stack", .string("heroku-24")),
-      ("buildpacks", .array([.object(object([("url", .string("vapor/vapor"))]))])),
-      (
-        "formation",
-        .object(
-          object([
-            ("web", .object(object([("quantity", .number(JSONNumber(1))), ("size", .string("basic"))])))
-          ]))
-      ),
-      ("env", .object(variables)),
+    let manifest: JSONValue = [
+      "name": "Callgate",
+      "description":
+        "Holds your Talkdesk credential and vends tokens and callbacks to your apps by your rules.",
+      "keywords": ["talkdesk", "callback", "token", "swift"],
+      "success_url": "/",
+      "stack": "heroku-24",
+      "buildpacks": [["url": "vapor/vapor"]],
+      "formation": ["web": ["quantity": 1, "size": "basic"]],
+      "env": .object(variables),
     ]
-    return JSONValue.object(object(manifest)).indented + "\n"
+    return manifest.indented + "\n"
   }
 
   private static func member(_ question: Question) -> JSONObject {
@@ -110,11 +102,5 @@ public enum HerokuManifest {
     // Heroku takes what is not said for required.
     member.append("required", .bool(question.isRequired))
     return member
-  }
-
-  private static func object(_ members: [(String, JSONValue)]) -> JSONObject {
-    var object = JSONObject()
-    for (name, value) in members { object.append(name, value) }
-    return object
   }
 }

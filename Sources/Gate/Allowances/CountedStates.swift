@@ -22,8 +22,7 @@ public struct CountedStates: AllowanceStates, Sendable {
           "give counts for rules of the kinds rate and quota")
       }
       guard (0...1_000_000_000).contains(used) else {
-        throw Refusal(
-          at: "counts.\(name)", "\(used) is not a count", "give 0 to 1000000000")
+        throw Refusal(at: "counts.\(name)", "\(used) is not a count", "give 0 to 1000000000")
       }
       states[name] = plan.state(used: used, at: now)
     }

@@ -52,8 +52,7 @@ public struct RateLimit: Hashable, Sendable {
     }
     let burst = burst ?? limit
     guard (1...1_000_000_000).contains(burst) else {
-      throw Refusal(
-        at: "burst", "a burst of \(burst) is not possible", "give 1 to 1000000000")
+      throw Refusal(at: "burst", "a burst of \(burst) is not possible", "give 1 to 1000000000")
     }
     func span(_ requests: Int64) -> ExactTime? {
       // requests × per / limit, in 128 bits.

@@ -13,16 +13,13 @@ public struct AddressesRule: Sendable {
   /// part of the Internet, for one that is both allowed and denied, and when both lists are empty.
   public init(allow: [String] = [], deny: [String] = []) throws(Refusal) {
     guard !allow.isEmpty || !deny.isEmpty else {
-      throw Refusal(
-        at: "allow", "the rule names no network",
-        "list networks under \"allow\" or \"deny\"")
+      throw Refusal(at: "allow", "the rule names no network", "list networks under \"allow\" or \"deny\"")
     }
     self.allow = try Self.networks(allow, key: "allow")
     self.deny = try Self.networks(deny, key: "deny")
     let allowed = Set(self.allow)
     if let both = self.deny.first(where: allowed.contains) {
-      throw Refusal(
-        at: "deny", "\"\(both)\" is allowed as well", "keep it in one of the lists")
+      throw Refusal(at: "deny", "\"\(both)\" is allowed as well", "keep it in one of the lists")
     }
   }
 

@@ -16,8 +16,7 @@ public struct NumbersRule: Sendable {
   public init(allow: [String] = [], deny: [String] = [], refusesDefaultRanges: Bool = true) throws(Refusal) {
     let both = Set(allow).intersection(deny)
     if let prefix = both.min() {
-      throw Refusal(
-        at: "deny", "\(quoted(prefix)) is allowed as well", "keep it in one of the lists")
+      throw Refusal(at: "deny", "\(quoted(prefix)) is allowed as well", "keep it in one of the lists")
     }
     self.allow = try Self.trie(of: allow, key: "allow")
     self.deny = try Self.trie(of: deny, key: "deny")

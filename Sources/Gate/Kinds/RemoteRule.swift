@@ -29,8 +29,7 @@ public struct RemoteRule: Sendable {
         "use https; http is for an address on this machine only, such as http://127.0.0.1:8181")
     }
     guard (1...30_000).contains(timeoutMilliseconds) else {
-      throw Refusal(
-        at: "timeout", "the time-out is not possible", "give \"1ms\" to \"30s\"")
+      throw Refusal(at: "timeout", "the time-out is not possible", "give \"1ms\" to \"30s\"")
     }
     self.url = url
     self.timeoutMilliseconds = timeoutMilliseconds

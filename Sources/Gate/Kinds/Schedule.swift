@@ -97,8 +97,7 @@ public final class Schedule: Sendable {
       }
     }
     guard weekly.contains(where: { !$0.isEmpty }) || open.contains(where: { !$0.windows.isEmpty }) else {
-      throw Refusal(
-        at: "weekly", "it would never be open", "give at least one day a window")
+      throw Refusal(at: "weekly", "it would never be open", "give at least one day a window")
     }
     self.zone = zone
     self.weekly = weekly

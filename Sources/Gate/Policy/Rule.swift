@@ -76,8 +76,7 @@ public struct Rule: Sendable {
         "use up to 64 letters, digits, dashes, dots and underscores, a letter or digit first")
     }
     guard name != Self.defaultNumbers else {
-      throw Refusal(
-        at: "name", "\"\(name)\" is the name of a built-in rule", "choose another name")
+      throw Refusal(at: "name", "\"\(name)\" is the name of a built-in rule", "choose another name")
     }
     guard !name.utf8.starts(with: Brake.prefix.utf8) else {
       throw Refusal(

@@ -45,9 +45,7 @@ public final class Zone: Sendable {
         "use \"\(city)\", or the city whose clock counts")
     }
     guard plausible, let zone = TimeZone(identifier: name) else {
-      throw Refusal(
-        at: "timezone", "there is no time zone \(quoted(name))",
-        Self.remedy(for: name))
+      throw Refusal(at: "timezone", "there is no time zone \(quoted(name))", Self.remedy(for: name))
     }
     let (starts, offsets) = Self.table(of: zone)
     self.init(name: name, starts: starts, offsets: offsets)

@@ -87,31 +87,16 @@ extension ConfigurationBuilder {
     guard var members = open(node, path: "callers") else { return nil }
     let id = members.value(Settings.callerID.key())
     if let id { members.path = "callers.\(id)" }
-    let kinds = Settings.exactlyOne["callers[]."] ?? []
-    let given = kinds.filter(members.has)
-    let nodes = kinds.map { members.node($0) }
-    let isKnown = close(&members, "callers[].")
-    guard given.count == 1 else {
-      guard isKnown || !given.isEmpty else { return nil }
-      problems.add(
-        node.place, members.path,
-        Refusal(
-          given.isEmpty
-            ? "has no way to prove itself"
-            : "has several ways to prove itself: \(given.joined(separator: ", "))",
-          "give it exactly one of basic, api_key and jwt"))
-      return nil
-    }
-    let proof: ConfiguredCaller.Proof?
-    if let basic = nodes[0] {
-      proof = self.basic(basic, path: members.name(of: "basic"))
-    } else if let apiKey = nodes[1] {
-      proof = self.apiKey(apiKey, path: members.name(of: "api_key"))
-    } else if let jwt = nodes[2] {
-      proof = self.jwt(jwt, path: members.name(of: "jwt")).map(ConfiguredCaller.Proof.jwt)
-    } else {
-      proof = nil
-    }
+    let kind = closeWithOne(
+      &members, "callers[].", none: "way to prove itself", several: "ways to prove itself")
+    guard let kind, let inner = node[kind] else { return nil }
+    let path = members.name(of: kind)
+    let proof: ConfiguredCaller.Proof? =
+      switch kind {
+      case "basic": basic(inner, path: path)
+      case "api_key": apiKey(inner, path: path)
+      default: jwt(inner, path: path).map(ConfiguredCaller.Proof.jwt)
+      }
     guard let id, let proof else { return nil }
     return ConfiguredCaller(id: id, proof: proof)
   }
@@ -119,7 +104,6 @@ extension ConfigurationBuilder {
   private mutating func basic(_ node: DocumentNode, path: String) -> ConfiguredCaller.Proof? {
     guard var members = open(node, path: path) else { return nil }
     let username = members.value(Settings.basicUsername.key())
-    let (hasDigest, hasFile) = (members.has("password_sha256"), members.has("password_file"))
     var digest = members.value(Settings.basicDigest.key())
     if let name = members.value(Settings.basicFile.key()), let place = node["password_file"]?.place {
       digest =
@@ -128,15 +112,8 @@ extension ConfigurationBuilder {
           secretBytes(name, at: place, name: members.name(of: "password_file")).map { ($0, place) })
         : .unmatchable
     }
-    let isKnown = close(&members, "callers[].basic.")
-    if hasDigest == hasFile, isKnown || hasFile {
-      problems.add(
-        node.place, path,
-        Refusal(
-          hasFile ? "has both password_sha256 and password_file" : "has no password",
-          "give it one of password_sha256 and password_file"))
-    }
-    guard let username, let digest, hasDigest != hasFile else { return nil }
+    let one = closeWithOne(&members, "callers[].basic.", none: "password", several: "passwords")
+    guard let username, let digest, one != nil else { return nil }
     return .basic(username: username, password: digest)
   }
 
@@ -152,24 +129,13 @@ extension ConfigurationBuilder {
     let issuer = members.value(Settings.jwtIssuer.key())
     let audience = members.value(Settings.jwtAudience.key())
     let subject = members.value(Settings.jwtSubject.key())
-    let sources = Settings.exactlyOne["callers[].jwt."] ?? []
-    let given = sources.filter(members.has)
     let url = members.value(Settings.jwtURL.key())
     let setFile = members.value(Settings.jwtFile.key())
     let secretFile = members.value(Settings.jwtSecret.key())
-    let isKnown = close(&members, "callers[].jwt.")
-    guard given.count == 1 else {
-      guard isKnown || !given.isEmpty else { return nil }
-      problems.add(
-        node.place, path,
-        Refusal(
-          given.isEmpty
-            ? "has no keys to verify with" : "has several sources of keys: \(given.joined(separator: ", "))",
-          "give it exactly one of \(sources.joined(separator: ", "))"))
-      return nil
-    }
-    let place = node[given[0]]?.place ?? node.place
-    let name = members.name(of: given[0])
+    let source = closeWithOne(
+      &members, "callers[].jwt.", none: "keys to verify with", several: "sources of keys")
+    guard let source, let place = node[source]?.place else { return nil }
+    let name = members.name(of: source)
     let keys: JWTIssuer.Keys? =
       url.map { .url($0, place) } ?? setFile.flatMap { keySet($0, place, name) }
       ?? secretFile.flatMap { sharedSecret($0, place, name) }
@@ -203,8 +169,7 @@ extension ConfigurationBuilder {
       }
       return .set(set, path: path)
     } catch {
-      problems.add(
-        place, name, Refusal("names a file that is no JWK set: \(error)", "give {\"keys\": […]}"))
+      problems.add(place, name, Refusal("names a file that is no JWK set: \(error)", "give {\"keys\": […]}"))
       return nil
     }
   }

@@ -45,6 +45,23 @@ package struct ConfigurationBuilder {
     return isKnown
   }
 
+  /// Ends reading a mapping that needs exactly one of some keys, and says which one it has. `several` names them for a
+  /// mapping with more than one.
+  mutating func closeWithOne(
+    _ members: inout MappingReader, _ path: String, none: String, several: String
+  ) -> String? {
+    let isKnown = close(&members, path)
+    let keys = Settings.exactlyOne[path] ?? []
+    let given = keys.filter(members.has)
+    if given.count != 1, isKnown || !given.isEmpty {
+      let message =
+        given.isEmpty ? "has no \(none)" : "has several \(several): \(given.joined(separator: ", "))"
+      let remedy = "give it exactly one of \(keys.joined(separator: ", "))"
+      problems.add(members.node.place, members.path, Refusal(message, remedy))
+    }
+    return given.count == 1 ? given[0] : nil
+  }
+
   /// Where a setting was said, if it was.
   package func place<Value>(of typed: TypedSetting<Value>) -> DocumentPlace? {
     partial.entries[typed.setting]?.place

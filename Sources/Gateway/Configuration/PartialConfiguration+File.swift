@@ -24,50 +24,31 @@ extension PartialConfiguration {
   private mutating func read(
     _ members: [DocumentNode.Member], below prefix: String, into problems: inout ProblemList
   ) {
+    let known = Settings.keys(below: prefix).map(\.name)
     for member in members {
-      let path = prefix + member.name
-      if let setting = Self.byPath[path] {
-        entries[setting] = Self.entry(setting, member, path, into: &problems)
-      } else if Self.ownSections.contains(path) {
-        guard !member.value.isNothing else {
-          Self.refuseNothing(member, path, into: &problems)
-          continue
-        }
-        sections[path] = member.value
-      } else if Self.byPath.keys.contains(where: { $0.hasPrefix(path + ".") }) {
-        guard case .mapping(let inner) = member.value.content else {
-          guard !member.value.isNothing else {
-            Self.refuseNothing(member, path, into: &problems)
-            continue
-          }
-          problems.add(
-            member.value.place, path,
-            Refusal("is \(member.value.kind), not a section", "write its keys below it, or { KEY: VALUE }"))
-          continue
-        }
-        read(inner, below: path + ".", into: &problems)
-      } else {
+      let (path, node) = (prefix + member.name, member.value)
+      if !known.contains(member.name) {
         let (refusal, meant) = Self.unknown(member.name, below: prefix)
         if let meant { self.meant.insert(meant) }
         problems.add(member.place, path, refusal)
+      } else if node.isNothing {
+        problems.add(member.place, path, .nothing)
+      } else if let setting = Self.byPath[path] {
+        entries[setting] = Self.entry(setting, node, path, into: &problems)
+      } else if Self.ownSections.contains(path) {
+        sections[path] = node
+      } else if case .mapping(let inner) = node.content {
+        read(inner, below: path + ".", into: &problems)
+      } else {
+        let remedy = "write its keys below it, or { KEY: VALUE }"
+        problems.add(node.place, path, Refusal("is \(node.kind), not a section", remedy))
       }
     }
   }
 
-  private static func refuseNothing(
-    _ member: DocumentNode.Member, _ path: String, into problems: inout ProblemList
-  ) {
-    problems.add(member.place, path, .nothing)
-  }
-
   private static func entry(
-    _ setting: Setting, _ member: DocumentNode.Member, _ path: String, into problems: inout ProblemList
+    _ setting: Setting, _ node: DocumentNode, _ path: String, into problems: inout ProblemList
   ) -> Entry? {
-    let node = member.value
-    guard !node.isNothing else {
-      refuseNothing(member, path, into: &problems)
-      return nil
-    }
     switch (setting.form, node.content) {
     case (.text, .text(let text, _)), (.file, .text(let text, _)):
       return Entry(content: .text(text), place: node.place)

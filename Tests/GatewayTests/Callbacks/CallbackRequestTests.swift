@@ -1,6 +1,5 @@
 // Tests of how a callback request is parsed, and of the body that goes to Talkdesk.
 
-import Documents
 import Foundation
 import Gate
 import JSON

@@ -1,6 +1,5 @@
 // Tests of how the `Idempotency-Key` header is read.
 
-import Documents
 import Testing
 
 @testable import API

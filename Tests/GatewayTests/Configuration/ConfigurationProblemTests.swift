@@ -399,18 +399,19 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:1:11: callers.a: cannot be told from caller \"default\" — give each its own credential"),
     Mistake(
       "callers: [{ id: a }]",
-      "config.yaml:1:11: callers.a: has no way to prove itself — give it exactly one of basic, api_key and jwt"
+      "config.yaml:1:11: callers.a: has no way to prove itself — give it exactly one of basic, api_key, jwt"
     ),
     Mistake(
       "callers: [{ id: a, basic: {}, jwt: {} }]",
-      "config.yaml:1:11: callers.a: has several ways to prove itself: basic, jwt — give it exactly one of basic, api_key and jwt"
+      "config.yaml:1:11: callers.a: has several ways to prove itself: basic, jwt — give it exactly one of basic, api_key, jwt"
     ),
     Mistake(
       "callers: [{ id: a, bsic: { username: u } }]",
       "config.yaml:1:20: callers.a.bsic: unknown key — did you mean basic?"),
     Mistake(
       "callers: [{ id: a, basic: { username: u } }]",
-      "config.yaml:1:27: callers.a.basic: has no password — give it one of password_sha256 and password_file"),
+      "config.yaml:1:27: callers.a.basic: has no password — give it exactly one of password_sha256, password_file"
+    ),
     Mistake(
       "callers: [{ id: a, basic: { password_file: /key } }]",
       "config.yaml:1:27: callers.a.basic: has no username — give it a username"),
@@ -420,8 +421,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "password_file, the path of a file?"),
     Mistake(
       "callers: [{ id: a, basic: { username: u, password_file: /key, password_sha256: \(digest) } }]",
-      "config.yaml:1:27: callers.a.basic: has both password_sha256 and password_file — give it one of password_sha256 "
-        + "and password_file"),
+      "config.yaml:1:27: callers.a.basic: has several passwords: password_sha256, password_file — give it exactly one of "
+        + "password_sha256, password_file"),
     Mistake(
       "callers: [{ id: a, api_key: { sha256: \(digest.uppercased()) } }]",
       "config.yaml:1:39: callers.a.api_key.sha256: is not a SHA-256 digest of 64 lower-case hexadecimal digits — make one "

@@ -71,7 +71,7 @@ struct ReasonTests {
     ),
     (
       "2100-01-01T00:00:00Z",
-      "the time lies outside of the years 1970 to 2099, which time zones are known for"
+      "the time is outside the years 1970 to 2099 of the time zone data"
     ),
   ])
   func `hours: local time, window, and the next change`(time: String, text: String) throws {
@@ -336,7 +336,7 @@ struct ReasonTests {
     let facts = Facts.request()
     var evaluation = policy.evaluation(of: facts)
     guard case .asks = evaluation.next(FetchedStates()) else {
-      Issue.record("an answer without a query")
+      Issue.record("nothing was asked")
       return
     }
     evaluation.skip()

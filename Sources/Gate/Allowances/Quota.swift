@@ -27,7 +27,7 @@ public struct Quota: Sendable {
   public init(limit: Int64, period: Period, zone: Zone = .utc) throws(Refusal) {
     guard (1...1_000_000_000).contains(limit) else {
       throw Refusal(
-        at: "limit", "a limit of \(limit) is not possible",
+        at: "limit", "a limit of \(limit) is out of range",
         limit == 0
           ? "give at least 1; to deny everything, remove what is allowed instead" : "give 1 to 1000000000")
     }

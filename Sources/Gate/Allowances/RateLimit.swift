@@ -43,16 +43,16 @@ public struct RateLimit: Hashable, Sendable {
   public init(limit: Int64, per: Int64, burst: Int64? = nil) throws(Refusal) {
     guard (1...1_000_000_000).contains(limit) else {
       throw Refusal(
-        at: "limit", "a limit of \(limit) is not possible",
+        at: "limit", "a limit of \(limit) is out of range",
         limit == 0
           ? "give at least 1; to deny everything, remove what is allowed instead" : "give 1 to 1000000000")
     }
     guard (1_000_000...31_622_400_000_000_000).contains(per) else {
-      throw Refusal(at: "per", "the span is not possible", "give \"1ms\" to \"366d\"")
+      throw Refusal(at: "per", "the time span is out of range", "give \"1ms\" to \"366d\"")
     }
     let burst = burst ?? limit
     guard (1...1_000_000_000).contains(burst) else {
-      throw Refusal(at: "burst", "a burst of \(burst) is not possible", "give 1 to 1000000000")
+      throw Refusal(at: "burst", "a burst of \(burst) is out of range", "give 1 to 1000000000")
     }
     func span(_ requests: Int64) -> ExactTime? {
       // requests × per / limit, in 128 bits.

@@ -20,8 +20,8 @@ public struct RemoteRule: Sendable {
     // A refused address is not shown: it may hold a password.
     guard let scheme = Self.scheme(of: url) else {
       throw Refusal(
-        at: "url", "it is no address, or holds a user name or a fragment",
-        "write a complete address, as \"https://policy.example/v1/data/callgate/allow\"")
+        at: "url", "it is not a URL, or has a user name or a fragment",
+        "write a complete URL, such as \"https://policy.example/v1/data/callgate/allow\"")
     }
     guard scheme.isSecure || scheme.isLoopback else {
       throw Refusal(
@@ -29,7 +29,7 @@ public struct RemoteRule: Sendable {
         "use https; http is for an address on this machine only, such as http://127.0.0.1:8181")
     }
     guard (1...30_000).contains(timeoutMilliseconds) else {
-      throw Refusal(at: "timeout", "the time-out is not possible", "give \"1ms\" to \"30s\"")
+      throw Refusal(at: "timeout", "the timeout is out of range", "give \"1ms\" to \"30s\"")
     }
     self.url = url
     self.timeoutMilliseconds = timeoutMilliseconds

@@ -156,7 +156,7 @@ public final class Schedule: Sendable {
   ///   where it is closed.
   func reason(at seconds: Int64, opening: @autoclosure () -> Int64?) -> String {
     guard let local = zone.localSeconds(at: seconds), let clock = zone.wallClock(at: seconds) else {
-      return "the time lies outside of the years 1970 to 2099, which time zones are known for"
+      return "the time is outside the years 1970 to 2099 of the time zone data"
     }
     let (day, second) = local.flooredDivision(by: 86_400)
     let time = Int(second)

@@ -72,7 +72,7 @@ public struct Rule: Sendable {
     let starts = bytes.first.map { $0.isASCIILetter || $0.isASCIIDigit } ?? false
     guard starts, printable, bytes.count <= 64 else {
       throw Refusal(
-        at: "name", "\(quoted(name)) is no name for a rule",
+        at: "name", "\(quoted(name)) is not a name for a rule",
         "use up to 64 letters, digits, dashes, dots and underscores, a letter or digit first")
     }
     guard name != Self.defaultNumbers else {
@@ -80,8 +80,8 @@ public struct Rule: Sendable {
     }
     guard !name.utf8.starts(with: Brake.prefix.utf8) else {
       throw Refusal(
-        at: "name", "names that begin with \"\(Brake.prefix)\" are kept for the built-in brakes",
-        "choose another name; the brakes' figures stand under callbacks.brakes")
+        at: "name", "names that begin with \"\(Brake.prefix)\" are reserved for the built-in brakes",
+        "choose another name; to set the brakes, use callbacks.brakes")
     }
     guard !actions.isEmpty else {
       throw Refusal(
@@ -90,7 +90,7 @@ public struct Rule: Sendable {
     }
     for (key, list) in [("apps", apps), ("callers", callers)] where list?.isEmpty == true {
       throw Refusal(
-        at: key, "the list is empty, so the rule would concern nobody",
+        at: key, "the list is empty, so the rule would never apply",
         "name some, or leave \"\(key)\" out; to switch the rule off use \"mode: off\"")
     }
     self.name = name

@@ -53,7 +53,7 @@ import Testing
     ("callbacks: { brake: off }", "config.yaml:1:14: callbacks.brake: unknown key — did you mean brakes?"),
     (
       "rules: [{ name: brake-mine, kind: field, field: X, equals: a }]",
-      "config.yaml:1:17: rule \"brake-mine\": name: names that begin with \"brake-\" are kept"
+      "config.yaml:1:17: rule \"brake-mine\": name: names that begin with \"brake-\" are reserved"
     ),
   ])
   func `mistakes are told at their place`(yaml: String, beginning: String) {

@@ -32,10 +32,35 @@ let package = Package(
     .target(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
       swiftSettings: strict),
+    .target(name: "Pages", swiftSettings: strict),
+    .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: strict),
+    .target(
+      name: "API", dependencies: ["HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages"],
+      swiftSettings: strict),
+    .target(
+      name: "Records",
+      dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform"],
+      swiftSettings: strict),
+    .target(
+      name: "Callers",
+      dependencies: [
+        "API", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform", "Records",
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "Delivery",
+      dependencies: [
+        "API", "Gate", "HTTP", "HTTPServer", "JSON", "JOSE", "Metrics", "Platform", "Records", "Store",
+        "Talkdesk",
+        "Tokens",
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "microbench",
       dependencies: [
-        "HTTP", "Metrics", "Platform", "JSON", "JOSE", "Documents", "Gate", "Store", "Talkdesk", "Tokens",
+        "API", "Callers", "Delivery", "Documents", "Gate", "HTTP", "JOSE", "JSON", "Metrics", "Platform",
+        "Records",
+        "Store", "Talkdesk", "Tokens",
       ],
       path: "Sources/Microbench", swiftSettings: strict),
   ]

@@ -54,7 +54,10 @@ extension TransportDiagnosis {
         "allow CONNECT to this host and port in the proxy"
       )
     case .tunnelFailed:
-      ("proxy", "\(name) does not connect to the host", "check that it is a SOCKS proxy and can reach the host")
+      (
+        "proxy", "\(name) does not connect to the host",
+        "check that it is a SOCKS proxy and can reach the host"
+      )
     }
   }
 

@@ -1,7 +1,9 @@
 // Measures how much time the built-in limits add to a callback decided in memory.
 
+import Delivery
 import Gate
 import Platform
+import Records
 import Store
 
 /// What brakes add to a callback in memory.
@@ -20,7 +22,10 @@ enum BrakeFigures {
     let most = Brakes(numberPerDay: Brakes.maximum, perFiveMinutes: Brakes.maximum, perHour: Brakes.maximum)
     let policies = try [Brakes.off, most].map { try RuleFigures.policy(rules, brakes: $0) }
     let ledger = AllowanceLedger(store: MemoryStore())
-    let watch = BrakeWatch(log: Log(), clock: SystemClock())
+    // Nothing is written while so little of a brake is used.
+    let sink = LogSink(lanes: 1) { _ in preconditionFailure("a brake was half used") }
+    let log = Log(sink: sink, lane: 0, level: .warning, format: .json, clock: SystemClock())
+    let watch = BrakeWatch(log: log, clock: SystemClock())
     let numbers = try (0..<4096).map { try E164("+1415555\(1000 + $0)") }
     var next = 0
     var now = Instant(seconds: 1_795_176_000)
@@ -57,16 +62,4 @@ enum BrakeFigures {
   /// An allowance that has to be taken anyway.
   private static let rules = Array(
     #"[{"name":"daily","kind":"quota","key":"caller","limit":1000000000,"per":"day"}]"#.utf8)
-}
-
-/// A log that nobody reads: nothing is written while the figures are far off.
-struct Log: Sendable {
-  enum Level { case warning }
-  func write(_ level: Level, _ message: String, _ values: KeyValuePairs<String, String>) {
-    preconditionFailure("a brake was half used")
-  }
-}
-
-extension Instant {
-  init(_ time: UnixTime) { self.init(seconds: time.seconds, nanoseconds: time.nanoseconds) }
 }

@@ -1,5 +1,6 @@
 // Measures how fast the server authenticates a caller by JWT, for new tokens and for repeated ones.
 
+import Callers
 import JOSE
 import JSON
 import Platform

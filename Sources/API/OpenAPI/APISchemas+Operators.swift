@@ -9,7 +9,8 @@ extension APISchemas {
     ("Action", .words(Action.allCases.map(\.rawValue), "The action that an app requests.")),
     (
       "StopAction",
-      .words(Action.allCases.map(\.rawValue) + ["all"], "The action that a stop concerns: one action, or all.")
+      .words(
+        Action.allCases.map(\.rawValue) + ["all"], "The action that a stop concerns: one action, or all.")
     ),
     (
       "Stop",

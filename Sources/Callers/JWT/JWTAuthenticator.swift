@@ -3,7 +3,7 @@
 import Gate
 package import JOSE
 package import JSON
-import Platform
+package import Platform
 
 /// Verifies the JWTs of configured issuers.
 ///
@@ -73,7 +73,9 @@ package struct JWTAuthenticator: Sendable {
   /// - Parameters:
   ///   - fetched: Whether a fetch for this very token has been made: there is no second one.
   ///   - now: The wall clock, for the token's dates.
-  func authenticate(_ token: [UInt8], fetched: Bool, now: UnixTime, at moment: MonotonicTime) -> Outcome {
+  package func authenticate(_ token: [UInt8], fetched: Bool, now: UnixTime, at moment: MonotonicTime)
+    -> Outcome
+  {
     let seconds = Self.seconds(now)
     let digest = SHA256Digest(of: token)
     if let caller = verified.caller(digest, generation: isCurrent, now: seconds) { return .caller(caller) }

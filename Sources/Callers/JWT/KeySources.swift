@@ -52,7 +52,8 @@ extension Log {
       write(.info, "an issuer's keys can be fetched again", ["url.full": name])
     case .expired:
       write(
-        .error, "an issuer's keys are no longer used: the server could not fetch them for a day", ["url.full": name])
+        .error, "an issuer's keys are no longer used: the server could not fetch them for a day",
+        ["url.full": name])
     case .published(let set):
       if set.keys.isEmpty {
         write(

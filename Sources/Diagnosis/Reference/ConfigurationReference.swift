@@ -1,8 +1,8 @@
 // Generates the documents about settings: README's table of variables and docs/configuration.md, and the JSON Schemas.
 
 import Documents
-public import Gateway
 import Gate
+public import Gateway
 
 /// The documents that follow from the declarations: README's table of variables and docs/configuration.md.
 public enum ConfigurationReference {

@@ -53,7 +53,8 @@ extension Settings {
   static let jwtAudience = TypedSetting(
     Setting(
       "callers[].jwt.audience", required: "give the aud its tokens carry for this server",
-      example: "callgate", "The required audience: a token's `aud` must contain this value."), NameText.visible("an audience"))
+      example: "callgate", "The required audience: a token's `aud` must contain this value."),
+    NameText.visible("an audience"))
   static let jwtURL = TypedSetting(
     Setting(
       "callers[].jwt.jwks_url", example: "https://id.example/jwks.json",
@@ -101,7 +102,8 @@ extension Settings {
       "Whether the field is required."), TextForm.boolean)
   static let addition = TypedSetting(
     Setting(
-      "apps.*.context_schema.add.*", example: "ios", "A field that the server adds to every callback of the app."),
+      "apps.*.context_schema.add.*", example: "ios",
+      "A field that the server adds to every callback of the app."),
     addedValue)
   static let otherFields = TypedSetting(
     Setting(

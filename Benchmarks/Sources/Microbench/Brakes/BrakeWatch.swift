@@ -1,1 +1,0 @@
-../../../../Sources/Gateway/Brakes/BrakeWatch.swift

@@ -1,1 +1,0 @@
-../../../../Sources/Gateway/Service/ContentNegotiation.swift

@@ -1,1 +1,0 @@
-../../../../Sources/Gateway/Authentication/JWT/JWTAuthenticator.swift

@@ -1,1 +1,0 @@
-../../../../Sources/Gateway/Authentication/JWT/VerifiedTokens.swift

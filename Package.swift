@@ -70,19 +70,29 @@ let package = Package(
       ],
       swiftSettings: memorySafe),
     .target(
+      name: "Configuration",
+      dependencies: [
+        "API", "Callers", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform", "Records",
+        "Store", "TLS",
+        "Talkdesk", "Tokens", "Upstream",
+        .product(name: "Yams", package: "Yams"),
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Gateway",
       dependencies: [
-        "API", "Callers", "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Metrics",
+        "API", "Callers", "Configuration", "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE",
+        "JSON", "Metrics",
         "Pages",
         "Platform",
         "Records", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
-        .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Diagnosis",
       dependencies: [
-        "API", "Callers", "Delivery", "Documents", "Gate", "Gateway", "HTTP", "HTTPServer", "JOSE", "JSON",
+        "API", "Callers", "Configuration", "Delivery", "Documents", "Gate", "Gateway", "HTTP", "HTTPServer",
+        "JOSE", "JSON",
         "Platform",
         "Records",
         "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
@@ -94,7 +104,8 @@ let package = Package(
     .executableTarget(
       name: "callgate",
       dependencies: [
-        "Diagnosis", "Documents", "Gateway", "HTTP", "JOSE", "Platform", "Sandbox", "Upstream",
+        "Configuration", "Diagnosis", "Documents", "Gateway", "HTTP", "JOSE", "Platform", "Sandbox",
+        "Upstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: memorySafe),
@@ -134,7 +145,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Callers", "Certificates", "Delivery", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP",
+        "API", "Callers", "Certificates", "Configuration", "Delivery", "Diagnosis", "Documents", "Gate",
+        "Gateway", "HTTP",
         "HTTPServer",
         "JOSE",
         "JSON", "Metrics", "Platform", "Records", "Sandbox", "Store", "TLS", "Talkdesk", "TestSupport",

@@ -1,6 +1,7 @@
 // The options that tell an operator's command which server to contact and with which token.
 
 import ArgumentParser
+import Configuration
 import Diagnosis
 import Documents
 import Foundation

@@ -1,6 +1,7 @@
 // The command `callgate check`, which validates a configuration without starting a server.
 
 import ArgumentParser
+import Configuration
 import Gateway
 
 /// `callgate check`: everything `serve` would refuse to start with, without starting anything.

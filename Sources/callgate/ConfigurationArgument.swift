@@ -1,6 +1,7 @@
 // The configuration options for commands that also accept the file as an argument.
 
 import ArgumentParser
+import Configuration
 import Gateway
 
 /// The configuration of a command that takes its file as an argument, too: `callgate check callgate.yaml`.

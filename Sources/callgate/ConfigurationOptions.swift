@@ -1,6 +1,7 @@
 // The options that tell a command where to find its configuration.
 
 import ArgumentParser
+import Configuration
 import Documents
 import Foundation
 import Gateway

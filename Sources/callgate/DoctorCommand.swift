@@ -1,6 +1,7 @@
 // The command `callgate doctor`, which tests everything that a server needs and suggests fixes.
 
 import ArgumentParser
+import Configuration
 import Diagnosis
 import Documents
 import Gateway

@@ -1,6 +1,7 @@
 // The command `callgate drill`, which requests one real callback and records how the account responds.
 
 import ArgumentParser
+import Configuration
 import Diagnosis
 import Gateway
 import Glibc

@@ -1,6 +1,7 @@
 // The command `callgate explain`, which shows how the rules would decide a request.
 
 import ArgumentParser
+import Configuration
 import Diagnosis
 import Gateway
 import HTTP

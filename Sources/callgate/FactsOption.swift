@@ -1,6 +1,7 @@
 // The option `--facts`, which makes the emulator respond like a recorded account.
 
 import ArgumentParser
+import Configuration
 import Gateway
 import Sandbox
 

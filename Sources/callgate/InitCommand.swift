@@ -1,6 +1,7 @@
 // The command `callgate init`, which asks a few questions and writes a first configuration.
 
 import ArgumentParser
+import Configuration
 import Diagnosis
 import Foundation
 import Gateway

@@ -1,6 +1,7 @@
 // The command `callgate key inspect`, which describes a key.
 
 import ArgumentParser
+import Configuration
 import Diagnosis
 import Foundation
 import Gateway

@@ -1,6 +1,7 @@
 // The command `callgate migrate`, which updates the schema of the store.
 
 import ArgumentParser
+import Configuration
 import Gateway
 
 /// `callgate migrate`: brings the store up to date.

@@ -1,6 +1,7 @@
 // The command `callgate probe`, which tests a running server for monitoring.
 
 import ArgumentParser
+import Configuration
 import Diagnosis
 import Foundation
 import Gateway

@@ -1,6 +1,7 @@
 // The command `callgate rules test`, which runs a table of tests against the rules.
 
 import ArgumentParser
+import Configuration
 import Diagnosis
 import Documents
 import Gateway

@@ -1,6 +1,7 @@
 // The command `callgate sandbox`, which runs the emulated Talkdesk alone.
 
 import ArgumentParser
+import Configuration
 import Foundation
 import Gateway
 import JOSE

@@ -1,6 +1,7 @@
 // The command `callgate serve`, which runs the server.
 
 import ArgumentParser
+import Configuration
 import Foundation
 import Gateway
 import Glibc

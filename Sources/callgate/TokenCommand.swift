@@ -1,6 +1,7 @@
 // The command `callgate token`, which prints one access token.
 
 import ArgumentParser
+import Configuration
 import Diagnosis
 import Gateway
 import Platform

@@ -1,5 +1,6 @@
 // How `callgate doctor` checks the clock, the credentials and the scopes.
 
+import Configuration
 import Documents
 import Gateway
 import JOSE

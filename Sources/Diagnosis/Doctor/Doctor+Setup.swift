@@ -1,5 +1,6 @@
 // How `callgate doctor` checks the configuration, without using the network.
 
+import Configuration
 import Documents
 import Gateway
 import JOSE

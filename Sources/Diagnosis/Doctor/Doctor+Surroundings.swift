@@ -1,6 +1,7 @@
 // How `callgate doctor` checks the store, the issuers' keys, the remote policies and the admin access.
 
 import Callers
+import Configuration
 import Documents
 import Gate
 import Gateway

@@ -1,5 +1,6 @@
 // How `callgate doctor` checks the lifetime and the claims of a token that it received.
 
+import Configuration
 import Documents
 import Gateway
 import JOSE

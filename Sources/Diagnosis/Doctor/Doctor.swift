@@ -1,6 +1,7 @@
 // Finds out, with real requests, what keeps a server on this machine from working.
 
-public import Gateway
+public import Configuration
+import Gateway
 import HTTP
 import JOSE
 import Platform

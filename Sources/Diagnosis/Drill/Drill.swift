@@ -1,8 +1,9 @@
 // Requests one real callback, to learn how an account responds before customers depend on it.
 
 import API
+public import Configuration
 import Gate
-public import Gateway
+import Gateway
 import HTTP
 import JSON
 import Platform

@@ -1,5 +1,6 @@
 // Writes the file in which a drill keeps its facts.
 
+import Configuration
 import Documents
 import Gateway
 import Glibc

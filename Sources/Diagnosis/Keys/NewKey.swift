@@ -1,5 +1,6 @@
 // Generates a private key for `callgate key generate`, and prints it or writes it to a new file.
 
+import Configuration
 import Documents
 import Gateway
 import Glibc

@@ -1,7 +1,8 @@
 // Finds the server and the token for the operators' commands.
 
+public import Configuration
 import Documents
-public import Gateway
+import Gateway
 import JOSE
 import TLS
 

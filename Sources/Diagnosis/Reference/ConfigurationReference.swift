@@ -1,8 +1,9 @@
 // Generates the documents about settings: README's table of variables and docs/configuration.md, and the JSON Schemas.
 
+public import Configuration
 import Documents
 import Gate
-public import Gateway
+import Gateway
 
 /// The documents that follow from the declarations: README's table of variables and docs/configuration.md.
 public enum ConfigurationReference {
@@ -34,7 +35,7 @@ public enum ConfigurationReference {
     """
     # Configuration
 
-    <!-- Made from the declarations in Sources/Gateway/Configuration by `callgate reference`; a test compares. -->
+    <!-- Made from the declarations in Sources/Configuration by `callgate reference`; a test compares. -->
 
     Every setting has a default, and each source goes before the one ahead of it: defaults, the YAML file
     (`--config`, `CALLGATE_CONFIG` or `CALLGATE_CONFIG_TEXT`), environment variables, flags. `callgate check` reads all

@@ -1,5 +1,6 @@
 // Generates app.json, which tells Heroku's deploy button which variables to ask for.
 
+import Configuration
 import Gateway
 import JSON
 

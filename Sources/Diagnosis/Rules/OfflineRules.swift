@@ -1,6 +1,7 @@
 // Explains and tests rules from the command line, without server, store or credential.
 
 import Callers
+public import Configuration
 import Documents
 import Gate
 public import Gateway

@@ -1,8 +1,9 @@
 // Writes the files of a new configuration for `callgate init`, after proving that they load and pass their tests.
 
+public import Configuration
 import Documents
 import Gate
-public import Gateway
+import Gateway
 import Glibc
 import JOSE
 public import Platform

@@ -1,5 +1,6 @@
 // Composes the text of each file that `callgate init` writes.
 
+import Configuration
 import Gate
 import Gateway
 import JOSE

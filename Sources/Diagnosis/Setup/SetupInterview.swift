@@ -1,7 +1,8 @@
 // Collects the answers for `callgate init`, first from its flags, then from questions on the terminal.
 
+public import Configuration
 import Documents
-public import Gateway
+import Gateway
 import JOSE
 
 /// Finds the answers of `callgate init`: in its flags first, then, on a terminal, by asking for what they leave open.

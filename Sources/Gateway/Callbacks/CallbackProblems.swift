@@ -26,7 +26,7 @@ struct CallbackProblems {
   /// A member's name from outside as a path may show it: at most 64 characters, controls as `?`, and from a run of seven
   /// or more digits only the last two, as it may be a telephone number.
   static func shown(_ name: String) -> String {
-    var scalars = name.unicodeScalars.prefix(64).map { ContextText.isControl($0) ? "?" : $0 }
+    var scalars = name.unicodeScalars.prefix(64).map { CallbackLimits.isControl($0) ? "?" : $0 }
     var start: Int?
     for index in 0...scalars.count {
       if index < scalars.count, ("0"..."9").contains(scalars[index]) {

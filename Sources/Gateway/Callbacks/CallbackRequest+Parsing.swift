@@ -1,6 +1,7 @@
 // Parses the JSON body of a callback request and collects every problem in it.
 
 package import API
+import Configuration
 import Gate
 import JSON
 

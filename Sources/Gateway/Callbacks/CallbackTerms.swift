@@ -1,5 +1,6 @@
 // The Talkdesk numbers and the context that the configuration allows for the callbacks of one app.
 
+package import Configuration
 package import Gate
 
 /// What the operator has settled for an app's callbacks: the account's numbers and the context.

@@ -1,5 +1,7 @@
 // The terms of callbacks, app by app.
 
+import Configuration
+
 /// The terms of every app's callbacks, made ready.
 struct CallbackTermsTable: Sendable {
   private let own: [String: CallbackTerms]

@@ -1,5 +1,6 @@
 // One field of the context that Talkdesk shows to the agent who takes the call.
 
+import Configuration
 import JSON
 
 /// One field of a callback's context, with all five properties Talkdesk knows.

@@ -1,6 +1,7 @@
 // Reads the `context` of a callback request in either of its two forms and checks it against the app's schema.
 
 import API
+import Configuration
 import JSON
 
 /// Reads `context` in Talkdesk's form, `{"fields": [ … ]}`, or in the short one, `{"issue": "…"}`, and holds it to the

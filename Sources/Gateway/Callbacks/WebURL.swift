@@ -5,7 +5,7 @@ import Platform
 
 /// Values that an agent may click on: absolute `http` and `https` URLs (RFC 9110 §4.2) and nothing else, so no script,
 /// no file and no local scheme. They are never fetched here.
-enum WebURL {
+package enum WebURL {
   /// What is wrong with a text as such a URL; nil where nothing is.
   static func fault(in text: String) -> String? {
     let octets = Array(text.utf8)

@@ -1,6 +1,7 @@
 // The API description in the two forms that the server offers: OpenAPI and a web page.
 
 import API
+import Configuration
 import HTTP
 import JSON
 

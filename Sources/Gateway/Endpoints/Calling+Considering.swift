@@ -1,6 +1,7 @@
 // Takes a valid callback request through key, rules, dedupe and allowances to Talkdesk.
 
 import API
+import Configuration
 import Delivery
 import Gate
 import HTTP

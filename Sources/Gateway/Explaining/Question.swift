@@ -1,6 +1,7 @@
 // The hypothetical request that an operator asks `explain` about.
 
 import Callers
+package import Configuration
 import Documents
 package import Gate
 import HTTP

@@ -1,5 +1,6 @@
 // Notices when a file of the configuration changes.
 
+import Configuration
 import Dispatch
 import Synchronization
 

@@ -1,5 +1,6 @@
 // Replaces the running configuration with a new one, or reports why it cannot.
 
+import Configuration
 import Delivery
 import Dispatch
 import Documents

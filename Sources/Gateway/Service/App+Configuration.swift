@@ -1,6 +1,7 @@
 // Makes the apps that callers may use from the configuration.
 
 import Callers
+package import Configuration
 
 extension App {
   /// The app the configuration describes.

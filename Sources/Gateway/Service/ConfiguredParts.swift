@@ -1,6 +1,7 @@
 // Makes the parts of a server (transports, authenticator, limits) from the configuration.
 
 import Callers
+package import Configuration
 package import HTTP
 import HTTPServer
 import JOSE

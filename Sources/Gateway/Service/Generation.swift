@@ -2,6 +2,7 @@
 
 import API
 import Callers
+import Configuration
 import Delivery
 import Gate
 import HTTP

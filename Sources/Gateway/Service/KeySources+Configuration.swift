@@ -1,6 +1,7 @@
 // Fetches the keys of the configured issuers, and keeps those of the serving configuration fresh.
 
 import Callers
+import Configuration
 import Documents
 import Platform
 

@@ -1,6 +1,7 @@
 // The running server: creates, starts, drains and stops all its parts in order.
 
 import Callers
+public import Configuration
 import Delivery
 import Gate
 import HTTP

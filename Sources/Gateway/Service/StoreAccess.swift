@@ -1,5 +1,6 @@
 // Opens the configured store for servers and for `callgate migrate`.
 
+public import Configuration
 import JOSE
 package import Store
 

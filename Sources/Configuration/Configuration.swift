@@ -12,37 +12,37 @@ public struct Configuration: Sendable {
   /// What it was loaded for; decides which parts had to be there.
   public let purpose: ConfigurationPurpose
   /// Where the server listens, and whom it believes about addresses.
-  public internal(set) var listen: Listen
+  public package(set) var listen: Listen
   /// The listener of operators, and the token that opens `/metrics` and `/admin` on the public port.
-  public internal(set) var admin: Admin
+  public package(set) var admin: Admin
   /// What is logged, and how.
-  public internal(set) var log: LogSettings
+  public package(set) var log: LogSettings
   /// The Talkdesk account.
   public var talkdesk: TalkdeskAccount
   /// The file of the authorities to trust when asking others; nil for the system's. It was readable and holds a certificate.
-  public internal(set) var caFile: String?
+  public package(set) var caFile: String?
   /// How Talkdesk's tokens are kept and vended.
-  public internal(set) var tokens: Tokens
+  public package(set) var tokens: Tokens
   /// Who may ask, in the order written; ids are unique.
-  public internal(set) var callers: [ConfiguredCaller]
+  public package(set) var callers: [ConfiguredCaller]
   /// Whether a request without credentials is served, as the caller `anonymous`.
-  public internal(set) var allowAnonymous: Bool
+  public package(set) var allowAnonymous: Bool
   /// The apps, in the order written. Without an `apps` section: the one app of Talkdesk's own samples.
-  public internal(set) var apps: [App]
+  public package(set) var apps: [App]
   /// The business rules.
-  public internal(set) var policy: Policy
+  public package(set) var policy: Policy
   /// How callbacks are made.
-  public internal(set) var callbacks: Callbacks
+  public package(set) var callbacks: Callbacks
   /// The origins whose pages may call from a browser, in the very form of the `Origin` field.
-  public internal(set) var allowedOrigins: [String]
+  public package(set) var allowedOrigins: [String]
   /// Where state is kept.
-  public internal(set) var store: Store
+  public package(set) var store: Store
   /// What one client, and all together, may take.
-  public internal(set) var limits: Limits
+  public package(set) var limits: Limits
   /// Every setting that holds something, with its value as it may be shown and where it came from.
-  public internal(set) var origins: [SettingOrigin]
+  public package(set) var origins: [SettingOrigin]
   /// The files read while loading, as they were: what to watch for a reload.
-  public internal(set) var files: [String: FileStamp]
+  public package(set) var files: [String: FileStamp]
 }
 
 extension Configuration {

@@ -7,9 +7,9 @@ extension Configuration {
   /// The account at Talkdesk.
   public struct TalkdeskAccount: Sendable {
     /// The region the account lives in.
-    public internal(set) var region: Region
+    public package(set) var region: Region
     /// What tokens are asked for, unless an app says otherwise; scope tokens separated by one space.
-    public internal(set) var scope: String
+    public package(set) var scope: String
     /// Where and as whom to ask. Nil only where the purpose needs no credential; the sandbox puts its emulator here.
     public var upstream: Upstream?
   }
@@ -74,34 +74,34 @@ extension Configuration {
   /// How tokens are kept and vended.
   public struct Tokens: Sendable, Hashable {
     /// One token for all (true), or a fresh one for each request.
-    public internal(set) var share: Bool
+    public package(set) var share: Bool
     /// A shared token with less life left is not vended.
-    public internal(set) var minimumRemaining: Duration
+    public package(set) var minimumRemaining: Duration
     /// The whole of an exchange, retries included.
-    public internal(set) var deadline: Duration
+    public package(set) var deadline: Duration
   }
 
   /// How callbacks are made.
   public struct Callbacks: Sendable, Hashable {
     /// The account's numbers for requests without an app that has its own: the first is the default, all are
     /// allowed. E.164.
-    public internal(set) var talkdeskPhoneNumbers: [String]
+    public package(set) var talkdeskPhoneNumbers: [String]
     /// The span in which the same caller and number is a duplicate; zero turns that off.
-    public internal(set) var dedupeWindow: Duration
+    public package(set) var dedupeWindow: Duration
     /// How long an `Idempotency-Key` is remembered.
-    public internal(set) var keyRetention: Duration
+    public package(set) var keyRetention: Duration
     /// How long a callback's record is kept.
-    public internal(set) var retention: Duration
+    public package(set) var retention: Duration
     /// The whole request from its last byte: queue, token, both POSTs.
-    public internal(set) var timeout: Duration
+    public package(set) var timeout: Duration
     /// Callbacks under way at once.
-    public internal(set) var concurrency: Int
+    public package(set) var concurrency: Int
   }
 }
 
 extension Configuration.TalkdeskAccount {
   /// How another configuration asks Talkdesk, compared with this one.
-  enum Change {
+  package enum Change {
     /// Alike, whatever files its values were read from.
     case none
     /// The same account with another credential. Tokens of both are good for the same API.
@@ -111,7 +111,7 @@ extension Configuration.TalkdeskAccount {
   }
 
   /// What changed since another configuration.
-  func change(since other: Self) -> Change {
+  package func change(since other: Self) -> Change {
     guard scope == other.scope, let upstream, let others = other.upstream,
       upstream.tokenURL == others.tokenURL,
       upstream.apiURL == others.apiURL, upstream.audience == others.audience

@@ -273,7 +273,7 @@ package enum Settings {
 
   // limits
 
-  static let connections = TypedSetting(
+  package static let connections = TypedSetting(
     Setting("limits.connections", default: "20000", example: "20000", "The most connections at once."),
     .number(1...1_000_000, of: "a count"))
   static let headerBytes = TypedSetting(

@@ -17,4 +17,13 @@ package enum CallbackLimits {
   package static let depth = 32
   /// Problems named in one answer; a last one says that there are more.
   package static let problems = 100
+
+  /// Control characters, C1 and the line and paragraph separators included: in a label or value they would break lines of
+  /// screens, logs and whatever the text is passed to.
+  package static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true
+    default: false
+    }
+  }
 }

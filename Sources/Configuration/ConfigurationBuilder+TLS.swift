@@ -34,7 +34,7 @@ extension ConfigurationBuilder {
   }
 
   /// A point in time as operators read it, to the second.
-  static func date(_ seconds: Int64) -> String { UnixTime(seconds: seconds).rfc3339.prefix(19) + "Z" }
+  package static func date(_ seconds: Int64) -> String { UnixTime(seconds: seconds).rfc3339.prefix(19) + "Z" }
 
   /// Certificate and key, or what is wrong with one of them, with both, or with the two together.
   private mutating func identity(

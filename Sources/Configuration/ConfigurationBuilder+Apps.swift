@@ -123,7 +123,7 @@ extension ConfigurationBuilder {
 
   private mutating func fieldName(_ member: DocumentNode.Member, _ path: String) -> String? {
     guard (1...255).contains(member.name.utf8.count),
-      !member.name.unicodeScalars.contains(where: ContextText.isControl)
+      !member.name.unicodeScalars.contains(where: CallbackLimits.isControl)
     else {
       problems.add(
         member.place, path, Refusal("is not a field's name", "use 1 to 255 bytes without control characters"))

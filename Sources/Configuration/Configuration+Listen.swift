@@ -8,17 +8,17 @@ extension Configuration {
   /// The public listener.
   public struct Listen: Sendable {
     /// An IPv4 or IPv6 address, as text, without brackets.
-    public internal(set) var host: String
+    public package(set) var host: String
     /// The port, 0–65535; 0 lets the system pick.
-    public internal(set) var port: UInt16
+    public package(set) var port: UInt16
     /// Certificate and key, if the server speaks TLS itself.
-    public internal(set) var tls: TLS?
+    public package(set) var tls: TLS?
     /// Peers whose `X-Forwarded-For` is believed.
-    public internal(set) var trustedProxies: [CIDR]
+    public package(set) var trustedProxies: [CIDR]
     /// How many entries of `X-Forwarded-For`, from the right, trusted proxies wrote; 0 ignores the field.
-    public internal(set) var forwardedHops: Int
+    public package(set) var forwardedHops: Int
     /// Whether another process may hold the same port.
-    public internal(set) var sharePort: Bool
+    public package(set) var sharePort: Bool
   }
 
   /// The listener's identity.
@@ -34,10 +34,10 @@ extension Configuration {
   /// What operators use.
   public struct Admin: Sendable {
     /// The operators' own listener, if there is one.
-    public internal(set) var listener: Listener?
+    public package(set) var listener: Listener?
     /// The Bearer token: demanded on the public port (without one nothing is served there), and on the operators'
     /// own listener unless that is on loopback.
-    public internal(set) var token: Secret?
+    public package(set) var token: Secret?
 
     /// An address to listen on.
     public struct Listener: Sendable, Hashable {
@@ -53,21 +53,21 @@ extension Configuration {
   /// What one client, and all together, may take.
   public struct Limits: Sendable, Hashable {
     /// Connections at once.
-    public internal(set) var connections: Int
+    public package(set) var connections: Int
     /// Bytes of a request's line and fields.
-    public internal(set) var headerBytes: Int
+    public package(set) var headerBytes: Int
     /// Bytes of a request's content.
-    public internal(set) var contentBytes: Int
+    public package(set) var contentBytes: Int
     /// From a request's first byte to the end of its fields.
-    public internal(set) var headerTimeout: Duration
+    public package(set) var headerTimeout: Duration
     /// From a request's first byte to its last.
-    public internal(set) var requestTimeout: Duration
+    public package(set) var requestTimeout: Duration
     /// Between two requests on one connection.
-    public internal(set) var idleTimeout: Duration
+    public package(set) var idleTimeout: Duration
     /// From SIGTERM to the end of accepting connections.
-    public internal(set) var drainDelay: Duration
+    public package(set) var drainDelay: Duration
     /// From the end of accepting to the end of the process.
-    public internal(set) var drainTimeout: Duration
+    public package(set) var drainTimeout: Duration
   }
 
   /// Where state is kept.

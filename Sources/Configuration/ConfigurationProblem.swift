@@ -9,6 +9,11 @@ public struct ConfigurationNotice: Sendable, Hashable, CustomStringConvertible {
   /// What to know.
   public let message: String
 
+  package init(place: DocumentPlace, message: String) {
+    self.place = place
+    self.message = message
+  }
+
   /// `place: message`, on one line.
   public var description: String { "\(place): \(message)" }
 }

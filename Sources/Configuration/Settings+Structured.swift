@@ -142,7 +142,7 @@ extension Settings {
 
   /// The value of a field the server adds: held to what a client's would be.
   private static let addedValue: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
-    guard !text.unicodeScalars.contains(where: ContextText.isControl) else {
+    guard !text.unicodeScalars.contains(where: CallbackLimits.isControl) else {
       throw Refusal("holds control characters", "leave out line breaks, tabs and the like")
     }
     guard text.unicodeScalars.count <= CallbackLimits.valueLength else {

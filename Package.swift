@@ -79,9 +79,18 @@ let package = Package(
       ],
       swiftSettings: memorySafe),
     .target(
+      name: "Deciding",
+      dependencies: [
+        "API", "Callers", "Configuration", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON",
+        "Platform",
+        "Records", "Store",
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Gateway",
       dependencies: [
-        "API", "Callers", "Configuration", "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE",
+        "API", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate", "HTTP", "HTTPServer",
+        "JOSE",
         "JSON", "Metrics",
         "Pages",
         "Platform",
@@ -91,7 +100,8 @@ let package = Package(
     .target(
       name: "Diagnosis",
       dependencies: [
-        "API", "Callers", "Configuration", "Delivery", "Documents", "Gate", "Gateway", "HTTP", "HTTPServer",
+        "API", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate", "Gateway", "HTTP",
+        "HTTPServer",
         "JOSE", "JSON",
         "Platform",
         "Records",
@@ -145,7 +155,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Callers", "Certificates", "Configuration", "Delivery", "Diagnosis", "Documents", "Gate",
+        "API", "Callers", "Certificates", "Configuration", "Deciding", "Delivery", "Diagnosis", "Documents",
+        "Gate",
         "Gateway", "HTTP",
         "HTTPServer",
         "JOSE",

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Configuration
+import Deciding
 import Diagnosis
 import Gateway
 import HTTP

@@ -2,9 +2,10 @@
 
 import Callers
 public import Configuration
+public import Deciding
 import Documents
 import Gate
-public import Gateway
+import Gateway
 public import HTTP
 import Platform
 import Store

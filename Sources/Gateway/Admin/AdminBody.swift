@@ -1,6 +1,7 @@
 // Reads the JSON bodies that operators send, and reports all mistakes together.
 
 import API
+import Deciding
 import Documents
 import Gate
 import JSON

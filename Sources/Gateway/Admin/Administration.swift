@@ -3,6 +3,7 @@
 import API
 import Callers
 import Configuration
+import Deciding
 import Delivery
 import Documents
 import Gate

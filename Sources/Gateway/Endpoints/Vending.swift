@@ -3,6 +3,7 @@
 import API
 import Callers
 import Configuration
+import Deciding
 import Delivery
 import Gate
 import HTTP

@@ -2,6 +2,7 @@
 
 import API
 import Callers
+import Deciding
 import Delivery
 import Gate
 import HTTP

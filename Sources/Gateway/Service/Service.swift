@@ -2,6 +2,7 @@
 
 import Callers
 public import Configuration
+import Deciding
 import Delivery
 import Gate
 import HTTP

@@ -1,27 +1,27 @@
 // The decision on one request, with the details that its response and audit record need.
 
-import Gate
+package import Gate
 
 /// A decision, its allowances taken.
-struct Ruling: Sendable {
+package struct Ruling: Sendable {
   /// What follows.
-  enum Outcome: Sendable {
+  package enum Outcome: Sendable {
     /// It may go on, with this.
     case granted(Grant)
     case refused(Denial)
   }
 
   /// Every rule with what became of it.
-  let verdicts: RuleVerdicts
+  package let verdicts: RuleVerdicts
   /// What follows.
-  let outcome: Outcome
+  package let outcome: Outcome
   /// What is left of the caller's allowances, for the fields of a success.
-  let statuses: [AllowanceStatus]
+  package let statuses: [AllowanceStatus]
   /// Why a remote policy refused, or that it gave no decision: for the audit line alone.
-  let reason: String?
+  package let reason: String?
 
   /// The grant, if it is one.
-  var grant: Grant? { if case .granted(let grant) = outcome { grant } else { nil } }
+  package var grant: Grant? { if case .granted(let grant) = outcome { grant } else { nil } }
   /// The refusal, if it is one.
   var denial: Denial? { if case .refused(let denial) = outcome { denial } else { nil } }
 }

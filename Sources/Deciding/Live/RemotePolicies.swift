@@ -1,7 +1,7 @@
 // Asks remote policies over HTTP, in the form of Open Policy Agent's data API.
 
 import Callers
-import Gate
+package import Gate
 package import HTTP
 import JSON
 package import Platform
@@ -23,7 +23,7 @@ package struct RemotePolicies: Sendable {
   }
 
   /// What comes of asking.
-  enum Outcome: Sendable {
+  package enum Outcome: Sendable {
     case answer(RemoteAnswer)
     /// More requests wait for the policy than it can answer in time, so it was not asked.
     case overloaded(retryAfter: Duration)

@@ -1,19 +1,19 @@
 // Decides every request, probe and explanation: kill switch, app, then rules.
 
-import API
+package import API
 package import Callers
 package import Gate
-import HTTP
-import Platform
+package import HTTP
+package import Platform
 package import Store
 
 /// Decides about requests whose caller is known: kill switch, then app, then rules. Made anew with each configuration;
 /// what is stopped and what is used outlives it.
 package struct Decider: Sendable {
   package let apps: AppRegistry
-  let policy: Policy
-  let stops: StopBoard
-  let ledger: AllowanceLedger
+  package let policy: Policy
+  package let stops: StopBoard
+  package let ledger: AllowanceLedger
   let remotes: RemotePolicies
 
   package init(
@@ -31,7 +31,7 @@ package struct Decider: Sendable {
   /// Why a request is refused before any rule is asked.
   package struct Refusal: Error {
     /// What its caller is told.
-    let problem: Problem
+    package let problem: Problem
     /// The app it is about, where there is such an app.
     let app: String?
     /// Why, for operators.
@@ -40,7 +40,8 @@ package struct Decider: Sendable {
 
   /// The app of a request: the kill switch first, which goes before everything but who asks.
   /// - Parameter name: What the request names, if anything.
-  func admit(_ caller: Caller, to action: Action, app name: Request.QueryItem) throws(Refusal) -> App? {
+  package func admit(_ caller: Caller, to action: Action, app name: Request.QueryItem) throws(Refusal) -> App?
+  {
     let claim = apps.claim(named: name, by: caller)
     if let stop = stops.stop(for: action, callerID: caller.id, appID: claim.app?.id) {
       throw Refusal(problem: .stopped, app: claim.app?.id, reason: stop.auditReason)
@@ -55,7 +56,7 @@ package struct Decider: Sendable {
   // MARK: The rules
 
   /// What asking the rules comes to without waiting for anybody.
-  enum AtOnce {
+  package enum AtOnce {
     case ruled(Ruling)
     /// No rule objects; only the store can take the allowances, and `take` has it do so. Nothing has been taken.
     case untaken(Decision)
@@ -63,13 +64,13 @@ package struct Decider: Sendable {
     case undecided
 
     /// The ruling, if there is one.
-    var ruling: Ruling? { if case .ruled(let ruling) = self { ruling } else { nil } }
+    package var ruling: Ruling? { if case .ruled(let ruling) = self { ruling } else { nil } }
   }
 
   /// Asks the rules, and takes what an allowed request takes from its allowances, without waiting for anybody.
   ///
   /// - Parameter takes: Whether allowances are taken; a probe takes none.
-  func ruleAtOnce(_ facts: Facts, taking takes: Bool) -> AtOnce {
+  package func ruleAtOnce(_ facts: Facts, taking takes: Bool) -> AtOnce {
     let view = ledger.view(at: facts.instant, taking: takes)
     var evaluation = policy.evaluation(of: facts)
     guard case .decided(let decision) = evaluation.next(view), !view.isIncomplete else { return .undecided }
@@ -81,7 +82,7 @@ package struct Decider: Sendable {
   }
 
   /// Takes what an allowed request takes from its allowances, asking the store.
-  func take(_ decision: Decision, _ facts: Facts) async -> Ruling {
+  package func take(_ decision: Decision, _ facts: Facts) async -> Ruling {
     let charges = decision.charges
     return Ruling(
       decision, charges.isEmpty ? .taken([]) : await ledger.take(charges, at: facts.instant), facts)
@@ -92,7 +93,7 @@ package struct Decider: Sendable {
   /// - Parameter deadline: When the request has to be answered; nil for whenever that may be.
   /// - Throws: The problem that there is no decision: more requests wait for a policy than it can answer, or the deadline passed.
   ///   Nothing has been taken then.
-  func rule(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime? = nil) async throws(Problem)
+  package func rule(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime? = nil) async throws(Problem)
     -> Ruling
   {
     guard takes else {
@@ -109,7 +110,9 @@ package struct Decider: Sendable {
 
   /// Asks the rules, remote policies among them, of a request that gets nothing whatever its allowances are: those are
   /// taken for unused, and so none of them hides what stands against the request otherwise.
-  func ruleBesideAllowances(_ facts: Facts, deadline: MonotonicTime? = nil) async throws(Problem) -> Ruling {
+  package func ruleBesideAllowances(_ facts: Facts, deadline: MonotonicTime? = nil) async throws(Problem)
+    -> Ruling
+  {
     let unused = FetchedStates()
     return Ruling(untaken: try await decide(facts, unused, deadline: deadline), facts, unused)
   }
@@ -143,7 +146,7 @@ package struct Decider: Sendable {
   }
 
   /// What is kept of the allowances a decision about a request may look at.
-  func states(for facts: Facts) async -> any AllowanceStates & Sendable {
+  package func states(for facts: Facts) async -> any AllowanceStates & Sendable {
     let charges = policy.charges(for: facts)
     guard !charges.isEmpty else { return FetchedStates() }
     do throws(StoreError) {

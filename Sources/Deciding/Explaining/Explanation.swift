@@ -4,7 +4,7 @@ import API
 import Callers
 import Gate
 import HTTP
-import JSON
+package import JSON
 
 /// A decision with every rule's verdict and the reasons.
 public struct Explanation: Sendable {
@@ -91,7 +91,7 @@ public struct Explanation: Sendable {
   /// The document that `/admin/explain` answers.
   public var json: String { String(decoding: document.serialized(), as: UTF8.self) }
 
-  var document: JSONObject {
+  package var document: JSONObject {
     var document: JSONObject = ["decision": .string(isAllowed ? "allow" : "deny")]
     if let code { document["code"] = .string(code) }
     if let rule { document["rule"] = .string(rule) }

@@ -5,7 +5,7 @@ package import Configuration
 import Documents
 package import Gate
 import HTTP
-import JSON
+package import JSON
 import Platform
 
 /// A request to be explained, unjudged.
@@ -64,7 +64,7 @@ public struct Question: Sendable {
     try setClaims(value)
   }
 
-  mutating func setClaims(_ value: JSONValue) throws(Mistake) {
+  package mutating func setClaims(_ value: JSONValue) throws(Mistake) {
     guard case .object(let members) = FactValue(value) else {
       throw Mistake(member: "claims", description: "is not a JSON object; write it as {\"tier\":\"gold\"}")
     }

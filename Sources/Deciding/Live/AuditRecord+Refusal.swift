@@ -1,11 +1,11 @@
 // How an audit record notes that an app was refused before any rule.
 
-import Gate
+package import Gate
 import Records
 
 extension AuditRecord {
   /// Notes that the request is refused before any rule is asked.
-  mutating func note(_ refusal: Decider.Refusal, _ policy: Policy) {
+  package mutating func note(_ refusal: Decider.Refusal, _ policy: Policy) {
     verdicts = policy.skipped
     app = refusal.app
     reason = refusal.reason

@@ -58,7 +58,7 @@ let package = Package(
     .target(
       name: "Callers",
       dependencies: [
-        "API", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform", "Records",
+        "API", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform", "Records", "Tokens",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -79,6 +79,13 @@ let package = Package(
       ],
       swiftSettings: memorySafe),
     .target(
+      name: "Callbacks",
+      dependencies: [
+        "API", "Configuration", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform", "Records",
+        "Talkdesk",
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Deciding",
       dependencies: [
         "API", "Callers", "Configuration", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON",
@@ -89,7 +96,8 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "API", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate", "HTTP", "HTTPServer",
+        "API", "Callbacks", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate", "HTTP",
+        "HTTPServer",
         "JOSE",
         "JSON", "Metrics",
         "Pages",
@@ -100,7 +108,7 @@ let package = Package(
     .target(
       name: "Diagnosis",
       dependencies: [
-        "API", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate", "Gateway", "HTTP",
+        "API", "Callbacks", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate", "HTTP",
         "HTTPServer",
         "JOSE", "JSON",
         "Platform",
@@ -155,7 +163,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Callers", "Certificates", "Configuration", "Deciding", "Delivery", "Diagnosis", "Documents",
+        "API", "Callbacks", "Callers", "Certificates", "Configuration", "Deciding", "Delivery", "Diagnosis",
+        "Documents",
         "Gate",
         "Gateway", "HTTP",
         "HTTPServer",

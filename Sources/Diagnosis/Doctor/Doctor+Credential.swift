@@ -1,8 +1,8 @@
 // How `callgate doctor` checks the clock, the credentials and the scopes.
 
+import Callers
 import Configuration
 import Documents
-import Gateway
 import JOSE
 import Platform
 import Talkdesk

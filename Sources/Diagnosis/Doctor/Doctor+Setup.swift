@@ -2,7 +2,6 @@
 
 import Configuration
 import Documents
-import Gateway
 import JOSE
 import Talkdesk
 import Tokens

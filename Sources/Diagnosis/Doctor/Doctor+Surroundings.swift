@@ -4,7 +4,6 @@ import Callers
 import Configuration
 import Documents
 import Gate
-import Gateway
 import HTTP
 import JSON
 import Platform

@@ -1,7 +1,6 @@
 // How `callgate doctor` checks the path to Talkdesk ID: DNS, proxy, connection, TLS and token endpoint.
 
 import Configuration
-import Gateway
 import HTTP
 import Platform
 import Talkdesk

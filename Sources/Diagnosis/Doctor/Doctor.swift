@@ -1,7 +1,6 @@
 // Finds out, with real requests, what keeps a server on this machine from working.
 
 public import Configuration
-import Gateway
 import HTTP
 import JOSE
 import Platform

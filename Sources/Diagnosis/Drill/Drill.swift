@@ -1,9 +1,10 @@
 // Requests one real callback, to learn how an account responds before customers depend on it.
 
 import API
+import Callbacks
+import Callers
 public import Configuration
 import Gate
-import Gateway
 import HTTP
 import JSON
 import Platform

@@ -1,7 +1,7 @@
 // Masks phone numbers and the token in everything that a drill prints.
 
+import Callbacks
 import Gate
-import Gateway
 import JOSE
 import JSON
 import Tokens

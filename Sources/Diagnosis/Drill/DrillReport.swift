@@ -1,7 +1,7 @@
 // The report of a drill: its lines for people, its exit status and its facts.
 
+import Callbacks
 import Gate
-import Gateway
 import HTTP
 import Platform
 import Talkdesk

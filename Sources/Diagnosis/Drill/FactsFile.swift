@@ -2,7 +2,6 @@
 
 import Configuration
 import Documents
-import Gateway
 import Glibc
 
 /// A file for the facts: looked at before anything is sent, and written whole or not at all. Only its owner can read it.

@@ -1,7 +1,6 @@
 // The report that `callgate key inspect` prints about a key, without any private part.
 
 public import Configuration
-import Gateway
 import JOSE
 
 /// What a key is, for people: its form, its type, what it can sign, and its public half's fingerprint. Never a byte

@@ -2,7 +2,6 @@
 
 import Configuration
 import Documents
-import Gateway
 import Glibc
 import JOSE
 

@@ -2,7 +2,6 @@
 
 public import Configuration
 import Documents
-import Gateway
 import JOSE
 import TLS
 

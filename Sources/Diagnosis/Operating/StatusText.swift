@@ -1,7 +1,6 @@
 // Formats the response of `/admin/status` for a terminal of 80 columns.
 
 import Documents
-import Gateway
 import JSON
 
 /// The document of `/admin/status` in lines.

@@ -2,7 +2,6 @@
 
 import API
 import Documents
-import Gateway
 public import HTTP
 import JOSE
 import JSON

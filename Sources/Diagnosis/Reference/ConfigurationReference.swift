@@ -3,7 +3,6 @@
 public import Configuration
 import Documents
 import Gate
-import Gateway
 
 /// The documents that follow from the declarations: README's table of variables and docs/configuration.md.
 public enum ConfigurationReference {

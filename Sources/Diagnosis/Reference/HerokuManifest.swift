@@ -1,7 +1,6 @@
 // Generates app.json, which tells Heroku's deploy button which variables to ask for.
 
 import Configuration
-import Gateway
 import JSON
 
 /// Heroku's manifest. It is read only when an app is created, so its values are first values, not defaults.

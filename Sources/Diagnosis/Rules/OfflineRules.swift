@@ -5,7 +5,6 @@ public import Configuration
 public import Deciding
 import Documents
 import Gate
-import Gateway
 public import HTTP
 import Platform
 import Store

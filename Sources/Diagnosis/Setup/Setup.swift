@@ -3,7 +3,6 @@
 public import Configuration
 import Documents
 import Gate
-import Gateway
 import Glibc
 import JOSE
 public import Platform

@@ -1,7 +1,6 @@
 // The answers that `callgate init` collects, the flags that can give them, and the dialog that asks for the rest.
 
 import Configuration
-import Gateway
 import JOSE
 import Talkdesk
 

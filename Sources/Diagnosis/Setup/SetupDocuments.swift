@@ -2,7 +2,6 @@
 
 import Configuration
 import Gate
-import Gateway
 import JOSE
 import JSON
 import Talkdesk

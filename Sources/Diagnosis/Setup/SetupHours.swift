@@ -2,7 +2,6 @@
 
 import Documents
 import Gate
-import Gateway
 
 /// Opening hours as an answer gives them: `mon-fri 09:00-18:00, sat 10:00-14:00`. The Gate reads what they mean.
 struct SetupHours: Sendable {

@@ -2,7 +2,6 @@
 
 public import Configuration
 import Documents
-import Gateway
 import JOSE
 
 /// Finds the answers of `callgate init`: in its flags first, then, on a terminal, by asking for what they leave open.

@@ -1,7 +1,6 @@
 // Fetches one token for a command, with the server's client and settings but without a server.
 
 public import Configuration
-import Gateway
 import JOSE
 import Platform
 import Talkdesk

@@ -1,6 +1,7 @@
 // Takes a valid callback request through key, rules, dedupe and allowances to Talkdesk.
 
 import API
+import Callbacks
 import Configuration
 import Deciding
 import Delivery

@@ -1,6 +1,7 @@
 // `POST /calls/callback`: authenticates the caller, checks the kill switch, app and body, and starts the callback.
 
 import API
+import Callbacks
 import Callers
 import Configuration
 import Deciding

@@ -1,12 +1,11 @@
 // Makes the parts of a server (transports, authenticator, limits) from the configuration.
 
 import Callers
-package import Configuration
-package import HTTP
+import Configuration
+import HTTP
 import HTTPServer
 import JOSE
-package import Platform
-import Talkdesk
+import Platform
 import Tokens
 import Upstream
 
@@ -16,26 +15,6 @@ extension TransportSettings {
     TransportSettings(
       caFile: caFile, proxies: proxies, transfersPerPath: 100_000,
       pooledConnections: 1, maximumHeaderLength: 16 * 1024, bufferLength: 1024)
-  }
-}
-
-extension TalkdeskID {
-  /// The client of a configured upstream.
-  package init(_ upstream: Configuration.Upstream, transport: any HTTPTransport, clock: any TimeSource) throws
-  {
-    let credentials: [ClientCredential] =
-      switch upstream.authentication {
-      case .secret(let secret): [.secret(clientID: upstream.clientID, secret: secret)]
-      case .key(let key, let next):
-        try (next.map { [$0, key] } ?? [key]).map { key in
-          .signedJWT(
-            clientID: key.clientID ?? upstream.clientID, keyID: key.id,
-            signer: try Signer(key: key.key, algorithm: key.algorithm))
-        }
-      }
-    let endpoints = try TalkdeskEndpoints(
-      tokenURL: upstream.tokenURL, audience: upstream.audience, apiBase: upstream.apiURL)
-    self.init(endpoints: endpoints, credentials: credentials, transport: transport, time: clock)
   }
 }
 

@@ -1,5 +1,6 @@
 // How a configuration carries out callbacks with the parts that survive a reload.
 
+import Callers
 import Deciding
 import Delivery
 import Synchronization

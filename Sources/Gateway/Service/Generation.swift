@@ -1,6 +1,7 @@
 // One configuration made ready to serve requests, which a reload replaces as a whole.
 
 import API
+import Callbacks
 import Callers
 import Configuration
 import Deciding

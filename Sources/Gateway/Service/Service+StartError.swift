@@ -1,5 +1,6 @@
 // The reasons why a server does not start, by whether waiting or a new configuration helps.
 
+public import Configuration
 public import Platform
 
 extension Service {

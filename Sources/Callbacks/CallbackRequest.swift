@@ -27,14 +27,14 @@ package struct CallbackRequest: Sendable, Equatable {
   /// SHA-256 in lower-case hex of what the client asked for, as an `Idempotency-Key` is compared by: spacing, order of
   /// members, escapes and the short form make no difference. The number and fields the server adds are left out, so that
   /// a change of those between two tries does not make them differ. A field's type is the one that holds, stated or not.
-  var fingerprint: String {
+  package var fingerprint: String {
     let asked = Self.body(
       contact: contactNumber, talkdesk: namesTalkdeskNumber ? talkdeskNumber : nil, fields: fields)
     return Hex.encode(SHA256.digest(asked))
   }
 
   /// The contact's number as answers and logs may show it: `+*********00`.
-  var maskedContact: String { contactNumber.masked }
+  package var maskedContact: String { contactNumber.masked }
 
   private static func body(contact: E164, talkdesk: E164?, fields: [ContextField]) -> [UInt8] {
     var members = JSONObject()

@@ -1,7 +1,6 @@
 // Makes the apps that callers may use from the configuration.
 
 import Callers
-package import Configuration
 
 extension App {
   /// The app the configuration describes.

@@ -1,11 +1,11 @@
 // Phone numbers that the sandbox refuses on purpose, so that app developers can see each refusal.
 
-import API
-import Gate
+package import API
+package import Gate
 
 /// One number for each code with which a sound `POST /calls/callback` may be refused (docs/sandbox.md lists them). They are
 /// of the range that is set aside for fiction, +1 202 555 0100 to 0199, and their last two digits follow the status.
-enum TestNumbers {
+package enum TestNumbers {
   /// The last two digits of each number, and its code.
   static let codes: [(ending: Int, code: Problem.Code)] = [
     (31, .closed), (32, .denied), (33, .numberNotAllowed), (34, .stopped),
@@ -24,5 +24,5 @@ enum TestNumbers {
   static func number(ending: Int) -> String { "+120255501\(ending)" }
 
   /// What a callback to a number is refused with; nil for all but these numbers.
-  static func problem(_ number: E164) -> Problem? { problems[number.text] }
+  package static func problem(_ number: E164) -> Problem? { problems[number.text] }
 }

@@ -1,7 +1,6 @@
 // Decides which scope the tokens of each app have.
 
-import Callers
-import Tokens
+package import Tokens
 
 /// The scopes by app: an app's own, otherwise the account's.
 package struct TokenScopes: Sendable {
@@ -12,14 +11,14 @@ package struct TokenScopes: Sendable {
   let account: TokenSource.ScopeID
   private let scopes: [String: TokenSource.ScopeID]
 
-  init(account: String, apps: [App], tokens: TokenSource) {
+  package init(account: String, apps: [App], tokens: TokenSource) {
     self.account = tokens.scopeID(account)
     let named = apps.compactMap { app in app.scope.map { (app.id, tokens.scopeID($0)) } }
     scopes = Dictionary(uniqueKeysWithValues: named)
   }
 
   /// The scope of tokens for an app, or for none.
-  func scope(of appID: String?) -> TokenSource.ScopeID {
+  package func scope(of appID: String?) -> TokenSource.ScopeID {
     // Most configurations name no scope besides the account's.
     guard !scopes.isEmpty, let appID else { return account }
     return scopes[appID] ?? account
@@ -27,7 +26,7 @@ package struct TokenScopes: Sendable {
 
   /// The scope this server's own calls are made with: the account's where that allows callbacks, so that one token serves
   /// both, and otherwise exactly what they need. Not made before somebody needs it.
-  func callbacks(_ tokens: TokenSource) -> TokenSource.ScopeID {
+  package func callbacks(_ tokens: TokenSource) -> TokenSource.ScopeID {
     Self.allowsCallbacks(account.name) ? account : tokens.scopeID(Self.callbackWrite)
   }
 

@@ -1,18 +1,18 @@
 // The terms of callbacks, app by app.
 
-import Configuration
+package import Configuration
 
 /// The terms of every app's callbacks, made ready.
-struct CallbackTermsTable: Sendable {
+package struct CallbackTermsTable: Sendable {
   private let own: [String: CallbackTerms]
   private let usual: CallbackTerms
 
-  init(_ configuration: Configuration) {
+  package init(_ configuration: Configuration) {
     usual = CallbackTerms(app: nil, configuration)
     own = Dictionary(
       uniqueKeysWithValues: configuration.apps.map { ($0.id, CallbackTerms(app: $0, configuration)) })
   }
 
   /// The terms of an app, or of requests without one.
-  func terms(of appID: String?) -> CallbackTerms { appID.flatMap { own[$0] } ?? usual }
+  package func terms(of appID: String?) -> CallbackTerms { appID.flatMap { own[$0] } ?? usual }
 }

@@ -1,23 +1,23 @@
 // Reads the `Idempotency-Key` header, with which a client marks a retry of the same callback.
 
-import API
+package import API
 
 /// The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header): the client's name for one intended
 /// callback, by which a repetition is known for one.
 ///
 /// The draft has a structured-field string, in quotation marks; most clients send the bare text. Both mean the same key.
-struct IdempotencyKey: Hashable, Sendable {
+package struct IdempotencyKey: Hashable, Sendable {
   /// The longest key, in characters.
   static let maximumLength = 255
 
   /// The key without quotation marks: 1–255 characters of printable ASCII.
-  let text: String
+  package let text: String
 
   /// Reads the value of `Idempotency-Key`; nil where there is none. More than one line is refused with the message, as
   /// malformed.
   ///
   /// - Throws: `invalid_request`: a key that cannot be understood must not be taken for none.
-  static func read(_ value: String?) throws(Problem) -> IdempotencyKey? {
+  package static func read(_ value: String?) throws(Problem) -> IdempotencyKey? {
     guard let value else { return nil }
     let text: String
     if value.utf8.first == UInt8(ascii: "\"") {

@@ -1,6 +1,5 @@
 // Opens the configured store for servers and for `callgate migrate`.
 
-public import Configuration
 import JOSE
 package import Store
 

@@ -1,0 +1,26 @@
+// Makes the client of Talkdesk ID from the configuration.
+
+package import HTTP
+import JOSE
+package import Platform
+package import Talkdesk
+
+extension TalkdeskID {
+  /// The client of a configured upstream.
+  package init(_ upstream: Configuration.Upstream, transport: any HTTPTransport, clock: any TimeSource) throws
+  {
+    let credentials: [ClientCredential] =
+      switch upstream.authentication {
+      case .secret(let secret): [.secret(clientID: upstream.clientID, secret: secret)]
+      case .key(let key, let next):
+        try (next.map { [$0, key] } ?? [key]).map { key in
+          .signedJWT(
+            clientID: key.clientID ?? upstream.clientID, keyID: key.id,
+            signer: try Signer(key: key.key, algorithm: key.algorithm))
+        }
+      }
+    let endpoints = try TalkdeskEndpoints(
+      tokenURL: upstream.tokenURL, audience: upstream.audience, apiBase: upstream.apiURL)
+    self.init(endpoints: endpoints, credentials: credentials, transport: transport, time: clock)
+  }
+}

@@ -17,8 +17,8 @@ package struct Caller: Hashable, Sendable {
   /// The subject as it may stand in a log: some identity providers name people by their telephone number.
   let loggedSubject: String
 
-  /// Only authenticators call this.
-  package init(authenticated id: String, subject: String? = nil, claims: [FactMember] = []) {
+  /// Only the authenticators of this module make a caller.
+  init(authenticated id: String, subject: String? = nil, claims: [FactMember] = []) {
     self.id = id
     self.subject = subject ?? id
     loggedSubject = subject?.hidingPhoneNumbers ?? id

@@ -54,8 +54,8 @@ package struct AppRegistry: Sendable {
     }
 
     /// Why a caller is refused that was not admitted, for operators.
-    package func refusal(of caller: Caller) -> String {
-      app.map { "caller \(caller.id) is not listed for app \($0.id)" }
+    package func refusal(of callerID: String) -> String {
+      app.map { "caller \(callerID) is not listed for app \($0.id)" }
         ?? "the request names an app that is not configured"
     }
 
@@ -72,12 +72,12 @@ package struct AppRegistry: Sendable {
   /// The app of a request.
   /// - Parameters:
   ///   - name: What the request names, if anything: a segment of its path or the query's `app`.
-  ///   - caller: Who asks.
-  package func claim(named name: Request.QueryItem, by caller: Caller) -> Claim {
-    guard name != .absent else { return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[caller.id]) }
+  ///   - callerID: The id of the caller who asks.
+  package func claim(named name: Request.QueryItem, by callerID: String) -> Claim {
+    guard name != .absent else { return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[callerID]) }
     // A name given twice, or one that is no text, is no app's name.
     guard case .value(let name) = name, let app = apps[name] else { return .unknown }
-    if let callers = app.callers, !callers.contains(caller.id) { return .unlisted(app) }
+    if let callers = app.callers, !callers.contains(callerID) { return .unlisted(app) }
     return .admitted(app)
   }
 }

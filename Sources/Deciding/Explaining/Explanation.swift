@@ -118,7 +118,7 @@ extension Decider {
     }
     var facts = inquiry.facts
     do throws(Decider.Refusal) {
-      facts.appID = try admit(inquiry.caller, to: facts.action, app: inquiry.app)?.id
+      facts.appID = try admit(inquiry.facts.effectiveCaller, to: facts.action, app: inquiry.app)?.id
     } catch {
       return Explanation(error.problem.code, because: error.reason, verdicts: policy.skipped)
     }

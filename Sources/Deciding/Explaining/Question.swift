@@ -76,7 +76,6 @@ extension Question {
   /// What the rules are asked, the app excepted.
   package struct Inquiry: Sendable {
     var facts: Facts
-    var caller: Caller
     var app: Request.QueryItem
     /// What is used already, of the rules that counts are given for.
     var states: CountedStates
@@ -142,12 +141,10 @@ extension Question {
       note(error.key, "\(error.message); \(error.remedy)")
     }
     guard mistakes.isEmpty, let states else { throw Mistakes(list: mistakes) }
-    // No authenticator was asked: nothing but an explanation can come of this caller.
-    let caller = Caller(authenticated: callerID, subject: subject, claims: claims)
-    facts.callerID = caller.id
-    facts.subject = caller.subject
+    facts.callerID = callerID
+    facts.subject = subject ?? callerID
     return Inquiry(
-      facts: facts, caller: caller, app: app.map { .value($0) } ?? .absent, states: states,
+      facts: facts, app: app.map { .value($0) } ?? .absent, states: states,
       countedRules: Set(counts.keys),
       isUnauthenticated: self.caller == Caller.anonymousID && configuration.refusesAnonymous)
   }

@@ -40,16 +40,17 @@ package struct Decider: Sendable {
 
   /// The app of a request: the kill switch first, which goes before everything but who asks.
   /// - Parameter name: What the request names, if anything.
-  package func admit(_ caller: Caller, to action: Action, app name: Request.QueryItem) throws(Refusal) -> App?
+  package func admit(_ callerID: String, to action: Action, app name: Request.QueryItem) throws(Refusal)
+    -> App?
   {
-    let claim = apps.claim(named: name, by: caller)
-    if let stop = stops.stop(for: action, callerID: caller.id, appID: claim.app?.id) {
+    let claim = apps.claim(named: name, by: callerID)
+    if let stop = stops.stop(for: action, callerID: callerID, appID: claim.app?.id) {
       throw Refusal(problem: .stopped, app: claim.app?.id, reason: stop.auditReason)
     }
     do throws(Problem) {
       return try claim.admitted()
     } catch {
-      throw Refusal(problem: error, app: claim.app?.id, reason: claim.refusal(of: caller))
+      throw Refusal(problem: error, app: claim.app?.id, reason: claim.refusal(of: callerID))
     }
   }
 

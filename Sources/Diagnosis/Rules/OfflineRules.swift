@@ -84,13 +84,13 @@ public struct OfflineRules: Sendable {
       if callerID == Caller.anonymousID, refusesAnonymous {
         return .refused(Denial(code: .unauthenticated, rule: nil), because: Explanation.noCredential)
       }
-      let caller = Caller(authenticated: callerID ?? Caller.anonymousID)
-      let claim = apps.claim(named: name.map { .value($0) } ?? .absent, by: caller)
+      let callerID = callerID ?? Caller.anonymousID
+      let claim = apps.claim(named: name.map { .value($0) } ?? .absent, by: callerID)
       switch claim {
       case .admitted(let app): return .admitted(app: app?.id)
       // An unknown name is a mistake in the table, and told as one.
       case .unlisted, .unknown:
-        return .refused(Denial(code: .denied, rule: nil), because: claim.refusal(of: caller))
+        return .refused(Denial(code: .denied, rule: nil), because: claim.refusal(of: callerID))
       }
     }
   }

@@ -96,7 +96,7 @@ extension Gateway {
       calling.record.caller = caller.audited
       let app: App?
       do throws(Decider.Refusal) {
-        app = try generation.decider.admit(caller, to: .callback, app: request.queryItem("app"))
+        app = try generation.decider.admit(caller.id, to: .callback, app: request.queryItem("app"))
       } catch {
         calling.record.note(error, generation.decider.policy)
         return .respond(refuse(&calling, error.problem))

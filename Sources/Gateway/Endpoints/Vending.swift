@@ -60,7 +60,7 @@ extension Gateway {
     case .caller(let caller):
       vending.record.caller = caller.audited
       do throws(Decider.Refusal) {
-        let app = try generation.decider.admit(caller, to: .access, app: vending.app)
+        let app = try generation.decider.admit(caller.id, to: .access, app: vending.app)
         vending.record.app = app?.id
         if let grant = generation.decider.policy.unconditionalAccess(
           callerID: caller.id, subject: caller.subject, appID: app?.id, at: Instant(circumstances.time))

@@ -42,7 +42,7 @@ extension Gateway {
   func showAvailability(_ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { visit throws(Problem) in
       let decider = visit.generation.decider
-      let claim = decider.apps.claim(named: visit.request.queryItem("app"), by: visit.caller)
+      let claim = decider.apps.claim(named: visit.request.queryItem("app"), by: visit.caller.id)
       let app = try claim.admitted()
       let facts = visit.generation.facts(
         .callback, visit.caller, app: app, address: visit.address, visit.request, at: visit.time)

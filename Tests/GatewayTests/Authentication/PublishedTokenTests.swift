@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Callers
+@testable import Configuration
 @testable import Gateway
 
 /// Published tokens, sent to callers that are configured with their keys.

@@ -7,6 +7,8 @@ import Synchronization
 import Testing
 
 @testable import Callers
+@testable import Configuration
+@testable import Deciding
 @testable import Gateway
 
 /// How often brakes make a callback wait for a store.

@@ -4,6 +4,8 @@ import Gate
 import JSON
 
 @testable import API
+@testable import Callbacks
+@testable import Configuration
 @testable import Gateway
 
 /// A number of the account, the one to call, and another of the account.

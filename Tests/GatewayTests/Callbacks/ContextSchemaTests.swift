@@ -4,6 +4,7 @@ import JSON
 import Testing
 
 @testable import API
+@testable import Callbacks
 @testable import Gateway
 
 @Suite struct ContextSchemaTests {

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import API
+@testable import Callbacks
 @testable import Gateway
 
 @Suite struct IdempotencyKeyTests {

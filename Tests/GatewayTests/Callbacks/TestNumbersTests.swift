@@ -6,6 +6,8 @@ import HTTP
 import Testing
 
 @testable import API
+@testable import Callbacks
+@testable import Configuration
 @testable import Gateway
 
 @Suite struct TestNumbersTests {

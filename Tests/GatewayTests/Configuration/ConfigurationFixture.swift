@@ -4,6 +4,7 @@ import Gate
 import JOSE
 import Testing
 
+@testable import Configuration
 @testable import Documents
 @testable import Gateway
 

@@ -11,6 +11,7 @@ import Testing
 import Tokens
 
 @testable import Callers
+@testable import Configuration
 @testable import Diagnosis
 @testable import Gateway
 @testable import Records

@@ -8,6 +8,7 @@ import Testing
 import Tokens
 
 @testable import Callers
+@testable import Configuration
 @testable import Documents
 @testable import Gateway
 @testable import Records

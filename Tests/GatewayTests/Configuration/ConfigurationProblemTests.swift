@@ -3,6 +3,7 @@
 import JOSE
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 /// A mistake and the one line it must be answered with.

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Callers
+@testable import Configuration
 @testable import Documents
 @testable import Gateway
 

@@ -3,6 +3,7 @@
 import JOSE
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 /// Whatever is printed, logged or dumped of a configuration, no secret is in it.

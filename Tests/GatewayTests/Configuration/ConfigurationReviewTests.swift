@@ -2,6 +2,7 @@
 
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 /// What `check` shows of a configuration, right or wrong, to the one who wrote it.

@@ -5,6 +5,7 @@ import JSON
 import Testing
 
 @testable import Callers
+@testable import Configuration
 @testable import Diagnosis
 @testable import Gateway
 

@@ -4,6 +4,7 @@ import Foundation
 import JOSE
 import Testing
 
+@testable import Configuration
 @testable import Diagnosis
 @testable import Gateway
 

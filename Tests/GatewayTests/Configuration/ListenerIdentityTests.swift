@@ -5,6 +5,7 @@ import JOSE
 import TLS
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 /// Certificate and key of the listener: what is taken, what is refused where, and what is told.

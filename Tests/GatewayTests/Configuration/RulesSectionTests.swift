@@ -3,6 +3,7 @@
 import Gate
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 @Suite struct RulesSectionTests {

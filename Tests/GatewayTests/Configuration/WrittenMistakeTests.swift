@@ -6,6 +6,7 @@ import JOSE
 import JSON
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 /// A configuration with a mistake, and what is said of it: a case of Tests/Fixtures/configurations/mistakes.txt.

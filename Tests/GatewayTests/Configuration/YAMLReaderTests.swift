@@ -3,6 +3,7 @@
 import Documents
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 @Suite struct YAMLReaderTests {

@@ -9,6 +9,8 @@ import Testing
 
 @testable import API
 @testable import Callers
+@testable import Configuration
+@testable import Deciding
 @testable import Gateway
 
 @Suite struct DeciderTests {
@@ -99,7 +101,7 @@ import Testing
       ])
     func code(_ caller: String, _ name: Request.QueryItem, _ action: Action = .access) -> Problem.Code? {
       do throws(Decider.Refusal) {
-        _ = try decider.admit(Caller(authenticated: caller), to: action, app: name)
+        _ = try decider.admit(caller, to: action, app: name)
         return nil
       } catch {
         return error.problem.code

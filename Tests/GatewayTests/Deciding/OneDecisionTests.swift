@@ -11,6 +11,8 @@ import Testing
 
 @testable import API
 @testable import Callers
+@testable import Configuration
+@testable import Deciding
 @testable import Diagnosis
 @testable import Gateway
 
@@ -116,7 +118,7 @@ import Testing
     var (facts, caller) = try facts(a.request, policy)
     do throws(Decider.Refusal) {
       facts.appID = try decider.admit(
-        caller, to: facts.action, app: a.request.app.map { .value($0) } ?? .absent)?.id
+        caller.id, to: facts.action, app: a.request.app.map { .value($0) } ?? .absent)?.id
     } catch {
       return Found(code: error.problem.code.rawValue, verdicts: Array(policy.skipped))
     }
@@ -218,7 +220,7 @@ import Testing
         var (facts, caller) = try facts(a.request, configuration.policy)
         // Where the app is refused, no allowance is looked at.
         let name = a.request.app.map { Request.QueryItem.value($0) } ?? .absent
-        facts.appID = try? running.admit(caller, to: facts.action, app: name)?.id
+        facts.appID = try? running.admit(caller.id, to: facts.action, app: name)?.id
         try await use(a.counts, of: configuration.policy, facts, store)
         let used = await running.explain(
           try question(a, counts: false).inquiry(configuration, now: Instant(seconds: 0)))

@@ -11,6 +11,8 @@ import Testing
 
 @testable import API
 @testable import Callers
+@testable import Configuration
+@testable import Deciding
 @testable import Diagnosis
 @testable import Gateway
 

@@ -12,6 +12,7 @@ import Testing
 import Tokens
 import Upstream
 
+@testable import Configuration
 @testable import Diagnosis
 @testable import Gateway
 

@@ -8,6 +8,8 @@ import Synchronization
 import Testing
 import Upstream
 
+@testable import Callbacks
+@testable import Configuration
 @testable import Diagnosis
 @testable import Gateway
 @testable import Sandbox

@@ -5,6 +5,8 @@ import HTTP
 import JSON
 import Testing
 
+@testable import Configuration
+@testable import Deciding
 @testable import Diagnosis
 @testable import Gateway
 

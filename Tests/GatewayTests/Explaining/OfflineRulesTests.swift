@@ -2,6 +2,8 @@
 
 import Testing
 
+@testable import Configuration
+@testable import Deciding
 @testable import Diagnosis
 @testable import Gateway
 

@@ -6,6 +6,8 @@ import Testing
 import Tokens
 
 @testable import API
+@testable import Callbacks
+@testable import Configuration
 @testable import Gateway
 
 @Suite struct APIDocumentTests {

@@ -9,6 +9,7 @@ import Platform
 import Testing
 import Upstream
 
+@testable import Configuration
 @testable import Diagnosis
 @testable import Gateway
 

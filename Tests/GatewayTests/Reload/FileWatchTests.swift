@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import Configuration
 @testable import Gateway
 
 @Suite struct FileWatchTests {

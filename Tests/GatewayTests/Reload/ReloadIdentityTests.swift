@@ -11,6 +11,8 @@ import Testing
 import Tokens
 
 @testable import Callers
+@testable import Configuration
+@testable import Deciding
 @testable import Delivery
 @testable import Gateway
 @testable import Records

@@ -16,31 +16,31 @@ import Testing
   ])
 
   @Test func `a named app is used where it lists the caller or nobody`() throws {
-    #expect(try registry.claim(named: .value("shop"), by: ios).admitted()?.id == "shop")
-    #expect(try registry.claim(named: .value("help"), by: web).admitted()?.id == "help")
+    #expect(try registry.claim(named: .value("shop"), by: ios.id).admitted()?.id == "shop")
+    #expect(try registry.claim(named: .value("help"), by: web.id).admitted()?.id == "help")
   }
 
   @Test func `a caller that the named app does not list is denied`() {
-    #expect { try registry.claim(named: .value("shop"), by: web).admitted() } throws: {
+    #expect { try registry.claim(named: .value("shop"), by: web.id).admitted() } throws: {
       ($0 as? Problem)?.code == .denied
     }
   }
 
   @Test func `an unknown app is not found`() {
-    #expect { try registry.claim(named: .value("Shop"), by: ios).admitted() } throws: {
+    #expect { try registry.claim(named: .value("Shop"), by: ios.id).admitted() } throws: {
       ($0 as? Problem)?.code == .unknownApp
     }
-    #expect { try registry.claim(named: .malformed, by: ios).admitted() } throws: {
+    #expect { try registry.claim(named: .malformed, by: ios.id).admitted() } throws: {
       ($0 as? Problem)?.code == .unknownApp
     }
   }
 
   @Test func `without a name it is the one app that lists the caller`() throws {
-    #expect(try registry.claim(named: .absent, by: ios).admitted()?.id == "shop")
-    #expect(try registry.claim(named: .absent, by: web).admitted() == nil)
+    #expect(try registry.claim(named: .absent, by: ios.id).admitted()?.id == "shop")
+    #expect(try registry.claim(named: .absent, by: web.id).admitted() == nil)
     let two = AppRegistry([
       App(id: "a", callers: ["ios"], scope: nil), App(id: "b", callers: ["ios"], scope: nil),
     ])
-    #expect(try two.claim(named: .absent, by: ios).admitted() == nil)
+    #expect(try two.claim(named: .absent, by: ios.id).admitted() == nil)
   }
 }

@@ -9,6 +9,7 @@ import Sandbox
 import Synchronization
 import Upstream
 
+@testable import Configuration
 @testable import Delivery
 @testable import Gateway
 

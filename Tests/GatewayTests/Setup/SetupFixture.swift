@@ -4,6 +4,7 @@ import Foundation
 import JOSE
 import Synchronization
 
+@testable import Configuration
 @testable import Diagnosis
 @testable import Gateway
 

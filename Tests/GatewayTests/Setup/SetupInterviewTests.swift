@@ -4,6 +4,7 @@ import JOSE
 import Talkdesk
 import Testing
 
+@testable import Configuration
 @testable import Diagnosis
 @testable import Gateway
 

@@ -7,6 +7,7 @@ import Platform
 import TestSupport
 import Testing
 
+@testable import Configuration
 @testable import Diagnosis
 @testable import Gateway
 

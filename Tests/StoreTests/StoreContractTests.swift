@@ -248,8 +248,6 @@ import Testing
       try await store.stops().list == [
         Stop(.all, .access, since: 100, until: 200, reason: text),
         Stop(.all, .callback, since: 100, until: 250, reason: "later"),
-        Stop(.all, .one(.enrol), since: 100, until: 200, reason: text),
-        Stop(.all, .one(.ticket), since: 100, until: 200, reason: text),
         Stop(.app("shop"), .access, since: 100, reason: "for good"),
         Stop(.caller("x"), .access, since: 100),
       ])

@@ -5,13 +5,11 @@ import JSON
 
 extension APISchemas {
   /// What is asked and answered below `/admin`. A member that is `null` counts as left out there.
-  static let operators: [(name: String, schema: JSONValue)] = [
-    ("Action", .words(Action.allCases.map(\.rawValue), "The action that an app requests.")),
-    (
-      "StopAction",
-      .words(
-        Action.allCases.map(\.rawValue) + ["all"], "The action that a stop concerns: one action, or all.")
-    ),
+  static let operators = written.map { (name: $0.name, schema: $0.schema.namingActions) }
+
+  /// The same with words in place of the lists of actions. They stand in each schema, not in one of their own, because generators
+  /// of clients leave out unions with a reference to an enumeration.
+  private static let written: [(name: String, schema: JSONValue)] = [
     (
       "Stop",
       JSONValue(
@@ -20,7 +18,7 @@ extension APISchemas {
             "properties": {
               "scope": { "type": "string", "enum": ["all", "app", "caller"], "description": "Whether the stop concerns everyone, an app or a caller." },
               "id": { "type": "string", "description": "The app or caller." },
-              "action": { "$ref": "#/components/schemas/StopAction", "description": "The stopped action." },
+              "action": { "type": "string", "enum": "STOP ACTIONS", "description": "The stopped action." },
               "since": { "type": "string", "format": "date-time", "description": "The start of the stop." },
               "until": { "type": "string", "format": "date-time", "description": "The end of the stop; absent if it lasts until resumed." },
               "reason": { "type": "string", "description": "The reason, for operators." } } }
@@ -39,19 +37,19 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "oneOf": [
-              { "title": "Everyone", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
+              { "title": "Stop everyone", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["all"] },
                   "id": { "type": "null" },
-                  "action": { "$ref": "#/components/schemas/StopAction" },
+                  "action": { "type": "string", "enum": "STOP ACTIONS" },
                   "reason": { "type": ["string", "null"], "maxLength": 200, "description": "The reason, for operators." },
                   "for": { "type": ["string", "null"], "pattern": "^(0|[1-9][0-9]*)(ms|s|m|h|d)$",
                     "description": "The duration, 1s to 365d. The default is until resumed." } } },
-              { "title": "One app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
+              { "title": "Stop one app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["app", "caller"] },
                   "id": { "type": "string", "minLength": 1, "description": "The id of a configured app or caller; `anonymous` is a caller." },
-                  "action": { "$ref": "#/components/schemas/StopAction" },
+                  "action": { "type": "string", "enum": "STOP ACTIONS" },
                   "reason": { "type": ["string", "null"], "maxLength": 200, "description": "The reason, for operators." },
                   "for": { "type": ["string", "null"], "pattern": "^(0|[1-9][0-9]*)(ms|s|m|h|d)$",
                     "description": "The duration, 1s to 365d. The default is until resumed." } } } ] }
@@ -62,16 +60,16 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "oneOf": [
-              { "title": "Everyone", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
+              { "title": "Resume everyone", "type": "object", "additionalProperties": false, "required": ["scope", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["all"] },
                   "id": { "type": "null" },
-                  "action": { "$ref": "#/components/schemas/StopAction" } } },
-              { "title": "One app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
+                  "action": { "type": "string", "enum": "STOP ACTIONS" } } },
+              { "title": "Resume one app or caller", "type": "object", "additionalProperties": false, "required": ["scope", "id", "action"],
                 "properties": {
                   "scope": { "type": "string", "enum": ["app", "caller"] },
                   "id": { "type": "string", "minLength": 1, "description": "The id of a configured app or caller; `anonymous` is a caller." },
-                  "action": { "$ref": "#/components/schemas/StopAction" } } } ] }
+                  "action": { "type": "string", "enum": "STOP ACTIONS" } } } ] }
           """#)
     ),
     (
@@ -159,7 +157,7 @@ extension APISchemas {
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["action"],
             "properties": {
-              "action": { "$ref": "#/components/schemas/Action" },
+              "action": { "type": "string", "enum": "ACTIONS" },
               "caller": { "type": ["string", "null"], "description": "The id of a configured caller. The default is `anonymous`." },
               "subject": { "type": ["string", "null"], "description": "The subject of the caller's token." },
               "app": { "type": ["string", "null"], "description": "The app that the request names." },
@@ -198,11 +196,19 @@ extension APISchemas {
 }
 
 extension JSONValue {
-  /// The schema of a text that is one of some words.
-  fileprivate static func words(_ words: [String], _ description: String) -> JSONValue {
-    let document: JSONObject = [
-      "type": "string", "enum": .array(words.map(JSONValue.string)), "description": .string(description),
-    ]
-    return .object(document)
+  /// The value with the lists of actions in place of the words for them.
+  fileprivate var namingActions: JSONValue {
+    switch self {
+    case .string("ACTIONS"): Self.names([])
+    case .string("STOP ACTIONS"): Self.names(["all"])
+    case .array(let elements): .array(elements.map(\.namingActions))
+    case .object(let object):
+      .object(object.members.reduce(into: JSONObject()) { $0.append($1.name, $1.value.namingActions) })
+    default: self
+    }
+  }
+
+  private static func names(_ more: [String]) -> JSONValue {
+    .array((Action.allCases.map(\.rawValue) + more).map(JSONValue.string))
   }
 }

@@ -13,6 +13,10 @@ public enum Action: String, CaseIterable, Sendable {
   /// A credential for an installation.
   case enrol
 
+  /// The actions that this version serves: a stop of `all` stops these. A version that serves more changes the store's schema, so
+  /// that no earlier one reads a stop that it does not know.
+  public static let served: [Action] = [.access, .callback]
+
   /// What a rule without `on` concerns: everything but `enrol`, which only a rule that names it concerns.
   public static let usual = Set(allCases).subtracting([.enrol])
 

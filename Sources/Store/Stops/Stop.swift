@@ -18,7 +18,7 @@ public struct Stop: Hashable, Sendable {
   public enum Action: Hashable, Sendable {
     /// One action of requests.
     case one(Gate.Action)
-    /// Every action.
+    /// Every action that is served.
     case all
   }
 
@@ -120,7 +120,7 @@ extension Stop.Action: RawRepresentable {
   var single: [Gate.Action] {
     switch self {
     case .one(let action): [action]
-    case .all: Gate.Action.allCases
+    case .all: Gate.Action.served
     }
   }
 }

@@ -15,6 +15,9 @@ public final class StopBoard: Sendable {
   private struct Unkept {
     let number: Int
     var stop: Stop
+
+    /// Whether it is the same change, of the same action. A stop of `all` leaves several once one action was resumed.
+    func isSame(as other: Unkept) -> Bool { number == other.number && stop.action == other.stop.action }
   }
 
   private struct State {
@@ -93,7 +96,7 @@ public final class StopBoard: Sendable {
     for entry in unkept {
       // One that the store refuses must not keep the others from it.
       do throws(StoreError) {
-        for kept in try await keep(entry.number, turn: changing.announce()) { onSave(kept) }
+        if let kept = try await keep(entry, turn: changing.announce()) { onSave(kept) }
       } catch {
         failure = failure ?? error
       }
@@ -104,7 +107,7 @@ public final class StopBoard: Sendable {
   /// Stops something: effective here at once, then kept by the store, and elsewhere with the next refresh. Where the store
   /// fails it holds here all the same, and each refresh tries to have it kept.
   public func stop(_ stop: Stop) async throws(StoreError) {
-    let number = change { state in
+    let entry = change { state in
       let number = changing.announce()
       state.stops.stop(stop)
       if let reason = stop.reason {
@@ -115,10 +118,11 @@ public final class StopBoard: Sendable {
           state.unkept[index].stop.reason = reason
         }
       }
-      state.unkept.append(Unkept(number: number, stop: stop))
-      return number
+      let entry = Unkept(number: number, stop: stop)
+      state.unkept.append(entry)
+      return entry
     }
-    _ = try await keep(number, turn: number)
+    _ = try await keep(entry, turn: entry.number)
   }
 
   /// Ends the stops that were made before this: kept by the store first, so that nothing begins again that a restart would stop.
@@ -144,23 +148,17 @@ public final class StopBoard: Sendable {
     return hasEnded
   }
 
-  /// Has the store keep a stop that holds here already, unless it has ended meanwhile. Of a stop of `all` several stops are left
-  /// once one action was resumed.
+  /// Has the store keep a stop that holds here already, unless it has ended meanwhile.
   ///
-  /// - Parameters:
-  ///   - number: The stop's.
-  ///   - turn: When the store gets it.
-  /// - Returns: what the store has now and had not before.
-  private func keep(_ number: Int, turn: Int) async throws(StoreError) -> [Stop] {
-    var kept: [Stop] = []
+  /// - Parameter turn: When the store gets it.
+  /// - Returns: what the store has now; nil where there is nothing left to keep.
+  private func keep(_ entry: Unkept, turn: Int) async throws(StoreError) -> Stop? {
+    var kept: Stop?
     try await changing.run(turn) { () throws(StoreError) in
-      for entry in state.withLock({ $0.unkept.filter { $0.number == number } }) {
-        try await store.stop(entry.stop)
-        change { state in
-          state.unkept.removeAll { $0.number == number && $0.stop.action == entry.stop.action }
-        }
-        kept.append(entry.stop)
-      }
+      guard let stop = state.withLock({ $0.unkept.first { $0.isSame(as: entry) } })?.stop else { return }
+      try await store.stop(stop)
+      change { state in state.unkept.removeAll { $0.isSame(as: entry) } }
+      kept = stop
     }
     return kept
   }

@@ -15,7 +15,7 @@ def replies(server, upstream):
     html = b"<html><body>It works</body></html>"
     table = [
         # While the request goes out: one connection each, whatever happens to it.
-        ("reset on accept", None, dict(close="accept", ring=False), UNKNOWN),
+        ("reset, unread", None, dict(close="unread", ring=False), UNKNOWN),
         ("closed after the request", None, dict(close="request", ring=False), UNKNOWN),
         ("closed after the ring", None, dict(close="rung"), UNKNOWN),
         ("closed within the status line", head(201)[:10], {}, UNKNOWN),

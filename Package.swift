@@ -38,7 +38,11 @@ let package = Package(
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
     .target(name: "Documents", dependencies: ["JSON"], swiftSettings: memorySafe),
     .target(name: "Gate", dependencies: ["Documents", "Platform"], swiftSettings: memorySafe),
-    .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
+    .target(name: "Store", dependencies: ["Gate", "Platform"], swiftSettings: strict),
+    .target(
+      name: "SQLiteStore", dependencies: ["Store", "Gate", "Platform", "CSQLite"], swiftSettings: strict),
+    .target(
+      name: "PostgresStore", dependencies: ["Store", "Gate", "Platform", "CLibPQ"], swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: memorySafe),
     .target(
@@ -72,8 +76,8 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "API", "Callers", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform", "Records",
-        "Store", "TLS",
+        "API", "Callers", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform",
+        "PostgresStore", "Records", "SQLiteStore", "Store", "TLS",
         "Talkdesk", "Tokens", "Upstream",
         .product(name: "Yams", package: "Yams"),
       ],
@@ -102,7 +106,7 @@ let package = Package(
         "JSON", "Metrics",
         "Pages",
         "Platform",
-        "Records", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
+        "Records", "SQLiteStore", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -142,7 +146,8 @@ let package = Package(
       name: "GateTests", dependencies: ["Gate", "Documents", "Platform", "TestSupport"], swiftSettings: strict
     ),
     .testTarget(
-      name: "StoreTests", dependencies: ["Store", "Gate", "Platform", "TestSupport", "CDisk"],
+      name: "StoreTests",
+      dependencies: ["Store", "SQLiteStore", "PostgresStore", "Gate", "Platform", "TestSupport", "CDisk"],
       swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "MetricsTests", dependencies: ["Metrics", "HTTP"], swiftSettings: strict),
@@ -169,7 +174,8 @@ let package = Package(
         "Gateway", "HTTP",
         "HTTPServer",
         "JOSE",
-        "JSON", "Metrics", "Platform", "Records", "Sandbox", "Store", "TLS", "Talkdesk", "TestSupport",
+        "JSON", "Metrics", "Platform", "Records", "SQLiteStore", "Sandbox", "Store", "TLS", "Talkdesk",
+        "TestSupport",
         "Tokens",
         "Upstream",
       ], swiftSettings: strict),

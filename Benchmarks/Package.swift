@@ -16,7 +16,6 @@ let package = Package(
   name: "benchmarks",
   targets: [
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "CSQLite", linkerSettings: [.linkedLibrary(":libsqlite3.so.0", .when(platforms: [.linux]))]),
     .target(name: "CLinux"),
@@ -27,7 +26,9 @@ let package = Package(
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
     .target(name: "Documents", dependencies: ["JSON"], swiftSettings: strict),
     .target(name: "Gate", dependencies: ["Documents", "Platform"], swiftSettings: strict),
-    .target(name: "Store", dependencies: ["Gate", "Platform", "CSQLite", "CLibPQ"], swiftSettings: strict),
+    .target(name: "Store", dependencies: ["Gate", "Platform"], swiftSettings: strict),
+    .target(
+      name: "SQLiteStore", dependencies: ["Store", "Gate", "Platform", "CSQLite"], swiftSettings: strict),
     .target(name: "Tokens", dependencies: ["HTTP", "Platform", "JOSE"], swiftSettings: strict),
     .target(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
@@ -59,7 +60,7 @@ let package = Package(
       name: "microbench",
       dependencies: [
         "API", "Callers", "Delivery", "Documents", "Gate", "HTTP", "JOSE", "JSON", "Metrics", "Platform",
-        "Records",
+        "Records", "SQLiteStore",
         "Store", "Talkdesk", "Tokens",
       ],
       path: "Sources/Microbench", swiftSettings: strict),

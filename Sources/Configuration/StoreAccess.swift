@@ -1,6 +1,8 @@
 // Opens the configured store for servers and for `callgate migrate`.
 
 import JOSE
+import PostgresStore
+import SQLiteStore
 package import Store
 
 /// Why a store cannot be used.
@@ -41,15 +43,21 @@ public enum StoreMigration {
   }
 }
 
-extension StoreLocation {
+/// The place of a configured store, and the only code that opens each kind.
+package struct StoreLocation {
+  private let place: Configuration.Store
+
   /// The place the configuration names.
-  package init(_ store: Configuration.Store) {
-    switch store {
-    case .memory: self = .memory
-    case .sqlite(let path): self = .sqlite(path: path)
+  package init(_ place: Configuration.Store) { self.place = place }
+
+  /// A store there. Nothing is opened yet: `migrate` does that first.
+  package func store() -> any Store {
+    switch place {
+    case .memory: return MemoryStore()
+    case .sqlite(let path): return SQLiteStore(path: path)
     case .postgres(let url):
       do throws(StoreError) {
-        self = .postgres(try PostgresAddress(url.exposedString()))
+        return PostgresStore(try PostgresAddress(url.exposedString()))
       } catch {
         preconditionFailure("the configured URL has been read before")
       }
@@ -58,7 +66,7 @@ extension StoreLocation {
 
   /// The word for the kind of store.
   package var kind: String {
-    switch self {
+    switch place {
     case .memory: "memory"
     case .sqlite: "sqlite"
     case .postgres: "postgres"

@@ -2,6 +2,7 @@
 
 import Documents
 import JOSE
+import PostgresStore
 import Store
 
 /// Where state is kept, as text. A refused text is not shown: it may hold a password.

@@ -5,6 +5,7 @@ import Gate
 import Glibc
 import Testing
 
+@testable import PostgresStore
 @testable import Store
 
 @Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))

@@ -6,6 +6,7 @@ import Glibc
 import Platform
 import Testing
 
+@testable import PostgresStore
 @testable import Store
 
 /// What a real server makes of the ways to it, and what is known of it.

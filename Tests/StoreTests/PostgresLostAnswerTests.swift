@@ -5,6 +5,7 @@ import Gate
 import Synchronization
 import Testing
 
+@testable import PostgresStore
 @testable import Store
 
 /// What was committed and not answered is done once; what was not committed is done, or certainly not.

@@ -5,6 +5,7 @@ import Gate
 import Synchronization
 import Testing
 
+@testable import PostgresStore
 @testable import Store
 
 @Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
@@ -337,26 +338,15 @@ private final class Flag: Sendable {
     let address = try PostgresAddress("postgres://user:hunter2@db.example/callgate?sslmode=require")
     var dumped = ""
     dump(address, to: &dumped)
-    for text in ["\(address)", String(reflecting: address), dumped, "\(StoreLocation.postgres(address))"] {
+    for text in ["\(address)", String(reflecting: address), dumped] {
       #expect(!text.contains("hunter2") && !text.contains("db.example"), "\(text)")
     }
   }
 
   @Test(arguments: ["postgres://user:hunter2@[bad/callgate", "postgres://u:hunter2@host/db?nonsense=1"])
   func `one that cannot be read is not repeated`(_ text: String) {
-    let error = #expect(throws: StoreError.self) { _ = try StoreLocation(text) }
+    let error = #expect(throws: StoreError.self) { _ = try PostgresAddress(text) }
     #expect(error?.kind == .misconfigured)
     #expect(error.map { "\($0)".contains("hunter2") } == false)
-  }
-
-  @Test func `places are read as the configuration says them`() throws {
-    guard case .memory = try StoreLocation("memory") else { return #expect(Bool(false)) }
-    guard case .sqlite("/data/x.sqlite3") = try StoreLocation("sqlite:/data/x.sqlite3") else {
-      return #expect(Bool(false))
-    }
-    guard case .postgres = try StoreLocation("postgresql://localhost/x") else { return #expect(Bool(false)) }
-    for text in ["", "sqlite:", "mysql://x", "Memory", "/data/x"] {
-      #expect(throws: StoreError.self) { _ = try StoreLocation(text) }
-    }
   }
 }

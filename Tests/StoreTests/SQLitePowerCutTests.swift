@@ -6,6 +6,7 @@ import Glibc
 import Synchronization
 import Testing
 
+@testable import SQLiteStore
 @testable import Store
 
 /// What a disk has that loses its power, fails, is full or hangs, and what callers are told.

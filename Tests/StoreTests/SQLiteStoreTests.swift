@@ -5,6 +5,7 @@ import Gate
 import Glibc
 import Testing
 
+@testable import SQLiteStore
 @testable import Store
 
 @Suite struct SQLiteStoreTests {

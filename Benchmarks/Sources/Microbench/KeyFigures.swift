@@ -2,6 +2,7 @@
 
 import Gate
 import Platform
+import SQLiteStore
 import Store
 
 #if canImport(Glibc)

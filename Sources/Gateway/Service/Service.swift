@@ -11,6 +11,7 @@ import JOSE
 import Metrics
 public import Platform
 import Records
+import SQLiteStore
 import Store
 import Synchronization
 import TLS

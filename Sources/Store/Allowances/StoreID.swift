@@ -1,16 +1,16 @@
 // The keyed hash that identifies an allowance or key in a store, so that no phone number is saved.
 
-import Gate
+package import Gate
 
 /// 128 bits that stand for a rule and a party, the same in every process that has the store's key.
-struct StoreID: Hashable, Comparable, Sendable {
+package struct StoreID: Hashable, Comparable, Sendable {
   var high: UInt64
   var low: UInt64
 
-  static func < (a: Self, b: Self) -> Bool { a.high != b.high ? a.high < b.high : a.low < b.low }
+  package static func < (a: Self, b: Self) -> Bool { a.high != b.high ? a.high < b.high : a.low < b.low }
 
   /// The 16 bytes, the most significant first.
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(16)
     for word in [high, low] {
@@ -22,7 +22,7 @@ struct StoreID: Hashable, Comparable, Sendable {
   }
 
   /// The 32 lower-case hex digits, which PostgreSQL reads as a `uuid`.
-  var hex: String {
+  package var hex: String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
@@ -33,14 +33,14 @@ struct StoreID: Hashable, Comparable, Sendable {
   }
 
   /// Reads 16 bytes; nil for another count.
-  init?(bytes: [UInt8]) {
+  package init?(bytes: [UInt8]) {
     guard bytes.count == 16 else { return nil }
     high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
     low = bytes[8...].reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   /// Reads 32 hex digits, with or without the hyphens of a `uuid`; nil for anything else.
-  init?(hex text: String) {
+  package init?(hex text: String) {
     let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
     guard digits.count == 32 else { return nil }
     var words: (UInt64, UInt64) = (0, 0)
@@ -59,12 +59,12 @@ struct StoreID: Hashable, Comparable, Sendable {
 }
 
 /// Makes the names; its key is made once per store and kept there.
-struct StoreIDMaker: Sendable {
+package struct StoreIDMaker: Sendable {
   private let key: (low: UInt64, high: UInt64)
 
-  init(key: StoreID) { self.key = (key.low, key.high) }
+  package init(key: StoreID) { self.key = (key.low, key.high) }
 
-  func id(of allowance: AllowanceKey) -> StoreID {
+  package func id(of allowance: AllowanceKey) -> StoreID {
     // A length first, so that no two pairs of texts make the same bytes.
     let rule = Array(allowance.rule.utf8)
     var bytes: [UInt8] = []
@@ -83,7 +83,7 @@ struct StoreIDMaker: Sendable {
   }
 
   /// A new key, from the system's randomness.
-  static func newKey() -> StoreID {
+  package static func newKey() -> StoreID {
     var generator = SystemRandomNumberGenerator()
     return StoreID(high: generator.next(), low: generator.next())
   }

@@ -1,40 +1,52 @@
 // The rules for callback records, without I/O and the same for every store.
 
-import Gate
+package import Gate
 import Platform
 
 /// Keys, places and records, and what may become of them.
 ///
 /// A store in memory keeps all of them in one book. The others read into one what the work of a transaction is about,
 /// let it work, and write what has changed.
-struct CallbackBook: Sendable {
+package struct CallbackBook: Sendable {
   /// What is kept of an `Idempotency-Key`.
-  struct Key: Hashable, Sendable {
-    let callback: CallbackID
-    let fingerprint: StoreID
-    var answer: StoredAnswer?
+  package struct Key: Hashable, Sendable {
+    package let callback: CallbackID
+    package let fingerprint: StoreID
+    package var answer: StoredAnswer?
     /// In nanoseconds since the epoch, as all times in a book.
-    var expires: Int64
+    package var expires: Int64
+
+    package init(callback: CallbackID, fingerprint: StoreID, answer: StoredAnswer?, expires: Int64) {
+      self.callback = callback
+      self.fingerprint = fingerprint
+      self.answer = answer
+      self.expires = expires
+    }
   }
 
   /// Where a caller's last callback to a number stands.
-  struct Place: Hashable, Sendable {
-    let callback: CallbackID
-    let expires: Int64
+  package struct Place: Hashable, Sendable {
+    package let callback: CallbackID
+    package let expires: Int64
+
+    package init(callback: CallbackID, expires: Int64) {
+      self.callback = callback
+      self.expires = expires
+    }
   }
 
   /// A record and what belongs to it. A class, so that a table of them has no room for those it does not hold.
-  final class Row: Sendable {
-    let record: StoredCallback
-    let key: StoreID?
-    let place: StoreID?
+  package final class Row: Sendable {
+    package let record: StoredCallback
+    package let key: StoreID?
+    package let place: StoreID?
     /// Who settles it.
-    let instance: Int64
+    package let instance: Int64
     /// When it counts as abandoned: its deadline and the grace.
-    let abandoned: Int64
-    let expires: Int64
+    package let abandoned: Int64
+    package let expires: Int64
 
-    init(
+    package init(
       record: StoredCallback, key: StoreID?, place: StoreID?, instance: Int64, abandoned: Int64,
       expires: Int64
     ) {
@@ -56,19 +68,21 @@ struct CallbackBook: Sendable {
   }
 
   /// What differs from what was there before.
-  struct Changes: Sendable {
-    var keys: Set<StoreID> = []
-    var places: Set<StoreID> = []
-    var rows: Set<CallbackID> = []
+  package struct Changes: Sendable {
+    package var keys: Set<StoreID> = []
+    package var places: Set<StoreID> = []
+    package var rows: Set<CallbackID> = []
 
-    var isEmpty: Bool { keys.isEmpty && places.isEmpty && rows.isEmpty }
+    package var isEmpty: Bool { keys.isEmpty && places.isEmpty && rows.isEmpty }
   }
 
-  private(set) var keys: [StoreID: Key] = [:]
-  private(set) var places: [StoreID: Place] = [:]
-  private(set) var rows: [CallbackID: Row] = [:]
+  package private(set) var keys: [StoreID: Key] = [:]
+  package private(set) var places: [StoreID: Place] = [:]
+  package private(set) var rows: [CallbackID: Row] = [:]
   /// What has to be written, or removed where it is no longer there.
-  private(set) var changes = Changes()
+  package private(set) var changes = Changes()
+
+  package init() {}
 
   /// Everything is written.
   mutating func written() { changes = Changes() }
@@ -76,14 +90,14 @@ struct CallbackBook: Sendable {
   // MARK: Reading
 
   /// Adds what was read.
-  mutating func add(_ id: StoreID, _ key: Key) { keys[id] = key }
-  mutating func add(_ id: StoreID, _ place: Place) { places[id] = place }
-  mutating func add(_ row: Row) { rows[row.record.id] = row }
+  package mutating func add(_ id: StoreID, _ key: Key) { keys[id] = key }
+  package mutating func add(_ id: StoreID, _ place: Place) { places[id] = place }
+  package mutating func add(_ row: Row) { rows[row.record.id] = row }
 
   /// Takes back what was read of a place.
-  mutating func forget(place: StoreID) { places[place] = nil }
+  package mutating func forget(place: StoreID) { places[place] = nil }
 
-  func standing(of names: CallbackNames, at now: Instant) -> CallbackStanding {
+  package func standing(of names: CallbackNames, at now: Instant) -> CallbackStanding {
     CallbackStanding(
       key: keyStanding(of: names, at: now.nanosecondsSinceEpoch),
       duplicate: duplicate(of: names, at: now.nanosecondsSinceEpoch))
@@ -240,7 +254,7 @@ extension Int64 {
 
 extension Instant {
   /// A time in nanoseconds since the epoch.
-  init(nanosecondsSinceEpoch time: Int64) {
+  package init(nanosecondsSinceEpoch time: Int64) {
     let seconds = time >= 0 ? time / 1_000_000_000 : (time + 1) / 1_000_000_000 - 1
     self.init(seconds: seconds, nanoseconds: Int32(time - seconds * 1_000_000_000))
   }

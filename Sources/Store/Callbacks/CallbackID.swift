@@ -6,9 +6,9 @@ public import Gate
 /// guesses one, and those of one time stand side by side in a store, however many there are.
 public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConvertible {
   /// The 128 bits.
-  let id: StoreID
+  package let id: StoreID
 
-  init(_ id: StoreID) { self.id = id }
+  package init(_ id: StoreID) { self.id = id }
 
   /// A new one for a callback of this time.
   public init(at now: Instant) {

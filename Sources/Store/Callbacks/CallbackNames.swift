@@ -3,18 +3,18 @@
 import Gate
 
 /// What a store looks for and keeps in place of personal data.
-struct CallbackNames: Hashable, Sendable {
+package struct CallbackNames: Hashable, Sendable {
   /// Of caller and `Idempotency-Key`.
-  let key: StoreID?
+  package let key: StoreID?
   /// Of these and of what was asked for.
-  let fingerprint: StoreID?
+  package let fingerprint: StoreID?
   /// Of caller and number; nil where repetitions are no duplicates.
-  let place: StoreID?
+  package let place: StoreID?
 }
 
 extension StoreIDMaker {
   /// The names of an intent.
-  func names(of intent: CallbackIntent) -> CallbackNames {
+  package func names(of intent: CallbackIntent) -> CallbackNames {
     let caller = Array(intent.callerID.utf8)
     let key = intent.key.map { Array($0.text.utf8) }
     return CallbackNames(

@@ -21,11 +21,11 @@ public struct CallbackQuery: Hashable, Sendable {
   }
 
   /// All records it asks for have smaller ids.
-  var bound: StoreID { after?.id ?? StoreID(high: .max, low: .max) }
+  package var bound: StoreID { after?.id ?? StoreID(high: .max, low: .max) }
 
   /// What it asks for as SQL after WHERE, `id < ` and the mark of a parameter coming next. The word for a rare status stands there
   /// with the condition of the index that holds only those.
-  static func condition(_ status: StoredCallback.Status?) -> String {
+  package static func condition(_ status: StoredCallback.Status?) -> String {
     switch status {
     case nil: ""
     case .accepted: "status = 'accepted' AND "

@@ -41,6 +41,23 @@ public struct StoredCallback: Hashable, Sendable {
   /// Whether it had been recovered as `unknown` before its process settled it. Only what `settle` returns says so.
   public internal(set) var wasRecovered = false
 
+  package init(
+    id: CallbackID, callerID: String, subject: String?, appID: String?, contact: String, createdAt: Instant,
+    settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?, platformTID: String?
+  ) {
+    self.id = id
+    self.callerID = callerID
+    self.subject = subject
+    self.appID = appID
+    self.contact = contact
+    self.createdAt = createdAt
+    self.settledAt = settledAt
+    self.status = status
+    self.code = code
+    self.upstreamStatus = upstreamStatus
+    self.platformTID = platformTID
+  }
+
   /// Whether it became `unknown` because nobody was there to settle it, as far as the record tells: no reply is known.
   var isRecovered: Bool {
     status == .unknown && code == CallbackRecovery.code && upstreamStatus == nil && platformTID == nil

@@ -25,7 +25,7 @@ public final class StoreHealth: Sendable {
   }
 
   /// What an operation says when it succeeds.
-  enum Effect: Sendable {
+  package enum Effect: Sendable {
     /// The store can be read.
     case reads
     /// It may have had nothing to write: success says that the store can be read, failure that it cannot be written.
@@ -85,7 +85,7 @@ public final class StoreHealth: Sendable {
   // MARK: What is noted
 
   /// An operation succeeded.
-  func succeeded(_ effect: Effect) {
+  package func succeeded(_ effect: Effect) {
     let now = clock.now
     state.withLock { state in
       state.answered = now
@@ -102,7 +102,7 @@ public final class StoreHealth: Sendable {
   /// - Parameters:
   ///   - begun: when they were begun.
   ///   - count: how many.
-  func failed(_ error: StoreError, _ effect: Effect, since begun: MonotonicTime, count: Int = 1) {
+  package func failed(_ error: StoreError, _ effect: Effect, since begun: MonotonicTime, count: Int = 1) {
     let now = clock.now
     state.withLock { state in
       state.errors[error.kind, default: 0] += count
@@ -121,12 +121,12 @@ public final class StoreHealth: Sendable {
   }
 
   /// Operations were refused because the store does not answer.
-  func refused(_ error: StoreError, count: Int = 1) {
+  package func refused(_ error: StoreError, count: Int = 1) {
     state.withLock { $0.errors[error.kind, default: 0] += count }
   }
 
   /// The clocks were compared.
-  func compared(clockAhead ahead: Duration) {
+  package func compared(clockAhead ahead: Duration) {
     state.withLock { state in
       let old = state.clockAhead.flatMap(Self.event(of:))
       state.clockAhead = ahead
@@ -141,7 +141,7 @@ public final class StoreHealth: Sendable {
   }
 
   /// A server's settings were read; those are named that let committed data be lost.
-  func found(unsafe settings: [String]) {
+  package func found(unsafe settings: [String]) {
     state.withLock { state in
       guard settings != state.unsafeSettings else { return }
       state.unsafeSettings = settings

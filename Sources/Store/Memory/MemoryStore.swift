@@ -17,7 +17,7 @@ public final class MemoryStore: Store {
     CompactTable(empty: Kept(state: AllowanceState(mark: 0, count: 0), expiry: 0))
   }
   private let maker = LocalIDMaker()
-  private let stopped = Mutex(StopSet())
+  let stopped = Mutex(StopSet())
   let callbacks = Mutex(MemoryCallbacks())
 
   /// An empty store.
@@ -133,14 +133,6 @@ public final class MemoryStore: Store {
   }
 
   public func states(of keys: [AllowanceKey]) -> [AllowanceState?] { keys.map { state(id(of: $0)) } }
-
-  public func stops() -> StopSet { stopped.withLock { $0 } }
-
-  public func stop(_ stop: Stop) { stopped.withLock { $0.stop(stop) } }
-
-  public func resume(_ target: Stop.Target, _ action: Stop.Action) {
-    stopped.withLock { $0.resume(target, action) }
-  }
 
   @discardableResult public func purge(at now: Instant) -> Int {
     var removed = 0

@@ -1,8 +1,8 @@
 // Queues work for blocking database sessions, runs waiting jobs together, and refuses work that would wait too long.
 
 import Dispatch
-import Gate
-import Platform
+package import Gate
+package import Platform
 import Synchronization
 
 /// Hands work to a few sessions, each owned by a serial Dispatch queue.
@@ -16,7 +16,7 @@ import Synchronization
 /// 3. A session without deadlines (SQLite) runs it, in a system call that nothing ends. Its caller is told that it is in doubt. Until
 ///    the call returns, the session counts as hanging: what waits fails, and new work is refused at once. There is one such
 ///    session, so whatever takes back what is in doubt runs after it.
-final class SessionQueue<Session: StoreSession>: Sendable {
+package final class SessionQueue<Session: StoreSession>: Sendable {
   private struct Call: Sendable {
     let effect: StoreHealth.Effect
     /// Whether it asks a store that does not answer, too.
@@ -102,7 +102,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   /// A queue of its own for each of some sessions that end by themselves what takes too long.
   ///
   /// - Parameter health: is told how every operation went.
-  init(
+  package init(
     label: String, count: Int, health: StoreHealth, clock: any TimeSource = SystemClock(),
     make: @escaping @Sendable () -> Session
   ) {
@@ -120,7 +120,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   /// - Parameters:
   ///   - patience: how long its callers wait.
   ///   - health: is told how every operation went.
-  init(
+  package init(
     label: String, patience: Duration, health: StoreHealth, make: @escaping @Sendable () -> Session
   ) {
     self.patience = patience
@@ -140,7 +140,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   // MARK: Callers
 
   /// Waits until an update is committed.
-  func update<R: Sendable>(
+  package func update<R: Sendable>(
     _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<R>
   ) async throws(StoreError) -> R {
     try await commit { onResult in
@@ -155,7 +155,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   /// Waits until some work is committed; returns the last result it reported.
   ///
   /// - Parameter work: makes the work from the function that takes its result.
-  func commit<R: Sendable>(
+  package func commit<R: Sendable>(
     _ work: (_ onResult: @escaping @Sendable (R) -> Void) -> UpdateJob.Work
   ) async throws(StoreError) -> R {
     let result = await withUnsafeContinuation { continuation in
@@ -170,7 +170,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   /// - Parameters:
   ///   - effect: what its success says about the store.
   ///   - isProbe: whether it asks a store that does not answer, too.
-  func call<R: Sendable>(
+  package func call<R: Sendable>(
     _ effect: StoreHealth.Effect, isProbe: Bool = false,
     _ body: @escaping @Sendable (Session) throws(StoreError) -> R
   ) async throws(StoreError) -> R {
@@ -195,7 +195,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
   }
 
   /// Runs something in every session, each on its queue and beside the others, and waits for all of them.
-  func inEach(_ body: @escaping @Sendable (Session) -> Void) async {
+  package func inEach(_ body: @escaping @Sendable (Session) -> Void) async {
     let group = DispatchGroup()
     for worker in workers { worker.queue.async(group: group) { body(worker.session) } }
     await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
@@ -205,7 +205,7 @@ final class SessionQueue<Session: StoreSession>: Sendable {
 
   /// Finishes what is under way and closes every session; what waits or comes later fails. A session that hangs is left to the
   /// end of the process.
-  func close() async {
+  package func close() async {
     let (dropped, isHanging) = state.withLock { state in
       state.isClosed = true
       defer { state.waiting = [] }

@@ -1,7 +1,7 @@
 // The protocol for a database connection that one queue uses.
 
 /// Something that blocks: a file or a server. It is used by one queue only.
-protocol StoreSession: AnyObject, SendableMetatype {
+package protocol StoreSession: AnyObject, SendableMetatype {
   /// Runs all jobs in one transaction, and returns when it is committed and where it has to be.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError)
   /// Lets go of everything.
@@ -9,21 +9,21 @@ protocol StoreSession: AnyObject, SendableMetatype {
 }
 
 /// Waits longer each time something fails, up to a limit, and not at all once it works.
-struct BackOff {
+package struct BackOff {
   private var failures = 0
   private let first: Duration
   private let longest: Duration
 
-  init(first: Duration = .milliseconds(100), longest: Duration = .seconds(2)) {
+  package init(first: Duration = .milliseconds(100), longest: Duration = .seconds(2)) {
     self.first = first
     self.longest = longest
   }
 
   /// It works.
-  mutating func succeeded() { failures = 0 }
+  package mutating func succeeded() { failures = 0 }
 
   /// It failed again: how long to wait, with up to a quarter less, so that instances do not come back in step.
-  mutating func failed() -> Duration {
+  package mutating func failed() -> Duration {
     let wait = min(longest, first * (1 << min(failures, 10)))
     failures += 1
     return wait * Double.random(in: 0.75...1)

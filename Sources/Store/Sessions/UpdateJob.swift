@@ -1,10 +1,10 @@
 // One change to a store, waiting to be committed with others in a transaction.
 
-import Gate
+package import Gate
 
 /// One caller's change, which is committed together with those that wait beside it.
-struct UpdateJob: Sendable {
-  enum Work: Sendable {
+package struct UpdateJob: Sendable {
+  package enum Work: Sendable {
     /// Of allowances: what is read and locked, and what becomes of it. The body remembers its result.
     case allowances([AllowanceKey], @Sendable ([AllowanceState?]) -> [AllowanceWrite])
     /// Of a callback.
@@ -17,7 +17,7 @@ struct UpdateJob: Sendable {
 }
 
 /// What is done to a callback, and where what came of it is remembered. As its transaction, it may run more than once.
-enum CallbackWork: Sendable {
+package enum CallbackWork: Sendable {
   case begin(CallbackIntent, at: Instant, @Sendable (CallbackBeginning) -> Void)
   case settle(CallbackID, CallbackSettlement, @Sendable (StoredCallback?) -> Void)
   case withdraw(CallbackID, @Sendable (Bool) -> Void)

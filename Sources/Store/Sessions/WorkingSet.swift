@@ -1,12 +1,12 @@
 // The rows that one transaction has read, and the changes that its jobs make to them.
 
-import Gate
+package import Gate
 
 /// The jobs of a transaction under the names of their store, and the states they work on.
 ///
 /// A store reads, and locks, what `allowances`, `begins` and `callbacks` say, adds it, runs the jobs, and writes what
 /// `writes` and the book's changes say.
-struct WorkingSet {
+package struct WorkingSet {
   private enum Named {
     case allowances([StoreID], ([AllowanceState?]) -> [AllowanceWrite])
     case begin(CallbackIntent, CallbackNames, Instant, (CallbackBeginning) -> Void)
@@ -16,21 +16,21 @@ struct WorkingSet {
 
   private var jobs: [Named] = []
   /// The allowances to read.
-  private(set) var allowances: Set<StoreID> = []
+  package private(set) var allowances: Set<StoreID> = []
   /// The keys and places to read of callbacks that are to begin.
-  private(set) var begins: [CallbackNames] = []
+  package private(set) var begins: [CallbackNames] = []
   /// The records to read: of callbacks that are to begin too, since their ids must be free.
-  private(set) var callbacks: Set<CallbackID> = []
+  package private(set) var callbacks: Set<CallbackID> = []
   /// Those of them that are there already, whose keys and places are to be read too.
-  private(set) var ending: Set<CallbackID> = []
+  package private(set) var ending: Set<CallbackID> = []
 
   private var states: [StoreID: AllowanceState?] = [:]
   /// What has to be written of allowances.
-  private(set) var writes: [StoreID: AllowanceWrite] = [:]
+  package private(set) var writes: [StoreID: AllowanceWrite] = [:]
   /// What is kept of callbacks.
-  var book = CallbackBook()
+  package var book = CallbackBook()
 
-  init(_ jobs: [UpdateJob], ids maker: StoreIDMaker) {
+  package init(_ jobs: [UpdateJob], ids maker: StoreIDMaker) {
     self.jobs.reserveCapacity(jobs.count)
     for job in jobs {
       switch job.work {
@@ -56,16 +56,16 @@ struct WorkingSet {
   }
 
   /// Adds an allowance's state that was read.
-  mutating func add(_ id: StoreID, _ state: AllowanceState?) { states.updateValue(state, forKey: id) }
+  package mutating func add(_ id: StoreID, _ state: AllowanceState?) { states.updateValue(state, forKey: id) }
 
   /// Whether there is nothing to read.
-  var isEmpty: Bool { allowances.isEmpty && begins.isEmpty && callbacks.isEmpty }
+  package var isEmpty: Bool { allowances.isEmpty && begins.isEmpty && callbacks.isEmpty }
 
   /// Whether there is anything to write.
-  var isChanged: Bool { !writes.isEmpty || !book.changes.isEmpty }
+  package var isChanged: Bool { !writes.isEmpty || !book.changes.isEmpty }
 
   /// Runs the jobs in their order, each on what those before it have left.
-  mutating func run(instance: Int64) {
+  package mutating func run(instance: Int64) {
     for job in jobs {
       switch job {
       case .allowances(let ids, let body):
@@ -88,7 +88,7 @@ struct WorkingSet {
 }
 
 /// Expiries are rounded up to ten minutes: an index over them then changes seldom.
-func coarseExpiry(_ seconds: Int64) -> Int64 {
+package func coarseExpiry(_ seconds: Int64) -> Int64 {
   let (sum, overflow) = seconds.addingReportingOverflow(599)
   return overflow ? seconds : sum / 600 * 600
 }

@@ -117,7 +117,7 @@ extension Stop.Action: RawRepresentable {
   }
 
   /// The actions of requests that it stands for.
-  var single: [Gate.Action] {
+  package var single: [Gate.Action] {
     switch self {
     case .one(let action): [action]
     case .all: Gate.Action.served

@@ -28,7 +28,7 @@ public final class StopBoard: Sendable {
     var changes = 0
   }
 
-  private let store: any Store
+  private let store: any StopStore
   private let clock: any TimeSource
   private let state = Mutex(State())
   private let hasStops = Atomic<Bool>(false)
@@ -36,7 +36,7 @@ public final class StopBoard: Sendable {
   private let changing = OneAtATime()
 
   /// A board that shows what a store says; empty until it is refreshed.
-  public init(store: any Store, clock: any TimeSource) {
+  public init(store: any StopStore, clock: any TimeSource) {
     self.store = store
     self.clock = clock
   }

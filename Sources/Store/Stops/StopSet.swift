@@ -14,7 +14,7 @@ public struct StopSet: Hashable, Sendable {
   private var stops: [Key: Stop] = [:]
 
   /// How long stores keep a stop after its end, in seconds: more than instances' clocks differ.
-  static let lingering: Int64 = 60
+  package static let lingering: Int64 = 60
 
   /// Nothing stopped.
   public init() {}
@@ -92,7 +92,7 @@ public struct StopSet: Hashable, Sendable {
 extension StopSet {
   /// A set of what a store has in its rows; rows of unknown words, from a newer version, stop everything they may
   /// mean.
-  init(rows: [Row]) {
+  package init(rows: [Row]) {
     self.init()
     for row in rows {
       let target = Stop.Target(scope: row.scope, id: row.id) ?? .all
@@ -104,12 +104,23 @@ extension StopSet {
   }
 
   /// A stop as stores keep it.
-  struct Row {
-    var scope: String
-    var id: String
-    var action: String
-    var since: Int64
-    var until: Int64?
-    var reason: String?
+  package struct Row {
+    package var scope: String
+    package var id: String
+    package var action: String
+    package var since: Int64
+    package var until: Int64?
+    package var reason: String?
+
+    package init(
+      scope: String, id: String, action: String, since: Int64, until: Int64? = nil, reason: String? = nil
+    ) {
+      self.scope = scope
+      self.id = id
+      self.action = action
+      self.since = since
+      self.until = until
+      self.reason = reason
+    }
   }
 }

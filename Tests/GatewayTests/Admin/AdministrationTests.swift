@@ -8,6 +8,7 @@ import Testing
 
 @testable import Deciding
 @testable import Gateway
+@testable import SQLiteStore
 @testable import Store
 
 @Suite(.timeLimit(.minutes(2))) struct AdministrationTests {

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import PostgresStore
 import Store
 import Synchronization
 

@@ -3,6 +3,8 @@
 import Foundation
 import Gate
 import Glibc
+import PostgresStore
+import SQLiteStore
 import Store
 import Testing
 

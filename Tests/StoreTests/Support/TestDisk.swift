@@ -6,6 +6,7 @@ import Foundation
 import Glibc
 import Synchronization
 
+@testable import SQLiteStore
 @testable import Store
 
 /// It keeps what was written when that is flushed. As Linux does, it takes what a failed flush has not kept for written, so

@@ -1,0 +1,149 @@
+// Chooses which of several PostgreSQL servers to connect to, and when to try again.
+
+import Glibc
+import Platform
+import Store
+import Synchronization
+
+/// What the connections of one store know together about reaching a server.
+///
+/// libpq goes on to the next server, or to the next address of a name, when one refuses; when one does not answer, only its
+/// blocking functions do. So each is tried by itself here, with a share of the time there is. The one that worked is tried
+/// first the next time; where none worked, those come first that were not tried.
+final class PostgresRoute: Sendable {
+  private struct State {
+    var first: PostgresHost?
+    var backOff = BackOff()
+    var closed: (until: MonotonicTime, error: StoreError)?
+  }
+
+  /// What each server gets at least, however many there are.
+  static let leastShare = Duration.seconds(1)
+
+  /// Gives a server once for each address of its name.
+  typealias Resolve = @Sendable (PostgresHost) throws(PostgresFailure) -> [PostgresHost]
+
+  private let clock = SystemClock()
+  private let resolve: Resolve
+  private let state = Mutex(State())
+
+  init(resolve: @escaping Resolve = { host throws(PostgresFailure) in try host.resolved() }) {
+    self.resolve = resolve
+  }
+
+  // MARK: Asking again
+
+  /// Fails while no connection is to be tried.
+  func check(at now: MonotonicTime) throws(StoreError) {
+    if let closed = state.withLock({ $0.closed }), now < closed.until { throw closed.error }
+  }
+
+  /// Something was done on a connection.
+  func succeeded() {
+    state.withLock { state in
+      state.closed = nil
+      state.backOff.succeeded()
+    }
+  }
+
+  /// No connection could be made, or one broke twice.
+  func failed(_ error: StoreError, at now: MonotonicTime) {
+    state.withLock { $0.closed = (now + $0.backOff.failed(), error) }
+  }
+
+  /// The next connection is tried at once.
+  func reopen() { state.withLock { $0.closed = nil } }
+
+  // MARK: Connecting
+
+  /// Connects to a server of an address. Of several, or of several addresses of one name, to the first that can be written, unless
+  /// the address says which to take. Where all that answer can only be read, to the first of these: two addresses may be one server.
+  ///
+  /// - Throws: what all of them said, when none let us in within a span; what one said that refuses the password, at once.
+  func connect(
+    to address: PostgresAddress, within span: Duration
+  ) throws(PostgresFailure) -> PostgresConnection {
+    guard let hosts = address.hosts else {
+      return try PostgresConnection(
+        address.parameters(for: nil), until: min(clock.now + span, limit(address)))
+    }
+    var failures: [PostgresFailure] = []
+    var candidates = hosts.flatMap { host in
+      do throws(PostgresFailure) {
+        return try resolve(host)
+      } catch {
+        failures.append(error)
+        return []
+      }
+    }
+    let preferred = state.withLock { $0.first }
+    if let start = preferred.flatMap({ candidates.firstIndex(of: $0) }) {
+      candidates = Array(candidates[start...] + candidates[..<start])
+    }
+    let deadline = clock.now + span
+    var readOnly: PostgresConnection?
+    for (index, host) in candidates.enumerated() {
+      let left = deadline - clock.now
+      guard index == 0 || left > Self.leastShare / 2 else {
+        remember(host)
+        break
+      }
+      let share = max(Self.leastShare, left / (candidates.count - index))
+      do throws(PostgresFailure) {
+        let made = try PostgresConnection(
+          address.parameters(for: host), until: min(clock.now + min(left, share), limit(address)))
+        if made.isReadOnly, !address.saysWhichServer, candidates.count > 1 {
+          readOnly = readOnly ?? made
+          continue
+        }
+        remember(host)
+        return made
+      } catch {
+        // Another server would refuse the password, too, and count it.
+        if error.state?.hasPrefix("28") == true { throw error }
+        failures.append(error)
+      }
+    }
+    if let readOnly { return readOnly }
+    throw PostgresFailure.connection(failures)
+  }
+
+  private func limit(_ address: PostgresAddress) -> MonotonicTime {
+    address.timeout.map { clock.now + $0 } ?? MonotonicTime(nanoseconds: .max)
+  }
+
+  private func remember(_ host: PostgresHost) { state.withLock { $0.first = host } }
+}
+
+extension PostgresHost {
+  /// It, once for each address of its name.
+  ///
+  /// - Throws: when the name has none. It is looked up by the system, which may take as long as its settings allow.
+  func resolved() throws(PostgresFailure) -> [PostgresHost] {
+    // A folder or an abstract name is a local socket's.
+    guard let name, address == nil, !name.hasPrefix("/"), !name.hasPrefix("@") else { return [self] }
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var found: UnsafeMutablePointer<addrinfo>?
+    let code = getaddrinfo(name, nil, &hints, &found)
+    guard code == 0 else {
+      throw PostgresFailure(
+        operation: PostgresFailure.connecting,
+        message: "the name \"\(name)\" has no address: \(String(cString: gai_strerror(code)))")
+    }
+    defer { freeaddrinfo(found) }
+    var hosts: [PostgresHost] = []
+    var next = found
+    while let entry = next {
+      var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+      let isText = getnameinfo(
+        entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+      if isText == 0 {
+        let numeric = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        hosts.append(PostgresHost(name: name, address: numeric, port: port))
+      }
+      next = entry.pointee.ai_next
+    }
+    return hosts
+  }
+}

@@ -1,0 +1,164 @@
+// How a PostgreSQL session reads, recovers and deletes callback records.
+
+import Gate
+import Platform
+import Store
+
+extension PostgresSession {
+  func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
+    var book = CallbackBook()
+    var names: CallbackNames?
+    try use { connection throws(PostgresFailure) in
+      let made = try self.maker(connection).names(of: intent)
+      names = made
+      book = CallbackBook()
+      let key = made.key.map { PostgresCommand.prepared(PostgresStatements.keyStanding, [$0.hex]) }
+      let place = made.place.map { PostgresCommand.prepared(PostgresStatements.placeStanding, [$0.hex]) }
+      // Each command sees what is committed when it runs. Whoever has the place before and after the key is looked at
+      // had it then, too: where the key is free, it is not his.
+      let commands = [place, key, key == nil ? nil : place].compactMap(\.self)
+      guard !commands.isEmpty else { return }
+      let found = try connection.run(commands, within: Self.span)
+      if key != nil, let row = found[place == nil ? 0 : 1].rows.first,
+        let record = PostgresCallbacks.row(row)
+      {
+        book.add(record)
+        PostgresCallbacks.add(key: row[16...], to: &book)
+      }
+      if place != nil, let row = found.last?.rows.first, row == found.first?.rows.first {
+        PostgresCallbacks.add(place: row, to: &book)
+      }
+    }
+    guard let names else { preconditionFailure("the transaction succeeded without running its body") }
+    return book.standing(of: names, at: now)
+  }
+
+  func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
+    var record: StoredCallback?
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      let found = try connection.run(
+        [.prepared(PostgresStatements.callback, [id.id.hex])], within: Self.span)
+      record = found[0].rows.first.flatMap { PostgresCallbacks.row($0) }?.record
+    }
+    return record?.callerID == callerID ? record : nil
+  }
+
+  func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
+    var records: [StoredCallback] = []
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      let found = try connection.run(
+        [.prepared(PostgresStatements.list(query.status), [query.bound.hex, "\(query.limit)"])],
+        within: Self.span)
+      records = found[0].rows.compactMap { PostgresCallbacks.row($0)?.record }
+    }
+    return records
+  }
+
+  /// Locks what a transaction is about and adds it; the transaction begins with it, and with its mark.
+  ///
+  /// Keys, places, records and allowances are locked in this order, and each in the order of their ids: nobody waits
+  /// in a circle. What belongs to a record never changes, so it may be looked up before.
+  func lock(
+    _ working: inout WorkingSet, _ connection: PostgresConnection, _ mark: PostgresMark
+  ) throws(PostgresFailure) {
+    var keys = Set(working.begins.compactMap(\.key))
+    var places = Set(working.begins.compactMap(\.place))
+    let named = Array(keys)
+    if !working.ending.isEmpty {
+      let ids = PostgresText.array(working.ending.map(\.id.hex))
+      let found = try connection.run([.prepared(PostgresStatements.belongings, [ids])], within: Self.span)
+      for row in found[0].rows {
+        if let key = row[1].flatMap({ StoreID(hex: $0) }) { keys.insert(key) }
+        if let place = row[2].flatMap({ StoreID(hex: $0) }) { places.insert(place) }
+      }
+    }
+    var commands: [PostgresCommand] = [.plain("BEGIN"), mark.command]
+    func lock(_ ids: some Sequence<StoreID>, _ statement: PostgresStatement, _ more: [String] = []) -> Int {
+      commands.append(.prepared(statement, [PostgresText.array(ids.sorted().map(\.hex))] + more))
+      return commands.count - 1
+    }
+    let keyPlace = keys.isEmpty ? nil : lock(keys, PostgresStatements.lockKeys)
+    let placePlace = places.isEmpty ? nil : lock(places, PostgresStatements.lockPlaces)
+    let rowPlace =
+      working.callbacks.isEmpty
+      ? nil
+      : lock(
+        working.callbacks.map(\.id), PostgresStatements.lockCallbacks, [PostgresText.array(named.map(\.hex))])
+    let allowancePlace = working.allowances.isEmpty ? nil : lock(working.allowances, PostgresStatements.lock)
+    let found = try connection.run(commands, within: Self.span)
+    if let keyPlace {
+      for row in found[keyPlace].rows { PostgresCallbacks.add(key: row[...], to: &working.book) }
+    }
+    if let placePlace {
+      for row in found[placePlace].rows { PostgresCallbacks.add(place: row, to: &working.book) }
+    }
+    if let rowPlace {
+      for row in found[rowPlace].rows {
+        if let row = PostgresCallbacks.row(row) { working.book.add(row) }
+      }
+    }
+    if let allowancePlace {
+      for (id, state) in Self.states(found[allowancePlace]) { working.add(id, state) }
+    }
+  }
+
+  // MARK: Recovering
+
+  /// Tells the server that this store is open, unless it was told just now.
+  func live(_ connection: PostgresConnection, isDue: Bool = false) throws(PostgresFailure) {
+    let now = clock.now
+    guard isDue || !instance.isFresh(at: now) else { return }
+    _ = try connection.run(
+      [.prepared(PostgresStatements.live, ["\(instance.number)"])], within: Self.span)
+    instance.seen(at: now)
+  }
+
+  func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
+    var count = 0
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      try self.live(connection, isDue: true)
+      count = try connection.run(
+        [
+          .prepared(
+            PostgresStatements.recover,
+            [
+              "\(self.instance.number)", "\(now.nanosecondsSinceEpoch)", CallbackRecovery.code,
+              PostgresText.array(inHand.map(\.id.hex)),
+            ])
+        ], within: Self.span)[0].changed
+    }
+    return count
+  }
+
+  /// Says that this store is closed: what it left can be recovered at once.
+  func leave() throws(StoreError) {
+    guard instance.isKnown else { return }
+    try use { connection throws(PostgresFailure) in
+      _ = try connection.run(
+        [.prepared(PostgresStatements.leave, ["\(self.instance.number)"])], within: Self.span)
+    }
+  }
+
+  // MARK: Forgetting
+
+  func purge(_ table: CallbackTable, at now: Instant, most: Int) throws(StoreError) -> Int {
+    var removed = 0
+    try use { connection throws(PostgresFailure) in
+      removed = try connection.run(
+        [.prepared(PostgresStatements.purge(table), ["\(now.nanosecondsSinceEpoch)", "\(most)"])],
+        within: Self.span)[0].changed
+    }
+    return removed
+  }
+
+  func purgeInstances() throws(StoreError) {
+    try use { connection throws(PostgresFailure) in
+      _ = try connection.run(
+        [.prepared(PostgresStatements.purgeInstances, []), .prepared(PostgresStatements.purgeMarks, [])],
+        within: Self.span)
+    }
+  }
+}

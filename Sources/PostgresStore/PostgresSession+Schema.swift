@@ -1,0 +1,125 @@
+// How a session reads the schema of a PostgreSQL store and brings it up to date.
+
+import Platform
+import Store
+
+extension PostgresSession {
+  /// The number of the lock that migrations hold: `callgate` as bytes.
+  private static let migrationLock: Int64 = 0x6361_6C6C_6761_7465
+
+  /// Writes the sign of life, and compares the clocks. A newer release may have changed the schema meanwhile: instances of this
+  /// one go on with the connections they have.
+  func ping() throws(StoreError) {
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      try self.live(connection, isDue: true)
+      let asked = (self.clock.now, self.clock.unixTime)
+      let found = try connection.run([.prepared(PostgresStatements.time, [])], within: Self.span)
+      let trip = self.clock.now - asked.0
+      // The answer was given at some time of the trip: a long one says little.
+      guard trip < .seconds(1), let time = found[0].rows.first?.first.flatMap({ $0.flatMap { Int64($0) } })
+      else { return }
+      let here = Duration.seconds(asked.1.seconds) + .nanoseconds(Int64(asked.1.nanoseconds)) + trip / 2
+      self.instance.health.compared(clockAhead: here - .microseconds(time))
+    }
+  }
+
+  /// Brings the schema up to date. Where it is, nothing is locked or written, so a role may serve that must not create tables.
+  func migrate() throws(StoreError) {
+    instance.route.reopen()
+    // As long as another instance needs that came first.
+    let patience = Duration.seconds(90)
+    var found = 0
+    do throws(StoreError) {
+      try migrate(&found, within: patience)
+    } catch {
+      guard error.kind == .refused, error.operation != PostgresFailure.connecting else { throw error }
+      throw StoreError(
+        .refused, "schema",
+        "\(error.message): run `callgate migrate` as the role that owns the database, and let this role use the tables"
+      )
+    }
+    guard found <= Migration.latest else { throw Migration.incompatible(found) }
+  }
+
+  private func migrate(_ found: inout Int, within patience: Duration) throws(StoreError) {
+    try use { connection throws(PostgresFailure) in
+      found = try Self.version(connection)
+      guard found < Migration.latest else { return }
+      let version = try connection.run(
+        [
+          .plain("BEGIN"), .plain("SET LOCAL statement_timeout = 0"), .plain("SET LOCAL lock_timeout = 0"),
+          .plain("SELECT pg_advisory_xact_lock(\(Self.migrationLock))"),
+          .plain(
+            "CREATE TABLE IF NOT EXISTS callgate_schema (version bigint PRIMARY KEY, applied bigint NOT NULL)"
+          ),
+          .plain("SELECT coalesce(max(version), 0) FROM callgate_schema"),
+        ], within: patience)
+      found = version[5].rows.first?.first.flatMap { $0.flatMap { Int($0) } } ?? 0
+      guard found < Migration.latest else {
+        _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
+        return
+      }
+      var commands: [PostgresCommand] = []
+      for (index, step) in Migration.all.enumerated().dropFirst(found) {
+        commands += step.postgres.map { .plain($0) }
+        commands.append(
+          .plain(
+            "INSERT INTO callgate_schema (version, applied) VALUES (\(index + 1), \(clock.unixTime.seconds))")
+        )
+      }
+      if found == 0 {
+        commands.append(
+          .plain(
+            "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', '\(StoreIDMaker.newKey().hex)')"))
+      }
+      _ = try connection.run(commands + [.plain("COMMIT")], within: patience)
+    }
+  }
+
+  /// The version of the schema that is there; 0 for none.
+  private static func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int {
+    let table = try connection.run([.plain("SELECT to_regclass('callgate_schema')")], within: span)
+    guard table[0].rows.first?.first.flatMap({ $0 }) != nil else { return 0 }
+    let version = try connection.run(
+      [.plain("SELECT coalesce(max(version), 0) FROM callgate_schema")], within: span)
+    return version[0].rows.first?.first.flatMap { $0.flatMap { Int($0) } } ?? 0
+  }
+
+  /// The version of the schema; 0 where there is none. What proves that this role can write is rolled back.
+  func inspect() throws(StoreError) -> Int {
+    var version = 0
+    try use { connection throws(PostgresFailure) in
+      version = try Self.version(connection)
+      guard version == Migration.latest else { return }
+      let trial = "\(self.instance.number)"
+      _ = try connection.run(
+        [
+          .plain("BEGIN"), .prepared(PostgresStatements.live, [trial]),
+          .prepared(PostgresStatements.leave, [trial]), .plain("ROLLBACK"),
+        ], within: Self.span)
+    }
+    guard version <= Migration.latest else { throw Migration.incompatible(version) }
+    return version
+  }
+
+  /// What makes ids, read once for each connection; also the proof that the schema is ours.
+  func maker(_ connection: PostgresConnection) throws(PostgresFailure) -> StoreIDMaker {
+    if let ids { return ids }
+    let row =
+      try connection.run([.prepared(PostgresStatements.meta, [])], within: Self.span)[0].rows.first ?? [
+        nil, nil,
+      ]
+    let version = row[0].flatMap { Int($0) } ?? 0
+    guard version == Migration.latest else {
+      throw PostgresFailure(
+        operation: "schema", state: "42P01", message: Migration.mismatch(version))
+    }
+    guard let key = row[1].flatMap({ StoreID(hex: $0) }) else {
+      throw PostgresFailure(operation: "schema", state: "XX001", message: "the hash key is missing")
+    }
+    let made = StoreIDMaker(key: key)
+    ids = made
+    return made
+  }
+}

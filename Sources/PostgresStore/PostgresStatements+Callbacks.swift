@@ -1,0 +1,173 @@
+// The SQL statements for callback records in PostgreSQL.
+
+import Store
+
+extension PostgresStatements {
+  /// A record's columns, in the order in which rows are read and written.
+  private static func columns(_ table: String = "") -> String {
+    [
+      "id", "caller", "subject", "app", "contact", "created", "settled", "status", "code", "upstream_status",
+      "platform_tid", "key", "place", "instance", "abandoned", "expires",
+    ].map { table.isEmpty ? $0 : "\(table).\($0)" }.joined(separator: ", ")
+  }
+
+  // MARK: Reading
+
+  static let callback = PostgresStatement(
+    name: "callgate_callback_read", sql: "SELECT \(columns()) FROM callgate_callback WHERE id = $1::uuid")
+  /// A page of records.
+  static func list(_ status: StoredCallback.Status?) -> PostgresStatement {
+    PostgresStatement(
+      name: "callgate_list_\(status?.rawValue ?? "all")",
+      sql: """
+        SELECT \(columns()) FROM callgate_callback WHERE \(CallbackQuery.condition(status))id < $1::uuid
+        ORDER BY id DESC LIMIT $2::bigint
+        """)
+  }
+  /// With its record, in one statement: between two, another instance could settle it.
+  static let keyStanding = PostgresStatement(
+    name: "callgate_key_standing",
+    sql: """
+      SELECT \(columns("named")), kept.id, kept.callback, kept.fingerprint, kept.answer_status, kept.answer, kept.expires
+      FROM callgate_callback_key AS kept JOIN callgate_callback AS named ON named.id = kept.callback
+      WHERE kept.id = $1::uuid
+      """)
+  static let placeStanding = PostgresStatement(
+    name: "callgate_place_standing",
+    sql: "SELECT id, callback, expires FROM callgate_callback_place WHERE id = $1::uuid")
+  /// The keys and places of records, which never change: what has to be locked before the records are.
+  static let belongings = PostgresStatement(
+    name: "callgate_belongings",
+    sql: "SELECT id, key, place FROM callgate_callback WHERE id = ANY($1::uuid[])")
+
+  // MARK: Locking, in this order and within each in that of the ids, which is everyone's
+
+  static let lockKeys = PostgresStatement(
+    name: "callgate_lock_keys",
+    sql: """
+      INSERT INTO callgate_callback_key AS kept (id, expires)
+      SELECT unnest($1::uuid[]), 0 ORDER BY 1
+      ON CONFLICT (id) DO UPDATE SET expires = kept.expires
+      RETURNING id, callback, fingerprint, answer_status, answer, expires
+      """)
+  static let lockPlaces = PostgresStatement(
+    name: "callgate_lock_places",
+    sql: """
+      INSERT INTO callgate_callback_place AS kept (id, expires)
+      SELECT unnest($1::uuid[]), 0 ORDER BY 1
+      ON CONFLICT (id) DO UPDATE SET expires = kept.expires
+      RETURNING id, callback, expires
+      """)
+  /// Records by their ids, and those that keys, locked before, name.
+  static let lockCallbacks = PostgresStatement(
+    name: "callgate_lock_callbacks",
+    sql: """
+      SELECT \(columns()) FROM callgate_callback WHERE id = ANY(ARRAY(
+        SELECT unnest($1::uuid[])
+        UNION SELECT callback FROM callgate_callback_key WHERE id = ANY($2::uuid[]) AND callback IS NOT NULL))
+      ORDER BY id FOR UPDATE
+      """)
+
+  // MARK: Writing
+
+  static let putCallbacks = PostgresStatement(
+    name: "callgate_put_callbacks",
+    sql: """
+      INSERT INTO callgate_callback (\(columns()))
+      SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
+        $8::text[], $9::text[], $10::integer[], $11::text[], $12::uuid[], $13::uuid[], $14::bigint[], $15::bigint[],
+        $16::bigint[])
+      ON CONFLICT (id) DO UPDATE SET settled = excluded.settled, status = excluded.status, code = excluded.code,
+        upstream_status = excluded.upstream_status, platform_tid = excluded.platform_tid
+      """)
+  static let putKeys = PostgresStatement(
+    name: "callgate_put_keys",
+    sql: """
+      UPDATE callgate_callback_key AS kept SET callback = new.callback, fingerprint = new.fingerprint,
+        answer_status = new.answer_status, answer = new.answer, expires = new.expires
+      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bytea[], $6::bigint[])
+        AS new (id, callback, fingerprint, answer_status, answer, expires)
+      WHERE kept.id = new.id
+      """)
+  static let putPlaces = PostgresStatement(
+    name: "callgate_put_places",
+    sql: """
+      UPDATE callgate_callback_place AS kept SET callback = new.callback, expires = new.expires
+      FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS new (id, callback, expires) WHERE kept.id = new.id
+      """)
+  static let removeCallbacks = PostgresStatement(
+    name: "callgate_remove_callbacks", sql: "DELETE FROM callgate_callback WHERE id = ANY($1::uuid[])")
+  static let removeKeys = PostgresStatement(
+    name: "callgate_remove_keys", sql: "DELETE FROM callgate_callback_key WHERE id = ANY($1::uuid[])")
+  static let removePlaces = PostgresStatement(
+    name: "callgate_remove_places", sql: "DELETE FROM callgate_callback_place WHERE id = ANY($1::uuid[])")
+
+  // MARK: Recovering
+
+  /// An instance says that it lives. `since` is from when on it has done so without a gap.
+  static let live = PostgresStatement(
+    name: "callgate_live",
+    sql: """
+      INSERT INTO callgate_instance AS kept (id, since, alive_until)
+      VALUES ($1::bigint, clock_timestamp(), clock_timestamp() + interval '10 s')
+      ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until,
+        since = CASE WHEN kept.alive_until < clock_timestamp() THEN excluded.since ELSE kept.since END
+      """)
+  /// Pending records of this instance ($1) whose time is over by $2 and that it has not in hand ($4), and those of instances
+  /// that are gone: that have left, or were not heard of for their life while this one was, so that after an outage of the
+  /// server everyone is heard first.
+  static let recover = PostgresStatement(
+    name: "callgate_recover",
+    sql: """
+      UPDATE callgate_callback SET status = 'unknown', settled = $2::bigint, code = $3 WHERE id IN (
+        SELECT id FROM callgate_callback AS kept WHERE status = 'pending' AND (
+          (instance = $1::bigint AND abandoned <= $2::bigint AND id <> ALL ($4::uuid[]))
+          OR NOT EXISTS (SELECT 1 FROM callgate_instance AS owner WHERE owner.id = kept.instance)
+          OR EXISTS (
+            SELECT 1 FROM callgate_instance AS owner, callgate_instance AS own
+            WHERE owner.id = kept.instance AND owner.alive_until < clock_timestamp()
+              AND own.id = $1::bigint AND own.since <= clock_timestamp() - interval '10 s'))
+        FOR UPDATE SKIP LOCKED)
+      """)
+  static let leave = PostgresStatement(
+    name: "callgate_leave", sql: "DELETE FROM callgate_instance WHERE id = $1::bigint")
+
+  // MARK: Forgetting: passes over what others hold
+
+  static func purge(_ table: CallbackTable) -> PostgresStatement {
+    switch table {
+    case .places: purgePlaces
+    case .keys: purgeKeys
+    case .records: purgeCallbacks
+    }
+  }
+
+  private static let purgePlaces = PostgresStatement(
+    name: "callgate_purge_places",
+    sql: """
+      DELETE FROM callgate_callback_place WHERE id IN (
+        SELECT id FROM callgate_callback_place WHERE expires <= $1::bigint LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
+      """)
+  private static let purgeKeys = PostgresStatement(
+    name: "callgate_purge_keys",
+    sql: """
+      DELETE FROM callgate_callback_key WHERE id IN (
+        SELECT kept.id FROM callgate_callback_key AS kept WHERE kept.expires <= $1::bigint AND NOT EXISTS (
+          SELECT 1 FROM callgate_callback AS named WHERE named.id = kept.callback AND named.status = 'pending')
+        LIMIT $2::bigint FOR UPDATE OF kept SKIP LOCKED)
+      """)
+  private static let purgeCallbacks = PostgresStatement(
+    name: "callgate_purge_callbacks",
+    sql: """
+      DELETE FROM callgate_callback WHERE id IN (
+        SELECT id FROM callgate_callback WHERE expires <= $1::bigint AND status <> 'pending'
+        LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
+      """)
+  /// Instances that have been gone for long, and left nothing.
+  static let purgeInstances = PostgresStatement(
+    name: "callgate_purge_instances",
+    sql: """
+      DELETE FROM callgate_instance AS gone WHERE alive_until < clock_timestamp() - interval '1 h' AND NOT EXISTS (
+        SELECT 1 FROM callgate_callback WHERE status = 'pending' AND instance = gone.id)
+      """)
+}

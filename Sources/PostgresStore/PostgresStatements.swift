@@ -1,0 +1,41 @@
+// The SQL statements that a PostgreSQL store prepares.
+
+/// Statements by what they are for.
+enum PostgresStatements {
+  /// Locks rows in the order of their ids, which is everyone's, so nobody waits in a circle; rows that are not
+  /// there are made, or two transactions could both find nothing and both take everything.
+  static let lock = PostgresStatement(
+    name: "callgate_lock",
+    sql: """
+      INSERT INTO callgate_allowance AS kept (id, expires)
+      SELECT unnest($1::uuid[]), 0 ORDER BY 1
+      ON CONFLICT (id) DO UPDATE SET mark = kept.mark
+      RETURNING id, mark, used
+      """)
+  static let put = PostgresStatement(
+    name: "callgate_put",
+    sql: """
+      UPDATE callgate_allowance AS kept SET mark = new.mark, used = new.used, expires = new.expires
+      FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[]) AS new (id, mark, used, expires)
+      WHERE kept.id = new.id
+      """)
+  static let read = PostgresStatement(
+    name: "callgate_read",
+    sql: "SELECT id, mark, used FROM callgate_allowance WHERE id = ANY($1::uuid[])")
+  /// Passes over what others hold, so it never waits for them while it holds something itself.
+  static let purge = PostgresStatement(
+    name: "callgate_purge",
+    sql: """
+      DELETE FROM callgate_allowance WHERE id IN (
+        SELECT id FROM callgate_allowance WHERE expires <= $1::bigint LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
+      """)
+  /// Microseconds since the epoch by the server's clock.
+  static let time = PostgresStatement(
+    name: "callgate_time", sql: "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+  static let meta = PostgresStatement(
+    name: "callgate_meta",
+    sql: """
+      SELECT (SELECT max(version) FROM callgate_schema),
+        (SELECT value FROM callgate_meta WHERE name = 'hash_key')
+      """)
+}

@@ -1,0 +1,75 @@
+// The callback operations of the PostgreSQL store.
+
+public import Gate
+import Platform
+public import Store
+
+extension PostgresStore {
+  public func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError)
+    -> CallbackStanding
+  {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.standing(of: intent, at: now)
+    }
+  }
+
+  public func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning {
+    try await sessions.begin(intent, at: now)
+  }
+
+  @discardableResult
+  public func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError)
+    -> StoredCallback?
+  {
+    try await sessions.settle(id, settlement)
+  }
+
+  /// Nothing that was begun before this, and whose fate was not known, comes later: it is waited for.
+  public func withdraw(_ id: CallbackID) async throws(StoreError) {
+    if instance.hasDoubts { try await settleDoubts() }
+    try await sessions.withdraw(id)
+  }
+
+  /// Waits for the transactions whose fate is not known. That one of them is still open, or that somebody else looks, is no
+  /// failure of the store: it is thrown here, where `health` does not see it.
+  private func settleDoubts() async throws(StoreError) {
+    let open = StoreError(.unavailable, "withdraw", "a transaction that may save the record has not ended")
+    guard let marks = instance.lookAtDoubts(at: clock.now) else { throw open }
+    var isAll = false
+    defer { instance.looked(isAll: isAll, at: clock.now) }
+    isAll = try await sessions.call(.updates) { session throws(StoreError) in
+      try session.settleDoubts(marks)
+    }
+    guard isAll else { throw open }
+  }
+
+  public func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback? {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.callback(id, of: callerID) }
+  }
+
+  /// An instance is gone when it was closed, or ten seconds after it was last heard of, by the server's clock, provided
+  /// that this one was heard all that time: nobody is taken for gone because the server was.
+  @discardableResult
+  public func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError)
+    -> Int
+  {
+    try await sessions.call(.writes, isProbe: true) { session throws(StoreError) in
+      try session.recover(at: now, besides: inHand)
+    }
+  }
+
+  /// Forgets what is over in the tables of callbacks, in portions.
+  func purgeCallbacks(at now: Instant) async throws(StoreError) -> Int {
+    var total = 0
+    for table in CallbackTable.allCases {
+      var removed = 0
+      repeat {
+        removed = try await sessions.call(.updates) { session throws(StoreError) in
+          try session.purge(table, at: now, most: 2000)
+        }
+        total += removed
+      } while removed == 2000
+    }
+    try await sessions.call(.updates) { session throws(StoreError) in try session.purgeInstances() }
+    return total
+  }
+}

@@ -1,0 +1,236 @@
+// Reads and writes callback records in SQLite.
+
+import Gate
+import Store
+
+/// Statements by what they are for, prepared on one connection.
+struct SQLiteCallbacks {
+  private let readRow, readKey, readPlace: SQLiteStatement
+  private let putRow, putKey, putPlace: SQLiteStatement
+  private let removeRow, removeKey, removePlace: SQLiteStatement
+  private let pending, late, abandonAll, abandonOne: SQLiteStatement
+
+  /// A record's columns, in the order in which rows are read and written.
+  private static let columns = """
+    id, caller, subject, app, contact, created, settled, status, code, upstream_status, platform_tid, key, place,
+    instance, abandoned, expires
+    """
+
+  /// The statement for a page of records.
+  private static func list(_ status: StoredCallback.Status?) -> String {
+    "SELECT \(columns) FROM callgate_callback WHERE \(CallbackQuery.condition(status))id < ? ORDER BY id DESC LIMIT ?"
+  }
+
+  /// What is prepared.
+  private enum SQL {
+    static let readRow = "SELECT \(columns) FROM callgate_callback WHERE id = ?"
+    /// With its record, in one statement: between two, another process could settle it.
+    static let readKey = """
+      SELECT named.*, kept.callback, kept.fingerprint, kept.answer_status, kept.answer, kept.expires
+      FROM callgate_callback_key AS kept
+      JOIN (SELECT \(columns) FROM callgate_callback) AS named ON named.id = kept.callback
+      WHERE kept.id = ?
+      """
+    static let readPlace = "SELECT callback, expires FROM callgate_callback_place WHERE id = ?"
+    static let putRow = """
+      INSERT INTO callgate_callback (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET settled = excluded.settled, status = excluded.status, code = excluded.code,
+        upstream_status = excluded.upstream_status, platform_tid = excluded.platform_tid
+      """
+    static let putKey = """
+      INSERT INTO callgate_callback_key (id, callback, fingerprint, answer_status, answer, expires)
+      VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET callback = excluded.callback, fingerprint = excluded.fingerprint,
+        answer_status = excluded.answer_status, answer = excluded.answer, expires = excluded.expires
+      """
+    static let putPlace = """
+      INSERT INTO callgate_callback_place (id, callback, expires) VALUES (?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET callback = excluded.callback, expires = excluded.expires
+      """
+    static let removeRow = "DELETE FROM callgate_callback WHERE id = ?"
+    static let removeKey = "DELETE FROM callgate_callback_key WHERE id = ?"
+    static let removePlace = "DELETE FROM callgate_callback_place WHERE id = ?"
+    static let pending = "SELECT DISTINCT instance FROM callgate_callback WHERE status = 'pending'"
+    static let late = """
+      SELECT id FROM callgate_callback WHERE status = 'pending' AND instance = ? AND abandoned <= ?
+      """
+    static let abandonAll = """
+      UPDATE callgate_callback SET status = 'unknown', settled = ?, code = ? WHERE status = 'pending' AND instance = ?
+      """
+    static let abandonOne = """
+      UPDATE callgate_callback SET status = 'unknown', settled = ?, code = ? WHERE status = 'pending' AND id = ?
+      """
+  }
+
+  /// Every statement, for looking at how SQLite finds what they ask for.
+  static let allSQL =
+    [
+      SQL.readRow, SQL.readKey, SQL.readPlace, SQL.putRow, SQL.putKey, SQL.putPlace, SQL.removeRow,
+      SQL.removeKey,
+      SQL.removePlace, SQL.pending, SQL.late, SQL.abandonAll, SQL.abandonOne, list(nil),
+    ] + StoredCallback.Status.allCases.map(list)
+
+  init(_ connection: SQLiteConnection) throws(StoreError) {
+    readRow = try SQLiteStatement(connection, SQL.readRow)
+    readKey = try SQLiteStatement(connection, SQL.readKey)
+    readPlace = try SQLiteStatement(connection, SQL.readPlace)
+    putRow = try SQLiteStatement(connection, SQL.putRow)
+    putKey = try SQLiteStatement(connection, SQL.putKey)
+    putPlace = try SQLiteStatement(connection, SQL.putPlace)
+    removeRow = try SQLiteStatement(connection, SQL.removeRow)
+    removeKey = try SQLiteStatement(connection, SQL.removeKey)
+    removePlace = try SQLiteStatement(connection, SQL.removePlace)
+    pending = try SQLiteStatement(connection, SQL.pending)
+    late = try SQLiteStatement(connection, SQL.late)
+    abandonAll = try SQLiteStatement(connection, SQL.abandonAll)
+    abandonOne = try SQLiteStatement(connection, SQL.abandonOne)
+  }
+
+  // MARK: Reading
+
+  func row(_ id: CallbackID) throws(StoreError) -> CallbackBook.Row? {
+    var found: CallbackBook.Row?
+    try readRow.run([.blob(id.id.bytes)]) { found = Self.row($0) }
+    return found
+  }
+
+  /// A page of records; seldom asked for, so prepared when it is.
+  static func records(
+    _ query: CallbackQuery, _ connection: SQLiteConnection
+  ) throws(StoreError) -> [StoredCallback] {
+    var records: [StoredCallback] = []
+    try SQLiteStatement(connection, list(query.status)).run([
+      .blob(query.bound.bytes), .integer(Int64(query.limit)),
+    ]) { if let row = row($0) { records.append(row.record) } }
+    return records
+  }
+
+  /// Adds a key and its record to a book.
+  func read(key name: StoreID, into book: inout CallbackBook) throws(StoreError) {
+    try readKey.run([.blob(name.bytes)]) { row in
+      guard let record = Self.row(row), let callback = StoreID(bytes: row.blob(16)),
+        let fingerprint = StoreID(bytes: row.blob(17))
+      else { return }
+      let status = row.optionalInteger(18)
+      book.add(record)
+      book.add(
+        name,
+        CallbackBook.Key(
+          callback: CallbackID(callback), fingerprint: fingerprint,
+          answer: status.map { StoredAnswer(status: Int($0), content: row.blob(19)) },
+          expires: row.integer(20))
+      )
+    }
+  }
+
+  /// Adds a dedupe place to a book.
+  func read(place name: StoreID, into book: inout CallbackBook) throws(StoreError) {
+    try readPlace.run([.blob(name.bytes)]) { row in
+      guard let callback = StoreID(bytes: row.blob(0)) else { return }
+      book.add(name, CallbackBook.Place(callback: CallbackID(callback), expires: row.integer(1)))
+    }
+  }
+
+  /// Adds what an intent is judged by.
+  func read(_ names: CallbackNames, into book: inout CallbackBook) throws(StoreError) {
+    if let key = names.key { try read(key: key, into: &book) }
+    if let place = names.place { try read(place: place, into: &book) }
+  }
+
+  /// Adds what a transaction is about.
+  func read(_ working: inout WorkingSet) throws(StoreError) {
+    for names in working.begins { try read(names, into: &working.book) }
+    for id in working.callbacks {
+      guard let row = try row(id) else { continue }
+      working.book.add(row)
+      guard working.ending.contains(id) else { continue }
+      if let key = row.key { try read(key: key, into: &working.book) }
+      if let place = row.place { try read(place: place, into: &working.book) }
+    }
+  }
+
+  private static func row(_ row: SQLiteRow) -> CallbackBook.Row? {
+    guard let id = StoreID(bytes: row.blob(0)), let status = StoredCallback.Status(rawValue: row.text(7))
+    else { return nil }
+    return CallbackBook.Row(
+      record: StoredCallback(
+        id: CallbackID(id), callerID: row.text(1), subject: row.optionalText(2), appID: row.optionalText(3),
+        contact: row.text(4), createdAt: Instant(nanosecondsSinceEpoch: row.integer(5)),
+        settledAt: row.optionalInteger(6).map { Instant(nanosecondsSinceEpoch: $0) }, status: status,
+        code: row.optionalText(8), upstreamStatus: row.optionalInteger(9).map { Int($0) },
+        platformTID: row.optionalText(10)),
+      key: row.optionalBlob(11).flatMap { StoreID(bytes: $0) },
+      place: row.optionalBlob(12).flatMap { StoreID(bytes: $0) }, instance: row.integer(13),
+      abandoned: row.integer(14), expires: row.integer(15))
+  }
+
+  // MARK: Writing
+
+  /// Writes what has changed.
+  func write(_ book: CallbackBook) throws(StoreError) {
+    for id in book.changes.rows {
+      guard let row = book.rows[id] else {
+        try removeRow.run([.blob(id.id.bytes)])
+        continue
+      }
+      let record = row.record
+      try putRow.run([
+        .blob(id.id.bytes), .text(record.callerID), .optional(record.subject), .optional(record.appID),
+        .text(record.contact), .integer(record.createdAt.nanosecondsSinceEpoch),
+        .optional(record.settledAt?.nanosecondsSinceEpoch), .text(record.status.rawValue),
+        .optional(record.code), .optional(record.upstreamStatus.map { Int64($0) }),
+        .optional(record.platformTID), .optional(row.key?.bytes), .optional(row.place?.bytes),
+        .integer(row.instance), .integer(row.abandoned), .integer(row.expires),
+      ])
+    }
+    for name in book.changes.keys {
+      guard let key = book.keys[name] else {
+        try removeKey.run([.blob(name.bytes)])
+        continue
+      }
+      try putKey.run([
+        .blob(name.bytes), .blob(key.callback.id.bytes), .blob(key.fingerprint.bytes),
+        .optional(key.answer.map { Int64($0.status) }), .optional(key.answer?.content), .integer(key.expires),
+      ])
+    }
+    for name in book.changes.places {
+      guard let place = book.places[name] else {
+        try removePlace.run([.blob(name.bytes)])
+        continue
+      }
+      try putPlace.run([.blob(name.bytes), .blob(place.callback.id.bytes), .integer(place.expires)])
+    }
+  }
+
+  // MARK: Recovering
+
+  /// The instances that have pending records.
+  func pendingInstances() throws(StoreError) -> [Int64] {
+    var instances: [Int64] = []
+    try pending.run { instances.append($0.integer(0)) }
+    return instances
+  }
+
+  /// The pending records of an instance that count as abandoned at a time.
+  func abandoned(_ instance: Int64, at time: Int64) throws(StoreError) -> [CallbackID] {
+    var ids: [CallbackID] = []
+    try late.run([.integer(instance), .integer(time)]) { row in
+      if let id = StoreID(bytes: row.blob(0)) { ids.append(CallbackID(id)) }
+    }
+    return ids
+  }
+
+  /// Makes all pending records of an instance unknown.
+  func abandon(_ instance: Int64, at now: Instant) throws(StoreError) {
+    try abandonAll.run([
+      .integer(now.nanosecondsSinceEpoch), .text(CallbackRecovery.code), .integer(instance),
+    ])
+  }
+
+  /// Makes one record unknown if it is pending.
+  func abandon(_ id: CallbackID, at now: Instant) throws(StoreError) {
+    try abandonOne.run([
+      .integer(now.nanosecondsSinceEpoch), .text(CallbackRecovery.code), .blob(id.id.bytes),
+    ])
+  }
+}

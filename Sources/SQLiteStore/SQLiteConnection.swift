@@ -1,0 +1,128 @@
+// A connection to one SQLite file.
+
+import CSQLite
+import Glibc
+import Platform
+import Store
+
+/// A connection: opened by `sqlite3_open_v2`, ended by `sqlite3_close_v2` when the last of its statements is gone.
+/// It is opened without a lock of its own, so one queue uses it.
+///
+/// A commit returns when the disk has it (`synchronous = FULL`). SQLite moves the log into the database within a commit, each 16 MiB,
+/// and when the file's last connection closes.
+final class SQLiteConnection {
+  /// How long the log gets before SQLite moves it into the database: 4,000 pages are 16 MiB. Callbacks write the same pages again
+  /// and again, so a longer log costs fewer flushes for each.
+  static let logPages = 4000
+
+  let handle: OpaquePointer
+  /// Whether the connection may not have survived a failure. What goes on without it is not to use it again.
+  private(set) var isBroken = false
+
+  /// Opens a file, and makes it if there is none: only for its owner to read and write, whatever the umask. The
+  /// journal beside it gets the same mode from SQLite.
+  ///
+  /// - Parameter vfs: the name of SQLite's way to the operating system; nil for the usual one.
+  convenience init(path: String, vfs: String? = nil) throws(StoreError) {
+    try Self.protect(path)
+    try self.init(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs)
+    for pragma in [
+      "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = \(Self.logPages)",
+      "journal_size_limit = \(6144 * Self.logPages)",
+    ] {
+      try execute("PRAGMA \(pragma)")
+    }
+  }
+
+  /// Opens a file that is there to read it while another process may be using it. Changes neither the database nor its log; may make
+  /// the shared-memory file, where a process that was killed has left a log alone.
+  convenience init(reading path: String, vfs: String? = nil) throws(StoreError) {
+    let real = try SQLiteFile.real(path)
+    // SQLite makes shared memory to read a log, and leaves it beside the file. It makes none for a file that is `immutable`.
+    let uri = "file:\(SQLiteFile.uriPath(real))" + (SQLiteFile.hasLog(real) ? "" : "?immutable=1")
+    try self.init(uri, path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, vfs)
+  }
+
+  private init(_ name: String, _ path: String, _ flags: Int32, _ vfs: String?) throws(StoreError) {
+    guard sqlite3_libversion_number() >= CALLGATE_SQLITE_LEAST_VERSION else {
+      throw StoreError(
+        .incompatible, "sqlite", "version \(sqlite3_libversion_number()) is older than 3.37")
+    }
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
+    // Also a connection that could not be opened has to be closed.
+    guard let opened else { throw StoreError(.unavailable, "open \(path)", "no memory") }
+    handle = opened
+    guard code == SQLITE_OK else { throw error("open \(path)", code) }
+    sqlite3_busy_timeout(handle, 2000)
+    try execute("PRAGMA trusted_schema = OFF")
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  /// Moves all of the log into the database, and empties the log. While another process uses the file, SQLite moves what it can.
+  func emptyLog() throws(StoreError) { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+
+  /// Makes the file with mode 0600, or takes the others' permissions from one that is there. A file that is there is
+  /// not opened: closing it would end the locks this process' other connections have on it (fcntl(2)).
+  private static func protect(_ path: String) throws(StoreError) {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if descriptor >= 0 {
+      close(descriptor)
+      return
+    }
+    let failure = errno
+    guard failure == EEXIST else {
+      let error = SystemError(operation: "open \(path)", code: failure)
+      switch failure {
+      case EROFS: throw StoreError(.readOnly, "open", "\(error)")
+      case ENOSPC, EDQUOT: throw StoreError(.full, "open", "\(error)")
+      case ENOENT, ENOTDIR:
+        throw StoreError(
+          .misconfigured, "open", "the folder of \(path) does not exist: make it, or correct the path")
+      case EACCES, EPERM:
+        throw StoreError(.refused, "open", "\(error): let this user write to the folder, or correct the path")
+      default: throw StoreError(.unavailable, "open", "\(error)")
+      }
+    }
+    guard let status = try SQLiteFile.status(path) else { return }
+    // What is not ours to change is left as it is: whether it can be used shows when it is.
+    if status.st_mode & 0o077 != 0, status.st_uid == geteuid() {
+      _ = chmod(path, status.st_mode & 0o700)
+    }
+  }
+
+  /// Runs a statement once.
+  func execute(_ sql: String) throws(StoreError) { try SQLiteStatement(self, sql).run() }
+
+  /// Whether a transaction is open.
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// How many rows the last statement changed.
+  var changes: Int { Int(sqlite3_changes(handle)) }
+
+  /// What the result code of the call just made means, with SQLite's words.
+  func error(_ operation: String, _ code: Int32) -> StoreError {
+    // `sqlite3_system_errno` knows nothing of a COMMIT.
+    let systemError = errno
+    let words = "\(String(cString: sqlite3_errmsg(handle))) (\(code))"
+    let kind: StoreError.Kind =
+      switch code & 0xFF {
+      case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+      case SQLITE_READONLY: .readOnly
+      case SQLITE_FULL: .full
+      // SQLite calls only a write(2) without room FULL, and neither a quota nor a flush without room.
+      case SQLITE_IOERR where [ENOSPC, EDQUOT].contains(systemError): .full
+      case SQLITE_PERM, SQLITE_AUTH: .refused
+      case SQLITE_CONSTRAINT, SQLITE_TOOBIG: .rejected
+      case SQLITE_ERROR: .incompatible
+      default: .unavailable
+      }
+    switch code & 0xFF {
+    // The statement failed, or its transaction, and nothing else: somebody else has the lock, or there is no room.
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_CONSTRAINT, SQLITE_TOOBIG, SQLITE_ERROR: break
+    default: isBroken = true
+    }
+    return StoreError(kind, operation, words)
+  }
+}

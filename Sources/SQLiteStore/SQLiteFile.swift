@@ -1,0 +1,68 @@
+// Finds and checks the files of an SQLite database.
+
+import Glibc
+import Platform
+import Store
+
+/// The place of a database.
+enum SQLiteFile {
+  /// The path that links lead to: SQLite puts its own files beside that one.
+  static func real(_ database: String) throws(StoreError) -> String {
+    guard let real = realpath(database, nil) else { throw failure("realpath", database, errno) }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  /// What the system knows of a file; nil where there is none. Fails for a folder, a device or a socket.
+  static func status(_ path: String) throws(StoreError) -> stat? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      let what = status.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"
+      throw StoreError(.misconfigured, "open", "\(path) is \(what): give the path of a file")
+    }
+    return status
+  }
+
+  /// Fails unless the permissions let this user write to a database, to the files that SQLite and `SQLiteInstance` put beside it,
+  /// and to their folder. Nothing is written.
+  static func requireWritable(_ database: String) throws(StoreError) {
+    _ = try status(database)
+    let real = try real(database)
+    let folder = String(real[...(real.lastIndex(of: "/") ?? real.startIndex)])
+    let files = ["", "-wal", "-shm", "-instances"].map { (real + $0, R_OK | W_OK) }
+    for (path, mode) in files + [(folder, W_OK | X_OK)] {
+      guard faccessat(AT_FDCWD, path, mode, AT_EACCESS) != 0 else { continue }
+      let code = errno
+      if code != ENOENT { throw failure("access", path, code) }
+    }
+  }
+
+  private static func failure(_ call: String, _ path: String, _ code: Int32) -> StoreError {
+    let kind: StoreError.Kind =
+      switch code {
+      case EROFS: .readOnly
+      case EACCES, EPERM: .refused
+      default: .unavailable
+      }
+    return StoreError(kind, call, "\(SystemError(operation: "\(call) \(path)", code: code))")
+  }
+
+  /// Whether a log is beside a database, with changes that the database may not have yet.
+  static func hasLog(_ real: String) -> Bool {
+    var status = stat()
+    return stat(real + "-wal", &status) == 0 && status.st_size > 0
+  }
+
+  /// A path as a URI filename has it (sqlite.org/uri.html).
+  static func uriPath(_ path: String) -> String {
+    path.unicodeScalars.reduce(into: "") { text, scalar in
+      switch scalar {
+      case "%": text += "%25"
+      case "?": text += "%3f"
+      case "#": text += "%23"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// An open SQLite file with its prepared statements.
+
+import Store
+
+extension SQLiteSession {
+  /// A file that is open, with what is used again and again.
+  final class Open {
+    let connection: SQLiteConnection
+    let begin, commit, rollback: SQLiteStatement
+    /// Only after the schema was found to be there.
+    private(set) var statements: Statements?
+
+    struct Statements {
+      let ids: StoreIDMaker
+      let read, put, remove: SQLiteStatement
+      let callbacks: SQLiteCallbacks
+    }
+
+    /// Opens the file, and moves into the database what a process before this one left in the log.
+    ///
+    /// Nothing may be appended to that. A process that was told that a flush failed, and was killed then, left a transaction that
+    /// can be read and that the disk may not have: Linux takes the pages for written (fsync(2)). After a power cut the log would
+    /// end there, and what was appended would be gone.
+    init(path: String, vfs: String?) throws(StoreError) {
+      connection = try SQLiteConnection(path: path, vfs: vfs)
+      try connection.emptyLog()
+      // Readers of what is about to be changed must not begin with a read: another process could write between.
+      begin = try SQLiteStatement(connection, "BEGIN IMMEDIATE")
+      commit = try SQLiteStatement(connection, "COMMIT")
+      rollback = try SQLiteStatement(connection, "ROLLBACK")
+    }
+
+    func prepared() throws(StoreError) -> Statements {
+      if let statements { return statements }
+      let version = try SQLiteSession.version(connection)
+      guard version == Migration.latest else { throw Migration.incompatible(version) }
+      var text = ""
+      try SQLiteStatement(connection, "SELECT value FROM callgate_meta WHERE name = 'hash_key'").run {
+        text = $0.text(0)
+      }
+      guard let key = StoreID(hex: text) else {
+        throw StoreError(.damaged, "schema", "the hash key is missing")
+      }
+      let made = Statements(
+        ids: StoreIDMaker(key: key),
+        read: try SQLiteStatement(connection, "SELECT mark, used FROM callgate_allowance WHERE id = ?"),
+        put: try SQLiteStatement(
+          connection,
+          """
+          INSERT INTO callgate_allowance (id, mark, used, expires) VALUES (?, ?, ?, ?)
+          ON CONFLICT (id) DO UPDATE SET mark = excluded.mark, used = excluded.used, expires = excluded.expires
+          """),
+        remove: try SQLiteStatement(connection, "DELETE FROM callgate_allowance WHERE id = ?"),
+        callbacks: try SQLiteCallbacks(connection))
+      statements = made
+      return made
+    }
+  }
+}

@@ -1,0 +1,152 @@
+// The work of a store on its SQLite file, on the queue that owns it.
+
+import Gate
+import Platform
+import Store
+
+/// A file and the statements for it. It opens with the first use, and again after a failure that the connection may
+/// not have survived, with a back-off.
+final class SQLiteSession: StoreSession {
+  let path: String
+  /// This open store, until it is closed; a connection may come and go meanwhile.
+  var instance = SQLiteInstance()
+  let clock = SystemClock()
+  let vfs: String?
+  private var open: Open?
+  private var backOff = BackOff()
+  var closedUntil: (time: MonotonicTime, error: StoreError)?
+
+  init(path: String, vfs: String?) {
+    self.path = path
+    self.vfs = vfs
+  }
+
+  func close() {
+    open = nil
+    instance.end()
+  }
+
+  // MARK: Transactions
+
+  func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
+    try transaction { open throws(StoreError) in
+      let statements = try open.prepared()
+      var working = WorkingSet(jobs, ids: statements.ids)
+      // Who begins something is known to be alive before that is there.
+      if !working.begins.isEmpty, !instance.isAlive { try instance.stayAlive(path) }
+      for id in working.allowances {
+        var state: AllowanceState?
+        try statements.read.run([.blob(id.bytes)]) {
+          state = AllowanceState(mark: $0.integer(0), count: $0.integer(1))
+        }
+        working.add(id, state)
+      }
+      try statements.callbacks.read(&working)
+      working.run(instance: instance.number)
+      for (id, write) in working.writes {
+        switch write {
+        case .keep: break
+        case .put(let state, let expiry):
+          try statements.put.run([
+            .blob(id.bytes), .integer(state.mark), .integer(state.count), .integer(coarseExpiry(expiry)),
+          ])
+        case .remove: try statements.remove.run([.blob(id.bytes)])
+        }
+      }
+      try statements.callbacks.write(working.book)
+      return working.isChanged
+    }
+  }
+
+  func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?] {
+    var states: [AllowanceState?] = []
+    try use { open throws(StoreError) in
+      let statements = try open.prepared()
+      states = []
+      for key in keys {
+        var state: AllowanceState?
+        try statements.read.run([.blob(statements.ids.id(of: key).bytes)]) {
+          state = AllowanceState(mark: $0.integer(0), count: $0.integer(1))
+        }
+        states.append(state)
+      }
+    }
+    return states
+  }
+
+  /// Forgets a bounded number of expired states, so that others need not wait long.
+  func purge(at seconds: Int64, most: Int64) throws(StoreError) -> Int {
+    var removed = 0
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      try SQLiteStatement(
+        open.connection,
+        "DELETE FROM callgate_allowance WHERE id IN (SELECT id FROM callgate_allowance WHERE expires <= ? LIMIT ?)"
+      ).run([.integer(seconds), .integer(most)])
+      removed = open.connection.changes
+      return removed > 0
+    }
+    return removed
+  }
+
+  /// Whether the file can be written, and the disk answers: a row is written and flushed, with another value each time, since
+  /// SQLite does not write what is there already.
+  func ping() throws(StoreError) {
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      try SQLiteStatement(
+        open.connection,
+        """
+        INSERT INTO callgate_meta (name, value) VALUES ('ping', '1')
+        ON CONFLICT (name) DO UPDATE SET value = 1 - value
+        """
+      ).run([])
+      return true
+    }
+  }
+
+  // MARK: The file
+
+  /// Runs something in a transaction: committed if it says that there is something to commit. It returns when the disk has it.
+  func transaction(_ body: (Open) throws(StoreError) -> Bool) throws(StoreError) {
+    try use { open throws(StoreError) in
+      try open.begin.run()
+      do throws(StoreError) {
+        if try body(open) { try commit(open) } else { try open.rollback.run() }
+      } catch {
+        // SQLite may have rolled back by itself. Where this fails too, the connection goes.
+        if open.connection.isInTransaction {
+          do throws(StoreError) { try open.rollback.run() } catch { self.open = nil }
+        }
+        throw error
+      }
+    }
+  }
+
+  private func commit(_ open: Open) throws(StoreError) {
+    do throws(StoreError) {
+      try open.commit.run()
+    } catch {
+      // The log may have all of it: then a process that opens the file next finds it committed.
+      throw open.connection.isBroken ? error.inDoubt : error
+    }
+  }
+
+  /// Opens the file if need be, and lets go of it where a failure says that the connection may not be usable any more.
+  func use(_ body: (Open) throws(StoreError) -> Void) throws(StoreError) {
+    if let closedUntil, clock.now < closedUntil.time { throw closedUntil.error }
+    do throws(StoreError) {
+      if open == nil { open = try Open(path: path, vfs: vfs) }
+      guard let open else { preconditionFailure("opened just now") }
+      try body(open)
+      closedUntil = nil
+      backOff.succeeded()
+    } catch {
+      if open?.connection.isBroken ?? true {
+        open = nil
+        closedUntil = (clock.now + backOff.failed(), error)
+      }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,94 @@
+// One prepared statement of SQLite.
+
+import CSQLite
+import Glibc
+import Store
+
+/// A value a statement takes.
+enum SQLiteValue {
+  case integer(Int64)
+  case text(String)
+  case blob([UInt8])
+  case null
+
+  /// A value or NULL.
+  static func optional(_ text: String?) -> SQLiteValue { text.map { .text($0) } ?? .null }
+  static func optional(_ number: Int64?) -> SQLiteValue { number.map { .integer($0) } ?? .null }
+  static func optional(_ bytes: [UInt8]?) -> SQLiteValue { bytes.map { .blob($0) } ?? .null }
+}
+
+/// A statement: made by `sqlite3_prepare_v3`, ended by `sqlite3_finalize`, used on its connection's queue.
+///
+/// It keeps its connection alive, since a statement must end before it.
+final class SQLiteStatement {
+  private let connection: SQLiteConnection
+  private let handle: OpaquePointer
+
+  init(_ connection: SQLiteConnection, _ sql: String) throws(StoreError) {
+    var handle: OpaquePointer?
+    let code = sqlite3_prepare_v3(
+      connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+    guard code == SQLITE_OK, let handle else { throw connection.error("prepare", code) }
+    self.connection = connection
+    self.handle = handle
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  /// Runs it with values for its parameters, and shows each row.
+  func run(_ values: [SQLiteValue] = [], row: (SQLiteRow) -> Void = { _ in }) throws(StoreError) {
+    for (index, value) in values.enumerated() {
+      let code: Int32
+      switch value {
+      case .integer(let number): code = sqlite3_bind_int64(handle, Int32(index + 1), number)
+      case .text(let text):
+        code = callgate_sqlite_bind_text(handle, Int32(index + 1), text, Int32(text.utf8.count))
+      case .blob(let bytes):
+        code = callgate_sqlite_bind_blob(handle, Int32(index + 1), bytes, Int32(bytes.count))
+      case .null: code = sqlite3_bind_null(handle, Int32(index + 1))
+      }
+      guard code == SQLITE_OK else { throw connection.error("bind", code) }
+    }
+    defer {
+      sqlite3_reset(handle)
+      sqlite3_clear_bindings(handle)
+    }
+    errno = 0
+    while true {
+      let code = sqlite3_step(handle)
+      switch code {
+      case SQLITE_ROW: row(SQLiteRow(handle: handle))
+      case SQLITE_DONE: return
+      default: throw connection.error("step", code)
+      }
+    }
+  }
+}
+
+/// A row while its statement stands on it.
+struct SQLiteRow {
+  fileprivate let handle: OpaquePointer
+
+  /// A column as an integer; 0 for NULL.
+  func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+  /// A column as text; empty for NULL.
+  func text(_ column: Int32) -> String {
+    guard let start = sqlite3_column_text(handle, column) else { return "" }
+    let count = Int(sqlite3_column_bytes(handle, column))
+    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  }
+
+  /// A column as bytes; empty for NULL.
+  func blob(_ column: Int32) -> [UInt8] {
+    guard let start = sqlite3_column_blob(handle, column) else { return [] }
+    return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+  }
+
+  /// Whether a column has a value.
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+  func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+  func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+  func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
+}

@@ -1,0 +1,89 @@
+// The stops of the SQLite store.
+
+import Gate
+public import Store
+
+extension SQLiteStore {
+  public func stops() async throws(StoreError) -> StopSet {
+    try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in try session.stops() }
+  }
+
+  public func stop(_ stop: Stop) async throws(StoreError) {
+    try await sessions.call(.writes) { session throws(StoreError) in try session.stop(stop) }
+  }
+
+  public func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
+    try await sessions.call(.writes) { session throws(StoreError) in try session.resume(target, action) }
+  }
+}
+
+extension SQLiteSession {
+  func stops() throws(StoreError) -> StopSet {
+    var rows: [StopSet.Row] = []
+    try use { open throws(StoreError) in
+      _ = try open.prepared()
+      try SQLiteStatement(
+        open.connection, "SELECT scope, id, action, since, ends, reason FROM callgate_stop"
+      ).run {
+        rows.append(
+          StopSet.Row(
+            scope: $0.text(0), id: $0.text(1), action: $0.text(2), since: $0.integer(3),
+            until: $0.optionalInteger(4), reason: $0.optionalText(5)))
+      }
+    }
+    return StopSet(rows: rows)
+  }
+
+  func stop(_ stop: Stop) throws(StoreError) {
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      let (scope, id) = stop.target.parts
+      for action in stop.action.single {
+        // What is over is no stop any more; of two that hold, the later end counts.
+        try SQLiteStatement(
+          open.connection,
+          "DELETE FROM callgate_stop WHERE scope = ? AND id = ? AND action = ? AND ends <= ?"
+        ).run([.text(scope), .text(id), .text(action.rawValue), .integer(stop.since)])
+        try SQLiteStatement(
+          open.connection,
+          """
+          INSERT INTO callgate_stop (scope, id, action, since, ends, reason) VALUES (?, ?, ?, ?, ?, ?)
+          ON CONFLICT (scope, id, action) DO UPDATE SET ends = max(ends, excluded.ends),
+            reason = coalesce(excluded.reason, reason)
+          """
+        ).run([
+          .text(scope), .text(id), .text(action.rawValue), .integer(stop.since), .optional(stop.until),
+          .optional(stop.reason),
+        ])
+      }
+      return true
+    }
+  }
+
+  func resume(_ target: Stop.Target, _ action: Stop.Action) throws(StoreError) {
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      let (scope, id) = target.parts
+      for action in action.single {
+        try SQLiteStatement(
+          open.connection, "DELETE FROM callgate_stop WHERE scope = ? AND id = ? AND action = ?"
+        ).run([.text(scope), .text(id), .text(action.rawValue)])
+      }
+      return true
+    }
+  }
+
+  /// Forgets stops that ended before a time.
+  func purgeStops(at seconds: Int64) throws(StoreError) -> Int {
+    var removed = 0
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      try SQLiteStatement(open.connection, "DELETE FROM callgate_stop WHERE ends <= ?").run([
+        .integer(seconds)
+      ])
+      removed = open.connection.changes
+      return removed > 0
+    }
+    return removed
+  }
+}

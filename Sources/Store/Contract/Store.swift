@@ -1,0 +1,49 @@
+// The protocol for state that outlives a request: allowances, the kill switch and callbacks.
+
+public import Gate
+
+/// Where state is kept. Every function may be called from anywhere, fails within seconds where it fails, and works
+/// again by itself when what it needs is back.
+public protocol Store: AllowanceStore, StopStore, CallbackStore {
+  /// Who else may write to it.
+  var sharing: StoreSharing { get }
+
+  /// What the last operations say about it.
+  var health: StoreHealth { get }
+
+  /// Brings the schema up to date, under a lock: of many that start together one does it and the others wait.
+  /// Doing it again changes nothing.
+  func migrate() async throws(StoreError)
+
+  /// Looks at it from beside the server that uses it, and changes nothing. Fails where this process could not write to it.
+  ///
+  /// - Returns: the version of its schema, 0 where it has none; `StoreSchema.latest` is this release's.
+  func inspect() async throws(StoreError) -> Int
+
+  /// Writes something, and compares this machine's clock with the store's where that has one; `health` shows what comes of
+  /// it. To be called every few seconds.
+  func ping() async throws(StoreError)
+
+  /// Callbacks of every caller, the newest first.
+  func callbacks(_ query: CallbackQuery) async throws(StoreError) -> [StoredCallback]
+
+  /// Forgets allowances' states that say no more than none, and callbacks' keys, places and records whose time is over;
+  /// nothing of a pending one.
+  /// So are stops that ended some time ago.
+  ///
+  /// - Returns: how many were forgotten.
+  @discardableResult func purge(at now: Instant) async throws(StoreError) -> Int
+
+  /// Finishes what is under way and lets go of everything; what comes later fails.
+  func close() async
+}
+
+/// Who else may write to a store.
+public enum StoreSharing: Sendable {
+  /// Nobody: it ends with this process.
+  case process
+  /// As a rule nobody, but another process on this machine could.
+  case machine
+  /// Other instances.
+  case instances
+}

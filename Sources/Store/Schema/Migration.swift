@@ -1,0 +1,152 @@
+// The schema, step by step. A step that has been released never changes; a change is a new step at the end.
+
+/// One step of the schema.
+package struct Migration: Sendable {
+  /// Statements for SQLite.
+  package let sqlite: [String]
+  /// Statements for PostgreSQL.
+  package let postgres: [String]
+
+  /// The version a store has after all steps.
+  package static var latest: Int { all.count }
+
+  /// All steps; a store of version n has had the first n.
+  package static let all: [Migration] = [
+    Migration(
+      sqlite: [
+        "CREATE TABLE callgate_meta (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+        """
+        CREATE TABLE callgate_allowance (
+          id BLOB PRIMARY KEY NOT NULL, mark INTEGER NOT NULL, used INTEGER NOT NULL, expires INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_allowance_expires ON callgate_allowance (expires)",
+        """
+        CREATE TABLE callgate_stop (
+          scope TEXT NOT NULL, id TEXT NOT NULL, action TEXT NOT NULL, since INTEGER NOT NULL,
+          PRIMARY KEY (scope, id, action)
+        ) STRICT, WITHOUT ROWID
+        """,
+      ],
+      postgres: [
+        "CREATE TABLE callgate_meta (name text PRIMARY KEY, value text NOT NULL)",
+        // Room on each page, and an index whose column seldom changes: most updates then stay on their page and
+        // touch no index (heap-only tuples).
+        """
+        CREATE TABLE callgate_allowance (
+          id uuid PRIMARY KEY, mark bigint, used bigint, expires bigint NOT NULL
+        ) WITH (fillfactor = 70)
+        """,
+        "CREATE INDEX callgate_allowance_expires ON callgate_allowance (expires)",
+        """
+        CREATE TABLE callgate_stop (
+          scope text NOT NULL, id text NOT NULL, action text NOT NULL, since bigint NOT NULL,
+          PRIMARY KEY (scope, id, action)
+        )
+        """,
+      ]),
+    // Callbacks. Times are nanoseconds since the epoch; the indexes that recovering needs hold only what is pending.
+    Migration(
+      sqlite: [
+        """
+        CREATE TABLE callgate_callback (
+          id BLOB PRIMARY KEY NOT NULL, caller TEXT NOT NULL, subject TEXT, app TEXT, contact TEXT NOT NULL,
+          created INTEGER NOT NULL, settled INTEGER, status TEXT NOT NULL, code TEXT, upstream_status INTEGER,
+          platform_tid TEXT, key BLOB, place BLOB, instance INTEGER NOT NULL, abandoned INTEGER NOT NULL,
+          expires INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        // With the status, though it is always the same: SQLite then answers from the index alone.
+        """
+        CREATE INDEX callgate_callback_pending ON callgate_callback (instance, abandoned, status)
+          WHERE status = 'pending'
+        """,
+        "CREATE INDEX callgate_callback_expires ON callgate_callback (expires)",
+        """
+        CREATE TABLE callgate_callback_key (
+          id BLOB PRIMARY KEY NOT NULL, callback BLOB NOT NULL, fingerprint BLOB NOT NULL, answer_status INTEGER,
+          answer BLOB, expires INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_callback_key_expires ON callgate_callback_key (expires)",
+        """
+        CREATE TABLE callgate_callback_place (
+          id BLOB PRIMARY KEY NOT NULL, callback BLOB NOT NULL, expires INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_callback_place_expires ON callgate_callback_place (expires)",
+      ],
+      postgres: [
+        """
+        CREATE TABLE callgate_callback (
+          id uuid PRIMARY KEY, caller text NOT NULL, subject text, app text, contact text NOT NULL,
+          created bigint NOT NULL, settled bigint, status text NOT NULL, code text, upstream_status integer,
+          platform_tid text, key uuid, place uuid, instance bigint NOT NULL, abandoned bigint NOT NULL,
+          expires bigint NOT NULL
+        )
+        """,
+        """
+        CREATE INDEX callgate_callback_pending ON callgate_callback (instance, abandoned) WHERE status = 'pending'
+        """,
+        "CREATE INDEX callgate_callback_expires ON callgate_callback (expires)",
+        // A row without a callback was made to be locked.
+        """
+        CREATE TABLE callgate_callback_key (
+          id uuid PRIMARY KEY, callback uuid, fingerprint uuid, answer_status integer, answer bytea,
+          expires bigint NOT NULL
+        )
+        """,
+        "CREATE INDEX callgate_callback_key_expires ON callgate_callback_key (expires)",
+        "CREATE TABLE callgate_callback_place (id uuid PRIMARY KEY, callback uuid, expires bigint NOT NULL)",
+        "CREATE INDEX callgate_callback_place_expires ON callgate_callback_place (expires)",
+        // Who is alive, by the server's clock.
+        """
+        CREATE TABLE callgate_instance (
+          id bigint PRIMARY KEY, since timestamptz NOT NULL, alive_until timestamptz NOT NULL
+        )
+        """,
+      ]),
+    // The last transaction of each connection, by which one is found whose COMMIT was not answered. A file's answers
+    // are not lost. Its row changes with every transaction: there is room on each page, and no other index.
+    Migration(
+      sqlite: [],
+      postgres: [
+        """
+        CREATE TABLE callgate_commit (
+          id bigint PRIMARY KEY, number bigint NOT NULL, at timestamptz NOT NULL
+        ) WITH (fillfactor = 25)
+        """
+      ]),
+    // Stops with an end, in seconds since the epoch, and a reason; and what operators look for among callbacks. Nearly all
+    // callbacks are accepted: those are found by their ids.
+    Migration(
+      sqlite: [
+        "ALTER TABLE callgate_stop ADD COLUMN ends INTEGER",
+        "ALTER TABLE callgate_stop ADD COLUMN reason TEXT",
+        "CREATE INDEX callgate_callback_status ON callgate_callback (status, id) WHERE status <> 'accepted'",
+      ],
+      postgres: [
+        "ALTER TABLE callgate_stop ADD COLUMN ends bigint, ADD COLUMN reason text",
+        "CREATE INDEX callgate_callback_status ON callgate_callback (status, id) WHERE status <> 'accepted'",
+      ]),
+  ]
+
+  /// Why a store of some version cannot be used, for operators.
+  package static func mismatch(_ version: Int) -> String {
+    version > latest
+      ? "version \(version) is of a newer release; this one knows \(latest)"
+      : "version \(version) is older than this release's \(latest)"
+  }
+
+  /// The same as an error, with what to do.
+  package static func incompatible(_ version: Int) -> StoreError {
+    let remedy = version > latest ? "" : ": run `callgate migrate`"
+    return StoreError(.incompatible, "schema", mismatch(version) + remedy)
+  }
+}
+
+/// The schema that this release knows.
+public enum StoreSchema {
+  /// Its version. A store of a smaller one is brought up to date by `migrate`, one of a greater one is refused.
+  public static var latest: Int { Migration.latest }
+}

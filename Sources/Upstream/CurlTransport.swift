@@ -3,7 +3,7 @@
 import Dispatch
 import Glibc
 public import HTTP
-public import Platform
+import Platform
 
 /// `HTTPTransport` made with libcurl: HTTP/1.1 over pooled, fully verified TLS connections.
 ///
@@ -17,32 +17,14 @@ public import Platform
 /// One thread of its own does the work. `shutdown` ends it; a transport that is released without it ends it
 /// too, later.
 public final class CurlTransport: HTTPTransport {
-  /// Why no transport could be made.
-  public enum SetupError: Error, Sendable, CustomStringConvertible {
-    /// libcurl is missing something or failed to start.
-    case library(String)
-    /// The file of trusted certificates cannot be read.
-    case unreadableCAFile(path: String, SystemError)
-    /// A proxy variable of the environment cannot be used.
-    case proxy(ProxySettings.Malformed)
-
-    public var description: String {
-      switch self {
-      case .library(let words): "libcurl: \(words)"
-      case .unreadableCAFile(let path, let error): "\(path): \(error)"
-      case .proxy(let malformed): "\(malformed)"
-      }
-    }
-  }
-
   private let routes: TransferRoutes
   private let inbox: Inbox
 
   /// Starts a transport and its thread.
   ///
-  /// - Throws: `SetupError` when the file of trusted certificates cannot be read, a proxy variable is malformed or
+  /// - Throws: `TransportSetupError` when the file of trusted certificates cannot be read, a proxy variable is malformed or
   ///   libcurl cannot start.
-  public convenience init(_ settings: TransportSettings = TransportSettings()) throws(SetupError) {
+  public convenience init(_ settings: TransportSettings = TransportSettings()) throws(TransportSetupError) {
     try self.init(settings, names: NameCache(), lookUp: NameLookup.start)
   }
 
@@ -50,7 +32,7 @@ public final class CurlTransport: HTTPTransport {
   /// does.
   init(
     _ settings: TransportSettings, names: NameCache, lookUp: @escaping NameLookup.Function
-  ) throws(SetupError) {
+  ) throws(TransportSetupError) {
     if let path = settings.caFile, access(path, R_OK) != 0 {
       throw .unreadableCAFile(path: path, SystemError(operation: "access", code: errno))
     }

@@ -52,7 +52,7 @@ struct AdminOptions: ParsableArguments {
     let settings = TransportSettings(
       caFile: caFile ?? destination.caFile, pinnedKey: caFile == nil ? destination.pinnedKey : nil)
     let result: Result<AdminClient.Reply, Failure> = Blocker.run {
-      do throws(CurlTransport.SetupError) {
+      do throws(TransportSetupError) {
         let transport = try CurlTransport(settings)
         let result: Result<AdminClient.Reply, Failure>
         do throws(AdminClient.Failure) {
@@ -74,7 +74,7 @@ struct AdminOptions: ParsableArguments {
 
   private enum Failure: Error {
     case client(AdminClient.Failure)
-    case setup(CurlTransport.SetupError)
+    case setup(TransportSetupError)
   }
 
   /// Prints a failure.

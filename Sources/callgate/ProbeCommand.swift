@@ -70,7 +70,7 @@ struct ProbeCommand: ParsableCommand {
     let credential = try credential()
     let (url, timeout, caFile) = (url, timeout, caFile)
     let result: Result<ProbeReport, Failure> = Blocker.run {
-      do throws(CurlTransport.SetupError) {
+      do throws(TransportSetupError) {
         let transport = try CurlTransport(TransportSettings(caFile: caFile))
         let probe = Probe(
           url: url, credential: credential, transport: transport, clock: SystemClock(),
@@ -101,7 +101,7 @@ struct ProbeCommand: ParsableCommand {
 
   private enum Failure: Error {
     case url(String)
-    case setup(CurlTransport.SetupError)
+    case setup(TransportSetupError)
   }
 
   private func show(_ report: ProbeReport) throws {

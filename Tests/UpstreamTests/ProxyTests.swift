@@ -238,7 +238,7 @@ import Testing
     let error = #expect(throws: ProxySettings.Malformed.self) {
       try ProxySettings(environment: ["https_proxy": "http://user:hidden@host:port"])
     }
-    #expect(error.map { CurlTransport.SetupError.proxy($0).description.contains("https_proxy") } == true)
-    #expect(error.map { CurlTransport.SetupError.proxy($0).description.contains("hidden") } == false)
+    #expect(error.map { TransportSetupError.proxy($0).description.contains("https_proxy") } == true)
+    #expect(error.map { TransportSetupError.proxy($0).description.contains("hidden") } == false)
   }
 }

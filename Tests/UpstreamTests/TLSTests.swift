@@ -276,7 +276,7 @@ import Upstream
   }
 
   @Test func `a file of authorities that cannot be read is refused at the start`() throws {
-    #expect(throws: CurlTransport.SetupError.self) {
+    #expect(throws: TransportSetupError.self) {
       try CurlTransport(TransportSettings(caFile: "/nonexistent.pem"))
     }
   }

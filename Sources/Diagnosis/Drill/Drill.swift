@@ -98,7 +98,7 @@ public struct Drill: Sendable {
   /// - Parameter onSending: is called right before the request that may ring.
   public func run(onSending: @Sendable () -> Void) async -> DrillReport {
     let transport: CurlTransport
-    do throws(CurlTransport.SetupError) {
+    do throws(TransportSetupError) {
       transport = try CurlTransport(TransportSettings(caFile: configuration.caFile))
     } catch {
       return DrillReport(noClient: "\(error)")

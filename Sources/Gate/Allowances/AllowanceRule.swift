@@ -20,24 +20,16 @@ final class AllowanceRule: Sendable {
   /// The brake that it is; nil for a configured rule.
   let brake: Brake?
 
-  /// Nil for a rule that counts nothing.
-  init?(_ rule: Rule, index: Int) {
-    switch rule.kind {
-    case .rate(let rate, let scope, let onStoreFailure):
-      plan = .rate(rate)
-      self.scope = scope
-      self.onStoreFailure = onStoreFailure
-    case .quota(var quota, let scope, let onStoreFailure):
-      // How many addresses and numbers there are is up to strangers: five weeks of them would be too many to keep.
-      quota.outlastsPeriod = scope != .address && scope != .phone
-      plan = .quota(quota)
-      self.scope = scope
-      self.onStoreFailure = onStoreFailure
-    default: return nil
-    }
-    name = rule.name
-    isEnforced = rule.mode == .enforce
+  init(
+    name: String, plan: AllowancePlan, scope: AllowanceScope, isEnforced: Bool, onStoreFailure: FailurePolicy,
+    index: Int, brake: Brake?
+  ) {
+    self.name = name
+    self.plan = plan
+    self.scope = scope
+    self.isEnforced = isEnforced
+    self.onStoreFailure = onStoreFailure
     self.index = index
-    brake = rule.brake
+    self.brake = brake
   }
 }

@@ -33,14 +33,6 @@ public struct RuleReason: Hashable, Sendable {
   }
 }
 
-/// Whether a reason shows the values of claims and headers.
-enum ValueDisclosure {
-  /// For an operator who asked with these values.
-  case shown
-  /// For a log: a value may be personal, or a secret that a rule compares.
-  case hidden
-}
-
 extension Decision {
   /// Why each rule has its verdict, in the order of `verdicts`.
   ///

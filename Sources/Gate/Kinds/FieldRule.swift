@@ -2,26 +2,6 @@
 
 public import Documents
 
-/// A field of the request as the rules see it.
-public struct RequestField: Hashable, Sendable {
-  /// The field's name in lower case.
-  public var name: String
-  /// Its value, without surrounding white space.
-  public var value: String
-
-  /// Names a value; the name is put into lower case.
-  public init(name: String, value: String) {
-    self.name = name.lowercased()
-    self.value = value
-  }
-
-  /// Names a value by a name that is in lower case already, as `Policy.fieldNames` has them.
-  public init(lowercaseName name: String, value: String) {
-    self.name = name
-    self.value = value
-  }
-}
-
 /// A requirement on a field of the request. A missing field, and one that stands there twice, is denied.
 public struct FieldRule: Sendable {
   /// What the value has to be.

@@ -11,10 +11,10 @@ enum CurlLibrary {
   /// Starts libcurl, once for the process. Also ignores SIGPIPE: older versions of libcurl let OpenSSL write
   /// with `write`, which would end the process when a peer has closed.
   ///
-  /// - Throws: `CurlTransport.SetupError` when this libcurl lacks what the transport's promises rest on.
-  static func start() throws(CurlTransport.SetupError) { try started.get() }
+  /// - Throws: `TransportSetupError` when this libcurl lacks what the transport's promises rest on.
+  static func start() throws(TransportSetupError) { try started.get() }
 
-  private static let started: Result<Void, CurlTransport.SetupError> = {
+  private static let started: Result<Void, TransportSetupError> = {
     ProcessSetup.ignoreBrokenPipes()
     guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK else {
       return .failure(.library("curl_global_init failed"))

@@ -27,7 +27,7 @@ final class CurlMulti {
   /// How many transfers run.
   var count: Int { running.count }
 
-  init(pooledConnections: Int) throws(CurlTransport.SetupError) {
+  init(pooledConnections: Int) throws(TransportSetupError) {
     guard let handle = curl_multi_init() else { throw .library("curl_multi_init failed") }
     self.handle = handle
     waker = CurlWaker(handle)

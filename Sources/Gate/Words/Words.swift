@@ -2,6 +2,14 @@
 
 import Documents
 
+/// Whether a reason shows the values of claims and headers.
+enum ValueDisclosure {
+  /// For an operator who asked with these values.
+  case shown
+  /// For a log: a value may be personal, or a secret that a rule compares.
+  case hidden
+}
+
 extension Zone {
   /// An instant as a clock on the wall shows it: `Monday 2026-11-23 09:00`, with seconds where there are any; nil where the
   /// zone's table ends.

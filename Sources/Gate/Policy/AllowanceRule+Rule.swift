@@ -1,0 +1,23 @@
+// How a configured rate or quota rule counts.
+
+extension AllowanceRule {
+  /// Nil for a rule that counts nothing.
+  convenience init?(_ rule: Rule, index: Int) {
+    let plan: AllowancePlan
+    let counted: (scope: AllowanceScope, onStoreFailure: FailurePolicy)
+    switch rule.kind {
+    case .rate(let rate, let scope, let onStoreFailure):
+      plan = .rate(rate)
+      counted = (scope, onStoreFailure)
+    case .quota(var quota, let scope, let onStoreFailure):
+      // How many addresses and numbers there are is up to strangers: five weeks of them would be too many to keep.
+      quota.outlastsPeriod = scope != .address && scope != .phone
+      plan = .quota(quota)
+      counted = (scope, onStoreFailure)
+    default: return nil
+    }
+    self.init(
+      name: rule.name, plan: plan, scope: counted.scope, isEnforced: rule.mode == .enforce,
+      onStoreFailure: counted.onStoreFailure, index: index, brake: rule.brake)
+  }
+}

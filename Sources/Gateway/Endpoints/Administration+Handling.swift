@@ -1,0 +1,44 @@
+// Lets an operator's request in, and finds the operation that answers it.
+
+import API
+import Callers
+import HTTP
+import HTTPServer
+import Platform
+import Records
+
+extension Administration {
+  /// Answers a request for an operators' path.
+  /// - Parameters:
+  ///   - served: Nil where the path is no endpoint's.
+  ///   - access: What opens the listener it came on.
+  func handle(
+    _ served: ServedEndpoint?, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
+  ) {
+    let generation = generations.current
+    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
+    let guesses = AdminAccess.Guesses(throttle: throttle, address: address, now: exchange.now)
+    if let problem = access.refusal(request, tokenDigest: generation.adminTokenDigest, guesses) {
+      if problem.code == .invalidToken {
+        log.write(.warning, "a wrong operators' token was refused", ["address": "\(address)"])
+      }
+      // Close the connection of every client that has not given the right token.
+      exchange.closeAfterAnswer()
+      return exchange.respond(problem.response(requestID: exchange.requestID))
+    }
+    do throws(Problem) {
+      guard let served else { throw .noEndpoint }
+      if request.method == .options {
+        return exchange.respond(Response(status: .noContent, fields: ["Allow": served.endpoint.allowed]))
+      }
+      guard case .operators(let answer) = served.handler(for: request.method) else {
+        throw .methodNotAllowed(served.endpoint.allowed)
+      }
+      let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
+      try answer(
+        self, request, OperatorRequest(generation: generation, address: address, context: context), &exchange)
+    } catch {
+      exchange.respond(error.response(requestID: exchange.requestID))
+    }
+  }
+}

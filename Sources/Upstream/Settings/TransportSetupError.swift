@@ -1,0 +1,21 @@
+// The reasons why a transport cannot be made.
+
+public import Platform
+
+/// Why no transport could be made.
+public enum TransportSetupError: Error, Sendable, CustomStringConvertible {
+  /// libcurl is missing something or failed to start.
+  case library(String)
+  /// The file of trusted certificates cannot be read.
+  case unreadableCAFile(path: String, SystemError)
+  /// A proxy variable of the environment cannot be used.
+  case proxy(ProxySettings.Malformed)
+
+  public var description: String {
+    switch self {
+    case .library(let words): "libcurl: \(words)"
+    case .unreadableCAFile(let path, let error): "\(path): \(error)"
+    case .proxy(let malformed): "\(malformed)"
+    }
+  }
+}

@@ -33,21 +33,13 @@ package enum WebURL {
 
   private static func hasSoundEscapes(_ octets: [UInt8]) -> Bool {
     for (index, octet) in octets.enumerated() where octet == UInt8(ascii: "%") {
-      guard index + 2 < octets.count, let high = digit(octets[index + 1]), let low = digit(octets[index + 2])
+      guard index + 2 < octets.count, let high = octets[index + 1].hexValue,
+        let low = octets[index + 2].hexValue
       else { return false }
       let value = high << 4 | low
       guard value >= 0x20, value != 0x7F else { return false }
     }
     return true
-  }
-
-  private static func digit(_ octet: UInt8) -> UInt8? {
-    switch octet {
-    case 0x30...0x39: octet - 0x30
-    case 0x41...0x46: octet - 0x37
-    case 0x61...0x66: octet - 0x57
-    default: nil
-    }
   }
 
   private static func isHostAndPort(_ authority: ArraySlice<UInt8>) -> Bool {
@@ -68,23 +60,7 @@ package enum WebURL {
     octets.first != UInt8(ascii: "0") && octets.decimal(digits: 5).map { $0 <= 65_535 } == true
   }
 
-  /// Labels of letters, digits, hyphens and underscores (RFC 1123 §2.1). Where the last begins with a digit it is an IPv4
-  /// address, and then a proper one: `2130706433` and `0x7f.1` are nobody's honest spelling.
   private static func isName(_ host: ArraySlice<UInt8>) -> Bool {
-    let dot = UInt8(ascii: ".")
-    let name = host.last == dot ? host.dropLast() : host
-    let labels = name.split(separator: dot, omittingEmptySubsequences: false)
-    guard (1...253).contains(name.count), let last = labels.last else { return false }
-    let isValid = labels.allSatisfy { label in
-      (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
-        && label.allSatisfy { octet in
-          switch octet {
-          case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
-          default: false
-          }
-        }
-    }
-    guard isValid else { return false }
-    return last.first.map { (0x30...0x39).contains($0) } != true || IPAddress(octets: name) != nil
+    IPAddress.isHostName(host.last == UInt8(ascii: ".") ? host.dropLast() : host)
   }
 }

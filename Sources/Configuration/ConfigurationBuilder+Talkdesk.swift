@@ -34,18 +34,10 @@ extension ConfigurationBuilder {
     let authentication = authentication(
       keyID: keyID, algorithm: algorithm, next: (nextKeyID, nextClientID, nextAlgorithm))
     noteUnconfirmedHost(region)
-    guard tokenURL != nil || account != nil, let clientID, let authentication else {
-      return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
-    }
-    let endpoints: TalkdeskEndpoints
-    do {
-      endpoints = try TalkdeskEndpoints(
-        account: account, region: region, tokenURL: tokenURL, audience: audience, apiBase: apiURL)
-    } catch {
-      // Each part was judged above, more strictly; what still is refused here must not be lost.
-      problems.add(
-        place(of: Settings.tokenURL) ?? place(of: Settings.apiURL) ?? .setting("talkdesk"), "talkdesk",
-        Refusal("cannot be reached as stated", "check account, region, token_url and api_url"))
+    let endpoints =
+      tokenURL.map { TalkdeskEndpoints(tokenURL: $0, region: region, audience: audience, apiBase: apiURL) }
+      ?? account.map { TalkdeskEndpoints(account: $0, region: region, audience: audience, apiBase: apiURL) }
+    guard let endpoints, let clientID, let authentication else {
       return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
     }
     let upstream = Configuration.Upstream(

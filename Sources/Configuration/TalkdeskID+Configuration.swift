@@ -19,7 +19,7 @@ extension TalkdeskID {
             signer: try Signer(key: key.key, algorithm: key.algorithm))
         }
       }
-    let endpoints = try TalkdeskEndpoints(
+    let endpoints = TalkdeskEndpoints(
       tokenURL: upstream.tokenURL, audience: upstream.audience, apiBase: upstream.apiURL)
     self.init(endpoints: endpoints, credentials: credentials, transport: transport, time: clock)
   }

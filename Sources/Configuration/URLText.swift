@@ -103,26 +103,7 @@ package enum URLText {
       guard host.hasSuffix("]"), inner.contains(":"), IPAddress(String(inner)) != nil else { return nil }
       return (String(host), port)
     }
-    return isName(host) ? (String(host), port) : nil
-  }
-
-  /// Letters, digits and hyphens in labels (RFC 1123 §2.1). A last label of digits alone makes it an IPv4 address,
-  /// which must then be a proper one: `0x7f.1` and `2130706433` are nobody's honest spelling.
-  private static func isName(_ host: Substring) -> Bool {
-    let labels = host.split(separator: ".", omittingEmptySubsequences: false)
-    guard (1...253).contains(host.utf8.count), let last = labels.last else { return false }
-    let isValid = labels.allSatisfy { label in
-      (1...63).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
-        && label.utf8.allSatisfy { byte in
-          switch byte {
-          case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
-          default: false
-          }
-        }
-    }
-    guard isValid else { return false }
-    let looksNumeric = last.utf8.first.map { (0x30...0x39).contains($0) } ?? false
-    return !looksNumeric || IPAddress(String(host)) != nil
+    return IPAddress.isHostName(Array(host.utf8)[...]) ? (String(host), port) : nil
   }
 
   private static func isThisMachine(_ host: String) -> Bool {

@@ -30,9 +30,6 @@ struct ChunkedDecoder: Sendable {
   private var overhead = 0
   private var trailerLines = 0
 
-  /// Whether an octet of the content's framing has been seen.
-  var hasBegun: Bool { overhead > 0 }
-
   /// Decodes from an offset; moves it past what was taken.
   mutating func decode(
     _ input: Span<UInt8>, from offset: inout Int, into content: inout [UInt8], limits: borrowing MessageLimits

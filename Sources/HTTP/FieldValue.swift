@@ -21,6 +21,26 @@ extension ArraySlice<UInt8> {
     split(separator: separator).map(\.trimmed).filter { !$0.isEmpty }
   }
 
+  /// What stands between the separators that are outside quotation marks (RFC 9110 §5.6.4), and whether the last quotation
+  /// does not end.
+  package func parts(separatedBy separator: UInt8) -> (parts: [ArraySlice<UInt8>], isUnended: Bool) {
+    var parts: [ArraySlice<UInt8>] = []
+    var (start, isQuoted, isEscaped) = (startIndex, false, false)
+    for (index, octet) in zip(indices, self) {
+      if isEscaped {
+        isEscaped = false
+      } else if isQuoted, octet == UInt8(ascii: "\\") {
+        isEscaped = true
+      } else if octet == UInt8(ascii: "\"") {
+        isQuoted.toggle()
+      } else if octet == separator, !isQuoted {
+        parts.append(self[start..<index])
+        start = index + 1
+      }
+    }
+    return (parts + [self[start...]], isQuoted)
+  }
+
   /// Whether these are the octets of an ASCII literal, which is written in lower case; case does not matter.
   public func equals(lowercase literal: StaticString) -> Bool {
     count == literal.utf8CodeUnitCount && starts(withLowercase: literal)

@@ -1,5 +1,5 @@
 /// A request method (RFC 9110 §9). Methods are case-sensitive; those this project has no use for are `other`.
-public enum Method: String, Hashable, Sendable {
+public enum Method: String, CaseIterable, Sendable {
   case get = "GET"
   case head = "HEAD"
   case post = "POST"

@@ -41,7 +41,7 @@ extension UInt8 {
   }
 
   /// The value of a hexadecimal digit, of either case.
-  @inline(__always) var hexValue: UInt8? {
+  @inline(__always) package var hexValue: UInt8? {
     let digit = self &- 0x30
     if digit < 10 { return digit }
     let letter = (self | 0x20) &- 0x61

@@ -27,14 +27,6 @@ extension Request {
     return segments
   }
 
-  /// The one segment after a first one, `{app}` of `/token/{app}`: duplicate and trailing slashes are tolerated,
-  /// any other number of segments is not this path.
-  public func pathSegment(after first: String) -> Range<Int>? {
-    let segments = pathSegments()
-    guard segments.count == 2, equals(segments[0], first) else { return nil }
-    return segments[1]
-  }
-
   /// A range of `head` percent-decoded (RFC 3986 §2.1); nil when the result is not UTF-8 or holds a control octet.
   public func percentDecoded(_ range: Range<Int>) -> String? {
     var octets: [UInt8] = []

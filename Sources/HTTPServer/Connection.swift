@@ -121,29 +121,15 @@ final class Connection: EventReceiver {
   }
 
   /// A deferred answer has come.
-  func deliver(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
-    guard machine.phase == .handling else { return worker.count(response.status, framing) }
+  func deliver(_ answer: DeferredAnswer, _ requestID: RequestID, _ framing: AnswerFraming) {
+    guard machine.phase == .handling else { return worker.count(answer.status, framing) }
     stopWaiting()
     mayStillSend = mayStillSend || isReadable
-    answer(response, requestID, framing)
-    resume()
-  }
-
-  /// A deferred answer has come.
-  func deliver(_ response: PreparedResponse, _ requestID: RequestID, _ framing: AnswerFraming) {
-    guard machine.phase == .handling else { return worker.count(response.status, framing) }
-    stopWaiting()
-    mayStillSend = mayStillSend || isReadable
-    answer(response, requestID, framing)
-    resume()
-  }
-
-  /// A deferred answer has come, of which only a part is to be sent.
-  func deliverCutOff(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
-    guard machine.phase == .handling else { return worker.count(response.status, framing) }
-    stopWaiting()
-    mayStillSend = mayStillSend || isReadable
-    answerCutOff(response, requestID, framing)
+    switch answer {
+    case .whole(let response): self.answer(response, requestID, framing)
+    case .prepared(let response): self.answer(response, requestID, framing)
+    case .cutOff(let response): answerCutOff(response, requestID, framing)
+    }
     resume()
   }
 

@@ -18,8 +18,6 @@ public struct Exchange: ~Copyable {
   public let now: MonotonicTime
   /// Which loop this is, of those the server runs on.
   public var loopIndex: Int { connection.worker.loop.index }
-  /// The loop the connection lives on.
-  public var loop: EventLoop { connection.worker.loop }
 
   /// Which of the handler's routes the request asks for, for whoever counts answers. Any number of the handler's own;
   /// to be written before the answer or its deferral. 0 is none.

@@ -16,13 +16,13 @@ public struct Responder: Sendable {
   }
 
   /// Answers. The first answer counts, later ones are dropped, and so is an answer whose client is gone.
-  public func respond(_ response: Response) { pending.respond(response) }
+  public func respond(_ response: Response) { pending.respond(.whole(response)) }
 
   /// Answers with a response that stands serialised.
-  public func respond(_ response: PreparedResponse) { pending.respond(response) }
+  public func respond(_ response: PreparedResponse) { pending.respond(.prepared(response)) }
 
   /// Answers a part and closes the connection; see `Exchange.respondCutOff`.
-  public func respondCutOff(_ response: Response) { pending.respondCutOff(response) }
+  public func respondCutOff(_ response: Response) { pending.respond(.cutOff(response)) }
 
   /// Closes the connection and answers nothing; see `Exchange.closeUnanswered`.
   public func closeUnanswered() { pending.closeUnanswered() }
@@ -33,6 +33,21 @@ public struct Responder: Sendable {
   /// A client that has only finished writing may still read, so it counts as present.
   public func whenClientLeaves(_ body: @escaping @Sendable () -> Void) {
     pending.presence.whenClientLeaves(body)
+  }
+}
+
+/// What a responder was given.
+enum DeferredAnswer: Sendable {
+  case whole(Response)
+  case prepared(PreparedResponse)
+  /// Only the head and half of the content are sent.
+  case cutOff(Response)
+
+  var status: Status {
+    switch self {
+    case .whole(let response), .cutOff(let response): response.status
+    case .prepared(let response): response.status
+    }
   }
 }
 
@@ -105,27 +120,11 @@ final class PendingAnswer: @unchecked Sendable {
     return true
   }
 
-  func respond(_ response: Response) {
+  func respond(_ answer: DeferredAnswer) {
     guard isFirst() else { return }
     worker.loop.execute { [worker, token, requestID, framing] in
-      guard let connection = worker.connection(token) else { return worker.count(response.status, framing) }
-      connection.deliver(response, requestID, framing)
-    }
-  }
-
-  func respond(_ response: PreparedResponse) {
-    guard isFirst() else { return }
-    worker.loop.execute { [worker, token, requestID, framing] in
-      guard let connection = worker.connection(token) else { return worker.count(response.status, framing) }
-      connection.deliver(response, requestID, framing)
-    }
-  }
-
-  func respondCutOff(_ response: Response) {
-    guard isFirst() else { return }
-    worker.loop.execute { [worker, token, requestID, framing] in
-      guard let connection = worker.connection(token) else { return worker.count(response.status, framing) }
-      connection.deliverCutOff(response, requestID, framing)
+      guard let connection = worker.connection(token) else { return worker.count(answer.status, framing) }
+      connection.deliver(answer, requestID, framing)
     }
   }
 

@@ -127,16 +127,6 @@ extension JWTClaims {
 }
 
 extension JWS.Compact {
-  /// The claims in the payload, if header type and claims are what is expected. Verify the signature first.
-  ///
-  /// - Parameter now: seconds since 1970.
-  public func claims(_ expected: JWTExpectations, now: Double) throws(JWTError) -> JWTClaims {
-    try checkType(expected)
-    let claims = try JWTClaims(payload: payload)
-    try claims.validate(expected, now: now)
-    return claims
-  }
-
   /// Whether header type and claims are what is expected. Verify the signature first.
   ///
   /// - Parameters:

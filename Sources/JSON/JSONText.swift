@@ -75,14 +75,6 @@ public enum JSONText {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Appends bytes as a string with its quotation marks. Each byte that is not part of well-formed UTF-8 becomes
-  /// U+FFFD, so that the text stays valid whatever arrived.
-  public static func append(_ text: some Collection<UInt8>, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "\""))
-    appendEscaped(Array(text), to: &bytes)
-    bytes.append(UInt8(ascii: "\""))
-  }
-
   private static func appendEscaped(_ raw: [UInt8], to bytes: inout [UInt8]) {
     var index = 0
     while index < raw.count {

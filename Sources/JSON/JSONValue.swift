@@ -30,17 +30,11 @@ extension JSONValue {
   /// The number as the nearest double if this is a number.
   public var double: Double? { number?.double }
 
-  /// The truth value if this is one.
-  public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-
   /// The elements if this is an array.
   public var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
   /// The members if this is an object.
   public var object: JSONObject? { if case .object(let object) = self { object } else { nil } }
-
-  /// Whether this is `null`.
-  public var isNull: Bool { if case .null = self { true } else { false } }
 
   /// What kind of value this is, with its article, for messages: `a string`, `an object`, `null`.
   public var kindName: String {

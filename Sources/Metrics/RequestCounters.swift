@@ -8,7 +8,7 @@ public import HTTP
 public final class RequestCounters: Sendable {
   /// How many routes can be told apart.
   public static let mostRoutes = 32
-  private static let methods = 10
+  private static let methods = Method.allCases
   private static let statuses = 24
   /// A route's buckets, and after them the sum.
   private static let places = 20
@@ -42,42 +42,26 @@ public final class RequestCounters: Sendable {
   public func count(route: UInt8, method: Method, status: Int, nanoseconds: Int64?, lane: Int) {
     let lane = lanes[lane % lanes.count]
     let route = Int(route) < routes.count ? Int(route) : 0
+    let index = Self.methods.firstIndex(of: method) ?? 0
     lane.answers.add(
-      1, at: (route * Self.methods + Self.index(of: method)) * Self.statuses + StatusCodes.index(of: status))
+      1, at: (route * Self.methods.count + index) * Self.statuses + StatusCodes.index(of: status))
     guard let nanoseconds else { return }
     lane.durations.add(1, at: route * Self.places + DurationBuckets.index(of: nanoseconds))
     lane.durations.add(Int(nanoseconds), at: route * Self.places + Self.places - 1)
   }
-
-  @inline(__always) private static func index(of method: Method) -> Int {
-    switch method {
-    case .other: 0
-    case .get: 1
-    case .head: 2
-    case .post: 3
-    case .put: 4
-    case .delete: 5
-    case .options: 6
-    case .trace: 7
-    case .connect: 8
-    case .patch: 9
-    }
-  }
-
-  private static let methodWords = [
-    "other", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH",
-  ]
 
   /// Writes the family of answers: those series that ever counted anything.
   public func appendAnswers(_ name: String, _ help: String, to text: inout MetricsText) {
     text.family(name, .counter, help)
     let answers = lanes.map(\.answers)
     for (route, word) in routes.enumerated() {
-      for method in 0..<Self.methods {
+      for (index, method) in Self.methods.enumerated() {
         for (status, code) in StatusCodes.words.enumerated() {
-          let count = answers.total(at: (route * Self.methods + method) * Self.statuses + status)
+          let count = answers.total(at: (route * Self.methods.count + index) * Self.statuses + status)
           guard count > 0 else { continue }
-          text.sample([("route", word), ("method", Self.methodWords[method]), ("status", code)], count)
+          text.sample(
+            [("route", word), ("method", method == .other ? "other" : method.rawValue), ("status", code)],
+            count)
         }
       }
     }

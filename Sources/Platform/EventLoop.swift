@@ -140,14 +140,6 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// Gives a receiver a place for deadlines and `runAgain` without a descriptor.
   public func register(_ receiver: any EventReceiver) -> EventToken { addSlot(receiver) }
 
-  /// Changes what a descriptor is waited on for. Not for `exclusive` ones, which the kernel refuses.
-  public func modify(
-    _ token: EventToken, _ descriptor: borrowing Descriptor, _ readiness: Readiness
-  ) throws(SystemError) {
-    guard isLive(token) else { return }
-    try poller.modify(descriptor.number, readiness, tag: token.tag)
-  }
-
   /// Stops waiting on a registered descriptor; deadlines go on.
   public func suspend(_ token: EventToken, _ descriptor: borrowing Descriptor) throws(SystemError) {
     guard isLive(token) else { return }

@@ -36,18 +36,6 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     self.low = isMapped ? low & 0xFFFF_FFFF : low
   }
 
-  /// An address from its 4 or 16 bytes in network order; nil for another count.
-  public init?(bytes: [UInt8]) {
-    switch bytes.count {
-    case 4: self.init(v4: bytes.reduce(0) { $0 << 8 | UInt32($1) })
-    case 16:
-      self.init(
-        v6High: bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) },
-        low: bytes[8...].reduce(0) { $0 << 8 | UInt64($1) })
-    default: return nil
-    }
-  }
-
   /// Reads `203.0.113.9` or `2001:db8::1`; nil for anything else, zones (`%eth0`) and ports included.
   public init?(_ text: String) { self.init(octets: Array(text.utf8)[...]) }
 
@@ -154,6 +142,24 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
       guard length > 64 else { return (high ^ other.high) >> UInt64(64 - length) == 0 }
       return high == other.high && (low ^ other.low) >> UInt64(128 - min(length, 128)) == 0
     }
+  }
+
+  /// Whether these are the octets of a host: labels of letters, digits, hyphens and underscores (RFC 1123 §2.1), or an IPv4
+  /// address. Where the last label begins with a digit, it must be a proper address: some resolvers take `2130706433` and
+  /// `0x7f.1` for one (WHATWG URL §3.5).
+  public static func isHostName(_ host: ArraySlice<UInt8>) -> Bool {
+    let labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    let isValid = labels.allSatisfy { label in
+      (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
+        && label.allSatisfy { octet in
+          switch octet {
+          case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+          default: false
+          }
+        }
+    }
+    guard isValid, host.count <= 253, let first = labels.last?.first else { return false }
+    return !(0x30...0x39).contains(first) || IPAddress(octets: host) != nil
   }
 
   /// Whether this is 127.0.0.0/8 or `::1`.

@@ -61,9 +61,6 @@ public struct ListeningSocket: ~Copyable, Sendable {
     _ = try bound(address, sharesPort: false)
   }
 
-  /// Gives the descriptor away, still listening: to another process, or to who asked for one.
-  public consuming func release() -> Int32 { descriptor.release() }
-
   /// The address the socket listens on, with the port the system chose (getsockname(2)).
   public borrowing func boundAddress() throws(SystemError) -> SocketAddress {
     let number = descriptor.number

@@ -53,10 +53,6 @@ struct Poller: ~Copyable {
     try Self.control(epoll, EPOLL_CTL_ADD, number, readiness, tag)
   }
 
-  borrowing func modify(_ number: Int32, _ readiness: Readiness, tag: UInt64) throws(SystemError) {
-    try Self.control(epoll, EPOLL_CTL_MOD, number, readiness, tag)
-  }
-
   borrowing func remove(_ number: Int32) throws(SystemError) {
     try Self.control(epoll, EPOLL_CTL_DEL, number, [], 0)
   }

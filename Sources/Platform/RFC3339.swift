@@ -32,7 +32,7 @@ extension UnixTime {
 
   /// Year, month and day of a day count since 1970-01-01, in the proleptic Gregorian calendar. Years begin in March
   /// here, so that the leap day is a year's last and needs no case of its own.
-  private static func civilDate(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+  public static func civilDate(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = day + 719_468  // days since 0000-03-01
     let era = shifted.flooredDivision(by: 146_097)  // 400 years
     let dayOfEra = shifted - era * 146_097

@@ -27,17 +27,6 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     self.init(address, port: port)
   }
 
-  /// Reads `192.0.2.1:80` or `[2001:db8::1]:80`.
-  public init?(_ text: String) {
-    guard let colon = text.lastIndex(of: ":") else { return nil }
-    let digits = text[text.index(after: colon)...]
-    let host = String(text[..<colon])
-    guard (1...5).contains(digits.utf8.count), digits.utf8.allSatisfy({ $0 &- 0x30 < 10 }),
-      let port = UInt16(digits), host.hasPrefix("[") || !host.contains(":")
-    else { return nil }
-    self.init(host: host, port: port)
-  }
-
   /// `192.0.2.1:80` or `[2001:db8::1]:80`.
   public var description: String {
     address.version == .v4 ? "\(address):\(port)" : "[\(address)]:\(port)"

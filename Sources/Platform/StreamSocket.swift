@@ -57,11 +57,6 @@ public struct StreamSocket: ~Copyable, Sendable {
   /// Says that nothing more will be written: sends FIN and goes on reading (shutdown(2)).
   public borrowing func finishWriting() { _ = shutdown(descriptor.number, Int32(SHUT_WR)) }
 
-  /// The kernel's receive buffer in bytes (SO_RCVBUF); it doubles what is asked for.
-  public borrowing func setReceiveBufferSize(_ bytes: Int32) {
-    SocketOption.set(descriptor.number, SOL_SOCKET, SO_RCVBUF, bytes)
-  }
-
   /// Makes closing reset the connection instead of finishing it (SO_LINGER of 0).
   public borrowing func resetOnClose() {
     var option = linger(l_onoff: 1, l_linger: 0)

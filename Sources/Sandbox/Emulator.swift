@@ -49,14 +49,6 @@ public final class Emulator: RequestHandler {
     state.withLock { $0.baseURL = baseURL }
   }
 
-  /// The token URL, once the emulator is bound.
-  public var tokenURL: String? {
-    state.withLock { $0.baseURL }.map { $0 + TokenService.path }
-  }
-
-  /// The base URL of the API, once the emulator is bound.
-  public var apiURL: String? { state.withLock { $0.baseURL } }
-
   /// What it saw up to now.
   var journal: Journal { state.withLock { $0.journal } }
 

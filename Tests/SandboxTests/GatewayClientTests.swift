@@ -47,8 +47,8 @@ import Upstream
           clientID: TestClient.id, keyID: $0.keyID, signer: try Signer(key: $0.key, algorithm: $0.algorithm))
       }
       return TalkdeskID(
-        endpoints: try TalkdeskEndpoints(
-          account: "sandbox", tokenURL: server.baseURL + "/oauth/token", apiBase: server.baseURL),
+        endpoints: TalkdeskEndpoints(
+          tokenURL: server.baseURL + "/oauth/token", apiBase: server.baseURL),
         credentials: credentials ?? signed, transport: transport, time: SystemClock())
     }
 

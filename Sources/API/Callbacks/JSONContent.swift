@@ -25,11 +25,10 @@ package enum JSONContent {
 
   /// `application/json` and parameters (RFC 9110 §8.3.1), of which `charset` at most once.
   private static func isJSON(_ octets: ArraySlice<UInt8>) -> Bool {
-    guard let parts = split(octets), let type = parts.first, type.equals(lowercase: "application/json") else {
-      return false
-    }
+    let (parts, isUnended) = octets.parts(separatedBy: UInt8(ascii: ";"))
+    guard !isUnended, parts[0].trimmed.equals(lowercase: "application/json") else { return false }
     var hasCharset = false
-    for part in parts.dropFirst() where !part.isEmpty {
+    for part in parts.dropFirst().map(\.trimmed) where !part.isEmpty {
       guard let equals = part.firstIndex(of: UInt8(ascii: "=")), isToken(part[..<equals]) else {
         return false
       }
@@ -39,28 +38,6 @@ package enum JSONContent {
       hasCharset = true
     }
     return true
-  }
-
-  /// At semicolons outside quotation marks; nil where a quotation does not end.
-  private static func split(_ octets: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
-    var parts: [ArraySlice<UInt8>] = []
-    var start = octets.startIndex
-    var isQuoted = false
-    var isEscaped = false
-    for index in octets.indices {
-      let octet = octets[index]
-      if isEscaped {
-        isEscaped = false
-      } else if isQuoted, octet == UInt8(ascii: "\\") {
-        isEscaped = true
-      } else if octet == UInt8(ascii: "\"") {
-        isQuoted.toggle()
-      } else if octet == UInt8(ascii: ";"), !isQuoted {
-        parts.append(octets[start..<index].trimmed)
-        start = index + 1
-      }
-    }
-    return isQuoted ? nil : parts + [octets[start...].trimmed]
   }
 
   /// A parameter's value, quotation marks and escapes taken off.

@@ -11,7 +11,7 @@ enum Challenges {
   /// The schemes in a field's value, each with its `error`, `error_description` and `scope`.
   static func withoutSecrets(_ value: String) -> String {
     var challenges: [(scheme: String, parameters: [String])] = []
-    for element in elements(Array(value.utf8)) {
+    for element in Array(value.utf8)[...].parts(separatedBy: UInt8(ascii: ",")).parts {
       let equals = element.firstIndex(of: UInt8(ascii: "="))
       let words = element[..<(equals ?? element.endIndex)].split(separator: 0x20)
       guard let first = words.first, let last = words.last else { continue }
@@ -28,25 +28,6 @@ enum Challenges {
       challenge.scheme
         + (challenge.parameters.isEmpty ? "" : " " + challenge.parameters.joined(separator: ", "))
     }.joined(separator: ", ")
-  }
-
-  /// What stands between commas, but for those within quotation marks.
-  private static func elements(_ value: [UInt8]) -> [ArraySlice<UInt8>] {
-    var elements: [ArraySlice<UInt8>] = []
-    var (start, isQuoted, isEscaped) = (0, false, false)
-    for (place, octet) in value.enumerated() {
-      if isEscaped {
-        isEscaped = false
-      } else if isQuoted, octet == UInt8(ascii: "\\") {
-        isEscaped = true
-      } else if octet == UInt8(ascii: "\"") {
-        isQuoted.toggle()
-      } else if octet == UInt8(ascii: ","), !isQuoted {
-        elements.append(value[start..<place])
-        start = place + 1
-      }
-    }
-    return elements + [value[start...]]
   }
 
   private static func isSchemeOctet(_ octet: UInt8) -> Bool {

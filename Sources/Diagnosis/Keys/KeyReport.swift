@@ -55,7 +55,7 @@ public struct KeyReport: Sendable, CustomStringConvertible {
     switch kind {
     case .p256, .p384, .p521: "EC \(kind)"
     case .rsa(let bits): "RSA, \(bits) bits"
-    case .ed25519, .symmetric: "\(kind)"
+    case .ed25519: "\(kind)"
     }
   }
 

@@ -1,14 +1,11 @@
 // Generates the documents about settings: README's table of variables and docs/configuration.md, and the JSON Schemas.
 
-public import Configuration
+import Configuration
 import Documents
 import Gate
 
 /// The documents that follow from the declarations: README's table of variables and docs/configuration.md.
 public enum ConfigurationReference {
-  /// Every setting there is, in the order of the documents.
-  public static var settings: [Setting] { Settings.all }
-
   /// The table of environment variables, as Markdown; ends with a newline.
   public static var variables: String {
     let rows = Settings.scalars.compactMap { setting -> [String]? in

@@ -35,8 +35,6 @@ public struct AllowanceReceipt: Sendable {
   public var key: AllowanceKey { AllowanceKey(rule: rule.name, party: party) }
   /// How it is counted.
   public var plan: AllowancePlan { rule.plan }
-  /// Whether the rule is enforced; an audit rule's count is nothing for a caller to see.
-  public var isEnforced: Bool { rule.isEnforced }
   /// The brake whose allowance it is; nil for a configured rule's.
   public var brake: Brake? { rule.brake }
 

@@ -1,5 +1,7 @@
 // A date of the Gregorian calendar, and its number in days since 1970.
 
+import Platform
+
 /// A date of the proleptic Gregorian calendar, without a time or a zone.
 public struct CivilDate: Hashable, Sendable, CustomStringConvertible {
   /// Days since 1970-01-01.
@@ -34,16 +36,8 @@ public struct CivilDate: Hashable, Sendable, CustomStringConvertible {
 
   /// Year, month 1–12 and day 1–31.
   public var parts: (year: Int, month: Int, day: Int) {
-    let shifted = dayNumber + 719_468
-    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let monthFromMarch = (5 * dayOfYear + 2) / 153
-    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-    return (
-      yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-    )
+    let (year, month, day) = UnixTime.civilDate(ofDay: Int64(dayNumber))
+    return (Int(year), Int(month), Int(day))
   }
 
   /// The day of the week, Monday being 0.

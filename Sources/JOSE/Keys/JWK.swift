@@ -68,7 +68,7 @@ extension PublicKey {
         "y": .string(Base64URL.encode(Array(bits[(1 + size)...]))),
       ]
     case .ed25519: return ["crv": "Ed25519", "kty": "OKP", "x": .string(Base64URL.encode(bits))]
-    case .rsa, .symmetric:
+    case .rsa:
       guard let parts = SubjectPublicKeyInfo.rsaParts(of: subjectPublicKeyInfo) else {
         preconditionFailure("an RSA key without modulus")
       }
@@ -78,7 +78,4 @@ extension PublicKey {
       ]
     }
   }
-
-  /// The SHA-256 thumbprint of RFC 7638 as Base64url: a `kid` that both sides can compute.
-  public var thumbprint: String { Base64URL.encode(SHA256.digest(jwk().serialized())) }
 }

@@ -37,8 +37,6 @@ public enum KeyKind: Hashable, Sendable, CustomStringConvertible {
   case ed25519
   /// RSA with the length of its modulus in bits.
   case rsa(bits: Int)
-  /// A shared secret with its length in bits.
-  case symmetric(bits: Int)
 
   /// `P-256`, `RSA-2048`, `Ed25519`.
   public var description: String {
@@ -48,11 +46,10 @@ public enum KeyKind: Hashable, Sendable, CustomStringConvertible {
     case .p521: "P-521"
     case .ed25519: "Ed25519"
     case .rsa(let bits): "RSA-\(bits)"
-    case .symmetric(let bits): "symmetric-\(bits)"
     }
   }
 
-  /// The algorithms such a key can sign with, the recommended first. A shared secret has none.
+  /// The algorithms such a key can sign with, the recommended first.
   public var algorithms: [SignatureAlgorithm] {
     switch self {
     case .p256: [.ES256]
@@ -60,7 +57,6 @@ public enum KeyKind: Hashable, Sendable, CustomStringConvertible {
     case .p521: [.ES512]
     case .ed25519: [.EdDSA]
     case .rsa: [.PS256, .PS384, .PS512, .RS256, .RS384, .RS512]
-    case .symmetric: []
     }
   }
 

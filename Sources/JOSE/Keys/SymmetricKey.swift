@@ -31,9 +31,6 @@ public final class SymmetricKey: Sendable {
     self.algorithm = algorithm
   }
 
-  /// What the key is.
-  public var kind: KeyKind { .symmetric(bits: 8 * secret.count) }
-
   /// The code of a message.
   public func code(_ message: [UInt8]) -> [UInt8] { HMAC.code(message, key: secret, algorithm.digest) }
 }

@@ -67,12 +67,6 @@ final class DigestMethod: @unchecked Sendable {
   }
 }
 
-/// SHA-1, for one-time passwords only.
-public enum SHA1 {
-  /// 20 bytes.
-  public static func digest(_ bytes: [UInt8]) -> [UInt8] { DigestAlgorithm.sha1.digest(bytes) }
-}
-
 /// SHA-256.
 public enum SHA256 {
   /// 32 bytes.
@@ -123,16 +117,4 @@ public struct SHA256Digest: Hashable, Sendable {
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
-}
-
-/// SHA-384.
-public enum SHA384 {
-  /// 48 bytes.
-  public static func digest(_ bytes: [UInt8]) -> [UInt8] { DigestAlgorithm.sha384.digest(bytes) }
-}
-
-/// SHA-512.
-public enum SHA512 {
-  /// 64 bytes.
-  public static func digest(_ bytes: [UInt8]) -> [UInt8] { DigestAlgorithm.sha512.digest(bytes) }
 }

@@ -41,14 +41,6 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
   /// How many bytes.
   public var count: Int { buffer.count }
 
-  /// Lends the bytes for the length of the call.
-  public func withBytes<Result, Failure: Error>(
-    _ body: (Span<UInt8>) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    defer { withExtendedLifetime(self) {} }
-    return try body(Span(_unsafeBytes: UnsafeRawBufferPointer(buffer)))
-  }
-
   /// A copy that nobody wipes: for the moment a secret leaves the process on purpose.
   public func exposedBytes() -> [UInt8] { withRawBytes { Array($0) } }
 

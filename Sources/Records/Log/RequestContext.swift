@@ -36,10 +36,3 @@ package struct RequestContext: Sendable {
     responder.whenClientLeaves { task.cancel() }
   }
 }
-
-extension RequestContext? {
-  /// Begins a task for the request, or for none.
-  func task(_ body: @escaping @Sendable () async -> Void) {
-    if let self { self.task(body) } else { Task { await body() } }
-  }
-}

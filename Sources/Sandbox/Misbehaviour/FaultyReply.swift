@@ -81,10 +81,11 @@ extension Status {
   /// A status with the phrase this project knows for it, or its number's.
   static func emulated(_ code: Int) -> Status {
     let known: [Status] = [
-      .ok, .created, .noContent, .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed,
+      .ok, .created, .accepted, .noContent, .badRequest, .unauthorized, .forbidden, .notFound,
+      .methodNotAllowed,
       .requestTimeout, .conflict, .contentTooLarge, .uriTooLong, .unsupportedMediaType, .unprocessableContent,
       .tooManyRequests, .requestHeaderFieldsTooLarge, .internalServerError, .badGateway, .serviceUnavailable,
-      .gatewayTimeout, Status(202, "Accepted"),
+      .gatewayTimeout,
     ]
     return known.first { $0.code == code } ?? Status(code, "Status \(code)")
   }

@@ -1,5 +1,7 @@
 // Decodes the form content of a token request strictly, so that client mistakes show in the sandbox.
 
+import HTTP
+
 /// Form content as a token request carries it (`application/x-www-form-urlencoded`), decoded without leniency: what a
 /// careless server would repair, the emulator refuses, so that a client's mistake shows here and not at Talkdesk.
 struct Form: Sendable {
@@ -57,8 +59,8 @@ struct Form: Sendable {
       case UInt8(ascii: "+"):
         octets.append(UInt8(ascii: " "))
       case UInt8(ascii: "%"):
-        guard index + 2 < text.endIndex, let high = hexDigit(text[index + 1]),
-          let low = hexDigit(text[index + 2])
+        guard index + 2 < text.endIndex, let high = text[index + 1].hexValue,
+          let low = text[index + 2].hexValue
         else { throw .malformedEscape }
         octets.append(high << 4 | low)
         index += 2
@@ -71,14 +73,5 @@ struct Form: Sendable {
     }
     guard let string = String(validating: octets, as: UTF8.self) else { throw .notUTF8 }
     return string
-  }
-
-  private static func hexDigit(_ octet: UInt8) -> UInt8? {
-    switch octet {
-    case 0x30...0x39: octet - 0x30
-    case 0x41...0x46: octet - 0x37
-    case 0x61...0x66: octet - 0x57
-    default: nil
-    }
   }
 }

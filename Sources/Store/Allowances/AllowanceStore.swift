@@ -62,17 +62,3 @@ extension [AllowanceReceipt] {
     count == charges.count ? index : firstIndex { $0.key == charges[index].key }
   }
 }
-
-extension [AllowanceCharge] {
-  /// The writes that keep states, one for each receipt: charges without a receipt, an exhausted audit rule's, keep
-  /// what they have.
-  func writes(of states: [AllowanceState], _ receipts: [AllowanceReceipt]) -> [AllowanceWrite] {
-    var next = 0
-    return map { charge in
-      guard next < receipts.count, receipts[next].key == charge.key else { return .keep }
-      let state = states[next]
-      next += 1
-      return .put(state, expiry: charge.plan.expiry(of: state))
-    }
-  }
-}

@@ -41,20 +41,11 @@ public enum ClientAssertion {
     return try JWS.sign(header: header, payload: claims.serialized(), with: signer)
   }
 
-  private static let digits = Array("0123456789abcdef".utf8)
-
   /// A random UUID (RFC 9562 §5.4), 122 bits from the system's generator, as in Talkdesk's samples.
   public static func freshID() -> String {
-    var generator = SystemRandomNumberGenerator()
-    let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
-    let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-    var text: [UInt8] = []
-    text.reserveCapacity(36)
-    for place in 0..<32 {
-      if place == 8 || place == 12 || place == 16 || place == 20 { text.append(0x2D) }
-      let word = place < 16 ? high : low
-      text.append(digits[Int(word >> UInt64(60 - 4 * (place % 16)) & 0xF)])
-    }
-    return String(decoding: text, as: UTF8.self)
+    var bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
+    bytes[6] = bytes[6] & 0x0F | 0x40
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hex.encode(Array(bytes[$0])) }.joined(separator: "-")
   }
 }

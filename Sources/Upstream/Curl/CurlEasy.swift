@@ -35,13 +35,13 @@ final class CurlEasy {
   private let share: CurlShare
   /// Which libcurl sends from where it is.
   private let content: OutboundContent
-  /// The place for libcurl's own words about a failure, where there is one.
-  private let words: UnsafeMutablePointer<CChar>?
+  /// The place for libcurl's own words about a failure.
+  private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private var addressList: UnsafeMutablePointer<curl_slist>?
 
   init(
     id: ObjectIdentifier, plan: TransferPlan, settings: TransportSettings, share: CurlShare,
-    resolutions: [Resolution], resolvedIn resolutionTime: Duration, connectMilliseconds: Int, keepsWords: Bool
+    resolutions: [Resolution], resolvedIn resolutionTime: Duration, connectMilliseconds: Int
   ) throws(TransportError) {
     guard let handle = curl_easy_init() else {
       throw TransportError(.connect, sent: false, detail: "curl_easy_init failed")
@@ -57,8 +57,7 @@ final class CurlEasy {
     route = plan.route
     self.share = share
     content = plan.content
-    words = keepsWords ? .allocate(capacity: Int(CURL_ERROR_SIZE)) : nil
-    words?.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
 
     let options = CurlOptions(handle)
     options.set(share)
@@ -68,7 +67,7 @@ final class CurlEasy {
     options.set(CURLOPT_HTTPHEADER, plan.route.fields.head)
     for resolution in resolutions { addressList = curl_slist_append(addressList, resolution.line) }
     options.set(CURLOPT_RESOLVE, addressList)
-    if let words { options.set(CURLOPT_ERRORBUFFER, words) }
+    options.set(CURLOPT_ERRORBUFFER, words)
     setCallbacks(options)
     guard options.failure == nil else {
       throw TransportError(
@@ -79,7 +78,7 @@ final class CurlEasy {
   deinit {
     curl_easy_cleanup(handle)
     curl_slist_free_all(addressList)
-    words?.deallocate()
+    words.deallocate()
   }
 
   /// Whether an octet of the request may have left this machine. False until libcurl has a connection, TLS
@@ -166,7 +165,7 @@ final class CurlEasy {
 
   /// libcurl's words, printable and short.
   private func errorText(_ code: CURLcode) -> String {
-    let recorded = words.map { String(cString: $0) } ?? ""
+    let recorded = String(cString: words)
     let text = recorded.isEmpty ? String(cString: curl_easy_strerror(code)) : recorded
     let printable = text.utf8.prefix(200).map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }
     return String(decoding: printable, as: UTF8.self)

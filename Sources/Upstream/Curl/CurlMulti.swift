@@ -24,9 +24,6 @@ final class CurlMulti {
   /// Whether libcurl had all it needed the last time.
   private var hasMemory = true
 
-  /// How many transfers run.
-  var count: Int { running.count }
-
   init(pooledConnections: Int) throws(TransportSetupError) {
     guard let handle = curl_multi_init() else { throw .library("curl_multi_init failed") }
     self.handle = handle

@@ -40,15 +40,15 @@ struct Target: Hashable {
     guard bytes.allSatisfy(Self.isAllowed) else { throw Refusal("the URL has an octet that must be escaped") }
 
     let scheme: String
-    guard let mark = Self.firstIndex(of: "://", in: bytes) else { throw Refusal("the URL has no scheme") }
-    scheme = Self.text(bytes[..<mark]).lowercased()
+    guard let mark = bytes.firstRange(of: Array("://".utf8)) else { throw Refusal("the URL has no scheme") }
+    scheme = Self.text(bytes[..<mark.lowerBound]).lowercased()
     switch scheme {
     case "https": secure = true
     case "http": secure = false
     default: throw Refusal("the URL's scheme is neither https nor http")
     }
 
-    let rest = bytes[(mark + 3)...]
+    let rest = bytes[mark.upperBound...]
     let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
     let authority = rest[..<end]
     guard !authority.contains(UInt8(ascii: "@")) else { throw Refusal("the URL has user information") }
@@ -117,27 +117,8 @@ struct Target: Hashable {
     var name = text(bytes).lowercased()
     if name.hasSuffix(".") { name.removeLast() }  // The root's dot says nothing that the name does not.
     if let address = IPAddress(name), !name.contains(":") { return (address.description, .ipv4) }
-    guard isName(name) else { throw Refusal("the URL's host is malformed") }
+    guard IPAddress.isHostName(Array(name.utf8)[...]) else { throw Refusal("the URL's host is malformed") }
     return (name, .name)
-  }
-
-  /// A host name of letters, digits, hyphens and underscores. One whose last label is numeric is refused:
-  /// `127.1`, `0x7f000001` and `2130706433` are addresses to some resolvers (WHATWG URL §3.5).
-  private static func isName(_ name: String) -> Bool {
-    let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard name.utf8.count <= 253, let last = labels.last, let first = last.first else { return false }
-    guard !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
-    return labels.allSatisfy { label in
-      (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
-        && label.allSatisfy { byte in
-          switch byte {
-          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-          default: false
-          }
-        }
-    }
   }
 
   private static func port(_ bytes: ArraySlice<UInt8>?) throws(Refusal) -> UInt16? {
@@ -147,15 +128,6 @@ struct Target: Hashable {
       throw Refusal("the URL's port is malformed")
     }
     return port
-  }
-
-  private static func firstIndex(of text: StaticString, in bytes: [UInt8]) -> Int? {
-    text.withUTF8Buffer { wanted in
-      guard bytes.count >= wanted.count else { return nil }
-      return (0...(bytes.count - wanted.count)).first {
-        bytes[$0..<($0 + wanted.count)].elementsEqual(wanted)
-      }
-    }
   }
 
   private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }

@@ -1,3 +1,7 @@
+// Reads the address and credential of a proxy.
+
+import HTTP
+
 /// One proxy server: its kind, address and credential.
 struct Proxy: Hashable {
   /// How a proxy is spoken to.
@@ -80,12 +84,8 @@ struct Proxy: Hashable {
         bytes.append(byte)
         continue
       }
-      let digits = rest.prefix(2)  // `UInt8(_:radix:)` alone would take a sign.
-      guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
-        let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
-      else { return nil }
-      bytes.append(value)
-      rest = rest.dropFirst(2)
+      guard let high = rest.popFirst()?.hexValue, let low = rest.popFirst()?.hexValue else { return nil }
+      bytes.append(high << 4 | low)
     }
     guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
     return String(validating: bytes, as: UTF8.self)

@@ -157,7 +157,7 @@ import Tokens
         switch issuer.keys {
         case .url(let url, _): proofs.append("\(url) \(issuer.subjectClaim)")
         case .set(let set, let path): proofs.append("\(path) \(set.keys.count) \(issuer.subjectClaim)")
-        case .secret(let secret): proofs.append("\(secret.kind)")
+        case .secret(let secret): proofs.append(secret.algorithm.rawValue)
         case .unopened: proofs.append("unopened")
         }
       }
@@ -165,7 +165,7 @@ import Tokens
     let password = Hex.encode(SHA256.digest(Array("long enough".utf8))).prefix(2)
     #expect(
       proofs == [
-        "user 0a", "other \(password)", "0b", "https://id.example/jwks email", "/set 1 sub", "symmetric-256",
+        "user 0a", "other \(password)", "0b", "https://id.example/jwks email", "/set 1 sub", "HS256",
       ])
   }
 
@@ -206,7 +206,7 @@ import Tokens
         }
       }
     }
-    let declared = ConfigurationReference.settings.compactMap(\.path).map { path in
+    let declared = Settings.all.compactMap(\.path).map { path in
       path.hasSuffix("[]") ? String(path.dropLast(2)) : path
     }
     // A client secret and a key exclude each other.

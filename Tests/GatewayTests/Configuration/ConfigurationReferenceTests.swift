@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func `every variable and every key stands in the documents once`() {
-    for setting in ConfigurationReference.settings {
+    for setting in Settings.all {
       let document = ConfigurationReference.document
       if let path = setting.path {
         #expect(document.components(separatedBy: "\n| `\(path)` |").count == 2, "\(path)")

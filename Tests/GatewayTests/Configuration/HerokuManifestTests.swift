@@ -31,7 +31,7 @@ import Testing
   @Test func `every variable is asked for or has a reason not to be`() {
     let asked = HerokuManifest.questions.compactMap(\.setting.variable)
     #expect(Set(asked).count == asked.count)
-    let all = Set(ConfigurationReference.settings.compactMap(\.variable))
+    let all = Set(Settings.all.compactMap(\.variable))
     #expect(all.subtracting(asked) == Set(HerokuManifest.unasked.keys))
     #expect(Set(asked).isDisjoint(with: HerokuManifest.unasked.keys))
   }

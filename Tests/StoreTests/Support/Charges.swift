@@ -72,7 +72,12 @@ extension Store {
     return try await update(charges.map(\.key)) { states in
       let outcome = charges.take(from: states, at: now)
       guard case .taken(let receipts) = outcome else { return AllowanceUpdate(writes: [], result: outcome) }
-      return AllowanceUpdate(writes: charges.writes(of: receipts.map(\.taken), receipts), result: outcome)
+      // An exhausted audit rule's charge has no receipt and keeps what it has.
+      let writes = charges.map { charge -> AllowanceWrite in
+        guard let receipt = receipts.first(where: { $0.key == charge.key }) else { return .keep }
+        return .put(receipt.taken, expiry: charge.plan.expiry(of: receipt.taken))
+      }
+      return AllowanceUpdate(writes: writes, result: outcome)
     }
   }
 

@@ -20,7 +20,7 @@ import Testing
   ) async throws -> (report: CallbackReport, requests: [OutboundRequest]) {
     let transport = ScriptedTransport { _, _ in answer }
     let api = CallbackAPI(
-      endpoints: try TalkdeskEndpoints(account: "acme"), transport: transport, time: ManualTime())
+      endpoints: TalkdeskEndpoints(account: "acme"), transport: transport, time: ManualTime())
     let report = await api.request(
       OutboundContent(Array("{}".utf8)), token: token(), traceparent: traceparent, timeout: .seconds(7))
     return (report, transport.requests)
@@ -44,7 +44,7 @@ import Testing
   {
     let transport = ScriptedTransport { _, _ in .status(201) }
     let api = CallbackAPI(
-      endpoints: try TalkdeskEndpoints(account: "acme"), transport: transport, time: ManualTime())
+      endpoints: TalkdeskEndpoints(account: "acme"), transport: transport, time: ManualTime())
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     let (old, new) = (Self.token("old"), Self.token("new"))
     for (token, traceparent) in [(old, trace), (old, nil), (new, nil), (new, trace), (old, nil)] {

@@ -24,7 +24,7 @@ extension TalkdeskID {
     endpoints: TalkdeskEndpoints? = nil, retry: RetryPolicy = .never, unit: Double = 0.5
   ) throws -> TalkdeskID {
     TalkdeskID(
-      endpoints: try endpoints ?? TalkdeskEndpoints(account: "acme"),
+      endpoints: endpoints ?? TalkdeskEndpoints(account: "acme"),
       credentials: try credentials ?? [.secret(clientID: "client-1", secret: Secret(Array("s3cret".utf8)))],
       transport: transport, time: time, retry: retry, jitter: { unit })
   }

@@ -41,7 +41,7 @@ final class PKey: @unchecked Sendable {
     try check("EVP_PKEY_public_check", EVP_PKEY_public_check)
   }
 
-  /// A new key (`EVP_PKEY_generate`). A symmetric kind is a bug of the caller.
+  /// A new key (`EVP_PKEY_generate`).
   convenience init(generating kind: KeyKind) throws(KeyError) {
     let (type, group): (String, String?) =
       switch kind {
@@ -50,7 +50,6 @@ final class PKey: @unchecked Sendable {
       case .p521: ("EC", "P-521")
       case .ed25519: ("ED25519", nil)
       case .rsa: ("RSA", nil)
-      case .symmetric: preconditionFailure("a shared secret is no EVP_PKEY")
       }
     ERR_clear_error()
     let handle = type.withCString { type in

@@ -38,7 +38,7 @@ let package = Package(
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
     .target(name: "Documents", dependencies: ["JSON"], swiftSettings: memorySafe),
     .target(name: "Gate", dependencies: ["Documents", "Platform"], swiftSettings: memorySafe),
-    .target(name: "Store", dependencies: ["Gate", "Platform"], swiftSettings: strict),
+    .target(name: "Store", dependencies: ["Gate", "JSON", "Platform"], swiftSettings: strict),
     .target(
       name: "SQLiteStore", dependencies: ["Store", "Gate", "Platform", "CSQLite"], swiftSettings: strict),
     .target(
@@ -48,7 +48,7 @@ let package = Package(
     .target(
       name: "TLS", dependencies: ["HTTPServer", "Platform", "COpenSSL"], swiftSettings: strict),
     .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
-    .target(name: "Tokens", dependencies: ["HTTP", "Platform", "JOSE"], swiftSettings: memorySafe),
+    .target(name: "Tokens", dependencies: ["Gate", "HTTP", "Platform", "JOSE"], swiftSettings: memorySafe),
     .target(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
       swiftSettings: memorySafe),
@@ -67,12 +67,7 @@ let package = Package(
       swiftSettings: memorySafe),
     .target(
       name: "Delivery",
-      dependencies: [
-        "API", "Gate", "HTTP", "HTTPServer", "JSON", "JOSE", "Metrics", "Platform", "Records", "Store",
-        "Talkdesk",
-        "Tokens",
-      ],
-      swiftSettings: memorySafe),
+      dependencies: ["Gate", "Metrics", "Platform", "Records", "Store", "Tokens"], swiftSettings: memorySafe),
     .target(
       name: "Configuration",
       dependencies: [

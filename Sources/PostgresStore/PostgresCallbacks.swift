@@ -29,13 +29,12 @@ enum PostgresCallbacks {
       let callback = row[1].flatMap({ StoreID(hex: $0) }),
       let fingerprint = row[2].flatMap({ StoreID(hex: $0) }), let expires = integer(row[5])
     else { return }
-    let answer = integer(row[3]).map { status in
-      StoredAnswer(status: Int(status), content: row[4].flatMap { PostgresText.bytes($0) } ?? [])
-    }
+    let answer = row[4].flatMap { PostgresText.bytes($0) }
     book.add(
       name,
       CallbackBook.Key(
-        callback: CallbackID(callback), fingerprint: fingerprint, answer: answer, expires: expires))
+        callback: CallbackID(callback), fingerprint: fingerprint,
+        refusedFields: answer.map { RefusedFields.read($0) } ?? [], expires: expires))
   }
 
   /// Adds a place's columns to a book.
@@ -65,8 +64,10 @@ enum PostgresCallbacks {
           [
             PostgresText.array(keys.map(\.name.hex)), PostgresText.array(keys.map(\.key.callback.id.hex)),
             PostgresText.array(keys.map(\.key.fingerprint.hex)),
-            PostgresText.array(keys.map { number($0.key.answer?.status) }),
-            PostgresText.array(quoting: keys.map { $0.key.answer.map { PostgresText.bytea($0.content) } }),
+            PostgresText.array(keys.map { _ in "NULL" }),
+            PostgresText.array(
+              quoting: keys.map { RefusedFields.written($0.key.refusedFields).map { PostgresText.bytea($0) } }
+            ),
             PostgresText.array(keys.map { "\($0.key.expires)" }),
           ]))
     }

@@ -111,13 +111,12 @@ struct SQLiteCallbacks {
       guard let record = Self.row(row), let callback = StoreID(bytes: row.blob(16)),
         let fingerprint = StoreID(bytes: row.blob(17))
       else { return }
-      let status = row.optionalInteger(18)
       book.add(record)
       book.add(
         name,
         CallbackBook.Key(
           callback: CallbackID(callback), fingerprint: fingerprint,
-          answer: status.map { StoredAnswer(status: Int($0), content: row.blob(19)) },
+          refusedFields: row.optionalBlob(19).map { RefusedFields.read($0) } ?? [],
           expires: row.integer(20))
       )
     }
@@ -190,7 +189,7 @@ struct SQLiteCallbacks {
       }
       try putKey.run([
         .blob(name.bytes), .blob(key.callback.id.bytes), .blob(key.fingerprint.bytes),
-        .optional(key.answer.map { Int64($0.status) }), .optional(key.answer?.content), .integer(key.expires),
+        .optional(nil as Int64?), .optional(RefusedFields.written(key.refusedFields)), .integer(key.expires),
       ])
     }
     for name in book.changes.places {

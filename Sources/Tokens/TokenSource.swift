@@ -62,7 +62,7 @@ public final class TokenSource: Sendable {
 
   deinit { shutdown() }
 
-  // MARK: Vending
+  // MARK: Tokens
 
   /// The id of a scope. Scopes come from configuration, never from callers: each keeps its place for good.
   public func scopeID(_ scope: String) -> ScopeID {
@@ -83,7 +83,7 @@ public final class TokenSource: Sendable {
   /// - Parameters:
   ///   - upstream: where the token has to come from; nil where any current one does.
   ///   - lane: for the observer: the loop that asks.
-  public func cached(
+  func cached(
     _ scope: ScopeID, of upstream: Upstream? = nil, now: MonotonicTime, lane: Int? = nil
   ) -> AccessToken? {
     let hit = state.withLock { state -> (token: AccessToken, renewal: TokenCache.ExchangeID?)? in
@@ -106,7 +106,7 @@ public final class TokenSource: Sendable {
   ///   - upstream: where the token has to come from; nil where any current one does.
   ///   - deadline: when this caller gives up; the exchange has the policy's deadline anyway.
   ///   - trace: the trace of this token request. An exchange continues the trace of the first request that waits for it.
-  public func token(
+  func token(
     _ scope: ScopeID, of upstream: Upstream? = nil, deadline: MonotonicTime? = nil,
     trace: TraceContext? = nil
   ) async throws(TokenError) -> AccessToken {
@@ -114,13 +114,20 @@ public final class TokenSource: Sendable {
     return try await wait(scope, of: upstream, deadline: deadline, trace, isProbe: false)
   }
 
+  /// Whether there is a token that may be vended now. Counts as use of it, as vending does.
+  public func holdsToken(_ scope: ScopeID, now: MonotonicTime, lane: Int? = nil) -> Bool {
+    cached(scope, now: now, lane: lane) != nil
+  }
+
   /// Finds out whether `token` would bring one. Where tokens are not shared, that does not cost an exchange each time: one
   /// that succeeded less than a minute ago answers, and those who ask at the same time share one.
   ///
   /// - Returns: whether Talkdesk ID was asked for it.
-  public func probe(_ scope: ScopeID, trace: TraceContext? = nil) async throws(TokenError) -> Bool {
+  public func probe(
+    _ scope: ScopeID, lane: Int? = nil, trace: TraceContext? = nil
+  ) async throws(TokenError) -> Bool {
     let now = time.now
-    if cached(scope, now: now) != nil { return false }
+    if cached(scope, now: now, lane: lane) != nil { return false }
     if state.withLock({ state in state.cache.isProven(scope.index, now: now) && !state.isShutDown }) {
       return false
     }

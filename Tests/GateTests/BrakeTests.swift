@@ -150,7 +150,7 @@ struct BrakeTests {
     let states = TestStates()
     let decision = policy.decide(try callback(1, at: noon), states: states)
     #expect(policy.settle(try callback(2, at: noon), states).grant != nil)
-    let (settled, grant) = decision.settled(states.take(decision.charges, at: noon), at: noon)
+    let (settled, grant) = decision.settled(states.take(decision.charges, at: noon), at: noon).parts()
     #expect(grant == nil && settled.denial?.rule == "brake-burst" && settled.denial?.retryAfter == 300)
     #expect(
       settled.verdicts.map { "\($0.rule) \($0.verdict.word)" } == [

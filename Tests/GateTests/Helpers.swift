@@ -49,10 +49,10 @@ final class TestStates: AllowanceStates {
 
 extension Policy {
   /// Asks the rules, takes the allowances and gives the decision as it stands then.
-  func settle(_ facts: Facts, _ states: TestStates) -> (decision: Decision, grant: Grant?) {
+  func settle(_ facts: Facts, _ states: TestStates) -> (decision: Decision, grant: Granted?) {
     let decision = decide(facts, states: states)
     guard case .allow(let clearance) = decision.outcome else { return (decision, nil) }
-    return decision.settled(states.take(clearance.charges, at: facts.instant), at: facts.instant)
+    return decision.settled(states.take(clearance.charges, at: facts.instant), at: facts.instant).parts()
   }
 }
 
@@ -77,4 +77,27 @@ extension DocumentNode: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, E
 extension PolicyReading {
   var policy: Policy? { if case .policy(let policy) = self { policy } else { nil } }
   var problems: [DocumentProblem] { if case .problems(let problems) = self { problems } else { [] } }
+}
+
+/// What a grant says. Nothing copies a grant: tests look at this.
+struct Granted: Sendable {
+  let receipts: [AllowanceReceipt]
+  let statuses: [AllowanceStatus]
+  let phone: E164?
+
+  init(_ grant: borrowing Grant) {
+    receipts = grant.receipts
+    statuses = grant.statuses
+    phone = grant.phone
+  }
+}
+
+extension Decision.Settled {
+  /// The decision, and what its grant says.
+  consuming func parts() -> (decision: Decision, grant: Granted?) {
+    switch consume self {
+    case .granted(let decision, let grant): (decision, Granted(grant))
+    case .refused(let decision): (decision, nil)
+    }
+  }
 }

@@ -28,11 +28,11 @@ struct PolicyTests {
     facts.phone = try E164("+14155550123")
     let allowed = Policy.open.decide(facts, states: FetchedStates())
     #expect(words(allowed) == ["default-numbers allow"])
-    #expect(allowed.settled(.taken([]), at: noon).grant?.phone == facts.phone)
+    #expect(allowed.settled(.taken([]), at: noon).parts().grant?.phone == facts.phone)
     facts.phone = try E164("+19002123456")
     let denied = Policy.open.decide(facts, states: FetchedStates())
     #expect(denied.denial == Denial(code: .numberNotAllowed, rule: "default-numbers"))
-    #expect(denied.settled(.taken([]), at: noon).grant == nil)
+    #expect(denied.settled(.taken([]), at: noon).parts().grant == nil)
     #expect(words(Policy.open.decide(.request(), states: FetchedStates())) == [])
   }
 
@@ -181,7 +181,7 @@ struct PolicyTests {
       Issue.record("it was allowed when it was asked")
       return
     }
-    let (decision, grant) = slow.settled(states.take(clearance.charges, at: noon), at: noon)
+    let (decision, grant) = slow.settled(states.take(clearance.charges, at: noon), at: noon).parts()
     #expect(grant == nil)
     #expect(words(decision) == ["wide allow", "narrow deny", "last skipped"])
     #expect(decision.denial?.code == .rateLimited && decision.denial?.retryAfter == 60)
@@ -220,9 +220,11 @@ struct PolicyTests {
     // The same where the store fails only when it is to take.
     states.isDown = false
     #expect(
-      strict.decide(.request(at: noon), states: states).settled(.unavailable, at: noon).decision.denial?.rule
+      strict.decide(.request(at: noon), states: states).settled(.unavailable, at: noon).parts().decision
+        .denial?.rule
         == "b")
-    #expect(lenient.decide(.request(at: noon), states: states).settled(.unavailable, at: noon).grant != nil)
+    #expect(
+      lenient.decide(.request(at: noon), states: states).settled(.unavailable, at: noon).parts().grant != nil)
   }
 
   @Test func `what strangers could fill a store with is forgotten when its period is over`() throws {

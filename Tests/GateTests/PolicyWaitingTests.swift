@@ -64,7 +64,7 @@ struct PolicyWaitingTests {
     let states = TestStates()
     let slow = policy.decide(.request(at: noon), states: states)
     #expect(policy.settle(.request(at: noon), states).grant != nil)
-    let (decision, _) = slow.settled(states.take(slow.charges, at: noon), at: noon)
+    let (decision, _) = slow.settled(states.take(slow.charges, at: noon), at: noon).parts()
     #expect(decision.denial?.code == .rateLimited && decision.denial?.retryAfter == 43_200)
     #expect(decision.denial?.status?.count.reset == 5)
   }

@@ -390,7 +390,8 @@ struct ReasonTests {
     let states = TestStates()
     let decision = policy.decide(open, states: states) { _ in .allow }
     _ = states.take(decision.charges, at: open.instant)
-    let late = decision.settled(states.take(decision.charges, at: open.instant), at: open.instant).decision
+    let late = decision.settled(states.take(decision.charges, at: open.instant), at: open.instant).parts()
+      .decision
     #expect(told(late, open)?.hasPrefix("1 of 1 used by caller ios-app this day (UTC); the next day") == true)
     let down = policy.decide(open, states: UnavailableStates()) { _ in .allow }
     #expect(told(down, open) == "the store is unavailable; on_store_failure is deny")

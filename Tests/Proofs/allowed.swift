@@ -1,6 +1,13 @@
-// Must compile: code that takes a caller and a grant from those who make them.
+// Must compile: code that takes a caller and a grant from those who make them, and a token for the grant.
 
 import Callers
 import Gate
+import Tokens
 
-func words(_ caller: Caller, _ grant: Grant) -> String { "\(caller.id) \(grant.action)" }
+func words(_ caller: Caller, _ grant: borrowing Grant) -> String { "\(caller.id) \(grant.action)" }
+
+func token(
+  _ source: TokenSource, _ scope: TokenSource.ScopeID, _ grant: consuming Grant
+) async throws -> AccessToken {
+  try await source.vend(grant, scope: scope)
+}

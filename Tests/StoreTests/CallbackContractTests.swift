@@ -34,7 +34,7 @@ import Testing
         try await store.settle(
           intent.id,
           CallbackSettlement(
-            .unknown, code: text, upstreamStatus: 500 + place, platformTID: text, answer: nil, at: end)))
+            .unknown, code: text, upstreamStatus: 500 + place, platformTID: text, keepsKey: false, at: end)))
       #expect(settled.status == .unknown)
       #expect(settled.settledAt == end)
       #expect(settled.code == text)
@@ -59,7 +59,7 @@ import Testing
       let status = statuses[place % 4]
       if status != .pending {
         let outcome = try #require(CallbackSettlement.Outcome(rawValue: status.rawValue))
-        _ = try await store.settle(intent.id, CallbackSettlement(outcome, answer: nil, at: now.later(1)))
+        _ = try await store.settle(intent.id, CallbackSettlement(outcome, keepsKey: false, at: now.later(1)))
       }
       made.append(try #require(try await store.callback(intent.id, of: "caller-\(place % 3)")))
     }
@@ -83,7 +83,7 @@ import Testing
     // What is settled later is found under its new status, from the page it was on.
     let pending = try #require(newestFirst.first { $0.status == .pending })
     let settled = try await store.settle(
-      pending.id, CallbackSettlement(.unknown, answer: nil, at: .noon(99)))
+      pending.id, CallbackSettlement(.unknown, keepsKey: false, at: .noon(99)))
     #expect(
       try await store.callbacks(CallbackQuery(status: .unknown, limit: 1000)).contains {
         $0 == settled
@@ -127,13 +127,11 @@ import Testing
     #expect(try await store.callback(again.id, of: "ios-app") == nil)
     #expect(try await store.callback(other.id, of: "ios-app") == nil)
 
-    let content = (0...255).map { UInt8($0) }
-    let answer = StoredAnswer(status: 201, content: content)
     let record = try #require(
       try await store.settle(
-        first.id, CallbackSettlement(.accepted, upstreamStatus: 200, answer: answer, at: .noon(2))))
-    #expect(try await store.standing(of: again, at: .noon(3)).key == .replay(record, answer))
-    #expect(try await store.begin(again, at: .noon(3)) == .replay(record, answer))
+        first.id, CallbackSettlement(.accepted, upstreamStatus: 200, keepsKey: true, at: .noon(2))))
+    #expect(try await store.standing(of: again, at: .noon(3)).key == .replay(record))
+    #expect(try await store.begin(again, at: .noon(3)) == .replay(record))
     #expect(try await store.begin(other, at: .noon(3)) == .mismatch)
     // Another caller's key of the same text is another key.
     let theirs = CallbackIntent.made(caller: "partner", key: "k", asks: "c")
@@ -152,10 +150,9 @@ import Testing
     #expect(try await store.begin(first, at: .noon()) == .begun)
     // It is pending, whatever its retention says.
     #expect(try await store.standing(of: again, at: .noon(8)).key == .inProgress(first.id))
-    let answer = StoredAnswer(status: 201, content: [])
-    let settlement = CallbackSettlement(.accepted, answer: answer, keyRetention: .seconds(5), at: .noon(2))
+    let settlement = CallbackSettlement(.accepted, keepsKey: true, keyRetention: .seconds(5), at: .noon(2))
     let record = try #require(try await store.settle(first.id, settlement))
-    #expect(try await store.standing(of: again, at: .noon(4)).key == .replay(record, answer))
+    #expect(try await store.standing(of: again, at: .noon(4)).key == .replay(record))
     #expect(try await store.standing(of: again, at: .noon(6)).key == .free)
     #expect(try await store.begin(again, at: .noon(6)) == .begun)
     await store.close()
@@ -187,15 +184,19 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `an answer without content is an answer`(_ kind: StoreKind) async throws {
+  func `a repetition learns which fields were refused, whatever their names`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     let first = CallbackIntent.made(key: "k")
     #expect(try await store.begin(first, at: .noon()) == .begun)
-    let record = try #require(try await store.settle(first.id, .failed(answer: 422)))
-    #expect(
-      try await store.begin(.made(key: "k"), at: .noon(2))
-        == .replay(record, StoredAnswer(status: 422, content: [])))
+    let fields = ["context.fields[0].value", "a,\"b\\", "", "é"]
+    let record = try #require(try await store.settle(first.id, .failed(fields: fields)))
+    guard case .replay(let repeated) = try await store.begin(.made(key: "k"), at: .noon(2)) else {
+      Issue.record("no replay")
+      return
+    }
+    #expect(repeated.id == record.id && repeated.refusedFields == fields)
+    #expect(try await store.standing(of: .made(key: "k"), at: .noon(2)).key == .replay(repeated))
     await store.close()
   }
 
@@ -256,11 +257,11 @@ import Testing
     // Also for something else than before.
     let second = CallbackIntent.made(key: "k", asks: "b")
     #expect(try await store.begin(second, at: .noon(2)) == .begun)
-    let refused = try #require(try await store.settle(second.id, .failed(answer: 422)))
+    let refused = try #require(try await store.settle(second.id, .failed(fields: [])))
     let third = CallbackIntent.made(key: "k", asks: "b")
     #expect(
       try await store.begin(third, at: .noon(3))
-        == .replay(refused, StoredAnswer(status: 422, content: [])))
+        == .replay(refused))
     #expect(try await store.begin(.made(), at: .noon(3)) == .begun)
     // The first is still what it was.
     #expect(try await store.callback(first.id, of: "ios-app") == failed)
@@ -274,7 +275,7 @@ import Testing
     let first = CallbackIntent.made()
     #expect(try await store.begin(first, at: .noon()) == .begun)
     try await store.settle(
-      first.id, CallbackSettlement(.unknown, code: "outcome_unknown", answer: nil, at: .noon(1)))
+      first.id, CallbackSettlement(.unknown, code: "outcome_unknown", keepsKey: false, at: .noon(1)))
     #expect(try await store.begin(.made(), at: .noon(2)) == .duplicate(first.id))
     await store.close()
   }
@@ -285,14 +286,14 @@ import Testing
     defer { fixture.end() }
     let first = CallbackIntent.made(key: "k")
     #expect(try await store.begin(first, at: .noon()) == .begun)
-    let settled = try #require(try await store.settle(first.id, .accepted("one")))
+    let settled = try #require(try await store.settle(first.id, .accepted()))
     #expect(try await store.settle(first.id, .failed(at: .noon(9))) == settled)
-    #expect(try await store.settle(first.id, .accepted("two", at: .noon(9))) == settled)
+    #expect(try await store.settle(first.id, .accepted(at: .noon(9))) == settled)
     try await store.withdraw(first.id)
     #expect(try await store.callback(first.id, of: "ios-app") == settled)
     #expect(
       try await store.begin(.made(key: "k"), at: .noon(10))
-        == .replay(settled, StoredAnswer(status: 201, content: Array("one".utf8))))
+        == .replay(settled))
     #expect(try await store.begin(.made(), at: .noon(10)) == .duplicate(first.id))
     #expect(try await store.settle(CallbackID(at: .noon()), .accepted()) == nil)
     await store.close()
@@ -428,10 +429,11 @@ import Testing
         #expect(said == rules.begin(intent, at: now), "\(step)")
         if said == .begun { ids.append(intent.id) }
       case 4...5:
-        let answer = random.next(2) == 0 ? nil : StoredAnswer(status: 201, content: [UInt8(random.next(256))])
+        let fields = [[], ["a"], ["a", "b"]][random.next(3)]
         let outcome: [CallbackSettlement.Outcome] = [.accepted, .failed, .unknown]
         let settlement = CallbackSettlement(
-          outcome[random.next(3)], code: "c", upstreamStatus: random.next(600), answer: answer, at: now)
+          outcome[random.next(3)], code: "c", upstreamStatus: random.next(600), refusedFields: fields,
+          keepsKey: random.next(2) == 0, at: now)
         let said = try await store.settle(id, settlement)
         what = "settle \(said?.settledAt == now)"
         #expect(said == rules.settle(id, settlement), "\(step)")

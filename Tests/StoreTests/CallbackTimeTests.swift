@@ -21,8 +21,8 @@ import Testing
     #expect(record.code == "outcome_unknown")
     #expect(record.settledAt == .noon(30))
     #expect(try await store.recoverCallbacks(at: .noon(31)) == 0)
-    // Repetitions get it without an answer; the number stays taken.
-    #expect(try await store.begin(.made(key: "k"), at: .noon(32)) == .replay(record, nil))
+    // Repetitions get it; the number stays taken.
+    #expect(try await store.begin(.made(key: "k"), at: .noon(32)) == .replay(record))
     #expect(try await store.begin(.made(), at: .noon(32)) == .duplicate(intent.id))
     await store.close()
   }
@@ -84,11 +84,11 @@ import Testing
     #expect(try await store.settle(failed.id, .failed(at: .noon(31)))?.wasRecovered == true)
     try await store.withdraw(withdrawn.id)
     // Repetitions get the true answer.
-    guard case .replay(let record, let answer?) = try await store.begin(.made(key: "a"), at: .noon(32)) else {
+    guard case .replay(let record) = try await store.begin(.made(key: "a"), at: .noon(32)) else {
       Issue.record("no replay")
       return
     }
-    #expect(record.status == .accepted && !record.wasRecovered && answer.status == 201)
+    #expect(record.status == .accepted && !record.wasRecovered)
     // What certainly was not taken leaves key and number free, and what was not sent is not there.
     #expect(try await store.begin(.made("+14155550166", key: "f"), at: .noon(32)) == .begun)
     #expect(try await store.begin(.made("+14155550167", key: "w"), at: .noon(32)) == .begun)
@@ -105,7 +105,7 @@ import Testing
     let intent = CallbackIntent.made(key: "k")
     #expect(try await store.begin(intent, at: .noon()) == .begun)
     let settlement = CallbackSettlement(
-      .unknown, code: "outcome_unknown", answer: StoredAnswer(status: 504, content: []), at: .noon(1))
+      .unknown, code: "outcome_unknown", keepsKey: true, at: .noon(1))
     for _ in 0..<2 { #expect(try await store.settle(intent.id, settlement)?.wasRecovered == false) }
     await store.close()
   }
@@ -217,7 +217,7 @@ import Testing
       try await store.settle(intent.id, .accepted())
     }
     _ = try await store.purge(at: .noon(99))
-    guard case .replay(let record, _) = try await store.begin(.made(key: "k"), at: .noon(99)) else {
+    guard case .replay(let record) = try await store.begin(.made(key: "k"), at: .noon(99)) else {
       return #expect(Bool(false))
     }
     #expect(record.id == keyed.id)
@@ -268,14 +268,14 @@ import Testing
     defer { fixture.end() }
     let intent = CallbackIntent.made(key: "k")
     #expect(try await store.begin(intent, at: .noon()) == .begun)
-    let record = try #require(try await store.settle(intent.id, .accepted("first")))
+    let record = try #require(try await store.settle(intent.id, .accepted()))
     await store.close()
     await #expect(throws: StoreError.self) { try await store.begin(.made(), at: .noon(2)) }
     let again = fixture.open()
     #expect(try await again.callback(intent.id, of: "ios-app") == record)
     #expect(
       try await again.begin(.made(key: "k"), at: .noon(2))
-        == .replay(record, StoredAnswer(status: 201, content: Array("first".utf8))))
+        == .replay(record))
     #expect(try await again.begin(.made(), at: .noon(2)) == .duplicate(intent.id))
     await again.close()
   }

@@ -51,7 +51,7 @@ import Testing
       let decision = allowances.policy.decide(allowances.facts(at: .noon()), states: view)
       #expect(!view.isIncomplete)
       guard case .allow(let clearance) = decision.outcome else { continue }
-      let (_, grant) = decision.settled(try #require(view.take(clearance.charges)), at: .noon())
+      let (_, grant) = decision.settled(try #require(view.take(clearance.charges)), at: .noon()).parts()
       granted += 1
       #expect(grant?.statuses.map(\.count.remaining) == [Int64(5 - granted), Int64(3 - granted)])
     }

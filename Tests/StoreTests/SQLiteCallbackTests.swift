@@ -36,12 +36,12 @@ import Testing
     #expect(try await next.recoverCallbacks(at: .noon(1)) == 50)
     for number in 0..<50 {
       let again = CallbackIntent.made("+141555501\(10 + number)", key: "\(number)")
-      guard case .replay(let record, nil) = try await next.begin(again, at: .noon(2)) else {
+      guard case .replay(let record) = try await next.begin(again, at: .noon(2)) else {
         return #expect(Bool(false), "\(number)")
       }
       #expect(record.status == .unknown && record.code == "outcome_unknown")
     }
-    guard case .replay(let record, .some) = try await next.begin(.made(key: "settled"), at: .noon(2)) else {
+    guard case .replay(let record) = try await next.begin(.made(key: "settled"), at: .noon(2)) else {
       // Another number, which is another request: judged by its key all the same.
       return #expect(Bool(false))
     }
@@ -51,6 +51,39 @@ import Testing
     #expect(try await first.settle(kept.id, .accepted())?.status == .accepted)
     await next.close()
     await first.close()
+  }
+
+  @Test func `a repetition gets what an earlier release wrote down as the whole answer`() async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let first = SQLiteStore(path: path)
+    try await first.migrate()
+    let intent = CallbackIntent.made(key: "k")
+    #expect(try await first.begin(intent, at: .noon()) == .begun)
+    try await first.settle(intent.id, .failed(fields: []))
+    await first.close()
+    do {
+      let connection = try SQLiteConnection(path: path)
+      let answer =
+        #"{"status":422,"code":"invalid_request","fields":[{"name":"a","description":"x"},{"name":"b"}]}"#
+      try SQLiteStatement(connection, "UPDATE callgate_callback_key SET answer_status = 422, answer = ?")
+        .run([.blob(Array(answer.utf8))])
+    }
+    let next = SQLiteStore(path: path)
+    guard case .replay(let record) = try await next.begin(.made(key: "k"), at: .noon(2)) else {
+      return #expect(Bool(false))
+    }
+    #expect(record.id == intent.id && record.refusedFields == ["a", "b"])
+    await next.close()
+  }
+
+  @Test(arguments: [
+    ("", []), ("[]", []), (#"["a"]"#, ["a"]), ("{}", []), (#"{"fields":{}}"#, []),
+    (#"{"id":"1","status":"accepted"}"#, []),
+    (#"{"fields":[{"name":"a"},{"description":"no name"},7]}"#, ["a"]), ("no JSON", []),
+  ])
+  func `names of refused fields are read from each release's form`(stored: String, names: [String]) {
+    #expect(RefusedFields.read(Array(stored.utf8)) == names)
   }
 
   @Test func `only its owner may read the file of instances, and one that was removed is made again`()

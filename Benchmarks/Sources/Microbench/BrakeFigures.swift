@@ -46,11 +46,12 @@ enum BrakeFigures {
             guard case .decided(let decision) = evaluation.next(view),
               let outcome = view.take(decision.charges)
             else { preconditionFailure("the benchmark's own request was refused") }
-            let (settled, grant) = decision.settled(outcome, at: now)
-            guard let grant else { preconditionFailure("not every allowance was taken") }
+            guard case .granted(let settled, let grant) = decision.settled(outcome, at: now) else {
+              preconditionFailure("not every allowance was taken")
+            }
             watch.taken(grant.receipts, contact: nil, at: now)
             keep(settled.verdicts.count)
-            keep(grant)
+            keep(grant.receipts)
           }
       }
       differences.append(costs[1] - costs[0])

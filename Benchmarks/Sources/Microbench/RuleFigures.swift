@@ -54,10 +54,11 @@ enum RuleFigures {
       guard case .decided(let decision) = evaluation.next(view),
         let outcome = view.take(decision.charges)
       else { preconditionFailure("the benchmark's own request was refused") }
-      let (settled, grant) = decision.settled(outcome, at: now)
-      guard let statuses = grant?.statuses, statuses.count == 5 else {
+      guard case .granted(let settled, let grant) = decision.settled(outcome, at: now) else {
         preconditionFailure("not every allowance was taken")
       }
+      let statuses = grant.statuses
+      guard statuses.count == 5 else { preconditionFailure("not every allowance was taken") }
       var fields = Fields()
       fields.append("RateLimit-Policy", statuses.rateLimitPolicy)
       fields.append("RateLimit", statuses.rateLimit)

@@ -57,15 +57,12 @@ package struct Decider: Sendable {
   // MARK: The rules
 
   /// What asking the rules comes to without waiting for anybody.
-  package enum AtOnce {
+  package enum AtOnce: ~Copyable {
     case ruled(Ruling)
     /// No rule objects; only the store can take the allowances, and `take` has it do so. Nothing has been taken.
     case untaken(Decision)
     /// A remote policy or the store has to be asked, and `rule` does so. Nothing has been taken.
     case undecided
-
-    /// The ruling, if there is one.
-    package var ruling: Ruling? { if case .ruled(let ruling) = self { ruling } else { nil } }
   }
 
   /// Asks the rules, and takes what an allowed request takes from its allowances, without waiting for anybody.

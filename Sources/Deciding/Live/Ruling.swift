@@ -2,10 +2,10 @@
 
 package import Gate
 
-/// A decision, its allowances taken.
-package struct Ruling: Sendable {
+/// A decision, its allowances taken. It holds the request's only grant, so nothing copies it.
+package struct Ruling: ~Copyable, Sendable {
   /// What follows.
-  package enum Outcome: Sendable {
+  package enum Outcome: ~Copyable, Sendable {
     /// It may go on, with this.
     case granted(Grant)
     case refused(Denial)
@@ -13,41 +13,44 @@ package struct Ruling: Sendable {
 
   /// Every rule with what became of it.
   package let verdicts: RuleVerdicts
-  /// What follows.
-  package let outcome: Outcome
   /// What is left of the caller's allowances, for the fields of a success.
   package let statuses: [AllowanceStatus]
   /// Why a remote policy refused, or that it gave no decision: for the audit line alone.
   package let reason: String?
+  private let outcome: Outcome
 
-  /// The grant, if it is one.
-  package var grant: Grant? { if case .granted(let grant) = outcome { grant } else { nil } }
-  /// The refusal, if it is one.
-  var denial: Denial? { if case .refused(let denial) = outcome { denial } else { nil } }
+  /// What follows, which can be asked once.
+  package consuming func concluded() -> Outcome { outcome }
 }
 
 extension Ruling {
   /// A decision when its allowances were taken, or could not be.
   init(_ decision: Decision, _ charged: ChargeOutcome, _ facts: Facts) {
-    let (settled, grant) = decision.settled(charged, at: facts.instant)
-    self.init(settled, grant, statuses: grant?.statuses ?? [])
+    self.init(decision.settled(charged, at: facts.instant)) { $0.statuses }
   }
 
   /// A decision whose allowances stay as they are: what is told of them is what the next request would find.
   init(untaken decision: Decision, _ facts: Facts, _ states: some AllowanceStates) {
     let policy = decision.policy
-    let (settled, grant) = decision.settled(.taken([]), at: facts.instant)
-    self.init(settled, grant, statuses: grant == nil ? [] : policy.statuses(for: facts, states: states))
+    self.init(decision.settled(.taken([]), at: facts.instant)) { _ in
+      policy.statuses(for: facts, states: states)
+    }
   }
 
-  private init(_ decision: Decision, _ grant: Grant?, statuses: [AllowanceStatus]) {
-    switch (decision.outcome, grant) {
-    case (.deny(let denial), _): outcome = .refused(denial)
-    case (.allow, let grant?): outcome = .granted(grant)
-    case (.allow, nil): preconditionFailure("an allowed request that was settled has a grant")
+  private init(_ settled: consuming Decision.Settled, statuses: (borrowing Grant) -> [AllowanceStatus]) {
+    let decision: Decision
+    switch consume settled {
+    case .granted(let allowed, let grant):
+      decision = allowed
+      self.statuses = statuses(grant)
+      outcome = .granted(grant)
+    case .refused(let refused):
+      guard let denial = refused.denial else { preconditionFailure("a refusal without a denial") }
+      decision = refused
+      self.statuses = []
+      outcome = .refused(denial)
     }
     verdicts = decision.verdicts
-    self.statuses = statuses
     reason = decision.denial?.reason ?? decision.audited.lazy.compactMap(\.reason).first
   }
 }

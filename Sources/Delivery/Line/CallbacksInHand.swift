@@ -1,45 +1,95 @@
-// Tracks the callbacks that this process is working on, so that shutdown can wait for them.
+// Tracks the keys and numbers of callbacks in this process that have no record yet, and how many are under way.
 
+import Gate
 package import Platform
 package import Store
 import Synchronization
 
-/// Counts what is under way, so that an ending server can wait for it, and knows the `Idempotency-Key`s of what has no
-/// record yet: a second request with such a key is told so at once, and not when its turn comes.
+/// Counts what is under way, so that an ending server can wait for it, and knows the keys and numbers of callbacks that have no
+/// record yet.
 ///
-/// The store's word is the one that counts, for all instances; this only speaks earlier.
+/// The store decides for all instances. This only decides earlier:
+/// 1. A second request with a key is told at once that the first is running.
+/// 2. A second request for a number waits until the first has a record, and is its duplicate then. If the first is given up, the
+///    second goes on as if it had been alone. Otherwise it could be told that an allowance is used up which the first has taken.
 package final class CallbacksInHand: Sendable {
-  /// A key with whose it is.
-  package struct Name: Hashable, Sendable {
+  /// An `Idempotency-Key` with whose it is.
+  package struct Key: Hashable, Sendable {
     let callerID: String
-    let key: String
+    let text: String
 
-    init(callerID: String, key: String) {
+    init(callerID: String, text: String) {
       self.callerID = callerID
-      self.key = key
+      self.text = text
     }
 
-    /// The name of an intent's key, if it has one.
+    /// An intent's key, if it has one.
     package init?(_ intent: CallbackIntent) {
       guard let key = intent.key else { return nil }
-      self.init(callerID: intent.callerID, key: key.text)
+      self.init(callerID: intent.callerID, text: key.text)
     }
+  }
+
+  /// A number and the caller that requested it.
+  package struct Number: Hashable, Sendable {
+    let callerID: String
+    let number: E164
+
+    init(callerID: String, number: E164) {
+      self.callerID = callerID
+      self.number = number
+    }
+
+    init(_ intent: CallbackIntent) { self.init(callerID: intent.callerID, number: intent.contact) }
   }
 
   /// What a key is to a request.
   package enum Claim: Hashable, Sendable { case free, inProgress, mismatch }
 
-  private struct State {
-    var count = 0
-    var heldBytes = 0
-    var fingerprints: [Name: String] = [:]
+  /// What waiting for a number has come to.
+  package enum NumberTurn: Hashable, Sendable {
+    /// No other callback to it is about to begin; to be given back by `release`.
+    case free
+    /// This callback stands there now.
+    case taken(CallbackID)
+    /// The deadline came first.
+    case late
+    /// Too many wait already, for this number and others.
+    case full
   }
 
-  private let state = Mutex(State())
-  /// The numbers that are about to be asked for.
-  package let numbers: NumbersInHand
+  fileprivate struct Waiter {
+    let id: UInt64
+    let timer: Task<Void, Never>
+    let continuation: CheckedContinuation<NumberTurn, Never>
 
-  package init(time: any TimeSource) { numbers = NumbersInHand(time: time) }
+    func answer(_ turn: NumberTurn) {
+      timer.cancel()
+      continuation.resume(returning: turn)
+    }
+  }
+
+  fileprivate struct State {
+    var count = 0
+    var heldBytes = 0
+    var fingerprints: [Key: String] = [:]
+    /// The numbers that are taken, each with those that wait for it.
+    var numbers: [Number: [Waiter]] = [:]
+    var waiting = 0
+    var lastID: UInt64 = 0
+  }
+
+  /// How much content may wait for an issuer's keys: its callers are not known yet, so anybody may have sent it.
+  static let mostHeldBytes = 16 * 1024 * 1024
+  /// How many may wait for numbers. Taps on a button come in twos and threes: more is somebody's loop.
+  static let mostWaiting = 1024
+
+  private let state = Mutex(State())
+  private let time: any TimeSource
+
+  package init(time: any TimeSource) { self.time = time }
+
+  // MARK: Counting
 
   /// How many are under way.
   var count: Int { state.withLock { $0.count } }
@@ -49,9 +99,6 @@ package final class CallbacksInHand: Sendable {
 
   /// One less.
   package func leave() { state.withLock { $0.count -= 1 } }
-
-  /// How much content may wait for an issuer's keys: its callers are not known yet, so anybody may have sent it.
-  static let mostHeldBytes = 16 * 1024 * 1024
 
   /// Counts the memory of a request body that waits for an issuer's keys, until `release(bytes:)`.
   /// - Returns: false where it would be too much, and then it is not counted.
@@ -66,33 +113,96 @@ package final class CallbacksInHand: Sendable {
   /// Releases the memory of a request body that no longer waits.
   package func release(bytes: Int) { state.withLock { $0.heldBytes -= bytes } }
 
-  /// Claims a key until `release`, unless another request has it.
-  package func claim(_ name: Name, fingerprint: String) -> Claim {
-    state.withLock { state in
-      switch state.fingerprints[name] {
-      case nil:
-        state.fingerprints[name] = fingerprint
-        return .free
-      case fingerprint: return .inProgress
-      default: return .mismatch
-      }
-    }
-  }
-
-  /// What a key is to a request that only wants to know.
-  package func look(_ name: Name, fingerprint: String) -> Claim {
-    state.withLock { state in
-      state.fingerprints[name].map { $0 == fingerprint ? .inProgress : .mismatch } ?? .free
-    }
-  }
-
-  /// Gives a claimed key back.
-  package func release(_ name: Name) { state.withLock { $0.fingerprints[name] = nil } }
-
   /// Waits until nothing is under way, but not for longer than a time.
   package func finished(within span: Duration, _ time: any TimeSource) async {
     let end = time.now + span
     // Cancellation would only mean that ending goes faster.
     while count > 0, time.now < end, await time.hasSlept(until: time.now + .milliseconds(5)) {}
+  }
+
+  // MARK: Keys
+
+  /// Claims a key until `release`, unless another request has it.
+  func claim(_ key: Key, fingerprint: String) -> Claim {
+    state.withLock { state in
+      let claim = state.claim(on: key, fingerprint)
+      if claim == .free { state.fingerprints[key] = fingerprint }
+      return claim
+    }
+  }
+
+  /// What a key is to a request that only wants to know.
+  package func look(_ key: Key, fingerprint: String) -> Claim {
+    state.withLock { $0.claim(on: key, fingerprint) }
+  }
+
+  /// Gives a claimed key back.
+  func release(_ key: Key) { state.withLock { $0.fingerprints[key] = nil } }
+
+  // MARK: Numbers
+
+  /// How many have a number or wait for it.
+  func count(at number: Number) -> Int { state.withLock { $0.numbers[number].map { 1 + $0.count } ?? 0 } }
+
+  /// Takes a number until `release`, after those that have it and wait for it.
+  func take(_ number: Number, deadline: MonotonicTime) async -> NumberTurn {
+    await withCheckedContinuation { continuation in
+      let atOnce: NumberTurn? = state.withLock { state in
+        guard state.numbers[number] != nil else {
+          state.numbers[number] = []
+          return .free
+        }
+        guard state.waiting < Self.mostWaiting else { return .full }
+        state.waiting += 1
+        state.lastID += 1
+        let timer = expiry(of: state.lastID, at: number, deadline)
+        state.numbers[number]?.append(Waiter(id: state.lastID, timer: timer, continuation: continuation))
+        return nil
+      }
+      if let atOnce { continuation.resume(returning: atOnce) }
+    }
+  }
+
+  /// Gives a number back.
+  /// - Parameter standing: The callback that stands there now, of which all that wait are duplicates. Nil where none does, and
+  ///   the next one has the number.
+  func release(_ number: Number, standing: CallbackID?) {
+    let waiters = state.withLock { state in
+      guard var waiters = state.numbers.removeValue(forKey: number), !waiters.isEmpty else {
+        return [Waiter]()
+      }
+      guard standing == nil else {
+        state.waiting -= waiters.count
+        return waiters
+      }
+      let next = waiters.removeFirst()
+      state.numbers[number] = waiters
+      state.waiting -= 1
+      return [next]
+    }
+    for waiter in waiters { waiter.answer(standing.map { .taken($0) } ?? .free) }
+  }
+
+  private func expiry(of id: UInt64, at number: Number, _ deadline: MonotonicTime) -> Task<Void, Never> {
+    Task.detached { [weak self, time] in
+      // Cancelled means answered.
+      guard await time.hasSlept(until: deadline) else { return }
+      self?.expire(id, at: number)
+    }
+  }
+
+  private func expire(_ id: UInt64, at number: Number) {
+    let late: Waiter? = state.withLock { state in
+      guard let index = state.numbers[number]?.firstIndex(where: { $0.id == id }) else { return nil }
+      state.waiting -= 1
+      return state.numbers[number]?.remove(at: index)
+    }
+    late?.continuation.resume(returning: .late)
+  }
+}
+
+extension CallbacksInHand.State {
+  fileprivate func claim(on key: CallbacksInHand.Key, _ fingerprint: String) -> CallbacksInHand.Claim {
+    fingerprints[key].map { $0 == fingerprint ? .inProgress : .mismatch } ?? .free
   }
 }

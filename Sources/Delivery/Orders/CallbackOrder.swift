@@ -1,75 +1,107 @@
 // The order to make one callback, and its result.
 
-package import API
 package import Gate
-import HTTP
-import HTTPServer
 package import Platform
 package import Records
 package import Store
+package import Tokens
 
 /// A callback that may be made, with all that making it needs.
 ///
-/// A class, like everything else a waiting callback holds: thousands may wait for Talkdesk, and each function between would
-/// keep a copy of a struct.
+/// A class: thousands may wait for Talkdesk, and each function between would keep a copy of a struct.
 package final class CallbackOrder: Sendable {
-  /// What was taken for it, to give back should nothing come of it.
-  let receipts: [AllowanceReceipt]
+  /// The leave to make it, once. Tokens for it need this.
+  let grant: Grant
   /// Its record to be, and its key.
   package let intent: CallbackIntent
-  /// What Talkdesk is sent.
-  let content: OutboundContent
+  /// What the provider is sent.
+  package let content: [UInt8]
   /// When the answer has to be there.
-  let deadline: MonotonicTime
+  package let deadline: MonotonicTime
   /// The request it came with.
-  let context: RequestContext
+  package let context: RequestContext
 
-  var requestID: RequestID { context.requestID }
-  /// The caller's trace, continued by another span each time it is asked for.
-  var traceparent: String? { context.trace?.child().traceparent }
-  /// Whose it is.
-  var party: Originator.Party { Originator.Party(intent) }
-
-  /// An order, which nobody can give without leave for it.
+  /// An order, which takes leave for it.
   package init(
-    _ grant: Grant, intent: CallbackIntent, content: [UInt8], deadline: MonotonicTime,
+    _ grant: consuming Grant, intent: CallbackIntent, content: [UInt8], deadline: MonotonicTime,
     context: RequestContext
   ) {
     precondition(grant.action == .callback && grant.phone == intent.contact)
-    receipts = grant.receipts
+    self.grant = grant
     self.intent = intent
-    self.content = OutboundContent(content)
+    self.content = content
     self.deadline = deadline
     self.context = context
-  }
-
-  /// This callback, or an earlier one, stands at the number: whoever waits for it is told.
-  func stands(_ standing: CallbackID, _ numbers: NumbersInHand) {
-    numbers.stands(standing, at: NumbersInHand.Name(intent), for: intent.id)
   }
 }
 
 /// What came of an order.
-package final class OriginationResult: Sendable {
-  /// What the caller is told.
+package struct DeliveryResult: Sendable {
   package enum Outcome: Sendable {
-    /// Talkdesk took it: what the caller and its repetitions are told.
-    case accepted(CallbackID, content: [UInt8])
-    /// It was not made, or nobody can say.
-    case refused(Problem)
-    /// An earlier request with its key has been answered already.
-    case replay(StoredCallback, StoredAnswer?)
+    /// The provider accepted it, and this is its record.
+    case accepted(createdAt: Instant)
+    /// The callback was not made, or it may have been.
+    /// - isRecorded: Whether it has a record.
+    case undelivered(Undelivered, isRecorded: Bool)
+    /// An earlier request with its key is settled already.
+    case replay(StoredCallback)
   }
 
   package let outcome: Outcome
   /// Where the token came from; `none` where none was needed.
   package let cache: AuditRecord.CacheUse
-  /// The status Talkdesk answered with last.
+  /// The status that was answered last, by Talkdesk ID or by the provider.
   package let upstreamStatus: Int?
 
   init(_ outcome: Outcome, cache: AuditRecord.CacheUse = .none, upstreamStatus: Int? = nil) {
     self.outcome = outcome
     self.cache = cache
     self.upstreamStatus = upstreamStatus
+  }
+
+  /// Nothing was begun.
+  init(_ reason: Undelivered, cache: AuditRecord.CacheUse = .none, upstreamStatus: Int? = nil) {
+    self.init(.undelivered(reason, isRecorded: false), cache: cache, upstreamStatus: upstreamStatus)
+  }
+}
+
+/// Why a callback was not made, or that it may have been.
+package enum Undelivered: Sendable {
+  /// It got no turn, or may not be sent any more.
+  case noTurn(CallbackQueue.Refusal)
+  /// There is no token.
+  case noToken(TokenError)
+  /// An operator stopped it while it waited.
+  case stopped
+  /// Its client left before it was begun.
+  case clientLeft
+  /// The store failed before anything was sent.
+  case notSaved
+  /// The first request with its key is still running.
+  case inProgress
+  /// Its key belongs to another request.
+  case mismatch
+  /// The same caller has asked for this number before. The callback that stands, where this caller may look at it.
+  case duplicate(of: CallbackID?)
+  /// The provider accepted nothing.
+  case notAccepted(CourierReport.Reason)
+  /// The provider may have accepted it. Whether it answered at all.
+  case unknown(isAnswered: Bool)
+
+  init?(_ outcome: CourierReport.Outcome) {
+    switch outcome {
+    case .accepted: return nil
+    case .notAccepted(let reason): self = .notAccepted(reason)
+    case .unknown(let isAnswered): self = .unknown(isAnswered: isAnswered)
+    }
+  }
+
+  /// Whether repetitions with the same key get this answer again: it says something about the callback itself. Everything else
+  /// leaves the key free.
+  var isKept: Bool {
+    switch self {
+    case .unknown, .notAccepted(.rejected), .notAccepted(.refused): true
+    default: false
+    }
   }
 }

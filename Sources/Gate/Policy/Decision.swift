@@ -158,29 +158,34 @@ public struct Decision: Sendable {
   /// - Parameters:
   ///   - charged: what came of taking `clearance.charges`; `.taken([])` where there are none.
   ///   - now: the time of taking.
-  /// - Returns: the decision as it stands now, and the grant if it still is to allow.
-  public consuming func settled(_ charged: ChargeOutcome, at now: Instant) -> (
-    decision: Decision, grant: Grant?
-  ) {
-    guard case .allow(let clearance) = outcome else { return (self, nil) }
+  /// - Returns: the decision as it stands now, with the grant if it still is to allow.
+  public consuming func settled(_ charged: ChargeOutcome, at now: Instant) -> Settled {
+    guard case .allow(let clearance) = outcome else { return .refused(self) }
     switch charged {
     case .taken(let receipts):
       precondition(receipts.count <= clearance.charges.count, "receipts of another request")
-      return (self, clearance.grant(receipts, at: now))
+      return .granted(self, clearance.grant(receipts, at: now))
     case .refused(let index, let states):
       let charge = clearance.charges[index]
       var denial = Denial.exhausted(charge.rule, states[index], at: now)
       denial.wait(for: waiting(clearance, states), from: now)
       deny(at: charge.rule.index, denial)
-      return (self, nil)
+      return .refused(self)
     case .unavailable:
       guard let strict = clearance.charges.first(where: { $0.isEnforced && $0.onStoreFailure == .deny })
       else {
-        return (self, clearance.grant([], at: now))
+        return .granted(self, clearance.grant([], at: now))
       }
       deny(at: strict.rule.index, .storeUnavailable(strict.rule.name))
-      return (self, nil)
+      return .refused(self)
     }
+  }
+
+  /// A decision whose allowances are taken, or could not be.
+  public enum Settled: ~Copyable, Sendable {
+    case granted(Decision, Grant)
+    /// The decision has a denial.
+    case refused(Decision)
   }
 
   /// Turns the decision into a rule's denial: what comes after it no longer counts.

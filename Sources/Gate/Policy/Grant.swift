@@ -17,8 +17,9 @@ public struct Clearance: Sendable {
 
 /// Leave to do one thing, once: proof that the policy was asked, allowed it, and its allowances are taken.
 ///
-/// Only a policy makes one, so what takes a grant cannot be reached past the rules.
-public struct Grant: Sendable {
+/// Only a policy makes one, and nothing copies one: a function that consumes a grant cannot be reached past the rules, nor
+/// twice with one permission.
+public struct Grant: ~Copyable, Sendable {
   /// What was granted.
   public let action: Action
   /// To whom; nil for an anonymous caller.

@@ -10,38 +10,32 @@ import Store
 
 extension Gateway {
   /// The answer to a callback that was carried out.
-  func response(to pending: PendingResponse, _ result: OriginationResult) -> PreparedResponse {
+  func response(to pending: PendingResponse, _ result: DeliveryResult) -> PreparedResponse {
+    let order = pending.order
     var calling = pending.calling
     calling.record.cache = result.cache
     calling.record.upstreamStatus = result.upstreamStatus
+    let id = order.intent.id
     switch result.outcome {
-    case .refused(let problem): return refuse(&calling, problem)
-    case .replay(let record, let stored): return replay(&calling, record, stored)
-    case .accepted(let id, let content):
+    case .undelivered(let reason, let isRecorded):
+      var problem = Problem(reason)
+      if isRecorded { problem.id = id.description }
+      return refuse(&calling, problem)
+    case .replay(let record): return replay(&calling, record)
+    case .accepted(let createdAt):
       calling.record.callback = id.description
-      return answer(&calling, CallbackDocument.created(id, content: content), pending.statuses)
+      let created = CallbackDocument.created(
+        id, createdAt: createdAt, contact: order.intent.contact.masked)
+      return answer(&calling, created, pending.statuses)
     }
   }
 
   /// Answers as the first request with the key was answered.
-  func replay(
-    _ calling: inout Calling, _ record: StoredCallback, _ stored: StoredAnswer?
-  ) -> PreparedResponse {
+  func replay(_ calling: inout Calling, _ record: StoredCallback) -> PreparedResponse {
     calling.record.callback = record.id.description
     calling.record.isReplay = true
-    guard let stored else {
-      // The process that could have said more has ended.
-      var problem = Problem.outcomeLost
-      problem.id = record.id.description
-      return refuse(&calling, problem)
-    }
-    if stored.status == Status.created.code {
-      return answer(&calling, CallbackDocument.created(record.id, content: stored.content), [])
-    }
-    let code = record.code.flatMap(Problem.Code.init(rawValue:)) ?? .outcomeUnknown
-    note(code, rule: nil, &calling)
-    return PreparedResponse(
-      Response(status: code.status, fields: Problem.headFields, content: stored.content))
+    if let problem = Problem(repeating: record) { return refuse(&calling, problem) }
+    return answer(&calling, CallbackDocument.created(record), [])
   }
 
   /// Writes the record of a success, before it leaves, and makes its answer.
@@ -58,14 +52,10 @@ extension Gateway {
   func refuse(_ calling: inout Calling, _ problem: Problem) -> PreparedResponse {
     if let id = problem.id { calling.record.callback = id }
     if problem.isUnread { calling.record.reason = AuditRecord.clientLeft }
-    note(problem.code, rule: problem.rule, &calling)
-    return PreparedResponse(problem.response(requestID: calling.record.requestID))
-  }
-
-  private func note(_ code: Problem.Code, rule: String?, _ calling: inout Calling) {
-    calling.record.outcome = code.isError ? .error : .deny
-    calling.record.code = code
-    calling.record.rule = rule
+    calling.record.outcome = problem.code.isError ? .error : .deny
+    calling.record.code = problem.code
+    calling.record.rule = problem.rule
     audit.append(calling.record, since: calling.start, lane: calling.lane)
+    return PreparedResponse(problem.response(requestID: calling.record.requestID))
   }
 }

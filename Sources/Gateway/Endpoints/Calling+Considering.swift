@@ -37,34 +37,26 @@ extension Gateway {
   }
 
   /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, and then Talkdesk.
-  func answer(
-    _ calling: Calling, _ requested: RequestedCallback, _ responder: Responder
-  ) async {
+  func answer(_ calling: Calling, _ requested: RequestedCallback, _ responder: Responder) async {
     var calling = calling
-    var hasClaimed = false
-    switch await consider(&calling, requested, &hasClaimed) {
+    var hold = Hold(requested.intent, callbacks, calling.generation.decider.ledger)
+    switch await consider(&calling, requested, &hold) {
     case .answer(let response):
-      end(requested.intent, hasClaimed: hasClaimed)
+      await hold.withdraw()
       responder.respond(response)
       callbacks.inHand.leave()
     case .make(let order, let statuses):
-      let pending = PendingResponse(
-        calling: calling, order: order, statuses: statuses, responder: responder)
-      await calling.generation.origination(callbacks, tokens: tokens).carryOut(order) { [self] result in
-        conclude(pending, result)
+      let pending = PendingResponse(calling: calling, order: order, statuses: statuses, responder: responder)
+      await calling.generation.delivery(callbacks, tokens: tokens).carryOut(order, hold) { [self] result in
+        pending.responder.respond(response(to: pending, result))
+        callbacks.inHand.leave()
       }
     }
   }
 
-  /// Gives back the turn at a number, which a request may have, and its key, if it has claimed it.
-  private func end(_ intent: CallbackIntent, hasClaimed: Bool) {
-    callbacks.inHand.numbers.leave(intent.id, at: NumbersInHand.Name(intent))
-    if hasClaimed, let name = CallbacksInHand.Name(intent) { callbacks.inHand.release(name) }
-  }
-
   /// Claims the key, asks for what is kept under it and the number, and waits for whoever is about to ask for that number.
   private func consider(
-    _ calling: inout Calling, _ requested: RequestedCallback, _ hasClaimed: inout Bool
+    _ calling: inout Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) async -> Verdict {
     if calling.generation.configuration.purpose == .sandbox,
       let problem = TestNumbers.problem(requested.intent.contact)
@@ -72,67 +64,64 @@ extension Gateway {
       return .answer(refuse(&calling, problem))
     }
     // Before the store is asked: whatever had the key until now has its answer there.
-    let claim = claim(calling, requested, &hasClaimed)
+    let claim = claim(calling, requested, &hold)
     var duplicate: CallbackID?
     if requested.key != nil || requested.intent.terms.dedupeWindow > .zero {
       do throws(StoreError) {
         let standing = try await callbacks.store.standing(of: requested.intent, at: Instant(clock.unixTime))
         switch standing.key {
         case .free: duplicate = standing.duplicate
-        case .inProgress: return .answer(refuse(&calling, .stillRunning))
-        case .mismatch: return .answer(refuse(&calling, .otherRequest))
-        case .replay(_, let stored) where calling.isValidation && stored?.status == Status.created.code:
+        case .inProgress: return .answer(refuse(&calling, Problem(.inProgress)))
+        case .mismatch: return .answer(refuse(&calling, Problem(.mismatch)))
+        case .replay(let record) where calling.isValidation && record.status == .accepted:
           calling.record.isReplay = true
           // The request would be a success, and nothing was done for this one.
           return .answer(answer(&calling, CallbackDocument.valid, []))
-        case .replay(let record, let answer): return .answer(replay(&calling, record, answer))
+        case .replay(let record): return .answer(replay(&calling, record))
         }
       } catch {
-        callbacks.log.storeFailed(error, doing: "standing", requestID: calling.record.requestID)
-        return .answer(refuse(&calling, .noStore))
+        callbacks.log.storeFailed(error, doing: "standing", calling.context)
+        return .answer(refuse(&calling, Problem(.notSaved)))
       }
     }
     switch claim {
-    case .inProgress: return .answer(refuse(&calling, .stillRunning))
-    case .mismatch: return .answer(refuse(&calling, .otherRequest))
+    case .inProgress: return .answer(refuse(&calling, Problem(.inProgress)))
+    case .mismatch: return .answer(refuse(&calling, Problem(.mismatch)))
     case .free: break
     }
     if duplicate == nil, !calling.isValidation, requested.intent.terms.dedupeWindow > .zero {
-      let turn = await callbacks.inHand.numbers.turn(
-        of: requested.intent.id, at: NumbersInHand.Name(requested.intent), deadline: requested.deadline)
-      switch turn {
+      switch await hold.takeNumber(deadline: requested.deadline) {
       case .free: break
       case .taken(let first): duplicate = first
-      case .late: return .answer(refuse(&calling, .tooLate))
-      case .full: return .answer(refuse(&calling, .busy(after: .seconds(1))))
+      case .late: return .answer(refuse(&calling, Problem(.noTurn(.late))))
+      case .full:
+        return .answer(refuse(&calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1))))))
       }
     }
-    return await judge(&calling, requested, duplicate)
+    return await judge(&calling, requested, duplicate, &hold)
   }
 
   /// What this process knows of the key, which is the request's from now on if it is free; a validation only looks.
   private func claim(
-    _ calling: Calling, _ requested: RequestedCallback, _ hasClaimed: inout Bool
+    _ calling: Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) -> CallbacksInHand.Claim {
-    guard let name = CallbacksInHand.Name(requested.intent) else { return .free }
     let fingerprint = requested.request.fingerprint
-    guard !calling.isValidation else { return callbacks.inHand.look(name, fingerprint: fingerprint) }
-    let claim = callbacks.inHand.claim(name, fingerprint: fingerprint)
-    hasClaimed = claim == .free
-    return claim
+    guard calling.isValidation else { return hold.claimKey(fingerprint: fingerprint) }
+    guard let key = CallbacksInHand.Key(requested.intent) else { return .free }
+    return callbacks.inHand.look(key, fingerprint: fingerprint)
   }
 
   /// Asks the rules, and takes the allowances if nothing stands against the callback.
   private func judge(
-    _ calling: inout Calling, _ requested: RequestedCallback, _ duplicate: CallbackID?
+    _ calling: inout Calling, _ requested: RequestedCallback, _ duplicate: CallbackID?, _ hold: inout Hold
   ) async -> Verdict {
     // What comes after the rules and before the allowances is known already, so nothing is taken in vain.
     let content = calling.isValidation ? [] : requested.request.content
     let noTurn =
       calling.isValidation || duplicate != nil
       ? nil
-      : callbacks.originator.refusal(
-        Originator.Party(requested.intent), deadline: requested.deadline, bytes: content.count)
+      : callbacks.queue.refusal(
+        CallbackQueue.Party(requested.intent), deadline: requested.deadline, bytes: content.count)
     let takes = !calling.isValidation && noTurn == nil
     let decider = calling.generation.decider
     // The store and a request for the same number may have been waited for: rules judge by the clock of now.
@@ -153,17 +142,13 @@ extension Gateway {
       calling.record.verdicts = decider.policy.skipped
       return .answer(refuse(&calling, error))
     }
-    guard !Task.isCancelled else {
-      if let grant = ruling.grant {
-        await decider.ledger.giveBack(grant.receipts, at: Instant(clock.unixTime))
-      }
-      return .answer(calling.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self))
-    }
-    calling.record.verdicts = ruling.verdicts
-    calling.record.reason = ruling.reason
+    let (verdicts, reason, statuses) = (ruling.verdicts, ruling.reason, ruling.statuses)
     let grant: Grant
-    switch ruling.outcome {
+    switch ruling.concluded() {
     case .refused(let denial):
+      guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
+      calling.record.verdicts = verdicts
+      calling.record.reason = reason
       logRefusal(denial, of: facts, by: decider.policy, calling.context)
       if takes {
         callbacks.brakes.refused(
@@ -171,26 +156,25 @@ extension Gateway {
       }
       return .answer(refuse(&calling, Problem(denial)))
     case .granted(let granted):
-      callbacks.brakes.taken(granted.receipts, contact: calling.record.contact, at: facts.instant)
+      hold.keep(granted.receipts, at: facts.instant)
+      guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
       grant = granted
     }
+    calling.record.verdicts = verdicts
+    calling.record.reason = reason
     if let duplicate {
-      let problem = await callbacks.store.problem(duplicateOf: duplicate, requested.intent)
-      return .answer(refuse(&calling, problem))
+      let visible = await callbacks.store.visible(duplicate, to: requested.intent)
+      return .answer(refuse(&calling, Problem(.duplicate(of: visible))))
     }
-    if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, ruling.statuses)) }
-    if let noTurn { return .answer(refuse(&calling, Problem(noTurn))) }
+    if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, statuses)) }
+    if let noTurn { return .answer(refuse(&calling, Problem(.noTurn(noTurn)))) }
     let order = CallbackOrder(
       grant, intent: requested.intent, content: content, deadline: requested.deadline,
       context: calling.context)
-    return .make(order, ruling.statuses)
+    return .make(order, statuses)
   }
 
-  /// Answers for a callback that was carried out: whatever key it has was claimed.
-  private func conclude(_ pending: PendingResponse, _ result: OriginationResult) {
-    let response = response(to: pending, result)
-    end(pending.order.intent, hasClaimed: true)
-    pending.responder.respond(response)
-    callbacks.inHand.leave()
+  private func clientLeft(_ calling: Calling) -> PreparedResponse {
+    calling.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
   }
 }

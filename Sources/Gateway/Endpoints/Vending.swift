@@ -75,35 +75,53 @@ extension Gateway {
       }
     }
 
-    guard let ruling = generation.decider.ruleAtOnce(facts, taking: vending.takes).ruling else {
+    switch generation.decider.ruleAtOnce(facts, taking: vending.takes) {
+    case .ruled(let ruling):
+      vending.note(ruling)
+      let statuses = ruling.statuses
+      switch ruling.concluded() {
+      case .refused(let denial):
+        logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
+        return .respond(refuse(&vending, Problem(denial)))
+      case .granted(let grant): return proceed(&vending, grant, statuses, circumstances)
+      }
+    // Undecided, or not taken yet; there is no pattern for both.
+    default:
       guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
       return .later { [self, vending] in $0.respond(await rule(vending, facts)) }
-    }
-    vending.note(ruling)
-    switch ruling.outcome {
-    case .refused(let denial):
-      logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
-      return .respond(refuse(&vending, Problem(denial)))
-    case .granted(let grant): return proceed(&vending, grant, ruling.statuses, circumstances)
     }
   }
 
   /// Answers a granted request from the cache, or by asking Talkdesk ID.
   private func proceed(
-    _ vending: inout Vending, _ grant: Grant, _ statuses: [AllowanceStatus],
+    _ vending: inout Vending, _ grant: consuming Grant, _ statuses: [AllowanceStatus],
     _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
     let scope = vending.generation.scopes.scope(of: grant.appID)
-    if let token = tokens.cached(scope, now: circumstances.now, lane: vending.lane) {
+    guard vending.form != .probe else {
+      guard !tokens.holdsToken(scope, now: circumstances.now, lane: vending.lane) else {
+        vending.record.cache = .hit
+        return .respond(answerProbe(vending, statuses))
+      }
+      guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
+      return .later { [self, vending] in $0.respond(await probe(vending, scope, statuses)) }
+    }
+    switch tokens.vendAtOnce(grant, scope: scope, now: circumstances.now, lane: vending.lane) {
+    case .token(let token):
       vending.record.cache = .hit
       return .respond(answer(&vending, token, statuses, at: circumstances.now, circumstances.time))
+    case .notCached(let grant):
+      guard vending.mayWait else {
+        // Each of these tasks has taken an allowance, so there are no more of them than allowances allow.
+        let receipts = grant.receipts
+        if !receipts.isEmpty { Task { [vending] in await giveBack(receipts, vending) } }
+        return .respond(refuse(&vending, .tooManyWaiting))
+      }
+      let granted = Once(grant)
+      return .later { [self, vending] in
+        $0.respond(await fetch(vending, granted.take(), scope, statuses))
+      }
     }
-    guard vending.mayWait else {
-      // Each of these tasks has taken an allowance, so there are no more of them than allowances allow.
-      if !grant.receipts.isEmpty { Task { [vending] in await giveBack(grant, vending) } }
-      return .respond(refuse(&vending, .tooManyWaiting))
-    }
-    return .later { [self, vending] in $0.respond(await fetch(vending, grant, scope, statuses)) }
   }
 
   /// Asks the rules where a remote policy or the store has to be waited for, and goes on.
@@ -115,62 +133,85 @@ extension Gateway {
       ruling = try await generation.decider.rule(
         facts, taking: vending.takes, deadline: vending.start + generation.configuration.tokens.deadline)
     } catch {
-      guard !Task.isCancelled else { return await abandon(&vending, nil) }
+      guard !Task.isCancelled else { return await abandon(&vending, []) }
       vending.record.verdicts = generation.decider.policy.skipped
       return refuse(&vending, error)
     }
-    guard !Task.isCancelled else { return await abandon(&vending, ruling.grant) }
     vending.note(ruling)
-    switch ruling.outcome {
+    let statuses = ruling.statuses
+    switch ruling.concluded() {
     case .refused(let denial):
+      guard !Task.isCancelled else { return await abandon(&vending, []) }
       logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
       return refuse(&vending, Problem(denial))
     case .granted(let grant):
-      let scope = vending.generation.scopes.scope(of: grant.appID)
-      if let token = tokens.cached(scope, now: clock.now, lane: vending.lane) {
+      guard !Task.isCancelled else { return await abandon(&vending, grant.receipts) }
+      let scope = generation.scopes.scope(of: grant.appID)
+      if vending.form == .probe { return await probe(vending, scope, statuses) }
+      switch tokens.vendAtOnce(grant, scope: scope, now: clock.now, lane: vending.lane) {
+      case .token(let token):
         vending.record.cache = .hit
-        return answer(&vending, token, ruling.statuses, at: clock.now, clock.unixTime)
+        return answer(&vending, token, statuses, at: clock.now, clock.unixTime)
+      case .notCached(let grant): return await fetch(vending, grant, scope, statuses)
       }
-      return await fetch(vending, grant, scope, ruling.statuses)
     }
   }
 
   /// Asks Talkdesk ID, or waits with everybody else for the exchange that does. What was taken is given back where no
   /// token comes of it.
   private func fetch(
-    _ vending: Vending, _ grant: Grant, _ scope: TokenSource.ScopeID, _ statuses: [AllowanceStatus]
+    _ vending: Vending, _ grant: consuming Grant, _ scope: TokenSource.ScopeID,
+    _ statuses: [AllowanceStatus]
+  ) async -> PreparedResponse {
+    var vending = vending
+    vending.record.cache = .miss
+    let receipts = grant.receipts
+    do throws(TokenError) {
+      let token = try await tokens.vend(grant, scope: scope, trace: vending.record.trace)
+      vending.record.upstreamStatus = 200
+      return answer(&vending, token, statuses, at: clock.now, clock.unixTime)
+    } catch {
+      return await refuse(&vending, error, givingBack: receipts)
+    }
+  }
+
+  /// Finds out whether a token could be vended, which shows none and takes nothing.
+  private func probe(
+    _ vending: Vending, _ scope: TokenSource.ScopeID, _ statuses: [AllowanceStatus]
   ) async -> PreparedResponse {
     var vending = vending
     vending.record.cache = .miss
     do throws(TokenError) {
-      if vending.form == .probe {
-        if try await tokens.probe(scope, trace: vending.record.trace) {
-          vending.record.upstreamStatus = 200
-        } else {
-          vending.record.cache = .hit
-        }
-        return answerProbe(vending, statuses)
+      if try await tokens.probe(scope, lane: vending.lane, trace: vending.record.trace) {
+        vending.record.upstreamStatus = 200
+      } else {
+        vending.record.cache = .hit
       }
-      let token = try await tokens.token(scope, trace: vending.record.trace)
-      vending.record.upstreamStatus = 200
-      return answer(&vending, token, statuses, at: clock.now, clock.unixTime)
+      return answerProbe(vending, statuses)
     } catch {
-      if case .cancelled = error { return await abandon(&vending, grant) }
-      await giveBack(grant, vending)
-      // A cool-down asked nobody.
-      if case .exchangeFailed(let cause, _) = error { vending.record.upstreamStatus = cause.status }
-      return refuse(&vending, Problem(error))
+      return await refuse(&vending, error, givingBack: [])
     }
   }
 
+  /// No token came.
+  private func refuse(
+    _ vending: inout Vending, _ error: TokenError, givingBack receipts: [AllowanceReceipt]
+  ) async -> PreparedResponse {
+    if case .cancelled = error { return await abandon(&vending, receipts) }
+    await giveBack(receipts, vending)
+    // A cool-down asked nobody.
+    if case .exchangeFailed(let cause, _) = error { vending.record.upstreamStatus = cause.status }
+    return refuse(&vending, Problem(error))
+  }
+
   /// The client closed the connection while its request waited: nothing is vended, and what was taken is given back.
-  private func abandon(_ vending: inout Vending, _ grant: Grant?) async -> PreparedResponse {
-    if let grant { await giveBack(grant, vending) }
+  private func abandon(_ vending: inout Vending, _ receipts: [AllowanceReceipt]) async -> PreparedResponse {
+    await giveBack(receipts, vending)
     return vending.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
   }
 
-  private func giveBack(_ grant: Grant, _ vending: Vending) async {
-    await vending.generation.decider.ledger.giveBack(grant.receipts, at: Instant(clock.unixTime))
+  private func giveBack(_ receipts: [AllowanceReceipt], _ vending: Vending) async {
+    await vending.generation.decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
   }
 
   /// Writes the record of a vended token, before the token leaves, and makes its answer.
@@ -178,7 +219,6 @@ extension Gateway {
     _ vending: inout Vending, _ token: AccessToken, _ statuses: [AllowanceStatus], at now: MonotonicTime,
     _ time: UnixTime
   ) -> PreparedResponse {
-    if vending.form == .probe { return answerProbe(vending, statuses) }
     vending.record.tokenSHA256 = token.sha256
     audit.append(vending.record, since: vending.start, at: time, lane: vending.lane)
     if vending.form == .text {
@@ -231,7 +271,7 @@ extension Vending: RequestWork {
   }
 
   /// Writes down what the rules said.
-  fileprivate mutating func note(_ ruling: Ruling) {
+  fileprivate mutating func note(_ ruling: borrowing Ruling) {
     record.verdicts = ruling.verdicts
     record.reason = ruling.reason
   }

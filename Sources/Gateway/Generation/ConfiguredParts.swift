@@ -10,7 +10,7 @@ import Tokens
 import Upstream
 
 extension TransportSettings {
-  /// For callbacks: how many run is the originator's to say, each on a connection of its own and with small messages.
+  /// For callbacks: how many run is the queue's to say, each on a connection of its own and with small messages.
   static func callbacks(caFile: String?, proxies: ProxySettings?) -> TransportSettings {
     TransportSettings(
       caFile: caFile, proxies: proxies, transfersPerPath: 100_000,

@@ -33,15 +33,15 @@ final class Generation: Sendable {
   let crossOrigin: CrossOrigin
   /// What each app's callbacks may carry.
   let callbackTerms: CallbackTermsTable
-  let callbackAPI: CallbackAPI
-  /// Where `callbackAPI` and its tokens belong to.
+  let courier: TalkdeskCourier
+  /// Where `courier` and its tokens belong to.
   let upstream: TokenSource.Upstream
   /// The fields of a request that rules look at.
   let ruleFields: [RuleField]
   /// SHA-256 of the operators' token.
   let adminTokenDigest: SHA256Digest?
   /// What carries out callbacks, once one was asked for.
-  let origination = Mutex<Origination?>(nil)
+  let delivery = Mutex<CallbackDelivery?>(nil)
 
   /// Makes a configuration ready.
   /// - Parameter runtime: What outlives a configuration.
@@ -61,8 +61,10 @@ final class Generation: Sendable {
       remotes: runtime.remotes)
     scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: runtime.tokens)
     callbackTerms = CallbackTermsTable(configuration)
-    callbackAPI = CallbackAPI(
-      baseURL: upstream.apiURL, transport: runtime.callbacks.transport, time: runtime.callbacks.clock)
+    courier = TalkdeskCourier(
+      api: CallbackAPI(
+        baseURL: upstream.apiURL, transport: runtime.callbackTransport, time: runtime.callbacks.clock),
+      log: runtime.callbacks.log.log, metrics: runtime.metrics, clock: runtime.callbacks.clock)
     self.upstream = runtime.tokens.upstream
     adminTokenDigest = configuration.admin.token.map { SHA256Digest(of: $0.exposedBytes()) }
     crossOrigin = CrossOrigin(
@@ -84,6 +86,8 @@ struct Runtime: Sendable {
   let keys: KeySources
   let metrics: ServiceMetrics
   let callbacks: CallbackParts
+  /// The way to the Callback API: its own, so that a crowd of callbacks takes nothing from exchanges.
+  let callbackTransport: any HTTPTransport
 }
 
 /// The current generation.

@@ -110,7 +110,7 @@ final class Reloader: Sendable {
       outcome.problems = take(configuration, change)
       if outcome.isSuccess {
         let next = Generation(configuration, number: running.number + 1, runtime)
-        runtime.callbacks.originator.reconfigure(
+        runtime.callbacks.queue.reconfigure(
           concurrency: configuration.callbacks.concurrency, endsPause: change == .account)
         generations.replace(with: next)
         outcome.generation = next.number

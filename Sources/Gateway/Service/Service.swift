@@ -107,9 +107,9 @@ public final class Service: Sendable {
       metrics: metrics,
       callbacks: CallbackParts(
         store: RetryingStore(store, inHand: inHand, clock: clock, log: callbackLog),
-        originator: Originator(concurrency: configuration.callbacks.concurrency, time: clock),
-        inHand: inHand, transport: callbackTransport, clock: clock, log: callbackLog, metrics: metrics,
-        brakes: BrakeWatch(log: log, clock: clock)))
+        queue: CallbackQueue(concurrency: configuration.callbacks.concurrency, time: clock),
+        inHand: inHand, clock: clock, log: callbackLog, metrics: metrics,
+        brakes: BrakeWatch(log: log, clock: clock)), callbackTransport: callbackTransport)
     do throws(TLSFailure) {
       if let identity = configuration.listen.tls?.identity {
         tls = try TLSListener(identity, time: clock)
@@ -306,7 +306,7 @@ public final class Service: Sendable {
     // A client that has gone took its connection along, and not its callback.
     await runtime.callbacks.inHand.finished(within: max(end - clock.now, .zero), clock)
     callbacksEnd.cancel()
-    runtime.callbacks.originator.shutdown()
+    runtime.callbacks.queue.shutdown()
     await callbackTransport.shutdown()
     // Each has its outcome now and writes it down.
     await runtime.callbacks.inHand.finished(within: .seconds(5), clock)
@@ -329,7 +329,7 @@ extension Service {
     Task { [clock, runtime, callbackTransport] in
       // Cancelled means that nothing runs any more.
       guard await clock.hasSlept(until: end) else { return }
-      runtime.callbacks.originator.shutdown()
+      runtime.callbacks.queue.shutdown()
       await callbackTransport.shutdown()
     }
   }

@@ -12,14 +12,17 @@ package struct CallbackBook: Sendable {
   package struct Key: Hashable, Sendable {
     package let callback: CallbackID
     package let fingerprint: StoreID
-    package var answer: StoredAnswer?
+    /// What Talkdesk refused of the callback.
+    package var refusedFields: [String] = []
     /// In nanoseconds since the epoch, as all times in a book.
     package var expires: Int64
 
-    package init(callback: CallbackID, fingerprint: StoreID, answer: StoredAnswer?, expires: Int64) {
+    package init(
+      callback: CallbackID, fingerprint: StoreID, refusedFields: [String] = [], expires: Int64
+    ) {
       self.callback = callback
       self.fingerprint = fingerprint
-      self.answer = answer
+      self.refusedFields = refusedFields
       self.expires = expires
     }
   }
@@ -109,7 +112,9 @@ package struct CallbackBook: Sendable {
     guard now < key.expires || row.record.status == .pending else { return .free }
     guard key.fingerprint == names.fingerprint else { return .mismatch }
     guard row.record.status != .pending else { return .inProgress(row.record.id) }
-    return .replay(row.record, key.answer)
+    var record = row.record
+    record.refusedFields = key.refusedFields
+    return .replay(record)
   }
 
   private func duplicate(of names: CallbackNames, at now: Int64) -> CallbackID? {
@@ -127,7 +132,7 @@ package struct CallbackBook: Sendable {
     case .free: break
     case .inProgress(let id): return .inProgress(id)
     case .mismatch: return .mismatch
-    case .replay(let record, let answer): return .replay(record, answer)
+    case .replay(let record): return .replay(record)
     }
     if let first = duplicate(of: names, at: time) { return .duplicate(first) }
     // An id is for one callback; the same one again can only be the same callback again.
@@ -137,7 +142,7 @@ package struct CallbackBook: Sendable {
     let keyExpires = max(time.adding(intent.terms.keyRetention), abandoned)
     let placeExpires = time.adding(intent.terms.dedupeWindow)
     if let name = names.key, let fingerprint = names.fingerprint {
-      keys[name] = Key(callback: intent.id, fingerprint: fingerprint, answer: nil, expires: keyExpires)
+      keys[name] = Key(callback: intent.id, fingerprint: fingerprint, expires: keyExpires)
       changes.keys.insert(name)
     }
     if let name = names.place {
@@ -172,8 +177,8 @@ package struct CallbackBook: Sendable {
     rows[id] = settled
     changes.rows.insert(id)
     if let name = row.key, keys[name]?.callback == id {
-      if let answer = settlement.answer {
-        keys[name]?.answer = answer
+      if settlement.keepsKey {
+        keys[name]?.refusedFields = settlement.refusedFields
         if let retention = settlement.keyRetention {
           keys[name]?.expires = row.record.createdAt.nanosecondsSinceEpoch.adding(retention)
         }

@@ -22,8 +22,10 @@ public struct CallbackSettlement: Hashable, Sendable {
   public let upstreamStatus: Int?
   /// Talkdesk's `platform-tid`, if the reply had one.
   public let platformTID: String?
-  /// What repetitions with the same key get; nil leaves the key free to be tried again.
-  public let answer: StoredAnswer?
+  /// The names of the fields that Talkdesk refused, for repetitions with the same key.
+  public let refusedFields: [String]
+  /// Whether repetitions with the same key are told of this; otherwise the key is free to be tried again.
+  public let keepsKey: Bool
   /// How long the key is kept, from when the callback was asked for; nil leaves it as it was begun, when it was kept at least
   /// as long as the callback could be pending.
   public let keyRetention: Duration?
@@ -33,13 +35,14 @@ public struct CallbackSettlement: Hashable, Sendable {
   /// A settlement.
   public init(
     _ outcome: Outcome, code: String? = nil, upstreamStatus: Int? = nil, platformTID: String? = nil,
-    answer: StoredAnswer?, keyRetention: Duration? = nil, at time: Instant
+    refusedFields: [String] = [], keepsKey: Bool, keyRetention: Duration? = nil, at time: Instant
   ) {
     self.outcome = outcome
     self.code = code
     self.upstreamStatus = upstreamStatus
     self.platformTID = platformTID
-    self.answer = answer
+    self.refusedFields = refusedFields
+    self.keepsKey = keepsKey
     self.keyRetention = keyRetention
     self.time = time
   }

@@ -8,9 +8,8 @@ public enum KeyStanding: Hashable, Sendable {
   case inProgress(CallbackID)
   /// It was used for something else.
   case mismatch
-  /// The first request is settled, with this answer. There is none where nobody was there to give it: the process
-  /// ended or could not keep the outcome, and the record became `unknown` by itself.
-  case replay(StoredCallback, StoredAnswer?)
+  /// The first request is settled: its record says what repetitions are told.
+  case replay(StoredCallback)
 }
 
 /// How an intent stands, read without holding anything: by `begin` it may have changed.
@@ -38,5 +37,5 @@ public enum CallbackBeginning: Hashable, Sendable {
   /// Nothing was kept: the key was used for something else.
   case mismatch
   /// Nothing was kept: the first request with this key is settled.
-  case replay(StoredCallback, StoredAnswer?)
+  case replay(StoredCallback)
 }

@@ -38,6 +38,8 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var upstreamStatus: Int?
   /// Talkdesk's `platform-tid`, if the reply had one.
   public internal(set) var platformTID: String?
+  /// The names of the fields that Talkdesk refused. Only a record that is asked for by its key says so.
+  public internal(set) var refusedFields: [String] = []
   /// Whether it had been recovered as `unknown` before its process settled it. Only what `settle` returns says so.
   public internal(set) var wasRecovered = false
 
@@ -61,20 +63,6 @@ public struct StoredCallback: Hashable, Sendable {
   /// Whether it became `unknown` because nobody was there to settle it, as far as the record tells: no reply is known.
   var isRecovered: Bool {
     status == .unknown && code == CallbackRecovery.code && upstreamStatus == nil && platformTID == nil
-  }
-}
-
-/// The first answer to a request with an `Idempotency-Key`, for those that repeat it.
-public struct StoredAnswer: Hashable, Sendable {
-  /// The answer's status.
-  public let status: Int
-  /// The answer's content, byte for byte.
-  public let content: [UInt8]
-
-  /// An answer.
-  public init(status: Int, content: [UInt8]) {
-    self.status = status
-    self.content = content
   }
 }
 

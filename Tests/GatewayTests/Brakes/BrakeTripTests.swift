@@ -29,12 +29,8 @@ import Testing
       instant: Instant(seconds: now.seconds + seconds))
   }
 
-  private func ruling(_ decider: Decider, _ facts: Facts) async throws -> Ruling {
-    switch decider.ruleAtOnce(facts, taking: true) {
-    case .ruled(let ruling): ruling
-    case .untaken(let decision): await decider.take(decision, facts)
-    case .undecided: try await decider.rule(facts, taking: true)
-    }
+  private func ruling(_ decider: Decider, _ facts: Facts) async throws -> Ruled {
+    try await decider.ruled(facts, taking: true)
   }
 
   /// The trips of one callback each, so far apart that nothing is leased.
@@ -71,17 +67,17 @@ import Testing
 
   @Test func `in memory everything is decided at once`() throws {
     let decider = try decider("", MemoryStore(), brakes: "{ number_per_day: 2 }")
-    for _ in 0..<2 { #expect(decider.ruleAtOnce(try facts(0), taking: true).ruling?.grant != nil) }
-    let denial = decider.ruleAtOnce(try facts(0), taking: true).ruling?.denial
+    for _ in 0..<2 { #expect(decider.ruledAtOnce(try facts(0), taking: true)?.grant != nil) }
+    let denial = decider.ruledAtOnce(try facts(0), taking: true)?.denial
     #expect(denial?.rule == "brake-number" && denial?.retryAfter == 12 * 3600)
-    #expect(decider.ruleAtOnce(try facts(1), taking: false).ruling?.grant?.receipts.isEmpty == true)
-    #expect(decider.ruleAtOnce(try facts(0), taking: false).ruling?.denial?.rule == "brake-number")
+    #expect(decider.ruledAtOnce(try facts(1), taking: false)?.grant?.receipts.isEmpty == true)
+    #expect(decider.ruledAtOnce(try facts(0), taking: false)?.denial?.rule == "brake-number")
   }
 
   @Test func `through a store the figures are the same`() async throws {
     let store = DistantStore()
     let decider = try decider("", store, brakes: "{ number_per_day: 2, per_5m: 3 }")
-    var rulings: [Ruling] = []
+    var rulings: [Ruled] = []
     for number in [0, 0, 0, 1, 2] { rulings.append(try await ruling(decider, try facts(number))) }
     #expect(
       rulings.map { $0.denial?.rule } == [nil, nil, "brake-number", nil, "brake-burst"])

@@ -51,13 +51,14 @@ import Testing
       let view = ledger.view(at: now, taking: true)
       let decision = policy.decide(facts, states: view)
       let charged = try #require(view.take(decision.charges))
-      let (settled, grant) = decision.settled(charged, at: now)
-      if let grant {
+      switch decision.settled(charged, at: now) {
+      case .granted(_, let grant):
         watch.taken(grant.receipts, contact: number.masked, at: now)
         return grant.receipts
+      case .refused(let settled):
+        watch.refused(try #require(settled.denial), by: policy.brakes, contact: number.masked, at: now)
+        return nil
       }
-      watch.refused(try #require(settled.denial), by: policy.brakes, contact: number.masked, at: now)
-      return nil
     }
 
     /// Every warning, its brake and the end of its message.

@@ -26,24 +26,24 @@ import Testing
 
   private static let quota = "  - { name: daily, kind: quota, key: caller, limit: 3, per: day }"
 
-  private func ruling(_ decider: Decider, taking takes: Bool = true) async throws -> Ruling {
-    if let ruling = decider.ruleAtOnce(facts, taking: takes).ruling { return ruling }
-    return try await decider.rule(facts, taking: takes)
+  private func ruling(_ decider: Decider, taking takes: Bool = true) async throws -> Ruled {
+    if let ruled = decider.ruledAtOnce(facts, taking: takes) { return ruled }
+    return Ruled(try await decider.rule(facts, taking: takes))
   }
 
   @Test func `in memory everything is decided at once`() throws {
     let decider = try decider(Self.quota, MemoryStore())
     for left in [2, 1, 0] {
-      #expect(decider.ruleAtOnce(facts, taking: true).ruling?.statuses.first?.count.remaining == Int64(left))
+      #expect(decider.ruledAtOnce(facts, taking: true)?.statuses.first?.count.remaining == Int64(left))
     }
-    #expect(decider.ruleAtOnce(facts, taking: true).ruling?.denial?.code == .quotaExhausted)
+    #expect(decider.ruledAtOnce(facts, taking: true)?.denial?.code == .quotaExhausted)
   }
 
   @Test func `through a store the limit is the same, and what is given back is there again`() async throws {
     let store = DistantStore()
     let decider = try decider(Self.quota, store)
-    #expect(decider.ruleAtOnce(facts, taking: true).ruling == nil, "nobody can know yet")
-    var granted: [Grant] = []
+    #expect(decider.ruledAtOnce(facts, taking: true) == nil, "nobody can know yet")
+    var granted: [Ruled.Granted] = []
     for _ in 0..<5 {
       if let grant = try await ruling(decider).grant { granted.append(grant) }
     }
@@ -87,8 +87,8 @@ import Testing
     }
     // Rules that count nothing need no store.
     #expect(
-      try decider("  - { name: a, kind: field, field: X, equals: a }", store).ruleAtOnce(facts, taking: true)
-        .ruling?
+      try decider("  - { name: a, kind: field, field: X, equals: a }", store).ruledAtOnce(
+        facts, taking: true)?
         .denial?.code == .denied)
   }
 

@@ -123,12 +123,7 @@ import Testing
       return Found(code: error.problem.code.rawValue, verdicts: Array(policy.skipped))
     }
     try await use(a.counts, of: policy, facts, store)
-    let ruling: Ruling =
-      switch decider.ruleAtOnce(facts, taking: taking) {
-      case .ruled(let ruling): ruling
-      case .untaken(let decision): await decider.take(decision, facts)
-      case .undecided: try await decider.rule(facts, taking: taking)
-      }
+    let ruling = try await decider.ruled(facts, taking: taking)
     if let denial = ruling.denial { #expect(policy.reason(for: denial, of: facts) != nil) }
     return Found(
       code: ruling.denial.map { Problem($0).code.rawValue }, rule: ruling.denial?.rule,

@@ -63,13 +63,13 @@ private final class Scripted: HTTPTransport {
   private func ruling(
     _ transport: Scripted, onFailure: String = "deny", mode: String = "enforce",
     store: MemoryStore = MemoryStore(), deadline: MonotonicTime? = nil
-  ) async throws -> Ruling {
+  ) async throws -> Ruled {
     let decider = Decider(
       apps: AppRegistry([]), policy: try Fixture.policy(rules(onFailure, mode: mode)),
       stops: StopBoard(store: store, clock: SystemClock()), ledger: AllowanceLedger(store: store),
       remotes: RemotePolicies(transport: transport, log: nil, time: time))
-    if let ruling = decider.ruleAtOnce(facts, taking: true).ruling { return ruling }
-    return try await decider.rule(facts, taking: true, deadline: deadline)
+    if let ruled = decider.ruledAtOnce(facts, taking: true) { return ruled }
+    return Ruled(try await decider.rule(facts, taking: true, deadline: deadline))
   }
 
   @Test func `a policy is asked in the form of OPA's data API`() async throws {
@@ -286,7 +286,7 @@ private final class Scripted: HTTPTransport {
   @Test func `what is taken while a policy thinks is not taken twice`() async throws {
     let store = MemoryStore()
     // The quota of one: both requests pass the quota rule before either takes.
-    let rulings = try await withThrowingTaskGroup(of: Ruling.self) { group in
+    let rulings = try await withThrowingTaskGroup(of: Ruled.self) { group in
       for _ in 0..<8 { group.addTask { try await ruling(Scripted("true"), store: store) } }
       return try await group.reduce(into: []) { $0.append($1) }
     }

@@ -65,9 +65,9 @@ import Tokens
       keys: KeySources(transport: Nobody(), time: clock, log: log), metrics: metrics,
       callbacks: CallbackParts(
         store: RetryingStore(store, inHand: inHand, clock: clock, log: callbackLog),
-        originator: Originator(concurrency: first.callbacks.concurrency, time: clock), inHand: inHand,
-        transport: Nobody(), clock: clock, log: callbackLog, metrics: metrics,
-        brakes: BrakeWatch(log: log, clock: clock)))
+        queue: CallbackQueue(concurrency: first.callbacks.concurrency, time: clock), inHand: inHand,
+        clock: clock, log: callbackLog, metrics: metrics,
+        brakes: BrakeWatch(log: log, clock: clock)), callbackTransport: Nobody())
     let listener = try TLSListener(old, time: clock)
     let reloader = Reloader(
       load: { [second] () throws(ConfigurationErrors) in second },

@@ -118,7 +118,7 @@ final class RunningService: Sendable {
   }
 
   /// How many callbacks are asked for at the moment, and how many wait for that.
-  var load: (running: Int, waiting: Int) { service.runtime.callbacks.originator.load }
+  var load: (running: Int, waiting: Int) { service.runtime.callbacks.queue.load }
 
   /// How many clients are connected, and how many requests wait for their answers.
   var connections: (open: Int, waiting: Int) { service.connections }

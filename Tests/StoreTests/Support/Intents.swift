@@ -29,18 +29,18 @@ extension Instant {
 }
 
 extension CallbackSettlement {
-  /// Accepted, with an answer.
-  static func accepted(_ content: String = "{}", at time: Instant = .noon(1)) -> CallbackSettlement {
+  /// Accepted; its key is kept.
+  static func accepted(at time: Instant = .noon(1)) -> CallbackSettlement {
     CallbackSettlement(
       .accepted, upstreamStatus: 200, platformTID: "tid-1",
-      answer: StoredAnswer(status: 201, content: Array(content.utf8)), at: time)
+      keepsKey: true, at: time)
   }
 
-  /// Not accepted: with an answer for repetitions, or without one.
-  static func failed(answer: Int? = nil, at time: Instant = .noon(1)) -> CallbackSettlement {
+  /// Not accepted: with refused fields for repetitions, or without any answer for them.
+  static func failed(fields: [String]? = nil, at time: Instant = .noon(1)) -> CallbackSettlement {
     CallbackSettlement(
       .failed, code: "upstream_unavailable", upstreamStatus: 503,
-      answer: answer.map { StoredAnswer(status: $0, content: []) }, at: time)
+      refusedFields: fields ?? [], keepsKey: fields != nil, at: time)
   }
 }
 
@@ -50,7 +50,7 @@ extension CallbackBeginning {
     switch self {
     case .begun, .mismatch: nil
     case .duplicate(let id), .inProgress(let id): id
-    case .replay(let record, _): record.id
+    case .replay(let record): record.id
     }
   }
 }

@@ -9,7 +9,7 @@ import Synchronization
 struct LedgerRequest {
   var outcome: ChargeOutcome
   var decision: Decision
-  var grant: Grant?
+  var grant: Granted?
   /// Whether it needed no store.
   var isImmediate: Bool
 
@@ -45,12 +45,35 @@ extension AllowanceLedger {
       isImmediate = false
       outcome = await take(clearance.charges, at: now)
     }
-    let (settled, grant) = decision.settled(outcome, at: now)
+    let (settled, grant) = decision.settled(outcome, at: now).parts()
     return LedgerRequest(outcome: outcome, decision: settled, grant: grant, isImmediate: isImmediate)
   }
 
   /// Waits for the refills under way.
   func settle() async {
     while refilling.load(ordering: .acquiring) > 0 { await Task.yield() }
+  }
+}
+
+/// What a grant says. Nothing copies a grant: tests look at this.
+struct Granted: Sendable {
+  let receipts: [AllowanceReceipt]
+  let statuses: [AllowanceStatus]
+  let phone: E164?
+
+  init(_ grant: borrowing Grant) {
+    receipts = grant.receipts
+    statuses = grant.statuses
+    phone = grant.phone
+  }
+}
+
+extension Decision.Settled {
+  /// The decision, and what its grant says.
+  consuming func parts() -> (decision: Decision, grant: Granted?) {
+    switch consume self {
+    case .granted(let decision, let grant): (decision, Granted(grant))
+    case .refused(let decision): (decision, nil)
+    }
   }
 }

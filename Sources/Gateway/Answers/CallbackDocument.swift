@@ -1,30 +1,21 @@
 // Shows callbacks as JSON in responses.
 
 import Gate
-package import HTTP
-package import JSON
-package import Store
+import HTTP
+import JSON
+import Store
 
 /// The JSON of callbacks: never a whole number.
-package enum CallbackDocument {
-  /// What the caller is told of one that was just accepted.
-  static func accepted(_ id: CallbackID, createdAt: Instant, contact: String) -> [UInt8] {
-    let document: JSONObject = [
-      "id": .string(id.description), "status": .string(StoredCallback.Status.accepted.rawValue),
-      "created_at": .string(createdAt.rfc3339), "contact_phone_number": .string(contact),
-    ]
-    return document.serialized()
-  }
-
+enum CallbackDocument {
   /// What its caller is told who asks for it.
-  package static func record(_ record: StoredCallback) -> Response {
+  static func record(_ record: StoredCallback) -> Response {
     Response(
       status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
       content: members(of: record).serialized())
   }
 
   /// What everybody is told who may see one.
-  package static func members(of record: StoredCallback) -> JSONObject {
+  static func members(of record: StoredCallback) -> JSONObject {
     var document: JSONObject = [
       "id": .string(record.id.description), "status": .string(record.status.rawValue),
       "created_at": .string(record.createdAt.rfc3339),
@@ -36,16 +27,25 @@ package enum CallbackDocument {
   }
 
   /// Everything is in order, and nothing was done.
-  package static let valid = Response(
+  static let valid = Response(
     status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
     content: Array(#"{"valid":true}"#.utf8))
 
-  /// The first answer to a request, or its repetition.
-  package static func created(_ id: CallbackID, content: [UInt8]) -> Response {
-    Response(
+  /// What the caller is told of one that Talkdesk accepted.
+  static func created(_ id: CallbackID, createdAt: Instant, contact: String) -> Response {
+    let document: JSONObject = [
+      "id": .string(id.description), "status": .string(StoredCallback.Status.accepted.rawValue),
+      "created_at": .string(createdAt.rfc3339), "contact_phone_number": .string(contact),
+    ]
+    return Response(
       status: .created,
       fields: [
         "Content-Type": "application/json", "Cache-Control": "no-store", "Location": "/callbacks/\(id)",
-      ], content: content)
+      ], content: document.serialized())
+  }
+
+  /// The same for those that repeat the request.
+  static func created(_ record: StoredCallback) -> Response {
+    created(record.id, createdAt: record.createdAt, contact: record.contact)
   }
 }

@@ -2,11 +2,11 @@
 
 import API
 import Platform
-package import Tokens
+import Tokens
 
 extension Problem {
   /// The problem a failed exchange is to a caller.
-  package init(_ error: TokenError) {
+  init(_ error: TokenError) {
     switch error {
     case .exchangeFailed(let cause, let wait): self.init(cause, retryAfter: wait)
     case .coolingDown(_, let wait): self = .unavailable(after: wait)

@@ -3,13 +3,12 @@
 package import Platform
 package import Store
 import Synchronization
-import Talkdesk
 
-/// Gives out the places at Talkdesk's Callback API. Outlives configurations: what runs and waits goes on over a reload.
+/// Gives out the turns at Talkdesk's Callback API. Outlives configurations: what runs and waits goes on over a reload.
 ///
 /// Who may wait is `AdmissionQueue`'s judgement: a callback that would come too late is refused at once.
-package final class Originator: Sendable {
-  /// Why there is no place.
+package final class CallbackQueue: Sendable {
+  /// Why there is no turn.
   package enum Refusal: Error, Hashable, Sendable {
     /// The deadline has passed.
     case late
@@ -24,7 +23,7 @@ package final class Originator: Sendable {
   /// Who asks, for the fairness among them: a caller, and which of its users where it has such.
   package typealias Party = AdmissionQueue<UInt64>.Party
 
-  /// A place at Talkdesk, to be given back by `end`.
+  /// A turn at Talkdesk, to be given back by `end`.
   package struct Turn: Sendable {
     fileprivate let id: UInt64
     /// How much time there has to be at least for sending to make sense.
@@ -46,6 +45,10 @@ package final class Originator: Sendable {
     var sweeper: (task: Task<Void, Never>, wakesAt: MonotonicTime)?
   }
 
+  /// How long to pause where Talkdesk limits the rate and does not say for how long.
+  package static let usualPause = Duration.seconds(5)
+  /// The longest pause that is believed.
+  static let longestPause = Duration.seconds(3600)
   /// How many may wait; half of them may be one caller's.
   static let mostWaiting = 16384
   /// How much of their content may wait; half of it may be one caller's.
@@ -67,22 +70,22 @@ package final class Originator: Sendable {
           .init(running: concurrency, waiting: Self.mostWaiting, waitingBytes: Self.mostWaitingBytes))))
   }
 
-  // MARK: Places
+  // MARK: Turns
 
-  /// Why a request of a party would get no place if it asked now; nil where it would get one or may wait for one. For
+  /// Why a request of a party would get no turn if it asked now; nil where it would get one or may wait for one. For
   /// refusing before anything is taken or kept.
   package func refusal(_ party: Party, deadline: MonotonicTime, bytes: Int) -> Refusal? {
     let now = time.now
     return state.withLock { $0.refusal(party, deadline: deadline, bytes: bytes, now: now) }
   }
 
-  /// A place at once, or why there is none; nil where there may be one later.
+  /// A turn at once, or why there is none; nil where there may be one later.
   func turnAtOnce(_ party: Party, deadline: MonotonicTime, bytes: Int) -> Result<Turn, Refusal>? {
     let now = time.now
     return state.withLock { $0.turnAtOnce(party, deadline: deadline, bytes: bytes, now: now) }
   }
 
-  /// A place, at once or when it is this party's turn.
+  /// A turn, at once or after others.
   ///
   /// - Parameters:
   ///   - deadline: when the callback has to be over.
@@ -106,7 +109,7 @@ package final class Originator: Sendable {
     return try result.get()
   }
 
-  /// Gives a place back, and lets the next one in.
+  /// Gives a turn back, and lets the next one in.
   /// - Parameter wasSent: Whether Talkdesk was asked, so that the time it took tells something.
   func end(_ turn: Turn, wasSent: Bool) {
     let now = time.now
@@ -132,11 +135,11 @@ package final class Originator: Sendable {
 
   // MARK: Pausing and ending
 
-  /// Asks nothing of Talkdesk for a time, at most `CallbackOutcome.longestWait`; who waits is told so.
+  /// Asks nothing of Talkdesk for a time, at most `longestPause`; who waits is told so.
   func pause(for span: Duration) {
     let now = time.now
     let (waiters, rest) = state.withLock { state in
-      let until = now + min(max(span, .seconds(1)), CallbackOutcome.longestWait)
+      let until = now + min(max(span, .seconds(1)), Self.longestPause)
       state.pausedUntil = max(until, state.pausedUntil ?? until)
       return (state.takeAllWaiting(), state.pause(at: now) ?? .seconds(1))
     }
@@ -198,14 +201,14 @@ package final class Originator: Sendable {
   }
 }
 
-extension Originator.State {
+extension CallbackQueue.State {
   fileprivate func pause(at now: MonotonicTime) -> Duration? {
     pausedUntil.flatMap { now < $0 ? $0 - now : nil }
   }
 
   fileprivate func refusal(
-    _ party: Originator.Party, deadline: MonotonicTime, bytes: Int, now: MonotonicTime
-  ) -> Originator.Refusal? {
+    _ party: CallbackQueue.Party, deadline: MonotonicTime, bytes: Int, now: MonotonicTime
+  ) -> CallbackQueue.Refusal? {
     if isEnded { return .ended }
     if let rest = pause(at: now) { return .paused(rest) }
     guard deadline > now else { return .late }
@@ -214,8 +217,8 @@ extension Originator.State {
   }
 
   fileprivate mutating func turnAtOnce(
-    _ party: Originator.Party, deadline: MonotonicTime, bytes: Int, now: MonotonicTime
-  ) -> Result<Originator.Turn, Originator.Refusal>? {
+    _ party: CallbackQueue.Party, deadline: MonotonicTime, bytes: Int, now: MonotonicTime
+  ) -> Result<CallbackQueue.Turn, CallbackQueue.Refusal>? {
     if let refusal = refusal(party, deadline: deadline, bytes: bytes, now: now) { return .failure(refusal) }
     guard queue.startsAtOnce else { return nil }
     lastID += 1
@@ -223,16 +226,16 @@ extension Originator.State {
     return .success(turn(lastID, deadline: deadline, now: now))
   }
 
-  private func turn(_ id: UInt64, deadline: MonotonicTime, now: MonotonicTime) -> Originator.Turn {
-    Originator.Turn(id: id, leastTime: min(max(deadline - now, .zero) / 10, .seconds(1)))
+  private func turn(_ id: UInt64, deadline: MonotonicTime, now: MonotonicTime) -> CallbackQueue.Turn {
+    CallbackQueue.Turn(id: id, leastTime: min(max(deadline - now, .zero) / 10, .seconds(1)))
   }
 
-  /// Lets in whoever has a place now; those for whom it comes too late are told so.
+  /// Lets in those whose turn it is now; those for whom it comes too late are told so.
   fileprivate mutating func admit(
     now: MonotonicTime
-  ) -> [(Originator.Waiter, Result<Originator.Turn, Originator.Refusal>)] {
+  ) -> [(CallbackQueue.Waiter, Result<CallbackQueue.Turn, CallbackQueue.Refusal>)] {
     let admitted = queue.admit(now: now)
-    var answers: [(Originator.Waiter, Result<Originator.Turn, Originator.Refusal>)] = []
+    var answers: [(CallbackQueue.Waiter, Result<CallbackQueue.Turn, CallbackQueue.Refusal>)] = []
     for id in admitted.starts {
       guard let waiter = waiters.removeValue(forKey: id) else {
         preconditionFailure("a queue entry without a waiter")
@@ -248,12 +251,12 @@ extension Originator.State {
     return answers
   }
 
-  fileprivate mutating func takeAllWaiting() -> [Originator.Waiter] {
+  fileprivate mutating func takeAllWaiting() -> [CallbackQueue.Waiter] {
     queue.removeAllWaiting().compactMap { waiters.removeValue(forKey: $0) }
   }
 }
 
-extension Originator.Party {
+extension CallbackQueue.Party {
   /// Whose an intent is.
   package init(_ intent: CallbackIntent) {
     self.init(intent.callerID, member: intent.subject == intent.callerID ? nil : intent.subject)

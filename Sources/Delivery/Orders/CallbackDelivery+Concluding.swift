@@ -1,0 +1,94 @@
+// Finishes a callback after the provider's answer: retries once after a refused token, saves the outcome, reports it.
+
+import Gate
+import Metrics
+import Platform
+import Records
+import Store
+import Tokens
+
+extension CallbackDelivery {
+  /// Commits what is known once the provider's answer to an order is there, or none, gives back what is certain to be owed, and
+  /// says what came of it: the truth, whether or not it could be committed.
+  func conclude(
+    _ order: CallbackOrder, _ hold: consuming Hold, _ departure: Departure, _ first: CourierReport
+  ) async -> DeliveryResult {
+    let (report, obstacle) = await sending(order, departure.token, first, leastTime: hold.leastTime)
+    var reason = obstacle ?? Undelivered(report.outcome)
+    // An upstream that a reload has replaced asks for no pause of the new one.
+    if case .notAccepted(.rateLimited(let wait)) = report.outcome, upstream == tokens.upstream {
+      let span = wait ?? CallbackQueue.usualPause
+      parts.queue.pause(for: span)
+      parts.log.paused(span)
+      // An earlier answer may have asked for a longer one.
+      reason = .noTurn(.paused(parts.queue.pause ?? span))
+    }
+    hold.endTurn(wasSent: true)
+    let state = CallbackSettlement.Outcome(report.outcome)
+    let settlement = CallbackSettlement(
+      state, code: reason.map(code), upstreamStatus: report.status, platformTID: report.traceID,
+      refusedFields: reason?.refusedFields ?? [], keepsKey: reason?.isKept ?? true,
+      keyRetention: order.intent.terms.keyRetention, at: Instant(parts.clock.unixTime))
+    let id = order.intent.id.description
+    await parts.store.settle(order.intent, settlement) {
+      [metrics = parts.metrics, log = parts.log] wasRecovered in
+      // One that another instance has counted as unknown is not counted again.
+      guard wasRecovered else { return metrics.callbacks.count(state.rawValue) }
+      log.corrected(id: id, state: state.rawValue)
+    }
+    if state == .failed { await hold.withdraw() } else { hold.settle() }
+    let outcome: DeliveryResult.Outcome =
+      if let reason { .undelivered(reason, isRecorded: true) } else {
+        .accepted(createdAt: departure.createdAt)
+      }
+    return DeliveryResult(outcome, cache: departure.cache, upstreamStatus: report.status)
+  }
+
+  /// What came of the request, which is sent once more with a new token where the provider refused the first, as that certainly
+  /// accepted nothing.
+  /// - Returns: The last report, and why there was no second request though there should have been one.
+  private func sending(
+    _ order: CallbackOrder, _ token: AccessToken, _ first: CourierReport, leastTime: Duration
+  ) async -> (CourierReport, Undelivered?) {
+    guard case .notAccepted(.tokenRefused) = first.outcome, tokens.invalidate(token, scope: scope) else {
+      return (first, nil)
+    }
+    let next: AccessToken
+    do throws(TokenError) {
+      next = try await tokens.token(for: order.grant, scope: scope, of: upstream, deadline: order.deadline)
+    } catch {
+      return (first, .noToken(error))
+    }
+    if let obstacle = obstacle(order, leastTime: leastTime) { return (first, obstacle) }
+    let second = await courier.carry(order, with: next, within: order.deadline - parts.clock.now)
+    if second.outcome.showsAcceptedToken { tokens.accepted(scope: scope) }
+    return (second, nil)
+  }
+}
+
+extension CourierReport.Outcome {
+  /// Whether the provider has looked at more than the token.
+  fileprivate var showsAcceptedToken: Bool {
+    switch self {
+    case .accepted, .notAccepted(.rejected): true
+    default: false
+    }
+  }
+}
+
+extension Undelivered {
+  fileprivate var refusedFields: [String] {
+    if case .notAccepted(.rejected(let fields)) = self { fields } else { [] }
+  }
+}
+
+extension CallbackSettlement.Outcome {
+  fileprivate init(_ outcome: CourierReport.Outcome) {
+    self =
+      switch outcome {
+      case .accepted: .accepted
+      case .notAccepted: .failed
+      case .unknown: .unknown
+      }
+  }
+}

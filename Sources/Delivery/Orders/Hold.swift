@@ -1,0 +1,103 @@
+// What a callback holds in this process while it is on its way, which ends by settling or withdrawing it.
+
+package import Gate
+package import Platform
+package import Store
+
+/// What a callback holds on its way: its key, its number, its turn in the queue, and what it took from allowances.
+///
+/// Nothing copies a hold, and it ends in `settle` or `withdraw`. One that is dropped is a bug, and traps: the key would stay in
+/// progress, and the allowances would be lost.
+package struct Hold: ~Copyable, Sendable {
+  package let intent: CallbackIntent
+  private let parts: CallbackParts
+  private let ledger: AllowanceLedger
+  private var key: CallbacksInHand.Key?
+  private var number: CallbacksInHand.Number?
+  private var turn: CallbackQueue.Turn?
+  private var receipts: [AllowanceReceipt] = []
+  private var isOver = false
+
+  /// A hold of nothing yet.
+  package init(_ intent: CallbackIntent, _ parts: CallbackParts, _ ledger: AllowanceLedger) {
+    self.intent = intent
+    self.parts = parts
+    self.ledger = ledger
+  }
+
+  deinit { precondition(isOver, "a callback was neither settled nor withdrawn") }
+
+  // MARK: Taking
+
+  /// Claims the intent's key, if it has one, unless another request has it.
+  package mutating func claimKey(fingerprint: String) -> CallbacksInHand.Claim {
+    guard let key = CallbacksInHand.Key(intent) else { return .free }
+    let claim = parts.inHand.claim(key, fingerprint: fingerprint)
+    if claim == .free { self.key = key }
+    return claim
+  }
+
+  /// Waits until no other callback of the caller to the number is about to begin.
+  package mutating func takeNumber(deadline: MonotonicTime) async -> CallbacksInHand.NumberTurn {
+    let number = CallbacksInHand.Number(intent)
+    let turn = await parts.inHand.take(number, deadline: deadline)
+    if turn == .free { self.number = number }
+    return turn
+  }
+
+  /// Takes charge of what was taken from allowances.
+  package mutating func keep(_ receipts: [AllowanceReceipt], at now: Instant) {
+    self.receipts = receipts
+    parts.brakes.taken(receipts, contact: intent.contact.masked, at: now)
+  }
+
+  /// Takes a turn, if there is one without waiting.
+  mutating func takeTurnAtOnce(_ order: CallbackOrder) throws(CallbackQueue.Refusal) -> Bool {
+    turn = try parts.queue.turnAtOnce(
+      CallbackQueue.Party(intent), deadline: order.deadline, bytes: order.content.count)?.get()
+    return turn != nil
+  }
+
+  /// Waits for a turn.
+  mutating func takeTurn(_ order: CallbackOrder) async throws(CallbackQueue.Refusal) {
+    turn = try await parts.queue.turn(
+      CallbackQueue.Party(intent), deadline: order.deadline, bytes: order.content.count)
+  }
+
+  /// How much time there has to be at least for sending to make sense.
+  var leastTime: Duration { turn?.leastTime ?? .zero }
+
+  // MARK: Giving back
+
+  /// A callback stands at the number, this one or an earlier one: those that wait for the number are duplicates of it.
+  mutating func stands(_ standing: CallbackID) {
+    guard let number = number.take() else { return }
+    parts.inHand.release(number, standing: standing)
+  }
+
+  /// Gives the turn back, and lets the next callback in.
+  /// - Parameter wasSent: Whether the provider was asked, so that the time it took tells something.
+  mutating func endTurn(wasSent: Bool) {
+    guard let turn = turn.take() else { return }
+    parts.queue.end(turn, wasSent: wasSent)
+  }
+
+  /// The callback was made, or may have been: what it took stays taken.
+  package consuming func settle() { end() }
+
+  /// The callback was certainly not made: what it took is given back.
+  package consuming func withdraw() async {
+    if !receipts.isEmpty {
+      parts.brakes.gaveBack(receipts)
+      await ledger.giveBack(receipts, at: Instant(parts.clock.unixTime))
+    }
+    end()
+  }
+
+  private mutating func end() {
+    endTurn(wasSent: false)
+    if let number { parts.inHand.release(number, standing: nil) }
+    if let key { parts.inHand.release(key) }
+    isOver = true
+  }
+}

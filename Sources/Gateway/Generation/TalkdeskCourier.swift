@@ -1,0 +1,100 @@
+// Carries callbacks to Talkdesk's Callback API, with a log line and a metric for each request.
+
+import API
+import Delivery
+import Gate
+import HTTP
+import HTTPServer
+import Platform
+import Records
+import Store
+import Talkdesk
+import Tokens
+
+/// Talkdesk as a courier.
+struct TalkdeskCourier: Courier {
+  let api: CallbackAPI
+  let log: Log
+  let metrics: ServiceMetrics
+  let clock: any TimeSource
+
+  func carry(
+    _ order: CallbackOrder, with token: AccessToken, within timeout: Duration,
+    then: @escaping @Sendable (CourierReport) -> Void
+  ) {
+    // Each request continues the client's trace by another span.
+    api.request(
+      OutboundContent(order.content), token: token, traceparent: order.context.trace?.child().traceparent,
+      timeout: timeout
+    ) { report in
+      metrics.asked(
+        .callbackAPI, outcome: report.outcome.label, took: report.duration,
+        success: report.outcome.certainty == .accepted ? clock.unixTime : nil)
+      note(report, order)
+      then(
+        CourierReport(
+          CourierReport.Outcome(report.outcome), status: report.status, traceID: report.platformTID))
+    }
+  }
+
+  /// Writes one line for the request, with Talkdesk's trace id, which its support asks for; never a token, a context's value, a
+  /// whole number or, above `debug`, upstream's words.
+  private func note(_ report: CallbackReport, _ order: CallbackOrder) {
+    let id = order.intent.id.description
+    let level: LogSettings.Level
+    let message: String
+    switch report.outcome.certainty {
+    case .accepted: (level, message) = (.info, "Talkdesk accepted a callback")
+    case .notAccepted: (level, message) = (.warning, "Talkdesk did not accept a callback")
+    case .unknown: (level, message) = (.warning, "the outcome of a callback is unknown: the phone may ring")
+    }
+    log.write(
+      level, message,
+      [
+        "id": id, "request_id": order.context.requestID.description, "contact": order.intent.contact.masked,
+        "outcome": report.outcome.label, "status": report.status.map { String($0) } ?? "",
+        "code": report.code ?? "", "detail": report.outcome.failure ?? "",
+        "platform_tid": report.platformTID ?? "",
+        "duration_ms": String(report.duration.nanosecondsClamped / 1_000_000),
+      ])
+    if let message = report.message {
+      log.write(.debug, "Talkdesk's own description", ["id": id, "description": message])
+    }
+    if case .rejected(_, let fields) = report.outcome {
+      for field in fields {
+        log.write(
+          .debug, "Talkdesk's own description of a field",
+          ["id": id, "field": field.name, "description": field.description ?? ""])
+      }
+    }
+  }
+}
+
+extension CourierReport.Outcome {
+  /// What Talkdesk's answer, or its silence, says about the call.
+  init(_ outcome: CallbackOutcome) {
+    self =
+      switch outcome {
+      case .accepted: .accepted
+      case .rejected(_, let fields): .notAccepted(.rejected(fields: fields.map(\.name)))
+      case .unauthorized: .notAccepted(.tokenRefused)
+      case .forbidden: .notAccepted(.forbidden)
+      case .rateLimited(let wait): .notAccepted(.rateLimited(retryAfter: wait))
+      case .unavailable(let wait): .notAccepted(.unavailable(retryAfter: wait))
+      case .unreachable: .notAccepted(.unreachable)
+      case .refused: .notAccepted(.refused)
+      case .unclear: .unknown(isAnswered: true)
+      case .unanswered: .unknown(isAnswered: false)
+      }
+  }
+}
+
+extension CallbackOutcome {
+  /// The words of the one who failed, where no answer came.
+  fileprivate var failure: String? {
+    switch self {
+    case .unreachable(let error), .unanswered(let error): "\(error)"
+    default: nil
+    }
+  }
+}

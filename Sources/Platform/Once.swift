@@ -1,0 +1,17 @@
+// Carries a value that must not be copied into a closure that runs once.
+
+import Synchronization
+
+/// A value for a closure that runs once. A closure cannot consume what it captures, as the compiler cannot know that it runs once;
+/// this finds out while the process runs.
+public final class Once<Value: ~Copyable & Sendable>: Sendable {
+  private let value: Mutex<Value?>
+
+  public init(_ value: consuming Value) { self.value = Mutex(consume value) }
+
+  /// The value; to be asked for once.
+  public func take() -> Value {
+    guard let taken = value.withLock({ $0.take() }) else { preconditionFailure("taken twice") }
+    return taken
+  }
+}

@@ -1,0 +1,228 @@
+// Tests of what a callback holds, and what is given back, however its courier ends.
+
+import Gate
+import HTTP
+import HTTPServer
+import Platform
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Delivery
+@testable import Gateway
+@testable import Records
+@testable import Tokens
+
+@Suite(.timeLimit(.minutes(2))) struct CallbackDeliveryTests {
+  /// A provider that says what it is told to say.
+  private final class Scripted: Courier {
+    private let reports: Mutex<[CourierReport.Outcome]>
+    let tokens = Mutex<[String]>([])
+
+    init(_ outcomes: [CourierReport.Outcome]) { reports = Mutex(outcomes) }
+
+    func carry(
+      _ order: CallbackOrder, with token: AccessToken, within timeout: Duration,
+      then: @escaping @Sendable (CourierReport) -> Void
+    ) {
+      tokens.withLock { $0.append(token.sha256) }
+      then(CourierReport(reports.withLock { $0.removeFirst() }, status: 299, traceID: "tid-1"))
+    }
+  }
+
+  /// Gives another token each time.
+  private final class Issuer: TokenIssuer {
+    private let count = Atomic<Int>(0)
+    private let time: any TimeSource
+
+    init(_ time: any TimeSource) { self.time = time }
+
+    var credentialStatus: [CredentialStatus] { [] }
+    func exchange(
+      scope: String, deadline: MonotonicTime, trace: TraceContext?,
+      observe: @Sendable (TokenRequestReport) -> Void, change: @Sendable (CredentialStatus) -> Void
+    ) async throws(TokenExchangeError) -> AccessToken {
+      let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+      return AccessToken(
+        token: Array("token-\(number)".utf8), scope: scope, clientID: "c",
+        obtainedAt: time.now, lifetime: .seconds(600))
+    }
+    func tryAllAgain() {}
+    func inherit(from other: any TokenIssuer) {}
+    func keeps(_ token: AccessToken, of other: any TokenIssuer) -> Bool { true }
+  }
+
+  private final class Fixture: Sendable {
+    let time = ManualTime()
+    let store = MemoryStore()
+    let parts: CallbackParts
+    let ledger: AllowanceLedger
+    let policy = Policy(brakes: Brakes(numberPerDay: 1, perFiveMinutes: 0, perHour: 0))
+    let courier: Scripted
+    let delivery: CallbackDelivery
+
+    init(_ outcomes: CourierReport.Outcome...) {
+      courier = Scripted(outcomes)
+      ledger = AllowanceLedger(store: store)
+      let log = Log(sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .info, format: .json, clock: time)
+      let inHand = CallbacksInHand(time: time)
+      let callbackLog = CallbackLog(log: log)
+      parts = CallbackParts(
+        store: RetryingStore(store, inHand: inHand, clock: time, log: callbackLog),
+        queue: CallbackQueue(concurrency: 1, time: time), inHand: inHand, clock: time, log: callbackLog,
+        metrics: ServiceMetrics(loops: 1), brakes: BrakeWatch(log: log, clock: time))
+      let tokens = TokenSource(issuer: Issuer(time), time: time)
+      delivery = CallbackDelivery(
+        parts, tokens: tokens, stops: StopBoard(store: store, clock: time), courier: courier,
+        scope: tokens.scopeID("callback:write"), upstream: tokens.upstream, code: { "\($0)" })
+    }
+
+    var now: Instant { Instant(time.unixTime) }
+
+    func intent() throws -> CallbackIntent {
+      CallbackIntent(
+        id: CallbackID(at: now), callerID: "app", subject: nil, appID: nil, contact: try E164("+14155550165"),
+        key: .init(text: "k", fingerprint: [1]),
+        terms: .init(dedupeWindow: .seconds(60), keyRetention: .seconds(3600), retention: .seconds(3600)),
+        deadline: Instant(seconds: now.seconds + 30, nanoseconds: 0))
+    }
+
+    /// Takes the number's only callback of the day; nil where it is used up.
+    func order(_ intent: CallbackIntent, _ hold: inout Hold) -> CallbackOrder? {
+      let facts = Facts(action: .callback, callerID: "app", address: nil, phone: intent.contact, instant: now)
+      let view = ledger.view(at: now, taking: true)
+      let decision = policy.decide(facts, states: view)
+      guard let taken = view.take(decision.charges),
+        case .granted(_, let grant) = decision.settled(taken, at: now)
+      else { return nil }
+      hold.keep(grant.receipts, at: now)
+      return CallbackOrder(
+        grant, intent: intent, content: [], deadline: time.now + .seconds(20),
+        context: RequestContext(requestID: .init(), trace: nil))
+    }
+
+    /// Makes a callback as the gateway does; nil where the number's allowance is used up.
+    func call() async throws -> DeliveryResult? {
+      let intent = try intent()
+      var hold = Hold(intent, parts, ledger)
+      #expect(hold.claimKey(fingerprint: "a") == .free)
+      #expect(await hold.takeNumber(deadline: time.now + .seconds(20)) == .free)
+      guard let order = order(intent, &hold) else {
+        await hold.withdraw()
+        return nil
+      }
+      let (results, continuation) = AsyncStream.makeStream(of: DeliveryResult.self)
+      await delivery.carryOut(order, hold) { continuation.yield($0) }
+      // Not in this task, which may be cancelled.
+      return await Task { await results.first { _ in true } }.value
+    }
+
+    /// Whether key, number and turn are free.
+    func isFree(_ intent: CallbackIntent) -> Bool {
+      parts.inHand.look(.init(callerID: "app", text: "k"), fingerprint: "b") == .free
+        && parts.inHand.count(at: CallbacksInHand.Number(intent)) == 0 && parts.queue.load == (0, 0)
+    }
+  }
+
+  @Test func `what a provider accepted stays taken, and nothing is held any more`() async throws {
+    let fixture = Fixture(.accepted)
+    guard case .accepted = try await fixture.call()?.outcome else {
+      Issue.record("not accepted")
+      return
+    }
+    #expect(fixture.isFree(try fixture.intent()))
+    #expect(try await fixture.call() == nil)
+    #expect(fixture.store.standing(of: try fixture.intent(), at: fixture.now).key.record?.status == .accepted)
+  }
+
+  @Test
+  func `what a provider certainly did not accept is given back, and its fields are kept for repetitions`()
+    async throws
+  {
+    let fixture = Fixture(.notAccepted(.rejected(fields: ["a", "b"])), .accepted)
+    guard case .undelivered(.notAccepted(.rejected), isRecorded: true) = try await fixture.call()?.outcome
+    else {
+      Issue.record("not rejected")
+      return
+    }
+    #expect(fixture.isFree(try fixture.intent()))
+    let standing = fixture.store.standing(of: try fixture.intent(), at: fixture.now)
+    #expect(standing.key.record?.refusedFields == ["a", "b"] && standing.duplicate == nil)
+    // The allowance is there again.
+    guard case .replay(let record) = try await fixture.call()?.outcome else {
+      Issue.record("not repeated")
+      return
+    }
+    #expect(record.status == .failed && fixture.courier.tokens.withLock { $0.count } == 1)
+    #expect(fixture.isFree(try fixture.intent()))
+  }
+
+  @Test(arguments: [true, false])
+  func `what a provider may have accepted stays taken`(isAnswered: Bool) async throws {
+    let fixture = Fixture(.unknown(isAnswered: isAnswered))
+    guard case .undelivered(.unknown(isAnswered), isRecorded: true) = try await fixture.call()?.outcome else {
+      Issue.record("not unknown")
+      return
+    }
+    #expect(fixture.isFree(try fixture.intent()))
+    #expect(try await fixture.call() == nil)
+  }
+
+  @Test func `a refused token is replaced once`() async throws {
+    let fixture = Fixture(.notAccepted(.tokenRefused), .notAccepted(.tokenRefused), .accepted)
+    guard case .undelivered(.notAccepted(.tokenRefused), isRecorded: true) = try await fixture.call()?.outcome
+    else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(Set(fixture.courier.tokens.withLock { $0 }).count == 2)
+    // The key was left free, and the allowance given back.
+    guard case .accepted = try await fixture.call()?.outcome else {
+      Issue.record("not accepted")
+      return
+    }
+  }
+
+  @Test func `a request for a pause stops the next before it is begun`() async throws {
+    let fixture = Fixture(.notAccepted(.rateLimited(retryAfter: .seconds(7))))
+    for isRecorded in [true, false] {
+      guard case .undelivered(.noTurn(.paused(.seconds(7))), isRecorded) = try await fixture.call()?.outcome
+      else {
+        Issue.record("not paused")
+        return
+      }
+    }
+    #expect(fixture.isFree(try fixture.intent()))
+  }
+
+  @Test func `an ending server gives back what a waiting callback holds`() async throws {
+    let fixture = Fixture()
+    let running = try await fixture.parts.queue.turn(
+      .init("other"), deadline: fixture.time.now + .seconds(20), bytes: 1)
+    let waiting = Task { try await fixture.call() }
+    try await until { fixture.parts.queue.load == (1, 1) }
+    // The client leaves, and the callback waits on.
+    waiting.cancel()
+    #expect(fixture.parts.queue.load == (1, 1))
+    fixture.parts.queue.shutdown()
+    guard case .undelivered(.noTurn(.ended), isRecorded: false) = try await waiting.value?.outcome else {
+      Issue.record("not ended")
+      return
+    }
+    fixture.parts.queue.end(running, wasSent: false)
+    #expect(fixture.isFree(try fixture.intent()))
+    #expect(try await fixture.call() != nil, "the allowance is there again")
+  }
+
+  @Test func `a hold that is dropped stops the process`() async {
+    await #expect(processExitsWith: .failure) {
+      let fixture = Fixture()
+      _ = Hold(try fixture.intent(), fixture.parts, fixture.ledger)
+    }
+  }
+}
+
+extension KeyStanding {
+  fileprivate var record: StoredCallback? { if case .replay(let record) = self { record } else { nil } }
+}

@@ -1,0 +1,8 @@
+// Must not compile: code outside of `Tokens` takes a token without a grant.
+
+import Platform
+import Tokens
+
+func token(_ source: TokenSource, _ scope: TokenSource.ScopeID, now: MonotonicTime) -> AccessToken? {
+  source.cached(scope, now: now)
+}

@@ -3,8 +3,8 @@
 package import HTTP
 import JOSE
 
-/// A document that is made once and answered many times; who keeps it is told when it is still the newest
-/// (RFC 9110 §13.1.2).
+/// A document that is made once and sent many times. A client with the newest version gets 304 (RFC 9110
+/// §13.1.2).
 package struct FixedDocument: Sendable {
   let entityTag: String
   private let whole: PreparedResponse

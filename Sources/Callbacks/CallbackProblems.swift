@@ -2,7 +2,7 @@
 
 import API
 
-/// What is wrong with a callback's request, collected so that one answer names it all. Never holds a value of it.
+/// The mistakes in a callback request, collected so that one response names all. It never holds a value.
 struct CallbackProblems {
   private(set) var fields: [Problem.FieldProblem] = []
 

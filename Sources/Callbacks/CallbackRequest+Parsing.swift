@@ -18,7 +18,8 @@ extension CallbackRequest {
     do throws(JSONError) {
       value = try JSONValue(
         parsing: content,
-        // So many members do not fit: an object that has too many is JSON, and told which it may not have.
+        // With this limit an object with too many members is still JSON, and the response names the unknown
+        // ones.
         limits: JSONLimits(
           bytes: CallbackLimits.contentBytes, depth: CallbackLimits.depth,
           members: CallbackLimits.contentBytes))

@@ -4,8 +4,8 @@ package import Gate
 import JOSE
 import JSON
 
-/// A callback somebody asks for, checked in every part. What the rules judge and what Talkdesk is sent are both made
-/// from this value, so they cannot differ.
+/// A requested callback, checked in every part. The rules' facts and Talkdesk's request are both made from
+/// this value, so they cannot differ.
 package struct CallbackRequest: Sendable, Equatable {
   /// Who is to be called.
   package let contactNumber: E164
@@ -24,9 +24,10 @@ package struct CallbackRequest: Sendable, Equatable {
     Self.body(contact: contactNumber, talkdesk: talkdeskNumber, fields: fields + additions)
   }
 
-  /// SHA-256 in lower-case hex of what the client asked for, as an `Idempotency-Key` is compared by: spacing, order of
-  /// members, escapes and the short form make no difference. The number and fields the server adds are left out, so that
-  /// a change of those between two tries does not make them differ. A field's type is the one that holds, stated or not.
+  /// SHA-256, in lower-case hex, of the client's request, by which requests with the same `Idempotency-Key`
+  /// are compared. Spacing, order of members, escapes and the short form make no difference. It leaves out
+  /// the number and the fields that the server adds, because these may change between two tries. It includes
+  /// the type of a field, given or default.
   package var fingerprint: String {
     let asked = Self.body(
       contact: contactNumber, talkdesk: namesTalkdeskNumber ? talkdeskNumber : nil, fields: fields)

@@ -3,14 +3,14 @@
 package import Configuration
 package import Gate
 
-/// What the operator has settled for an app's callbacks: the account's numbers and the context.
+/// The operator's terms for an app's callbacks: the account's numbers and the context.
 package struct CallbackTerms: Sendable {
   /// The account's numbers that may be used, the default first. Where none is configured a request has to name one, and
   /// Talkdesk, which knows the account's numbers, judges it.
   package let talkdeskNumbers: [E164]
   /// Whether a request may name any other number, too. So in the sandbox, whose account has every number.
   let takesAnyTalkdeskNumber: Bool
-  /// What the context may carry; nil takes anything well-formed.
+  /// The fields of the context; nil allows anything well-formed.
   let schema: Configuration.ContextSchema?
 
   /// Makes terms.

@@ -11,9 +11,9 @@ package struct ContextField: Sendable {
   var name: String
   /// The label the agent sees.
   var displayName: String
-  /// What the agent sees on pointing at it.
+  /// The tooltip for the agent.
   var tooltipText: String
-  /// What the value is.
+  /// The type of the value.
   var dataType: DataType
   /// The value.
   var value: String

@@ -86,7 +86,7 @@ struct ContextReader {
     return text
   }
 
-  /// The type stated, or else the schema's, or else text; nil where what is stated cannot be taken.
+  /// The given type, or else the schema's, or else text; nil for an invalid one.
   private mutating func dataType(
     in object: JSONObject, of name: String?, _ path: String
   ) -> ContextField.DataType? {

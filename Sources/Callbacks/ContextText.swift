@@ -4,7 +4,7 @@ import API
 import Configuration
 import Gate
 
-/// Checks of single texts: each gives nil, or the sentence that says what is wrong and what to do.
+/// Checks of single texts. Each returns nil, or a sentence with the mistake and its fix.
 enum ContextText {
   /// A text of a length without control characters.
   static func fault(in text: String, longest: Int) -> String? {

@@ -23,6 +23,6 @@ package enum TestNumbers {
   /// A number in E.164.
   static func number(ending: Int) -> String { "+120255501\(ending)" }
 
-  /// What a callback to a number is refused with; nil for all but these numbers.
+  /// The problem for a callback to one of these numbers; nil for all others.
   package static func problem(_ number: E164) -> Problem? { problems[number.text] }
 }

@@ -6,7 +6,7 @@ import Platform
 /// Values that an agent may click on: absolute `http` and `https` URLs (RFC 9110 §4.2) and nothing else, so no script,
 /// no file and no local scheme. They are never fetched here.
 package enum WebURL {
-  /// What is wrong with a text as such a URL; nil where nothing is.
+  /// The mistake in such a URL; nil without one.
   static func fault(in text: String) -> String? {
     let octets = Array(text.utf8)
     guard octets.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\^`{|}"#.utf8.contains($0) }) else {

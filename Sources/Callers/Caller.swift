@@ -12,9 +12,9 @@ package struct Caller: Hashable, Sendable {
   package let id: String
   /// Who asks on the caller's behalf: a JWT's subject, otherwise the caller's id.
   package let subject: String
-  /// What a JWT says of them; empty for other callers.
+  /// The claims of its JWT; empty for other callers.
   package let claims: [FactMember]
-  /// The subject as it may stand in a log: some identity providers name people by their telephone number.
+  /// The subject for logs. Some identity providers name people by their telephone number.
   let loggedSubject: String
 
   /// Only the authenticators of this module make a caller.

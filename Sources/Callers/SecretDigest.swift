@@ -10,7 +10,7 @@ public struct SecretDigest: Sendable, Hashable, CustomStringConvertible, CustomD
 
   package init(_ value: SHA256Digest) { self.value = value }
 
-  /// A digest no known secret has, for purposes that never authenticate anybody.
+  /// A digest of no known secret, for purposes without authentication.
   package static let unmatchable = SecretDigest(SHA256Digest.zero)
 
   public var description: String { "<redacted>" }

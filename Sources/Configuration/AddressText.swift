@@ -6,9 +6,9 @@ import Platform
 
 /// Blocks of addresses.
 package enum NetworkText {
-  /// Reads `ADDRESS/LENGTH`, or an address alone for a block of one. The host's bits must be zero: an address that
-  /// looks like one machine and matches millions is more often a slip than a wish. Nor is a great part of the Internet
-  /// anybody's proxy: whoever is in such a block could say any address to be its own.
+  /// Reads `ADDRESS/LENGTH`, or an address alone for a block of one. The host's bits must be zero: an address
+  /// that looks like one machine and matches millions is usually a slip. A large part of the Internet cannot
+  /// be your proxies: every client in such a block could claim any address.
   static let read: @Sendable (String) throws(Refusal) -> CIDR = { text throws(Refusal) in
     let network: CIDR
     do throws(Refusal) {
@@ -18,7 +18,7 @@ package enum NetworkText {
     }
     guard !network.isOverBroad else {
       throw Refusal(
-        "\(quoted(text)) takes in a great part of all addresses",
+        "\(quoted(text)) covers a large part of all addresses",
         "name the proxies' own blocks: at least /8 for IPv4, /16 for IPv6")
     }
     return network

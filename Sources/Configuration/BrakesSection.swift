@@ -11,7 +11,7 @@ extension ConfigurationBuilder {
   /// The word that switches all brakes off.
   static let brakesOff = "off"
 
-  /// `callbacks.brakes`; what is left out keeps its default.
+  /// `callbacks.brakes`. A missing figure keeps its default.
   mutating func brakes() -> Brakes {
     guard let section = partial.sections[Self.brakesSection] else { return Brakes() }
     if case .text(let text, _) = section.content, !section.isNothing {

@@ -18,7 +18,7 @@ extension Configuration {
     public let contextSchema: ContextSchema?
   }
 
-  /// What the context of an app's callbacks may carry.
+  /// The fields that the context of an app's callbacks may have.
   public struct ContextSchema: Sendable, Hashable {
     /// The fields it knows, in the order written.
     public let fields: [Field]

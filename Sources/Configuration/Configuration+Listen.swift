@@ -50,7 +50,7 @@ extension Configuration {
     }
   }
 
-  /// What one client, and all together, may take.
+  /// The limits of one client, and of all together.
   public struct Limits: Sendable, Hashable {
     /// Connections at once.
     public package(set) var connections: Int

@@ -8,9 +8,10 @@ extension Configuration {
   public struct TalkdeskAccount: Sendable {
     /// The region the account lives in.
     public package(set) var region: Region
-    /// What tokens are asked for, unless an app says otherwise; scope tokens separated by one space.
+    /// The scope of tokens, unless an app has its own; scope tokens separated by one space.
     public package(set) var scope: String
-    /// Where and as whom to ask. Nil only where the purpose needs no credential; the sandbox puts its emulator here.
+    /// Talkdesk's endpoints and the credential. Nil only if the purpose needs no credential. The sandbox sets
+    /// its emulator here.
     public var upstream: Upstream?
   }
 

@@ -9,13 +9,13 @@ public import Records
 ///
 /// Only ``ConfigurationLoader`` makes one, from defaults, the YAML file, the environment and flags, in that order.
 public struct Configuration: Sendable {
-  /// What it was loaded for; decides which parts had to be there.
+  /// The purpose, which decides the required settings.
   public let purpose: ConfigurationPurpose
-  /// Where the server listens, and whom it believes about addresses.
+  /// The public listener and its trusted proxies.
   public package(set) var listen: Listen
   /// The listener of operators, and the token that opens `/metrics` and `/admin` on the public port.
   public package(set) var admin: Admin
-  /// What is logged, and how.
+  /// The level and format of the log.
   public package(set) var log: LogSettings
   /// The Talkdesk account.
   public var talkdesk: TalkdeskAccount
@@ -37,7 +37,7 @@ public struct Configuration: Sendable {
   public package(set) var allowedOrigins: [String]
   /// Where state is kept.
   public package(set) var store: Store
-  /// What one client, and all together, may take.
+  /// The limits of one client, and of all together.
   public package(set) var limits: Limits
   /// Every setting that holds something, with its value as it may be shown and where it came from.
   public package(set) var origins: [SettingOrigin]
@@ -50,7 +50,7 @@ extension Configuration {
   public var asksRemotePolicies: Bool { policy.asksRemotes }
 }
 
-/// Why a configuration is loaded: what must be there, and which secrets are opened.
+/// The purpose of a configuration: it decides the required settings and the secrets to open.
 public enum ConfigurationPurpose: String, Sendable, CaseIterable {
   /// Running the server.
   case serve
@@ -73,7 +73,7 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether somebody must be allowed to call.
+  /// Whether the configuration must allow at least one caller.
   public var needsCaller: Bool {
     switch self {
     case .serve, .check: true
@@ -96,7 +96,7 @@ public struct SettingOrigin: Sendable, Hashable {
   public let name: String
   /// Its value, or `<redacted>`.
   public let value: String
-  /// Where it was said.
+  /// The position of the value.
   public let place: DocumentPlace
   /// Where the file says something else, which is not used.
   public var overridden: DocumentPlace?

@@ -58,8 +58,8 @@ extension ConfigurationBuilder {
     if callers?.isEmpty == true {
       members.report(
         Refusal(
-          at: "callers", "is empty: nobody could use the app",
-          "list a caller, or remove the line to let every caller in"))
+          at: "callers", "is empty, so no caller could use the app",
+          "list a caller, or remove the line to allow every caller"))
     }
     let scope = members.value(Settings.appScope.key())
     let numbers = members.values(Settings.appNumbers.key()) ?? []
@@ -83,8 +83,8 @@ extension ConfigurationBuilder {
       problems.add(
         node.place, path,
         Refusal(
-          "\(quoted(addition.name)) is both a field and added",
-          "a client's field cannot also be the server's: keep one"))
+          "\(quoted(addition.name)) is listed under fields and under add",
+          "keep one of the two"))
     }
     return Configuration.ContextSchema(fields: fields, additions: additions, allowsOthers: other == .allow)
   }

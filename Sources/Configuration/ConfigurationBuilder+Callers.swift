@@ -23,7 +23,8 @@ extension ConfigurationBuilder {
       if let twin = callers.first(where: { Self.cannotTellApart($0.proof, caller.proof) }) {
         problems.add(
           item.place, "callers.\(caller.id)",
-          Refusal("cannot be told from caller \(quoted(twin.id))", "give each its own credential"))
+          Refusal("accepts the same credentials as caller \(quoted(twin.id))", "give each its own credential")
+        )
       }
       callers.append(caller)
     }
@@ -76,7 +77,7 @@ extension ConfigurationBuilder {
       id: Self.defaultCallerID, proof: .basic(username: username, password: password))
   }
 
-  /// The digest of a password; a short one is noted.
+  /// The digest of a password. A short password gets a notice.
   package mutating func digest(_ secret: (bytes: [UInt8], place: DocumentPlace)?) -> SecretDigest? {
     guard let (bytes, place) = secret else { return nil }
     if bytes.count < 8 { problems.note(place, "is shorter than 8 characters and easily guessed") }
@@ -88,7 +89,7 @@ extension ConfigurationBuilder {
     let id = members.value(Settings.callerID.key())
     if let id { members.path = "callers.\(id)" }
     let kind = closeWithOne(
-      &members, "callers[].", none: "way to prove itself", several: "ways to prove itself")
+      &members, "callers[].", none: "credential", several: "credentials")
     guard let kind, let inner = node[kind] else { return nil }
     let path = members.name(of: kind)
     let proof: ConfiguredCaller.Proof? =
@@ -153,7 +154,8 @@ extension ConfigurationBuilder {
     }
     do throws(JWKSetError) {
       let set = try JWKSet(parsing: content.bytes)
-      // A set may hold keys for others (RFC 7517 §5); one that holds none for us lets nobody in.
+      // A set may hold keys for other uses (RFC 7517 §5). A set without a key for signatures would refuse
+      // every user.
       guard !set.keys.isEmpty else {
         let reason = set.skipped.first.map { ": \($0.reason)" } ?? ""
         problems.add(
@@ -169,7 +171,8 @@ extension ConfigurationBuilder {
       }
       return .set(set, path: path)
     } catch {
-      problems.add(place, name, Refusal("names a file that is no JWK set: \(error)", "give {\"keys\": […]}"))
+      problems.add(
+        place, name, Refusal("names a file that is not a JWK set: \(error)", "give {\"keys\": […]}"))
       return nil
     }
   }
@@ -187,27 +190,27 @@ extension ConfigurationBuilder {
     }
   }
 
-  /// `allow_anonymous`, and that somebody may call at all.
+  /// `allow_anonymous`. Without it at least one caller must be configured.
   mutating func allowAnonymous(beside callers: [ConfiguredCaller]) -> Bool {
     let allowed = stated(Settings.allowAnonymous) ?? (purpose == .sandbox)
     if purpose.needsCaller, callers.isEmpty, !allowed, !mentionsCaller, isReadable(Settings.allowAnonymous) {
       problems.add(
         .setting("callers"), nil,
         Refusal(
-          "nobody may call: no caller is configured, and anonymous access is not allowed",
-          "set DEFAULT_USERNAME and DEFAULT_PASSWORD, list callers in the YAML file, or let everybody in with "
+          "no client could use the server: no caller is configured, and anonymous access is not allowed",
+          "set DEFAULT_USERNAME and DEFAULT_PASSWORD, list callers in the YAML file, or allow requests without credentials with "
             + "CALLGATE_ALLOW_ANONYMOUS=true (allow_anonymous: true)"))
     }
     if allowed, purpose == .serve || purpose == .check {
       problems.note(
         place(of: Settings.allowAnonymous) ?? .standard,
-        "anonymous access is allowed: whoever reaches this server gets tokens and callbacks as far as the rules let"
+        "anonymous access is allowed: every client that reaches this server gets tokens and callbacks within the rules"
       )
     }
     return allowed
   }
 
-  /// Whether somebody tried to configure a caller; if none came of it, the reason is a problem already.
+  /// Whether the configuration mentions a caller. If it is wrong, there is a problem about it already.
   private var mentionsCaller: Bool {
     if mentionsDefaultCaller { return true }
     guard let section = partial.sections["callers"] else { return false }

@@ -15,7 +15,7 @@ extension ConfigurationBuilder {
       problems.add(
         place, Settings.forwardedHops.setting.name,
         Refusal(
-          "without trusted proxies there is nobody whose X-Forwarded-For could be believed",
+          "has no effect without trusted proxies: the server trusts X-Forwarded-For only from them",
           "set CALLGATE_TRUSTED_PROXIES (listen.trusted_proxies) to the proxies' address blocks"))
     }
     return Configuration.Listen(
@@ -31,8 +31,8 @@ extension ConfigurationBuilder {
       problems.add(
         place, Settings.host.setting.name,
         Refusal(
-          "the sandbox lets everybody in and listens beyond this machine only on request",
-          "use 127.0.0.1, or say --host \(address.host)"))
+          "the sandbox serves requests without credentials, so it listens beyond this machine only with --host",
+          "use 127.0.0.1, or add --host \(address.host)"))
     }
     return address.host
   }
@@ -104,7 +104,7 @@ extension ConfigurationBuilder {
         Refusal(
           "\(DurationText.text(of: limits.headerTimeout)) is longer than limits.request_timeout, "
             + DurationText.text(of: limits.requestTimeout),
-          "the fields are a part of the request: choose a header_timeout no longer than request_timeout"))
+          "the headers are part of the request: choose a header_timeout no longer than request_timeout"))
     }
     return limits
   }

@@ -18,7 +18,7 @@ extension ConfigurationBuilder {
     guard let certificate, let key, let keyPlace = self.place(of: Settings.tlsKeyFile) else {
       problems.add(
         place, present.setting.name,
-        Refusal("\(missing.setting.name) is missing beside it", "give certificate and key, or neither"))
+        Refusal("\(missing.setting.name) is missing", "give certificate and key, or neither"))
       return nil
     }
     guard purpose.opensListenerSecrets else { return nil }
@@ -36,7 +36,7 @@ extension ConfigurationBuilder {
   /// A point in time as operators read it, to the second.
   package static func date(_ seconds: Int64) -> String { UnixTime(seconds: seconds).rfc3339.prefix(19) + "Z" }
 
-  /// Certificate and key, or what is wrong with one of them, with both, or with the two together.
+  /// Certificate and key, or the problems of each and of the pair.
   private mutating func identity(
     _ chain: [UInt8], at place: DocumentPlace, _ key: [UInt8], at keyPlace: DocumentPlace
   ) -> TLSIdentity? {
@@ -66,7 +66,7 @@ extension ConfigurationBuilder {
     return nil
   }
 
-  /// What is wrong with a key whose certificate is wrong already.
+  /// The problem of a key whose certificate has a problem already.
   private func refusal(ofListenerKey key: [UInt8]) -> Refusal? {
     do throws(KeyError) {
       _ = try PrivateKey(key)
@@ -102,7 +102,7 @@ extension ConfigurationBuilder {
       problems.add(
         place, certificate,
         Refusal(
-          "names a certificate that TLS cannot be served with (\(why))",
+          "names a certificate that the server cannot use for TLS (\(why))",
           "use a key on P-256 or of at least 2048 bits RSA, and certificates signed with SHA-256"))
     case .key(let why):
       problems.add(
@@ -113,7 +113,7 @@ extension ConfigurationBuilder {
         keyPlace, Settings.tlsKeyFile.setting.name,
         Refusal(
           "names a key that does not belong to the certificate",
-          "give the key that the certificate was requested with"))
+          "give the private key of the certificate"))
     }
   }
 }

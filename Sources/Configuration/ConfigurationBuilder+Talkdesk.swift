@@ -47,7 +47,7 @@ extension ConfigurationBuilder {
     return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: upstream)
   }
 
-  /// Sources disagree about one region's API host; whoever lives there should know.
+  /// Sources disagree about one region's API host, so accounts of that region get a notice.
   private mutating func noteUnconfirmedHost(_ region: Region) {
     guard !region.apiHostIsConfirmed, !isStated(Settings.apiURL), let place = place(of: Settings.region)
     else { return }
@@ -78,7 +78,7 @@ extension ConfigurationBuilder {
   private mutating func missing<Value>(_ typed: [TypedSetting<Value>], _ remedy: String) {
     let settings = typed.map(\.setting)
     let isEmpty = settings.contains { $0.variable.map(partial.emptyVariables.contains) ?? false }
-    // What is missing beside a misspelt key is the same mistake.
+    // A setting that is missing beside a misspelt key is the same mistake.
     if !isEmpty, settings.contains(where: { $0.path.map(partial.meant.contains) ?? false }) { return }
     // Who writes a file looks for its key.
     let usesFile =

@@ -3,10 +3,10 @@
 package import Documents
 import JOSE
 
-/// Turns the merge of all sources into a ``Configuration``, gathering every problem on the way.
+/// Turns the merge of all sources into a ``Configuration``, and collects every problem.
 ///
-/// Each reader returns something usable even where it recorded a problem, so that the rest is judged too; what was
-/// made is thrown away as soon as there is one.
+/// Each reader returns a usable value even after a problem, so that the others are checked too. With any
+/// problem the result is thrown away.
 package struct ConfigurationBuilder {
   package let partial: PartialConfiguration
   let purpose: ConfigurationPurpose
@@ -62,12 +62,12 @@ package struct ConfigurationBuilder {
     return given.count == 1 ? given[0] : nil
   }
 
-  /// Where a setting was said, if it was.
+  /// The position of a setting's value, if it has one.
   package func place<Value>(of typed: TypedSetting<Value>) -> DocumentPlace? {
     partial.entries[typed.setting]?.place
   }
 
-  /// A setting's value, or nil where nothing is said or what is said is refused.
+  /// A setting's value; nil if it has none, or a wrong one.
   package mutating func stated<Value>(_ typed: TypedSetting<Value>) -> Value? {
     guard let entry = partial.entries[typed.setting] else { return nil }
     let text: String
@@ -104,7 +104,7 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// A list's values, or none. An item said twice is a problem.
+  /// A list's values. An item that is listed twice is a problem.
   mutating func list<Value: Hashable>(_ typed: TypedSetting<Value>) -> [Value] {
     guard let entry = partial.entries[typed.setting], case .list(let items) = entry.content else { return [] }
     var values: [Value] = []
@@ -129,7 +129,7 @@ package struct ConfigurationBuilder {
     return !items.isEmpty
   }
 
-  /// A secret's bytes and where they were said; nil where nothing is said or its file cannot be read.
+  /// A secret's bytes and their position; nil without a secret, or if its file cannot be read.
   package mutating func secret(_ typed: TypedSetting<String>) -> (bytes: [UInt8], place: DocumentPlace)? {
     guard let entry = partial.entries[typed.setting] else { return nil }
     switch entry.content {
@@ -140,7 +140,7 @@ package struct ConfigurationBuilder {
     }
   }
 
-  /// What a secret's file holds, without a final newline. A file others can read is noted.
+  /// The content of a secret's file, without a final newline. A file that other users can read gets a notice.
   mutating func secretBytes(_ path: String, at place: DocumentPlace, name: String) -> [UInt8]? {
     guard !path.utf8.contains(0x0A), !path.contains("-----BEGIN") else {
       problems.add(

@@ -4,7 +4,7 @@ import Glibc
 
 /// How files are read while configuring.
 public struct ConfigurationFiles: Sendable {
-  /// What a file holds.
+  /// The content of a file.
   public struct Content: Sendable {
     /// Its bytes.
     public var bytes: [UInt8]
@@ -12,7 +12,7 @@ public struct ConfigurationFiles: Sendable {
     public var mode: UInt32
     /// Whether it belongs to root.
     public var isRootOwned: Bool
-    /// By what a change of it is told.
+    /// The stamp that shows a change of the file.
     public var stamp: FileStamp
 
     /// Gathers a file's content.
@@ -40,7 +40,7 @@ public struct ConfigurationFiles: Sendable {
     case irregular
     /// It holds more bytes than its purpose allows.
     case tooLarge(limit: Int)
-    /// The system said no; its own words.
+    /// The system's error, in its own words.
     case system(String)
 
     public var description: String {
@@ -64,7 +64,7 @@ public struct ConfigurationFiles: Sendable {
 
   /// The file system.
   public static let system = ConfigurationFiles { path, limit throws(Failure) in
-    // A pipe that nobody writes to would otherwise be waited for; it is refused, since it cannot be read again.
+    // Opening a pipe without a writer would wait, so pipes are refused. They cannot be read again either.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { throw failure(errno) }
     defer { close(descriptor) }
@@ -88,7 +88,7 @@ public struct ConfigurationFiles: Sendable {
 
   private static func failure(_ code: Int32) -> Failure {
     switch code {
-    // Where a file or a name too long stands for a folder there can be no file either.
+    // No file can exist below a file, or under a name that is too long.
     case ENOENT, ENOTDIR, ENAMETOOLONG: .missing
     default: .system(unsafe String(cString: strerror(code)))
     }

@@ -4,8 +4,8 @@ import Documents
 import Platform
 import Upstream
 
-/// Loads the configuration: defaults, then the YAML file, then the environment, then flags, each going before the
-/// one ahead of it. Opens files only through what it is given, and no network.
+/// Loads the configuration: defaults, then the YAML file, then the environment, then flags. Each source
+/// overrides the ones before it. It reads files only through its sources, and uses no network.
 public enum ConfigurationLoader {
   /// Reads, merges and validates everything.
   ///
@@ -28,7 +28,7 @@ public enum ConfigurationLoader {
       return try builder.build()
     } catch {
       guard isUnread else { throw error }
-      // What seems to be missing may well stand in the file that could not be read.
+      // A setting that seems to be missing may be in the file that could not be read.
       throw ConfigurationErrors(
         problems: error.problems.filter { !$0.place.isMissing }, notices: error.notices, files: error.files)
     }
@@ -64,7 +64,7 @@ extension ConfigurationBuilder {
     guard let root = YAMLReader.read(bytes, name: name, into: &problems) else {
       if problems.problems.count == known {
         problems.note(
-          .file(name, line: 1, column: 1), "the file is empty: only variables, flags and defaults hold")
+          .file(name, line: 1, column: 1), "the file is empty: only variables, flags and defaults apply")
       }
       return nil
     }
@@ -102,7 +102,7 @@ extension ConfigurationBuilder {
       problems.add(
         .variable("DYNO"), nil,
         Refusal(
-          "says this is Heroku, and --sandbox lets everybody in",
+          "says this is Heroku, and --sandbox serves requests without credentials",
           "set Talkdesk's credential and leave --sandbox out"))
     }
   }
@@ -135,17 +135,17 @@ extension ConfigurationBuilder {
     return path
   }
 
-  /// A dyno's disk lasts no longer than the dyno, a container's own layer no longer than the container. How long the place
-  /// lasts is looked at where the server runs alone, because a configuration is often checked on another machine; nor is a
-  /// folder that is missing there a mistake, but worth a word.
+  /// Reports state on a disk that will be wiped: a dyno's, or a container's own layer. Only `serve` looks at
+  /// the disk, because `check` often runs on another machine. There a missing folder is not a mistake, so it
+  /// gets a notice.
   private mutating func noteLostState(_ store: Configuration.Store) {
     if sources.environment["DYNO"] != nil {
       guard purpose == .serve || purpose == .check else { return }
       if case .postgres = store { return }
       problems.note(
         .variable("DATABASE_URL"),
-        "not set, and this dyno's disk is wiped at every restart: allowances used, callbacks and idempotency keys are "
-          + "forgotten then; heroku addons:create heroku-postgresql keeps them")
+        "not set, and every restart wipes this dyno's disk, with used quotas, callbacks and idempotency keys; "
+          + "heroku addons:create heroku-postgresql keeps them")
     } else if purpose == .serve || purpose == .check, case .sqlite(let path) = store {
       let life = sources.diskLife(path)
       let statedAt = place(of: Settings.state) ?? place(of: Settings.storeURL) ?? .variable("CALLGATE_STATE")
@@ -153,7 +153,8 @@ extension ConfigurationBuilder {
         guard life == .missing else { return }
         problems.note(
           statedAt,
-          "the folder of \(quoted(path: path)) is not there: where serve runs it must be, and be writable")
+          "the folder of \(quoted(path: path)) does not exist: create it, writable for the server's user, on the machine that runs serve"
+        )
         return
       }
       let (place, remedy): (String?, String) =
@@ -167,12 +168,12 @@ extension ConfigurationBuilder {
       guard let place else { return }
       problems.note(
         statedAt,
-        "\(quoted(path: path)) lies \(place): allowances used, callbacks and idempotency keys may be forgotten with the "
-          + "next start; \(remedy) (docker run --volume callgate:/data), or set DATABASE_URL")
+        "\(quoted(path: path)) lies \(place), so the next start may lose used quotas, callbacks and idempotency keys; "
+          + "\(remedy) (docker run --volume callgate:/data), or set DATABASE_URL")
     }
   }
 
-  /// Everything that was said, as it may be shown.
+  /// Every setting that has a value, as it may be shown.
   private func origins() -> [SettingOrigin] {
     var origins = Settings.scalars.compactMap { setting -> SettingOrigin? in
       guard let entry = partial.entries[setting] else { return nil }

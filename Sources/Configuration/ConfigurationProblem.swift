@@ -1,10 +1,10 @@
-// All that is wrong with a configuration, and what is worth a word.
+// The problems of a configuration, and notices about it.
 
 public import Documents
 
 /// Something an operator should know that stops nothing. Its text never holds a secret.
 public struct ConfigurationNotice: Sendable, Hashable, CustomStringConvertible {
-  /// Where it stands.
+  /// The position.
   public let place: DocumentPlace
   /// What to know.
   public let message: String
@@ -22,12 +22,12 @@ public struct ConfigurationNotice: Sendable, Hashable, CustomStringConvertible {
 public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
   /// The problems, never empty: flags first, then variables by name, then the file from top to bottom.
   public let problems: [DocumentProblem]
-  /// What was noticed besides.
+  /// The notices beside the problems.
   public let notices: [ConfigurationNotice]
   /// The files that were read, or should have been, as they were: a change of one of them may mend it.
   public let files: [String: FileStamp]
 
-  /// Gathers what is wrong.
+  /// Collects the problems.
   package init(problems: [DocumentProblem], notices: [ConfigurationNotice], files: [String: FileStamp] = [:])
   {
     self.problems = problems
@@ -38,8 +38,8 @@ public struct ConfigurationErrors: Error, Sendable, CustomStringConvertible {
   /// One line per problem.
   public var description: String { problems.map(\.description).joined(separator: "\n") }
 
-  /// Whether every problem stands on the command line (exit 64) and none elsewhere (78). A file that is named there and
-  /// cannot be read is part of the configuration, as it is where a variable names it.
+  /// Whether every problem is on the command line (exit 64) and none elsewhere (78). An unreadable file that
+  /// a flag names is part of the configuration, as it is when a variable names it.
   public var isMisuse: Bool {
     problems.allSatisfy { $0.place.isFlag && $0.place != .flag(Settings.config.setting.flag ?? "") }
   }

@@ -12,7 +12,7 @@ public struct ConfigurationSources: Sendable {
   public var files: ConfigurationFiles
   /// Whether standard output is a terminal: logs are then `text` unless something says otherwise.
   public var writesToTerminal: Bool
-  /// How long the place of a file lasts. Where nobody looks, everything does.
+  /// How long the disk of a file lasts. By default every disk lasts.
   public var diskLife: @Sendable (_ path: String) -> DiskLife
   /// By what certificates are old or not yet valid.
   public var clock: any TimeSource
@@ -33,7 +33,7 @@ public struct ConfigurationSources: Sendable {
   }
 }
 
-/// What the command line may say, as typed.
+/// The flags of the command line, as typed.
 public struct ConfigurationFlags: Sendable {
   /// `--config FILE`
   public var config: String?
@@ -63,6 +63,6 @@ public struct ConfigurationFlags: Sendable {
 public struct LoadedConfiguration: Sendable {
   /// The configuration.
   public var configuration: Configuration
-  /// What an operator should know; write each to the log once.
+  /// Notices for operators; write each to the log once.
   public let notices: [ConfigurationNotice]
 }

@@ -6,8 +6,8 @@ import Gate
 import JOSE
 import TLS
 
-/// A valid configuration in a few lines for operators: what follows from it, then what was said and where. Secrets
-/// and telephone numbers are not shown.
+/// A valid configuration in a few lines for operators: its results, then each setting and its source. It
+/// shows no secret and no telephone number.
 public struct ConfigurationSummary: Sendable, CustomStringConvertible {
   /// The lines, in order.
   public let lines: [String]

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// By what a changed file is told without reading it: another file in its place, another length, another time.
+/// A file's identity, length and time, which show a change without reading the file.
 public struct FileStamp: Sendable, Hashable {
   private let device: UInt64
   private let inode: UInt64
@@ -27,7 +27,7 @@ public struct FileStamp: Sendable, Hashable {
       seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
   }
 
-  /// The stamp of what a path leads to now, symbolic links followed (stat(2)).
+  /// The stamp of a path's file, symbolic links followed (stat(2)).
   public init(path: String) {
     var status = stat()
     self = unsafe stat(path, &status) == 0 ? FileStamp(status) : .missing

@@ -6,7 +6,7 @@ extension PartialConfiguration {
   /// The older name of `DEFAULT_USERNAME`, from Talkdesk's own deploy button.
   static let usernameAlias = "DEFAULT_USER"
 
-  /// What the environment says. Empty variables count as unset; unknown ones of ours are noted.
+  /// The settings in the environment. Empty variables count as unset. Unknown variables of ours get a notice.
   package init(environment: [String: String], into problems: inout ProblemList) {
     for setting in Settings.scalars {
       guard let variable = setting.variable else { continue }
@@ -67,7 +67,7 @@ extension PartialConfiguration {
   private static func noteUnknown(_ environment: [String: String], into problems: inout ProblemList) {
     let settings = Settings.scalars
     let known = Set(settings.compactMap(\.variable) + settings.compactMap(\.fileVariable))
-    // Other programs have variables of this beginning: only what is nearly ours is.
+    // Other programs have variables with this prefix, so only near misses of our own count.
     let logins = known.filter { $0.hasPrefix("DEFAULT_") }.sorted() + [usernameAlias]
     for name in environment.keys.sorted() where name.hasPrefix("DEFAULT_") && !logins.contains(name) {
       guard let meant = Spelling.nearest(to: name, among: logins),
@@ -81,7 +81,7 @@ extension PartialConfiguration {
     {
       let base = name.hasSuffix("_FILE") ? String(name.dropLast("_FILE".count)) : name
       if known.contains(base), base != name {
-        problems.note(.variable(name), "unknown and not used: \(base) is no secret, set it itself")
+        problems.note(.variable(name), "unknown and not used: \(base) is not a secret, so set it directly")
       } else if let meant = Spelling.nearest(to: name, among: known.sorted()) {
         problems.note(.variable(name), "unknown and not used — did you mean \(meant)?")
       } else {

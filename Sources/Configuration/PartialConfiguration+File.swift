@@ -6,7 +6,7 @@ extension PartialConfiguration {
   /// The sections that are not a tree of settings.
   static let ownSections = ["callers", "apps", "rules", ConfigurationBuilder.brakesSection]
 
-  /// What a YAML file says. Unknown keys are problems.
+  /// The settings in a YAML file. Unknown keys are problems.
   init(file root: DocumentNode, into problems: inout ProblemList) {
     guard case .mapping(let members) = root.content else {
       problems.add(
@@ -73,7 +73,7 @@ extension PartialConfiguration {
     return nil
   }
 
-  /// The problem of a key nobody knows, and the path that it may have meant.
+  /// The problem of an unknown key, and the path that it may have meant.
   private static func unknown(_ name: String, below prefix: String) -> (Refusal, meant: String?) {
     let siblings = Settings.keys(below: prefix).map(\.name).sorted()
     let meant =

@@ -2,21 +2,21 @@
 
 package import Documents
 
-/// What one source says, unjudged: the same shape for the file, the environment and the flags, so that merging is
-/// taking the later one's word.
+/// The settings of one source, not yet checked. File, environment and flags have the same shape, so merging
+/// takes the later source's value.
 package struct PartialConfiguration: Sendable {
-  /// A text and where it stands.
+  /// A text and its position.
   package struct PlacedText: Sendable {
     let text: String
     let place: DocumentPlace
   }
 
-  /// What a source says about one setting.
+  /// One source's value for a setting.
   package struct Entry: Sendable {
     package enum Content: Sendable {
       case text(String)
       case list([PlacedText])
-      /// The value is what the file at this path holds.
+      /// The value is the content of the file at this path.
       case content(ofFile: String)
     }
 
@@ -32,7 +32,7 @@ package struct PartialConfiguration: Sendable {
     }
   }
 
-  /// What is said about settings with a value of their own.
+  /// The values of single settings.
   package var entries: [Setting: Entry] = [:]
   /// The sections with a shape of their own: `callers`, `apps`, `rules`, `callbacks.brakes`.
   var sections: [String: DocumentNode] = [:]
@@ -42,7 +42,7 @@ package struct PartialConfiguration: Sendable {
   /// The settings that misspelt keys of the file mean: they are not missing as well.
   var meant: Set<String> = []
 
-  /// Nothing said.
+  /// No settings.
   package init() {}
 
   private init(
@@ -70,7 +70,7 @@ package struct PartialConfiguration: Sendable {
 }
 
 extension PartialConfiguration {
-  /// What the command line says.
+  /// The settings on the command line.
   package init(flags: ConfigurationFlags) {
     for (setting, text) in [
       (Settings.config.setting, flags.config), (Settings.host.setting, flags.host),

@@ -2,7 +2,7 @@
 
 package import Documents
 
-/// Gathers everything that is wrong, so that it can be told at once.
+/// Collects all problems, so that they are reported at once.
 package struct ProblemList: Sendable {
   private(set) var problems: [DocumentProblem] = []
   package private(set) var notices: [ConfigurationNotice] = []
@@ -12,7 +12,7 @@ package struct ProblemList: Sendable {
 
   package var isEmpty: Bool { problems.isEmpty }
 
-  /// Records a problem at a place; `subject` is the setting's name, left out where the place says it.
+  /// Records a problem at a position. `subject` is the setting's name, nil if the position names it.
   package mutating func add(_ place: DocumentPlace, _ subject: String?, _ refusal: Refusal) {
     let shown: String? =
       switch place {
@@ -28,13 +28,13 @@ package struct ProblemList: Sendable {
     for problem in others where !problems.contains(problem) { problems.append(problem) }
   }
 
-  /// Records something to know.
+  /// Records a notice.
   mutating func note(_ place: DocumentPlace, _ message: String) {
     let notice = ConfigurationNotice(place: place, message: message)
     if !notices.contains(notice) { notices.append(notice) }
   }
 
-  /// The problems in reading order: flags, variables, what is missing, and each file from top to bottom.
+  /// The problems in reading order: flags, variables, missing settings, and each file from top to bottom.
   package var sorted: [DocumentProblem] {
     problems.enumerated().sorted { a, b in (a.element.place, a.offset) < (b.element.place, b.offset) }
       .map(\.element)

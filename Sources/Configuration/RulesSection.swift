@@ -5,9 +5,11 @@ import Documents
 import Gate
 import Platform
 
-/// Reads the `rules` section: Gate reads the rules, and its mistakes become problems at their places in the file.
+/// Reads the `rules` section: Gate reads the rules, and its mistakes become problems at their positions in
+/// the file.
 extension ConfigurationBuilder {
-  /// `rules` and `callbacks.brakes`; without rules, everything is allowed but what the built-in rules refuse.
+  /// `rules` and `callbacks.brakes`. Without rules, the policy allows everything except what the built-in
+  /// rules refuse.
   mutating func policy(callers: [ConfiguredCaller], apps: [Configuration.App]) -> Policy {
     let brakes = brakes()
     guard let section = partial.sections["rules"] else { return Policy(brakes: brakes) }
@@ -18,7 +20,7 @@ extension ConfigurationBuilder {
         problems.note(
           section.place,
           "the opening hours of \(names.joined(separator: ", ")) are never open at the same time: "
-            + "every request that they all concern is refused")
+            + "the server refuses every request that they all apply to")
       }
       return policy
     case .problems(let found):

@@ -17,13 +17,13 @@ enum DigestText {
     }
     guard !nothing.contains(digest) else {
       throw Refusal(
-        "is the digest of nothing: whoever sends an empty secret would be let in",
-        "make it again; the variable or file it was made of was empty")
+        "is the digest of an empty text, so the server would accept an empty secret",
+        "make it again: the variable or file was empty when you made it")
     }
     return SecretDigest(digest)
   }
 
-  /// The digests of an empty secret and of one that is a newline: what a mistyped variable in a shell is made into.
+  /// The digests of an empty secret and of a newline: the results of a mistyped variable in a shell.
   private static let nothing = [SHA256Digest(of: []), SHA256Digest(of: [0x0A])]
 }
 
@@ -109,7 +109,7 @@ package enum NameText {
     return text
   }
 
-  /// A path of a file; what is there is found out by opening it.
+  /// A path of a file. Opening it shows whether the file exists.
   static let path: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard !text.isEmpty, !text.utf8.contains(0) else { throw Refusal("is not a path", "name a file") }
     return text

@@ -2,10 +2,10 @@
 
 package import Documents
 
-/// One thing an operator can set: its name in every source, what it means, and what holds without it.
+/// One setting: its name in every source, its meaning, and its default.
 ///
-/// The one declaration behind the reader, `callgate check`, the tables in README.md and docs/configuration.md, and
-/// `app.json`.
+/// The reader, `callgate check`, the tables in README.md and docs/configuration.md, and `app.json` all use
+/// this one declaration.
 public struct Setting: Sendable, Hashable {
   /// How its value is written.
   public enum Form: String, Sendable, Hashable {
@@ -38,11 +38,11 @@ public struct Setting: Sendable, Hashable {
   public let standardNote: String?
   /// What to write if it is missing; nil for a key that may be left out.
   public let remedy: String?
-  /// What a schema says of its text.
+  /// The form of its text, for the schema.
   package fileprivate(set) var schema = TextSchema.text
   /// A value, for the documents. Never a real secret.
   public let example: String
-  /// What it means, in one sentence or two.
+  /// Its meaning, in one sentence or two.
   public let meaning: String
 
   /// Declares a setting.

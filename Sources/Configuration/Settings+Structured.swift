@@ -140,7 +140,7 @@ extension Settings {
     return id
   }
 
-  /// The value of a field the server adds: held to what a client's would be.
+  /// The value of a field that the server adds. It follows the rules for a client's values.
   private static let addedValue: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard !text.unicodeScalars.contains(where: CallbackLimits.isControl) else {
       throw Refusal("holds control characters", "leave out line breaks, tabs and the like")

@@ -12,8 +12,8 @@ public struct StoreFailure: Error, Sendable, CustomStringConvertible {
   /// For operators; without a password.
   public let description: String
 
-  /// - Parameter kind: The kind of store. A file is read-only until somebody changes that; a database server is while
-  ///   another one takes over, or while its disk is full.
+  /// - Parameter kind: The kind of store. A file stays read-only until an operator changes that. A database
+  ///   server is read-only while another one takes over, or while its disk is full.
   package init(_ error: StoreError, of kind: String) {
     switch error.kind {
     case .unavailable, .full: isTemporary = true
@@ -47,7 +47,7 @@ public enum StoreMigration {
 package struct StoreLocation {
   private let place: Configuration.Store
 
-  /// The place the configuration names.
+  /// The configured location.
   package init(_ place: Configuration.Store) { self.place = place }
 
   /// A store there. Nothing is opened yet: `migrate` does that first.

@@ -44,7 +44,7 @@ package enum URLText {
   /// An origin in the very form browsers send (RFC 6454 §6.1).
   static let origin: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     guard text != "*" else {
-      throw Refusal("\"*\" would let every site's pages call", "list each origin: https://shop.example")
+      throw Refusal("\"*\" would allow the pages of every site", "list each origin: https://shop.example")
     }
     let parts = try read(text)
     let implied = parts.scheme == "https" ? 443 : 80
@@ -64,7 +64,8 @@ package enum URLText {
     guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       !text.utf8.contains(where: { #""<>\^`{|}"#.utf8.contains($0) })
     else {
-      throw Refusal("is not a URL: it has spaces, characters to be percent-encoded, or is too long", remedy)
+      throw Refusal(
+        "is not a URL: it has spaces, has characters that must be percent-encoded, or is too long", remedy)
     }
     guard let colon = text.firstRange(of: "://") else { throw Refusal("is not a complete URL", remedy) }
     let scheme = text[..<colon.lowerBound].lowercased()
@@ -82,7 +83,7 @@ package enum URLText {
     }
     guard scheme == "https" || isThisMachine(host) else {
       throw Refusal(
-        "is plain http to another machine", "use https; http is taken for a loopback address only")
+        "is plain http to another machine", "use https; http is allowed for a loopback address only")
     }
     return Parts(scheme: scheme, host: host, port: port, rest: rest)
   }

@@ -17,7 +17,7 @@ package enum YAMLReader {
     guard bytes.count <= maximumBytes else {
       problems.add(
         .file(name, line: 1, column: 1), nil,
-        Refusal("is larger than \(maximumBytes) bytes", "this is no configuration; name another file"))
+        Refusal("is larger than \(maximumBytes) bytes", "this is not a configuration; name another file"))
       return nil
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -126,7 +126,7 @@ package enum YAMLReader {
   /// The walk over what Yams composed.
   private struct Walk {
     static let anchorRefusal = Refusal(
-      "anchors and aliases (& and *) are not read here", "write the value out")
+      "anchors and aliases (& and *) are not supported", "write the value out")
 
     let name: String
     var problems: [DocumentProblem] = []
@@ -174,7 +174,7 @@ package enum YAMLReader {
         return
       }
       guard scalar.string != "<<" else {
-        _ = refused(keyPlace, Refusal("merge keys (<<) are not read here", "write the members out"))
+        _ = refused(keyPlace, Refusal("merge keys (<<) are not supported", "write the members out"))
         return
       }
       guard !members.contains(where: { $0.name == scalar.string }) else {
@@ -197,7 +197,7 @@ package enum YAMLReader {
     }
 
     private mutating func refusedTag(_ place: DocumentPlace) -> DocumentNode {
-      refused(place, Refusal("tags (!) are not read here", "write the value alone"))
+      refused(place, Refusal("tags (!) are not supported", "write the value alone"))
     }
 
     private mutating func refused(_ place: DocumentPlace, _ refusal: Refusal) -> DocumentNode {

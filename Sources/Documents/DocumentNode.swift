@@ -1,9 +1,9 @@
 // The tree of texts, lists and mappings that a document is read into, whatever its format.
 
-/// A piece of a document with its place. Every scalar is its text, so `on`, `22:00` and `+1` stay what they look like:
-/// the reader knows what type it needs.
+/// A piece of a document with its position. Every scalar is text, so `on`, `22:00` and `+1` keep their
+/// spelling. The reader decides its type.
 public struct DocumentNode: Sendable {
-  /// What the piece is.
+  /// The content of the piece.
   public enum Content: Sendable {
     /// A text; `isPlain` if written without quotes.
     case text(String, isPlain: Bool = true)
@@ -16,12 +16,12 @@ public struct DocumentNode: Sendable {
   public struct Member: Sendable {
     /// Its name.
     public let name: String
-    /// Where the name stands.
+    /// The position of the name.
     public let place: DocumentPlace
-    /// What stands under it.
+    /// The value.
     public let value: DocumentNode
 
-    /// Names a piece.
+    /// Pairs a name with a piece.
     public init(_ name: String, place: DocumentPlace = .standard, _ value: DocumentNode) {
       self.name = name
       self.place = place
@@ -29,12 +29,12 @@ public struct DocumentNode: Sendable {
     }
   }
 
-  /// Where it stands.
+  /// The position.
   public let place: DocumentPlace
-  /// What it is.
+  /// The content.
   public let content: Content
 
-  /// A piece at a place.
+  /// A piece at a position.
   public init(place: DocumentPlace = .standard, _ content: Content) {
     self.place = place
     self.content = content
@@ -48,10 +48,10 @@ public struct DocumentNode: Sendable {
     if case .text(let text, _) = content, !isNothing { text } else { nil }
   }
 
-  /// Whether nothing stands after the key.
+  /// Whether the key has no value.
   package var isNothing: Bool { if case .text("", isPlain: true) = content { true } else { false } }
 
-  /// What it is, for problems. A text is not shown: it may be a secret in the wrong place.
+  /// The kind of content, for problems. Never the text itself: it may be a secret under a wrong key.
   package var kind: String {
     switch content {
     case .text: isNothing ? "nothing" : "a text"
@@ -60,10 +60,11 @@ public struct DocumentNode: Sendable {
     }
   }
 
-  /// What stands under a name.
+  /// The value under a name.
   package subscript(_ name: String) -> DocumentNode? { members.first { $0.name == name }?.value }
 
-  /// The place of a key such as `weekly.mon` or `allow[1]` below this piece, or of what of it there is.
+  /// The position of a key such as `weekly.mon` or `allow[1]` below this piece, or of its nearest existing
+  /// parent.
   package func place(of key: String) -> DocumentPlace {
     var (node, place) = (self, place)
     var rest = Substring(key)

@@ -1,6 +1,6 @@
-// A place in a document or another source of settings, written so that editors can jump to it.
+// A position in a document or another source of settings, in the form that editors can jump to.
 
-/// Where something stands, in the form people and editors jump to.
+/// The position of a value, in the form that people and editors jump to.
 public enum DocumentPlace: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// In a YAML file; line and column count from 1. `CALLGATE_CONFIG_TEXT` is a file of that name.
   case file(String, line: Int, column: Int)
@@ -21,16 +21,16 @@ public enum DocumentPlace: Sendable, Hashable, Comparable, CustomStringConvertib
     }
   }
 
-  /// Whether there is no place yet, because something is missing.
+  /// Whether there is no position, because the setting is missing.
   package var isMissing: Bool { if case .setting = self { true } else { false } }
 
-  /// Whether the place is in a file.
+  /// Whether the position is in a file.
   package var isFile: Bool { if case .file = self { true } else { false } }
 
-  /// Whether the place is the command line, whose mistakes are mistakes of use.
+  /// Whether the value is a flag on the command line: its mistakes are usage errors.
   public var isFlag: Bool { if case .flag = self { true } else { false } }
 
-  /// Reading order: flags, variables, what is missing, and each file from top to bottom.
+  /// Reading order: flags, variables, missing settings, and each file from top to bottom.
   public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
 
   private var rank: (Int, Int, Int) {

@@ -2,13 +2,13 @@
 
 /// One thing wrong with a document: where, what, and what to do. Its text never holds a secret.
 public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
-  /// Where it stands.
+  /// The position.
   public let place: DocumentPlace
-  /// The setting or key concerned, as `rule "opening-hours": weekly.mon`; nil if the place names it already.
+  /// The setting or key concerned, as `rule "opening-hours": weekly.mon`; nil if the position names it.
   public let subject: String?
-  /// What is wrong, as half a sentence without a full stop.
+  /// The mistake, as half a sentence without a full stop.
   public let message: String
-  /// What mends it.
+  /// The fix.
   public let remedy: String
 
   /// Describes a problem.
@@ -19,7 +19,7 @@ public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
     self.remedy = refusal.remedy
   }
 
-  /// `place: setting: what is wrong — what to do`, on one line.
+  /// `position: setting: mistake — fix`, on one line.
   public var description: String {
     let start = subject.map { "\(place): \($0): " } ?? "\(place): "
     return start + message + (remedy.isEmpty ? "" : " — \(remedy)")
@@ -28,11 +28,11 @@ public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
 
 /// Why a value is not what its key needs: the reader's half of a problem.
 public struct Refusal: Error, Hashable, Sendable {
-  /// The key it stands under, relative to what is read, as `weekly.mon`; empty for the whole.
+  /// The key, relative to the document that is read, as `weekly.mon`; empty for the whole.
   public let key: String
-  /// What is wrong, as half a sentence without a full stop.
+  /// The mistake, as half a sentence without a full stop.
   public let message: String
-  /// What mends it.
+  /// The fix.
   public let remedy: String
 
   /// Describes a mistake.
@@ -46,7 +46,7 @@ public struct Refusal: Error, Hashable, Sendable {
   package func under(_ key: String) -> Self { Self(at: key, message, remedy) }
 
   /// The mistake of a key without a value.
-  package static let nothing = Refusal("has nothing in it", "fill it in, or remove the line")
+  package static let nothing = Refusal("is empty", "fill it in, or remove the line")
 
   /// The mistake of a value that should be a list.
   package static func noList(_ kind: String) -> Refusal {
@@ -54,7 +54,7 @@ public struct Refusal: Error, Hashable, Sendable {
   }
 
   /// The mistake of a list that holds a value more than once. The value is not shown.
-  package static let twin = Refusal("holds an item twice", "keep one of them")
+  package static let twin = Refusal("lists an item twice", "keep one of them")
 
   /// The mistake of a word that is none of a set.
   package static func unknown(at key: String = "", _ word: String, known: [String]) -> Refusal {
@@ -69,7 +69,7 @@ public struct Refusal: Error, Hashable, Sendable {
   package static func unknownKey(_ name: String, known: [String]) -> Refusal {
     if known.contains(name + "_file") {
       return Refusal(
-        "unknown key", "secrets are not written here: did you mean \(name)_file, the path of a file?")
+        "unknown key", "this file cannot hold a secret: did you mean \(name)_file, the path of a file?")
     }
     return Refusal(
       "unknown key",

@@ -2,11 +2,12 @@
 
 /// A mapping being read. Every mistake becomes a problem; reading goes on, so that all are found at once.
 package struct MappingReader {
-  /// What problems call the mapping: where it stands, as `rules[2]`, or a rule with its name, as `rule "opening-hours"`.
+  /// The name of the mapping in problems: its path, as `rules[2]`, or for a rule with a name, `rule
+  /// "opening-hours"`.
   package var path: String
   /// The mapping.
   package let node: DocumentNode
-  /// What is wrong so far.
+  /// The problems so far.
   package private(set) var problems: [DocumentProblem] = []
   private var asked: Set<String> = []
   /// The problems of keys that have to be there and are not, by name.
@@ -19,7 +20,7 @@ package struct MappingReader {
     guard !isMapping else { return }
     report(
       node.isNothing
-        ? Refusal("has nothing in it", "fill it in, write {} if that is meant, or remove the line")
+        ? Refusal("is empty", "fill it in, write {} if that is meant, or remove the line")
         : Refusal("is \(node.kind), not a mapping", remedy))
   }
 
@@ -33,7 +34,7 @@ package struct MappingReader {
     return path + joint + key
   }
 
-  /// Records a mistake at the place of its key.
+  /// Records a mistake at the position of its key.
   package mutating func report(_ refusal: Refusal, at place: DocumentPlace? = nil) {
     problems.append(
       DocumentProblem(place ?? node.place(of: refusal.key), name(of: refusal.key), refusal))
@@ -57,7 +58,7 @@ package struct MappingReader {
   /// Whether a member is there.
   package func has(_ name: String) -> Bool { node[name] != nil }
 
-  /// What stands under a key.
+  /// The value under a key.
   package mutating func node(_ name: String) -> DocumentNode? {
     asked.insert(name)
     return node[name]
@@ -111,7 +112,7 @@ package struct MappingReader {
     }
   }
 
-  /// The values of a piece found under a key, with their places.
+  /// The values of a piece found under a key, with their positions.
   package mutating func values<Value>(
     _ node: DocumentNode, at key: String, _ form: TextForm<Value>
   ) -> [(value: Value, place: DocumentPlace)]? {
@@ -160,7 +161,7 @@ package struct MappingReader {
     for member in unknown {
       let meant = Spelling.nearest(to: member.name, among: known)
       guard isRefused(meant) else { continue }
-      // What is missing beside a misspelt key is the same mistake.
+      // A key that is missing beside a misspelt one is the same mistake.
       if let meant, let same = missing.removeValue(forKey: meant) { problems.removeAll { $0 == same } }
       report(
         Refusal.unknownKey(member.name, known: known).under(member.name),

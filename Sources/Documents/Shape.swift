@@ -1,6 +1,6 @@
-// Declares what may stand at a place of a document: the one source of what the reader takes and a JSON Schema describes.
+// Declares the allowed values in a document, for the reader and for the JSON Schema.
 
-/// What may stand at a place of a document.
+/// The allowed values of one piece of a document.
 package indirect enum Shape: Sendable {
   /// Whatever is written.
   case anything
@@ -35,11 +35,11 @@ package indirect enum Shape: Sendable {
 package protocol DeclaredKey: Sendable {
   /// Its name.
   var name: String { get }
-  /// What may stand under it.
+  /// The shape of its value.
   var shape: Shape { get }
   /// What to write if it is missing; nil for a key that may be left out.
   var remedy: String? { get }
-  /// What it means, in a sentence.
+  /// Its meaning, in a sentence.
   var meaning: String { get }
 }
 

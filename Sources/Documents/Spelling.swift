@@ -1,6 +1,6 @@
 // Suggests the known name that a misspelled name probably meant.
 
-/// Finds the name somebody meant.
+/// Finds the known name that a misspelt one probably meant.
 public enum Spelling {
   /// The known name nearest to a written one, if it is near enough to be a slip.
   public static func nearest(to written: String, among known: some Sequence<String>) -> String? {

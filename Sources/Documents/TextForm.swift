@@ -17,7 +17,7 @@ package struct TextForm<Value: Sendable>: Sendable {
   package init(_ read: @escaping @Sendable (String) throws(Refusal) -> Value) { self.init(.text, read) }
 }
 
-/// What a schema says of a single value.
+/// The form of a single value, for the schema.
 package enum TextSchema: Sendable, Hashable {
   case text
   /// A text that has to be quoted where it looks like a number: `0042` is another text than `42`.

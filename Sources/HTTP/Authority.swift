@@ -2,8 +2,8 @@
 enum Authority {
   /// Whether a range is `uri-host [ ":" port ]` with a host that is not empty and a port below 65536.
   ///
-  /// Stricter than the URI grammar where real names are: no userinfo, no empty label, no `sub-delims`, IPv6 literals in
-  /// full. What is refused here cannot be read differently by whatever stands in front of this server.
+  /// It is stricter than the URI grammar: no userinfo, no empty label, no `sub-delims`, IPv6 literals in
+  /// full. So a proxy in front of this server cannot read an accepted authority differently.
   static func isValid(_ octets: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard !range.isEmpty else { return false }
     var end = range.lowerBound

@@ -161,6 +161,6 @@ struct ChunkedDecoder: Sendable {
 
   private func isBlank(_ octet: UInt8) -> Bool { octet == 0x20 || octet == 0x09 }
 
-  /// What may stand in a field value or a quoted string.
+  /// Whether an octet is allowed in a field value or a quoted string.
   private func isText(_ octet: UInt8) -> Bool { octet >= 0x20 && octet != 0x7F || octet == 0x09 }
 }

@@ -75,7 +75,7 @@ extension HeadParser {
     return true
   }
 
-  /// Whether an octet may stand where it stands; a percent sign needs its two digits.
+  /// Whether an octet is allowed at its position; a percent sign needs its two digits.
   @inline(__always)
   private static func isValid(_ head: Span<UInt8>, _ i: Int, in set: OctetSet, end: Int) -> Bool {
     let octet = head[i]

@@ -35,7 +35,7 @@ struct HeadParser: Sendable {
   private(set) var contentLength: Int?
   /// Whether the content is chunked.
   private(set) var isChunked = false
-  /// Whether `Expect: 100-continue` was said.
+  /// Whether the request has `Expect: 100-continue`.
   private(set) var expectsContinue = false
 
   /// Whether the request line is whole.
@@ -50,7 +50,7 @@ struct HeadParser: Sendable {
     var i = scanned
     while i < end {
       let octet = head[i]
-      // Fast way: everything that may stand inside a line.
+      // Fast path: every octet that is allowed inside a line.
       if octet >= 0x20 && octet != 0x7F || octet == 0x09 {
         i += 1
         continue
@@ -163,7 +163,7 @@ struct HeadParser: Sendable {
 
   // MARK: The whole head
 
-  /// What can only be said at the end: Host is there, and the framing is unambiguous (RFC 9112 §3.2 and §6.1).
+  /// The checks that need all fields: Host is there, and the framing is unambiguous (RFC 9112 §3.2 and §6.1).
   private func isConsistent(_ version: Request.Version) -> Bool {
     if version == .http11 && !seen.contains(.host) { return false }
     return !isChunked || version == .http11 && contentLength == nil

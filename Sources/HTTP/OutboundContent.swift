@@ -1,7 +1,7 @@
 // The body of an outgoing request, kept once in memory for libcurl and for every request that shares it.
 
-/// Content to send, in one place for as long as anybody holds it: a C library reads it there, and thousands of requests that
-/// wait for an answer hold it once.
+/// Content to send, at one address for its whole life: a C library reads it there, and thousands of waiting
+/// requests share it.
 @safe public final class OutboundContent: Sendable {
   /// How many octets there are.
   public let count: Int
@@ -17,7 +17,7 @@
 
   deinit { unsafe base.deallocate() }
 
-  /// Where the octets are. Whoever reads them there has to hold this meanwhile, and writes nothing.
+  /// The address of the octets. A reader must hold this object meanwhile, and must not write.
   @unsafe public var address: UnsafeMutableRawPointer { unsafe UnsafeMutableRawPointer(base) }
 }
 

@@ -1,4 +1,5 @@
-/// A response serialised once and sent many times: everything but `Date`, `X-Request-Id` and `Connection` stands ready.
+/// A response serialised once and sent many times: everything but `Date`, `X-Request-Id` and `Connection` is
+/// ready.
 public struct PreparedResponse: Sendable {
   /// Status line, `Content-Length` and all fields, each line ended.
   private let lines: [UInt8]
@@ -104,8 +105,8 @@ public struct PreparedResponse: Sendable {
 }
 
 extension Response {
-  /// Appends the status line and all field lines but the server's own; see `PreparedResponse`, whose rules hold here too.
-  /// Returns false when the response must not be written; the output is then as it was.
+  /// Appends the status line and all field lines but the server's own; the rules of `PreparedResponse` hold
+  /// here too. Returns false if the response must not be written, and leaves the output unchanged.
   public func appendLines(to output: inout [UInt8]) -> Bool {
     let start = output.count
     if PreparedResponse.append(self, to: &output) { return true }

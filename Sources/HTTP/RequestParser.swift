@@ -3,7 +3,7 @@
 /// It serves one connection and parses one request after the other into storage the caller lends. What it decides, and
 /// at which octet, does not depend on how the octets were cut into segments.
 public struct RequestParser: Sendable {
-  /// Where the parser stands.
+  /// The state of the parser.
   public enum Phase: Sendable {
     /// Between requests; nothing of the next one has come.
     case idle
@@ -17,7 +17,7 @@ public struct RequestParser: Sendable {
   public enum Progress: Sendable {
     /// Every octet was taken and the request is not whole.
     case incomplete
-    /// The request is whole; what follows belongs to the next one.
+    /// The request is complete. Later octets belong to the next one.
     case complete
     /// The octets are refused, and the connection cannot be read any further.
     case failed(ParseFailure)
@@ -53,7 +53,7 @@ public struct RequestParser: Sendable {
   /// A parser at the start of a connection.
   public init(limits: MessageLimits = MessageLimits()) { self.limits = limits }
 
-  /// Where the parser stands.
+  /// The state of the parser.
   public var phase: Phase {
     switch stage {
     case .start, .startReturn, .afterEmptyLine: .idle
@@ -62,8 +62,8 @@ public struct RequestParser: Sendable {
     }
   }
 
-  /// Whether the client waits for `100 Continue` before it sends the content: it said so in HTTP/1.1, and none of the
-  /// content has come (RFC 9110 §10.1.1).
+  /// Whether the client waits for `100 Continue` before it sends the content: it asked for it in HTTP/1.1,
+  /// and no content has arrived (RFC 9110 §10.1.1).
   public var expectsContinue: Bool { continueIsDue }
 
   /// Tells the parser that `100 Continue` was sent.

@@ -40,7 +40,7 @@ extension Request {
         octet = high << 4 | low
         i += 2
       }
-      // A name or id with a control octet is an attack on a log or a store, never a client's wish.
+      // A name or id with a control octet is an attack on a log or a store. No honest client sends one.
       guard octet >= 0x20, octet != 0x7F else { return nil }
       octets.append(octet)
       i += 1

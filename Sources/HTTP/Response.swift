@@ -1,6 +1,6 @@
-/// An answer to a request, to be framed and sent by the server.
+/// A response to a request, to be framed and sent by the server.
 ///
-/// `Date`, `Content-Length`, `Connection` and `X-Request-Id` are the server's to write and must not stand in `fields`.
+/// The server writes `Date`, `Content-Length`, `Connection` and `X-Request-Id`. They must not be in `fields`.
 public struct Response: Sendable {
   /// The status.
   public var status: Status

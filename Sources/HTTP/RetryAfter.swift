@@ -1,7 +1,7 @@
 /// The `Retry-After` field: seconds or a date (RFC 9110 §10.2.3).
 public enum RetryAfter {
-  /// The longest wait that is believed of a token endpoint. A provider that asks for an hour by mistake must not silence this
-  /// process for an hour; asking once a minute hurts nobody.
+  /// The longest wait to accept from a token endpoint. A provider that asks for an hour by mistake must not
+  /// silence this process for an hour. One request a minute is harmless.
   public static let cap = Duration.seconds(60)
 
   /// Reads the wait, at most `cap`, or nil where the field is absent or junk.

@@ -9,7 +9,7 @@ public struct TraceContext: Hashable, Sendable {
   private let low: UInt64
   /// The span that a request was made in.
   public let spanID: UInt64
-  /// Whether whoever began the trace keeps it. Nothing here depends on it; it is passed on.
+  /// Whether the trace's origin records it. It is only passed on.
   public let isSampled: Bool
 
   /// The length of version 00, and of the part of later versions that is known.
@@ -23,7 +23,7 @@ public struct TraceContext: Hashable, Sendable {
     self.init(request.head[value])
   }
 
-  /// Reads a field's value (§3.2.2). Of a later version the known part is taken, whatever stands behind it.
+  /// Reads a field's value (§3.2.2). Of a later version it takes the known part, and ignores the rest.
   public init?(_ octets: some RandomAccessCollection<UInt8>) {
     guard octets.count >= Self.length else { return nil }
     var digits = Digits(octets)

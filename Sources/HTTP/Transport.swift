@@ -1,6 +1,7 @@
-/// A request this process sends to somebody else.
+/// A request from this process to another server.
 public struct OutboundRequest: Sendable {
-  /// Whether a pooled connection may carry the request, and what follows when that dies unanswered.
+  /// Whether a pooled connection may carry the request, and the consequence if that connection dies without a
+  /// response.
   public enum ConnectionReuse: Sendable {
     /// A pooled connection may carry it. A GET or HEAD is sent once more where that dies unanswered, a POST is not.
     case allowed
@@ -51,7 +52,7 @@ public struct OutboundRequest: Sendable {
   }
 }
 
-/// What somebody else answered.
+/// The other server's response.
 public struct InboundResponse: Sendable {
   /// The status code, 200–599.
   public var status: Int
@@ -106,7 +107,7 @@ public struct TransportError: Error, Sendable {
     case timedOut
     /// The connection ended or broke before the response was whole.
     case connectionLost
-    /// What came was not HTTP.
+    /// The response was not HTTP.
     case malformedResponse
     /// The response's content exceeded `maximumContentLength`.
     case responseTooLarge
@@ -158,8 +159,8 @@ public protocol HTTPTransport: Sendable {
   /// Cancelling the task gives the transfer up.
   func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse
 
-  /// Sends a request as the other one does, and says once what came of it: for thousands of requests that wait, none of which
-  /// has a task meanwhile. It cannot be given up before its time is over.
+  /// Sends a request like the other function, and calls back once with the result. So thousands of requests
+  /// can wait without a task each. It cannot be cancelled before its time-out.
   ///
   /// - Parameter then: is called on any thread, perhaps before this returns, and must not block.
   func send(

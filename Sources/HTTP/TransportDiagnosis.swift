@@ -1,7 +1,6 @@
 // Names the check that failed when a connection could not be made, for operators only.
 
-/// Which check of a connection failed, and whose: told by codes, for those who mend it. Nothing decides by it what to
-/// answer.
+/// The failed check of a connection, as codes for operators. No response depends on it.
 public struct TransportDiagnosis: Hashable, Sendable {
   /// Whom it concerns.
   public enum Party: String, Sendable {
@@ -17,7 +16,7 @@ public struct TransportDiagnosis: Hashable, Sendable {
     case unknownName
     /// The resolver says nothing, or not in time.
     case resolver
-    /// Nobody listens on the port (ECONNREFUSED).
+    /// No program listens on the port (ECONNREFUSED).
     case connectionRefused
     /// The network has no way there.
     case unreachable
@@ -25,7 +24,7 @@ public struct TransportDiagnosis: Hashable, Sendable {
     case connectTimedOut
     /// The connection broke before TLS was up.
     case connectionBroken
-    /// The certificate is not believed.
+    /// The certificate is not trusted.
     case certificate(CertificateFailure)
     /// TLS failed before or beside the certificate: no version or cipher in common, or no TLS at all.
     case handshake
@@ -49,7 +48,7 @@ public struct TransportDiagnosis: Hashable, Sendable {
   }
 }
 
-/// Why a certificate is not believed.
+/// Why a certificate is not trusted.
 public enum CertificateFailure: Hashable, Sendable {
   /// Its time is over.
   case expired

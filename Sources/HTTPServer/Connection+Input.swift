@@ -75,7 +75,7 @@ extension Connection {
     }
     plain.removeAll(keepingCapacity: true)
     swap(&plain, &worker.plain)
-    // What came may have ended the connection.
+    // The received octets may have ended the connection.
     if token != .none {
       switch state {
       case .open: break
@@ -139,7 +139,8 @@ extension Connection {
     let id = RequestID(of: request, or: &worker.ids)
     let framing = AnswerFraming(
       method: request.method, clientCloses: request.closesConnection, start: now)
-    // A client that goes on sending after it said `close` is read on, as its answer would be lost else.
+    // A client may send more after `Connection: close`. The server reads it, because the client would
+    // otherwise lose its response.
     mayStillSend = inputFollows || isReadable
     var exchange = Exchange(requestID: id, now: now, framing: framing, connection: self)
     worker.handler.handle(request, &exchange)

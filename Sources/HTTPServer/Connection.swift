@@ -18,7 +18,7 @@ final class Connection: EventReceiver {
   let socket: StreamSocket
   /// Nil where octets travel as they are.
   private(set) var filter: (any StreamFilter)?
-  /// Whether the server let the connection in; false for one that is only told that there are too many.
+  /// Whether the connection counts; false for one over the limit, which only gets 503.
   let isCounted: Bool
 
   var machine: ConnectionMachine
@@ -32,7 +32,7 @@ final class Connection: EventReceiver {
   var unsentStart = 0
   /// Edge-triggered: the socket may hold input until a read says otherwise.
   var isReadable = false
-  /// The filter has said that nothing more is sent.
+  /// The filter has sent its end.
   var isFinished = false
   /// Whether the client seems to go on sending after the request that is being answered.
   var mayStillSend = false
@@ -40,7 +40,7 @@ final class Connection: EventReceiver {
   var endIsNear = false
   /// The client of the request that is deferred.
   var presence: ClientPresence?
-  /// The filter has said that the client sends nothing more, after what waits here.
+  /// The client has ended its side, after the octets that wait here.
   var isInputOver = false
 
   /// The filter and the client have not agreed yet: one of few.
@@ -72,8 +72,8 @@ final class Connection: EventReceiver {
     armDeadline()
   }
 
-  /// Tells the client that there are too many, and reads its request away. Through a filter the client has to speak
-  /// first: it is told when its request comes.
+  /// Sends 503 because of too many connections, and reads the request away. Through a filter the client must
+  /// send first, so it gets 503 once its request arrives.
   func refuseOverload() {
     guard machine.phase == .opened, token != .none, filter == nil else { return }
     refuse(.overloaded, nil)
@@ -201,8 +201,7 @@ final class Connection: EventReceiver {
     }
   }
 
-  /// Says through the filter that nothing more is sent, where that has not been said and everything before it is out. Who
-  /// does not listen any more misses nothing.
+  /// Sends the filter's end, once, after everything before it. A client that no longer reads misses nothing.
   private func sendFilterEnd() {
     guard let filter, token != .none, !isFinished, unsent.isEmpty else { return }
     isFinished = true

@@ -6,7 +6,7 @@ import Platform
 /// The life of a connection as a state machine: events and the time in, at most one action out. It touches no socket, no
 /// octet and no clock, so that tests step through a day in a microsecond.
 struct ConnectionMachine {
-  /// Where the connection stands in reading.
+  /// The state of reading.
   enum Phase: Equatable {
     /// Open, and nothing has come.
     case opened
@@ -20,7 +20,7 @@ struct ConnectionMachine {
     case handling
     /// The last answer is on its way out.
     case ending
-    /// The last answer is out and said to be the last; what still comes is read and dropped.
+    /// The last response is out and named itself the last. Later octets are read and dropped.
     case lingering
     case closed
   }
@@ -39,7 +39,7 @@ struct ConnectionMachine {
     case parsed(RequestParser.Phase)
     /// A request is whole and goes to its handler.
     case request
-    /// The answer stands in the output.
+    /// The response is in the output.
     case answered(Ending)
     /// The output was offered to the network.
     case flushed(progress: Bool, isEmpty: Bool)
@@ -108,7 +108,7 @@ struct ConnectionMachine {
     }
   }
 
-  /// Whether what comes is to be read and dropped.
+  /// Whether received octets are dropped.
   var dropsInput: Bool { phase == .lingering }
 
   /// Since when the client has been waited for; nil while a request is with its handler.
@@ -195,7 +195,7 @@ struct ConnectionMachine {
   private mutating func inputEnded() -> Action {
     switch phase {
     case .opened, .idle, .lingering: close()
-    // RFC 9112 §8: an incomplete request. The client may still read, so it is told.
+    // RFC 9112 §8: an incomplete request. The client may still read, so it gets a response.
     case .head, .content: .refuse(.malformed)
     case .handling, .ending, .closed: .none
     }

@@ -19,8 +19,8 @@ public struct Exchange: ~Copyable {
   /// Which loop this is, of those the server runs on.
   public var loopIndex: Int { connection.worker.loop.index }
 
-  /// Which of the handler's routes the request asks for, for whoever counts answers. Any number of the handler's own;
-  /// to be written before the answer or its deferral. 0 is none.
+  /// The handler's route of this request, for counting: any number of the handler's own, 0 for none. Set it
+  /// before the response or its deferral.
   public var route: UInt8 {
     get { framing.route }
     set { framing.route = newValue }
@@ -37,11 +37,12 @@ public struct Exchange: ~Copyable {
     self.connection = connection
   }
 
-  /// Puts fields on the answer, whoever gives it and when: the handler, its responder, or the server in their place.
-  /// What was put before is replaced. To be called before the request is answered or deferred.
+  /// Adds fields to the response of handler, responder or server. Replaces earlier ones. Call it before the
+  /// response or its deferral.
   public mutating func put(_ fields: PreparedFields?) { framing.fields = fields }
 
-  /// The connection ends with the answer, whoever gives it and when. To be called before the request is answered or deferred.
+  /// Closes the connection after the response of handler, responder or server. Call it before the response or
+  /// its deferral.
   public mutating func closeAfterAnswer() { framing.serverCloses = true }
 
   /// Answers now.
@@ -51,7 +52,7 @@ public struct Exchange: ~Copyable {
     connection.answer(response, requestID, framing)
   }
 
-  /// Answers now with a response that stands serialised.
+  /// Responds now with a serialised response.
   public mutating func respond(_ response: PreparedResponse) {
     guard state == .open else { return }
     state = .answered

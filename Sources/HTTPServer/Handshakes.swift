@@ -2,8 +2,8 @@
 
 import Platform
 
-/// The connections of one loop whose filter has not agreed with its client yet, oldest first, and how many there may be:
-/// such a connection costs more memory than any other, and whoever makes it has shown nothing.
+/// The connections of one loop whose TLS handshake has not finished, oldest first, and their limit. Such a
+/// connection costs more memory than any other, and its client has proved nothing.
 struct Handshakes {
   private struct Entry {
     let token: EventToken

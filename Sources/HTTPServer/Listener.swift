@@ -9,9 +9,10 @@ import Synchronization
 final class Listener: EventReceiver, @unchecked Sendable {
   /// So many are accepted before connections have their turn.
   private static let acceptsPerTurn = 64
-  /// So many clients are told 503 at a time, on all loops together; more wait in the kernel's queue.
+  /// The most clients that get 503 at the same time, on all loops together. More wait in the kernel's queue.
   private static let refusalsAtATime = 128
-  /// How near to the kept descriptors each further one is asked for beforehand: more than all loops can take meanwhile.
+  /// The distance to the kept descriptors from which the server checks each new descriptor first: more than
+  /// all loops can open meanwhile.
   private static let nearby = 128
   /// The same where handshakes or answers are waited for: those of honest clients come within a moment.
   private static let shortPause = Duration.milliseconds(10)
@@ -92,7 +93,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
       count += 1
       let isFull = worker.state.connections.load(ordering: .relaxed) >= worker.limits.connections
       let mayMakeRoom = isFull && worker.limits.closesLongestSilent
-      // Every request is with its handler: whoever is next waits in the kernel's queue for the first answer.
+      // Every request is with its handler, so the next client waits in the kernel's queue for the first
+      // response.
       if limit != .max, mayMakeRoom, !worker.mayMakeRoom { return rest(for: Self.shortPause) }
       if isFull, worker.finishedWaiting.isEmpty, worker.refusals >= refusalLimit { return rest() }
       // What waits when accepting stops would be lost, and comes once.
@@ -130,7 +132,7 @@ final class Listener: EventReceiver, @unchecked Sendable {
     if isFull { connection.refuseOverload() }
   }
 
-  /// Tells one client with the descriptor that was kept back; without it nobody could even be sent away.
+  /// Sends 503 to one client through the reserved descriptor. Without that the server could not even refuse.
   private func refuseOne() {
     guard reserve != nil else { return }
     reserve = nil

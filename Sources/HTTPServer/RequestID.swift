@@ -40,7 +40,7 @@ public struct RequestID: Hashable, Sendable, CustomStringConvertible {
     form = .random(a, b)
   }
 
-  /// The id as it stands in fields and logs.
+  /// The id as in fields and logs.
   public var description: String {
     switch form {
     case .given(let text): return text

@@ -18,7 +18,7 @@ public struct Responder: Sendable {
   /// Answers. The first answer counts, later ones are dropped, and so is an answer whose client is gone.
   public func respond(_ response: Response) { pending.respond(.whole(response)) }
 
-  /// Answers with a response that stands serialised.
+  /// Responds with a serialised response.
   public func respond(_ response: PreparedResponse) { pending.respond(.prepared(response)) }
 
   /// Answers a part and closes the connection; see `Exchange.respondCutOff`.
@@ -89,10 +89,11 @@ final class ClientPresence: Sendable {
   func answered() { state.withLock { $0 = .answered } }
 }
 
-/// The one answer a `Responder`'s copies share. When the last copy goes and nobody has answered, the answer is 500: a
-/// forgotten request must not hold its client until some time-out.
+/// The one response that a `Responder`'s copies share. If the last copy goes without a response, the response
+/// is 500. A forgotten request must not hold its client until a time-out.
 ///
-/// `@unchecked Sendable`: all stored properties are immutable or atomic; the worker is only handed to its own loop.
+/// `@unchecked Sendable`: all stored properties are immutable or atomic; the worker is only handed to its own
+/// loop.
 final class PendingAnswer: @unchecked Sendable {
   private let worker: Worker
   private let token: EventToken

@@ -27,13 +27,13 @@ public final class Server: Sendable {
   ///
   /// - Parameters:
   ///   - source: where connections come from.
-  ///   - limits: what clients are granted; `connections` is the caller's to fit to the limit on descriptors.
-  ///   - loops: where connections live; the group must outlive the server's work.
-  ///   - handler: where requests end up.
+  ///   - limits: the limits of clients; the caller fits `connections` to the limit on descriptors.
+  ///   - loops: the loops of the connections; the group must outlive the server's work.
+  ///   - handler: handles requests.
   ///   - clock: for the `Date` field.
-  ///   - filter: makes what stands between a connection and the network, TLS for instance; called on its loop.
-  ///   - filteredFields: written on every answer that goes through a filter.
-  ///   - observer: is told of connections and answers.
+  ///   - filter: makes the filter between a connection and the network, TLS for instance; called on its loop.
+  ///   - filteredFields: added to every response through a filter.
+  ///   - observer: learns of connections and responses.
   public init(
     _ source: Source, limits: ServerLimits = ServerLimits(), loops: EventLoopGroup,
     handler: any RequestHandler,

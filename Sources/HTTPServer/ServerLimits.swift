@@ -58,9 +58,9 @@ public struct ServerLimits: Sendable {
     max(descriptors - 256, descriptors / 2, 1)
   }
 
-  /// The first descriptor number that clients leave alone, of so many. The kernel hands out the lowest free number, so a
-  /// number that high says that so many are in use, whoever uses them. What is left is for upstream, files and Dispatch,
-  /// which ends the process when it cannot open one.
+  /// The first descriptor number that clients must not use, of so many. The kernel gives the lowest free
+  /// number, so a number that high means that so many are in use, by anyone. The rest is for upstream, files
+  /// and Dispatch, which ends the process when it cannot open one.
   static func firstKeptDescriptor(of descriptors: Int) -> Int {
     max(descriptors - min(256, max(24, descriptors / 4)), 0)
   }

@@ -2,13 +2,13 @@
 
 public import HTTP
 
-/// Is told of everything a server does that is worth counting.
+/// Learns of every event that is worth counting.
 ///
-/// All of it is called on the loop concerned, once or more for every request: it must return at once.
+/// The server calls it on the loop concerned, once or more for every request. It must return at once.
 public protocol ServerObserver: Sendable {
-  /// A connection was let in.
+  /// A connection was accepted.
   func connectionOpened(loop: Int)
-  /// A connection that was let in has ended.
+  /// An accepted connection has ended.
   func connectionClosed(loop: Int)
   /// A request, or what should have been one, was answered, by whomever. Told once for each answer.
   func answered(_ answer: AnswerReport, loop: Int)

@@ -4,7 +4,7 @@ import Synchronization
 
 /// What all loops of a server share.
 final class ServerState: Sendable {
-  /// Connections that are open and were let in.
+  /// Open connections that count.
   let connections = Atomic<Int>(0)
   /// Requests that are deferred and not answered yet, whether or not their clients are still connected.
   let deferred = Atomic<Int>(0)
@@ -31,7 +31,7 @@ final class ServerState: Sendable {
     }
   }
 
-  /// Lets everybody go who waits.
+  /// Wakes all waiting tasks.
   func wakeWaiters() {
     let all = waiters.withLock { list in
       defer { list = [] }

@@ -1,6 +1,6 @@
 // The protocol for a filter such as TLS between a connection and its socket.
 
-/// What stands between a connection's octets and the network's: TLS, or in the clear nothing at all.
+/// The layer between a connection's octets and the network's: TLS, or none in the clear.
 ///
 /// It is called on the connection's loop only.
 public protocol StreamFilter: AnyObject {
@@ -17,14 +17,14 @@ public protocol StreamFilter: AnyObject {
   func finish(wire: inout [UInt8])
 }
 
-/// How a filter stands after it took octets from the network.
+/// The state of a filter after it took octets from the network.
 public enum StreamFilterState: Sendable {
   /// More may come.
   case open
-  /// The client said that nothing more comes.
+  /// The client ended its side.
   case ended
   /// The octets make no sense; what was appended to `wire` is sent, then the connection ends.
   case failed
-  /// The octets are HTTP without the filter. The client is told so in the clear, then the connection ends.
+  /// The octets are HTTP without the filter. The server responds in the clear, then closes the connection.
   case clear
 }

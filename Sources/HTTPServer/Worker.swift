@@ -34,7 +34,7 @@ final class Worker: @unchecked Sendable {
   var finishedWaiting: Set<EventToken> = []
 
   private var connections: [Connection] = []
-  /// How many of the connections are only told that there are too many.
+  /// How many connections only get 503.
   private(set) var refusals = 0
   private var handshakes: Handshakes
   private var filteredLines: [UInt8] = []
@@ -122,8 +122,9 @@ final class Worker: @unchecked Sendable {
   /// Whether a new connection may begin its handshake, at the cost of the oldest one's if there are too many.
   var mayBeginHandshake: Bool { handshakes.hasRoom(now: loop.now) }
 
-  /// A connection has begun its handshake. Where there were too many the oldest, which has had its time, is closed: so
-  /// clients that never finish are in nobody's way for long, and honest ones do not end each other.
+  /// A connection has begun its handshake. If there are too many, the oldest, which has had its time, is
+  /// closed. So clients that never finish block others only briefly, and honest clients do not end each
+  /// other.
   func handshakeBegan(_ token: EventToken) {
     if let oldest = handshakes.oldestToEnd(now: loop.now) {
       connection(oldest)?.close()
@@ -144,7 +145,7 @@ final class Worker: @unchecked Sendable {
 
   // MARK: Counting
 
-  /// Tells whoever counts of an answer: one that stands in the output, or one whose client is gone.
+  /// Reports a response to the observer: one in the output, or one whose client has gone.
   func count(_ status: Status, _ framing: AnswerFraming) {
     guard let observer else { return }
     let nanoseconds = framing.start.map { max(0, clock.now.nanoseconds - $0.nanoseconds) }

@@ -14,10 +14,10 @@ public struct JWK: Sendable {
   public let keyID: String?
   /// The key.
   public let material: Material
-  /// The signature algorithms it may be used with: all that fit, or the one that `alg` names. Empty for a secret,
-  /// whose algorithm stands in it.
+  /// The signature algorithms for it: all that fit, or the one in `alg`. Empty for a secret, which has its
+  /// own algorithm.
   public let algorithms: [SignatureAlgorithm]
-  /// Whether the private half was given away with it. It is not read; whoever published it should know.
+  /// Whether the set also has the private half. It is not read, but its publisher should know.
   public let hasPrivateMembers: Bool
 
   /// Reads a JWK. `use`, `key_ops` and `alg` must allow verification with an algorithm supported here.
@@ -82,7 +82,7 @@ extension JWS.Compact {
   }
 }
 
-/// A set of keys that verify somebody's tokens (RFC 7517 §5).
+/// A set of keys that verify an issuer's tokens (RFC 7517 §5).
 public struct JWKSet: Sendable {
   /// An entry that was passed over: its place in the set, its `kid` if it has one, and why.
   public struct Skipped: Sendable {

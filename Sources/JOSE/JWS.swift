@@ -49,7 +49,7 @@ public enum JWS {
     return String(decoding: token, as: UTF8.self)
   }
 
-  /// A token taken apart. Nothing in it is believed until `verify` has said yes.
+  /// A parsed token. Trust nothing in it until `verify` has succeeded.
   public struct Compact: Sendable {
     /// The protected header. Keys it may carry (`jwk`, `jku`, `x5c`, `x5u`) are never looked at.
     public let header: JSONObject
@@ -135,7 +135,7 @@ public enum JWSError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The header demands an extension (`crit`, `b64`), and none is understood.
   case criticalExtension
 
-  /// What is wrong with a header.
+  /// The mistake in a header.
   public enum HeaderProblem: Hashable, Sendable {
     case notJSON(JSONError)
     case notObject, noAlgorithm, keyIDNotString
@@ -151,7 +151,7 @@ public enum JWSError: Error, Hashable, Sendable, CustomStringConvertible {
     case .invalidHeader(.noAlgorithm): "the token's header has no alg"
     case .invalidHeader(.keyIDNotString): "the token's kid is not a string"
     case .unsecured: "the token is not signed"
-    case .criticalExtension: "the token demands an extension that is not understood"
+    case .criticalExtension: "the token requires an unsupported extension"
     }
   }
 }

@@ -2,7 +2,7 @@
 public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The byte the reason is about, counted from 0; the length of the text when it ended too early.
   public var offset: Int
-  /// What is wrong there.
+  /// The mistake.
   public var reason: Reason
 
   init(_ offset: Int, _ reason: Reason) {

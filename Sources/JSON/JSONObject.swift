@@ -14,7 +14,7 @@ public struct JSONObject: Sendable {
   /// Whether there are none.
   public var isEmpty: Bool { members.isEmpty }
 
-  /// The value of a name. Setting replaces it where it stands or adds it at the end; setting nil removes it.
+  /// The value of a name. Setting replaces it at its index or adds it at the end; setting nil removes it.
   public subscript(_ name: String) -> JSONValue? {
     get { index(of: name).map { members[$0].value } }
     set {
@@ -26,7 +26,7 @@ public struct JSONObject: Sendable {
     }
   }
 
-  /// Adds a member at the end. A member of that name is replaced where it stands, so that no name is there twice.
+  /// Adds a member at the end. A member of that name is replaced at its index, so that no name occurs twice.
   public mutating func append(_ name: String, _ value: JSONValue) {
     if let index = index(of: name) {
       members[index].value = value

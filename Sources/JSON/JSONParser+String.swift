@@ -1,11 +1,11 @@
 /// The string half of the parser (RFC 8259 §7): escapes, surrogate pairs and well-formed UTF-8.
 
 extension JSONParser {
-  /// Reads a string; the position stands on its opening quote and ends after its closing one.
+  /// Reads a string: from its opening quote to after its closing one.
   mutating func string() throws(JSONError) -> String {
     position += 1
     let start = position
-    // Most strings hold no escape and are taken as they stand.
+    // Most strings have no escape and are copied as they are.
     while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { try character(byte) }
     guard next == UInt8(ascii: "\\") else {
       guard next != nil else { throw JSONError(position, .unterminated) }
@@ -29,7 +29,7 @@ extension JSONParser {
     throw JSONError(position, .unterminated)
   }
 
-  /// Passes over one character that stands for itself.
+  /// Passes over one unescaped character.
   private mutating func character(_ first: UInt8) throws(JSONError) {
     if first < 0x80 {
       guard first >= 0x20 else { throw JSONError(position, .controlInString) }

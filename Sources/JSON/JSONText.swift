@@ -52,8 +52,9 @@ extension JSONObject {
 
 /// Strings in their JSON form, for writers that assemble a line without making a `JSONValue` first.
 ///
-/// Escaped are the quotation mark, the backslash, every control character (C0, DELETE and C1, which terminals obey)
-/// and U+2028 and U+2029, which end a line for some readers of logs and scripts. Everything else stands as itself.
+/// They escape the quotation mark, the backslash, and every control character (C0, DELETE and C1, which
+/// terminals obey). They also escape U+2028 and U+2029, which end a line for some readers of logs and
+/// scripts. All other characters stay as they are.
 public enum JSONText {
   /// Appends a string with its quotation marks.
   public static func append(_ string: String, to bytes: inout [UInt8]) {

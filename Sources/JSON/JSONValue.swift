@@ -1,8 +1,8 @@
-/// One JSON value (RFC 8259 §3): what a parsed text holds and what the writer takes.
+/// One JSON value (RFC 8259 §3): the result of parsing, and the input of the writer.
 ///
-/// Strings compare by their UTF-8 bytes, as every other JSON implementation does, and not by Swift's canonical
-/// equivalence, where a composed and a decomposed `é` are the same: a gate that reads two different texts as
-/// equal could be told one thing while the next server reads another. Objects compare without regard to order.
+/// Strings compare by their UTF-8 bytes, as in every other JSON implementation. By Swift's canonical
+/// equivalence a composed and a decomposed `é` are the same: a gate could then take a text for another one
+/// than the next server does. Objects compare without regard to order.
 public enum JSONValue: Sendable {
   case null
   case bool(Bool)

@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// A fixed number of counters that one lane adds to, mostly alone, and anybody may read.
+/// A fixed number of counters that mainly one lane adds to, and that any thread may read.
 ///
-/// A lane is a loop, or everything that runs on none. Loops that added to one counter would pass its cache line to and
-/// fro with every request; each has its own cells instead, and whoever wants a total adds them up.
+/// A lane is a loop, or all code that runs on none. If loops added to one counter, its cache line would move
+/// between cores with every request. So each lane has its own cells, and a reader adds them up.
 final class Cells<let count: Int>: Sendable {
   private let cells: InlineArray<count, Atomic<Int>>
 
@@ -16,7 +16,7 @@ final class Cells<let count: Int>: Sendable {
     cells[index].wrappingAdd(amount, ordering: .relaxed)
   }
 
-  /// What a cell holds.
+  /// The value of a cell.
   func value(at index: Int) -> Int { cells[index].load(ordering: .relaxed) }
 }
 

@@ -2,28 +2,29 @@
 
 import Synchronization
 
-/// Counts decisions by action, code and rule. Rules are numbered when a configuration is loaded, so that the number of
-/// series is bounded by what operators write and not by what callers send.
+/// Counts decisions by action, code and rule. Loading a configuration numbers its rules, so operators bound
+/// the number of series, not callers.
 public final class DecisionCounters: Sendable {
-  /// What a code means.
+  /// The meaning of a code.
   public struct Code: Sendable {
     let word: String
     let decision: String
 
     /// - Parameters:
-    ///   - word: The code; empty where there is none.
-    ///   - decision: What was decided: `allow`, `deny` or `error`.
+    ///   - word: The code; empty without one.
+    ///   - decision: The decision: `allow`, `deny` or `error`.
     public init(_ word: String, decision: String) {
       self.word = word
       self.decision = decision
     }
   }
 
-  /// How many rules are told apart by name in the life of a process; what comes after them is `_other`, which no rule is named.
+  /// How many rules have a series of their own in the life of a process. The others share `_other`, which no
+  /// rule can be named.
   public static let mostRules = 62
   private static let mostCodes = 40
   private static let mostActions = 4
-  /// The rule's place of decisions without one, and of rules that found no place of their own.
+  /// The slot of decisions without a rule, and of rules without a slot of their own.
   private static let noRule = 0
   private static let otherRule = 1
 
@@ -37,7 +38,8 @@ public final class DecisionCounters: Sendable {
   private let lanes: [Lane]
   private let rules: Mutex<[String: Int]>
 
-  /// Makes counters that all stand at 0.
+  /// Makes counters that all start at 0.
+  ///
   /// - Parameters:
   ///   - actions: The words for actions, by their numbers.
   ///   - codes: The codes, by their numbers.
@@ -77,7 +79,7 @@ public final class DecisionCounters: Sendable {
 
   private func place(of rule: String) -> Int { rules.withLock { $0[rule] ?? Self.otherRule } }
 
-  /// All places with the names of their rules, in the order in which they were given.
+  /// All slots with the names of their rules, in the order of registration.
   private var names: [(place: Int, name: String)] {
     let known = rules.withLock { $0.map { (place: $0.value, name: $0.key) } }.sorted { $0.place < $1.place }
     return [(Self.noRule, ""), (Self.otherRule, "_other")] + known

@@ -1,9 +1,10 @@
 // The histogram buckets for durations, from a tenth of a millisecond to half a minute.
 
-/// The buckets durations are counted in: from a tenth of a millisecond, above what a cached token takes, to half a
-/// minute, above every deadline there is.
+/// The buckets for durations: from a tenth of a millisecond, more than a cached token takes, to half a
+/// minute, longer than every deadline.
 public enum DurationBuckets {
-  /// The upper bounds in nanoseconds, inclusive, in ascending order. What is longer falls into one more bucket.
+  /// The upper bounds in nanoseconds, inclusive, in ascending order. Longer durations fall into one more
+  /// bucket.
   public static let bounds: [Int64] = [
     100_000, 250_000, 500_000,
     1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000,

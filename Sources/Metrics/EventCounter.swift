@@ -10,12 +10,12 @@ public final class EventCounter: Sendable {
   private let series: [[String]]
   private let counts: Mutex<[[String]: Int]>
 
-  /// Makes a family whose series are all known and stand at 0 from the beginning, so that the first event is seen as a
-  /// growth and not as a beginning.
+  /// Makes a family whose series all start at 0, so that the first event shows as growth.
+  ///
   /// - Parameters:
   ///   - labels: The names of its labels; none for a single counter.
-  ///   - series: The values of the labels, in the same order. An event with others counts under `other` in place of
-  ///     the last one.
+  ///   - series: The values of the labels, in the same order. An event with others counts under `other` in
+  ///     place of the last one.
   public init(_ name: String, _ help: String, labels: [String] = [], series: [[String]] = [[]]) {
     precondition(series.allSatisfy { $0.count == labels.count })
     self.name = name

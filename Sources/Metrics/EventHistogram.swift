@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Counts in buckets how long rare things take, told apart by one label. Behind a lock, so not for the way of a request.
+/// Counts rare durations in buckets, by one label. It has a lock, so it is not for every request.
 public final class EventHistogram: Sendable {
   private struct Series {
     var counts = [Int](repeating: 0, count: DurationBuckets.count)
@@ -15,8 +15,9 @@ public final class EventHistogram: Sendable {
   private let words: [String]
   private let series: Mutex<[String: Series]>
 
-  /// Makes a family whose series all stand at 0 from the beginning.
-  /// - Parameter words: The label's values. What has another one is not counted.
+  /// Makes a family whose series all start at 0.
+  ///
+  /// - Parameter words: The label's values. Events with another value are not counted.
   public init(_ name: String, _ help: String, label: String, words: [String]) {
     self.name = name
     self.help = help

@@ -1,6 +1,6 @@
 // A few counters that many event loops increase at once.
 
-/// A few counters that many loops add to at once, told apart by one label or by none.
+/// A few counters, by one label or none, that many loops add to at once.
 public final class LaneCounters: Sendable {
   /// How many series there can be.
   public static let most = 16
@@ -9,11 +9,12 @@ public final class LaneCounters: Sendable {
   private let words: [String]
   private let lanes: [Cells<16>]
 
-  /// Makes counters that all stand at 0.
+  /// Makes counters that all start at 0.
+  ///
   /// - Parameters:
   ///   - label: The label's name.
   ///   - words: The label's values, by their numbers.
-  ///   - lanes: How many loops count; all that runs on none has one lane more.
+  ///   - lanes: How many loops count. Code that runs on no loop has one more lane.
   public init(label: String, words: [String], lanes: Int) {
     precondition(words.count <= Self.most)
     self.label = label
@@ -27,7 +28,7 @@ public final class LaneCounters: Sendable {
     lanes[lane.map { $0 % lanes.count } ?? lanes.count - 1].add(amount, at: index)
   }
 
-  /// What one of them holds.
+  /// The value of one of them.
   public func total(_ index: Int) -> Int { lanes.total(at: index) }
 
   /// Writes the family, all its series.

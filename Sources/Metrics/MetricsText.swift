@@ -1,9 +1,9 @@
 /// Writes Prometheus' text format, version 0.0.4, which every scraper takes.
 public struct MetricsText: Sendable {
-  /// What `Content-Type` says of it.
+  /// The value of `Content-Type`.
   public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-  /// What a family's values mean.
+  /// The meaning of a family's values.
   public enum Kind: String, Sendable {
     /// Only grows, until the process ends.
     case counter
@@ -16,7 +16,7 @@ public struct MetricsText: Sendable {
   /// Names and values that tell the series of a family apart.
   public typealias Labels = [(name: String, value: String)]
 
-  /// What was written so far.
+  /// The text so far.
   public private(set) var bytes: [UInt8] = []
   private var family: [UInt8] = []
 

@@ -6,11 +6,11 @@ public import HTTP
 ///
 /// Every request passes here, so it costs three additions to memory of the loop's own and no lock.
 public final class RequestCounters: Sendable {
-  /// How many routes can be told apart.
+  /// The most routes with a series of their own.
   public static let mostRoutes = 32
   private static let methods = Method.allCases
   private static let statuses = 24
-  /// A route's buckets, and after them the sum.
+  /// The cells of a route: its buckets, then the sum.
   private static let places = 20
 
   private final class Lane: Sendable {
@@ -21,7 +21,8 @@ public final class RequestCounters: Sendable {
   private let routes: [String]
   private let lanes: [Lane]
 
-  /// Makes counters that all stand at 0.
+  /// Makes counters that all start at 0.
+  ///
   /// - Parameters:
   ///   - routes: The words for the routes by their numbers; the first stands for every number that has none.
   ///   - lanes: How many loops count.

@@ -1,7 +1,7 @@
 // The response statuses that have their own metric series; all others share one.
 
-/// The statuses that are told apart: those this project answers with, and 499 for a client that did not wait. Any other is
-/// `other`, so that no handler can make series without end.
+/// The statuses with series of their own: those that this server sends, and 499 for a client that did not
+/// wait. The others are `other`, which bounds the series.
 enum StatusCodes {
   /// The words for all of them, by index.
   static let words = codes.map(String.init) + ["other"]

@@ -45,7 +45,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// What becomes of a newcomer.
+  /// The result for a new element.
   public enum Admission: Hashable, Sendable {
     /// It runs, until `leave`.
     case starts
@@ -65,7 +65,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     case unused
   }
 
-  /// What becomes of those that wait.
+  /// The results for waiting elements.
   public struct Admitted: Hashable, Sendable {
     /// These run now, until `leave`.
     public var starts: [ID] = []
@@ -129,11 +129,11 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     return Self.bounded(late)
   }
 
-  /// Takes an element in, or refuses it.
+  /// Admits an element, or refuses it.
   ///
   /// - Parameters:
-  ///   - party: whom it belongs to; nil where all are one.
-  ///   - bytes: what it holds while it waits.
+  ///   - party: its owner; nil if all share one.
+  ///   - bytes: its memory while it waits.
   ///   - deadline: when it must have ended.
   public mutating func enter(
     _ id: ID, party: Party? = nil, bytes: Int = 0, deadline: MonotonicTime, now: MonotonicTime
@@ -197,7 +197,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     return waiters.sorted { $0.value.number < $1.value.number }.map(\.key)
   }
 
-  /// After how long another try of what is told that it is late is likely to find room.
+  /// The time after which a retry of a late element is likely to find room.
   public func retryAfterLate(now: MonotonicTime) -> Duration {
     Self.bounded(start(of: nil, now: now) + serviceTime.prudent(at: now))
   }

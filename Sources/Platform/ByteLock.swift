@@ -3,10 +3,10 @@
 import CLinux
 import Glibc
 
-/// A lock on one byte of a file: a sign of life that the kernel takes down when its owner is gone, however it went.
+/// A lock on one byte of a file: a sign of life that the kernel removes when its owner ends, in any way.
 ///
-/// The byte need not be there: a file of no length has as many places for locks as numbers. Only descriptors of this
-/// machine's kernel see each other's locks; on a network's file system that may be nobody.
+/// The byte need not exist: an empty file has room for as many locks as there are numbers. Only processes of
+/// this machine's kernel see each other's locks. On a network file system that may be none.
 public struct ByteLock: ~Copyable, Sendable {
   private let descriptor: Descriptor
 

@@ -1,7 +1,7 @@
-/// At most one deadline per slot, the earliest first: a binary heap that knows where each slot stands in it.
+/// At most one deadline per slot, the earliest first: a binary heap that knows the index of each slot.
 ///
-/// Moving a deadline later is a store: the heap keeps the earlier point and looks again when that comes. A connection
-/// that answers a thousand requests in a second so pays for its idle deadline once, not a thousand times.
+/// Moving a deadline later is one store: the heap keeps the earlier time and checks again then. A connection
+/// with a thousand responses in a second pays for its idle deadline once.
 struct DeadlineQueue {
   private struct Entry {
     /// The point the heap is ordered by: never later than the slot's deadline.
@@ -16,7 +16,7 @@ struct DeadlineQueue {
   /// Per slot: its place in the heap, or -1.
   private var places: [Int] = []
 
-  /// How many slots stand in the heap.
+  /// The number of slots in the heap.
   var count: Int { heap.count }
 
   /// The earliest point at which `next(due:)` has something to look at.

@@ -9,7 +9,8 @@ public enum DiskLife: Sendable, Hashable {
   case lasting
   /// The writable layer of a container: gone with the container.
   case containerLayer
-  /// A volume that its engine named by 64 hexadecimal digits, because nobody else named it: a new container gets another one.
+  /// A volume without a name of its own, which its engine named by 64 hexadecimal digits. A new container
+  /// gets another one.
   case unnamedVolume
   /// A file system in memory: gone with the machine or the container.
   case memory

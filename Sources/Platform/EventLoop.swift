@@ -4,10 +4,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Something that lives on an event loop: it is told what its descriptor is ready for, and when its deadline has come.
-/// The loop calls it on its own thread only.
+/// An object on an event loop. The loop calls it when its descriptor is ready and when its deadline has come,
+/// on its own thread only.
 public protocol EventReceiver: AnyObject {
-  /// The descriptor is ready, or `runAgain` was asked for, in which case the set is empty.
+  /// The descriptor is ready, or `runAgain` was called; then the set is empty.
   func ready(_ readiness: Readiness)
   /// The deadline has passed. It is removed; setting a new one is the receiver's business.
   func deadlinePassed()
@@ -44,7 +44,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     var generation: UInt32
   }
 
-  /// Which loop of its group this is.
+  /// Its index in its group.
   public let index: Int
   private let queue: DispatchQueue
   private let poller: Poller
@@ -115,7 +115,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   private func send(_ work: Work) {
     // Only who finds the inbox empty rings; the loop itself looks before it waits.
     if inbox.add(work), !isCurrent { poller.wake() }
-    // Nobody will run it, and it may hold what holds this loop.
+    // It will never run, and it may hold a reference to this loop.
     if hasEnded.load(ordering: .sequentiallyConsistent) { inbox.drain { _ in } }
   }
 

@@ -2,9 +2,9 @@
 
 /// Tells requests for this machine from those that a browser was tricked into sending to it.
 ///
-/// A page of any site can let its own name point to this machine once it is loaded (DNS rebinding); the browser then takes
-/// this server for a part of that site. What it asked for still stands in `Host`, and an address or `localhost` is
-/// nobody's to point elsewhere.
+/// After loading, a page of any site can point its own name to this machine (DNS rebinding). The browser then
+/// takes this server for a part of that site. `Host` still has the page's name, and a site cannot redirect an
+/// address or `localhost`.
 public enum LocalName {
   /// Whether a `Host` field (RFC 9110 §7.2) names this machine: as `localhost`, by a loopback address, or by the address
   /// that is listened on, which is any address where all of them are.
@@ -22,13 +22,13 @@ public enum LocalName {
     return address == named || address.octets.allSatisfy { $0 == 0 }
   }
 
-  /// Whether nobody can let a `Host` field's name point to this machine who does not serve the page that asks: `localhost`;
-  /// any IP address, such as the one by which an emulator on this machine knows it; and, where more than loopback is
-  /// listened on, a name in `.local` (RFC 6762), which no name server of the Internet gives away.
+  /// Whether no foreign site can point the name in a `Host` field to this machine. True for `localhost`, and
+  /// for any IP address, such as an emulator's address for its host. Beyond loopback also for a name in
+  /// `.local` (RFC 6762), which no name server of the Internet serves.
   ///
   /// - Parameters:
   ///   - host: the field's value, as above.
-  ///   - address: the address that is listened on.
+  ///   - address: the listener's address.
   public static func isUnclaimable(_ host: String, listeningOn address: IPAddress? = nil) -> Bool {
     if isMeant(by: host, listeningOn: address) { return true }
     guard let name = name(in: host) else { return false }

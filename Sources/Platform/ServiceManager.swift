@@ -2,11 +2,12 @@
 
 import Glibc
 
-/// The service manager that wants to be told how the process does (sd_notify(3)): systemd, for a unit of `Type=notify`.
+/// The service manager that gets notifications of the process's state (sd_notify(3)): systemd, for a unit of
+/// `Type=notify`.
 ///
-/// One datagram for each news, to the socket that `NOTIFY_SOCKET` names.
+/// Each notification is one datagram to the socket in `NOTIFY_SOCKET`.
 public struct ServiceManager: Sendable {
-  /// What can be told.
+  /// The notifications.
   public enum News: Sendable, Hashable {
     /// Requests are taken, after the start or after a reload.
     case ready
@@ -21,8 +22,8 @@ public struct ServiceManager: Sendable {
 
   /// The manager that the environment names.
   ///
-  /// - Returns: nil where nobody wants to be told.
-  /// - Throws: `EINVAL` or `ENAMETOOLONG` when what is named is no Unix socket.
+  /// - Returns: nil without one.
+  /// - Throws: `EINVAL` or `ENAMETOOLONG` if the name is not a Unix socket.
   public init?(environment: [String: String]) throws(SystemError) {
     guard let text = environment["NOTIFY_SOCKET"], !text.isEmpty else { return nil }
     var name = Array(text.utf8)
@@ -41,7 +42,7 @@ public struct ServiceManager: Sendable {
     self.name = name
   }
 
-  /// Tells the manager. It is never waited for: a manager that does not read is not told.
+  /// Notifies the manager without waiting. A manager that does not read misses it.
   public func tell(_ news: News) throws(SystemError) {
     let number = socket(
       AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
@@ -51,7 +52,7 @@ public struct ServiceManager: Sendable {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-    // An abstract name is as long as it is said to be; a path ends with the NUL that is there already.
+    // An abstract name ends with its given length; a path ends with the NUL that is there already.
     let size = MemoryLayout.offset(of: \sockaddr_un.sun_path)! + name.count + (name[0] == 0 ? 0 : 1)
     let count = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -17,7 +17,7 @@ public final class SignalWatch: @unchecked Sendable {
     var hangUp: (@Sendable () -> Void)?
     /// Whether SIGHUP ends the process as SIGTERM does.
     var hangUpEnds: Bool
-    /// Whether SIGHUP has come before anybody said what to do about it.
+    /// Whether SIGHUP came before its action was set.
     var hasHungUp = false
   }
 
@@ -68,7 +68,7 @@ public final class SignalWatch: @unchecked Sendable {
   /// Returns when the first signal has come.
   public func waitForEnd() { ending.wait() }
 
-  /// Says what to do when SIGINT comes once the end has begun: somebody at a terminal insists.
+  /// Sets the action for a SIGINT after the end has begun: a second Ctrl-C.
   public func onSecondInterrupt(_ action: @escaping @Sendable () -> Void) {
     state.withLock { $0.insist = action }
   }

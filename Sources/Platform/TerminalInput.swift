@@ -22,13 +22,14 @@ public final class TerminalInput: Sendable {
   /// - Parameter descriptor: The terminal; 0 is standard input.
   public init(_ descriptor: Int32 = 0) { self.descriptor = descriptor }
 
-  /// Whether somebody sits there who can be asked: input is a terminal, and so is one of the outputs.
+  /// Whether a person can answer questions: input is a terminal, and so is one of the outputs.
   public static var isInteractive: Bool {
     isatty(STDIN_FILENO) == 1 && (isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1)
   }
 
-  /// Asks for a line and returns it without its end; nil at the end of input.
-  /// - Parameter prompt: Shows what is asked.
+  /// Shows a prompt and returns the next line without its end; nil at the end of input.
+  ///
+  /// - Parameter prompt: Shows the question.
   public func line(prompt: () -> Void) -> String? {
     prompt()
     var line = state.withLock { state in

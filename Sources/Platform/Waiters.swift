@@ -11,7 +11,7 @@ public final class Waiters: Sendable {
 
   private let state = Mutex(State())
 
-  /// Nobody waits.
+  /// No task waits.
   public init() {}
 
   /// How many wait.
@@ -27,7 +27,7 @@ public final class Waiters: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let waits = state.withLock { state in
-          // A cancellation that came before this found nobody to wake.
+          // A cancellation before this point found no task to wake.
           guard !Task.isCancelled, !isOver() else { return false }
           state.waiting[id] = continuation
           return true

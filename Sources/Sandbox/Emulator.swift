@@ -64,7 +64,8 @@ public final class Emulator: RequestHandler {
       if ownsPath(of: request) {
         handleOwnPath(request, &exchange)
       } else {
-        let error = TalkdeskError(status: .notFound, code: "not_found", message: "There is nothing here")
+        let error = TalkdeskError(
+          status: .notFound, code: "not_found", message: "There is no endpoint at this path")
         exchange.respond(Reply.json(.notFound, error.content).response)
       }
     }
@@ -164,7 +165,7 @@ public final class Emulator: RequestHandler {
     let clock = clock
     let deadline = clock.now + .milliseconds(ending.delay)
     Task {
-      // Nobody cancels this task; a clock that gives up early only makes the answer early.
+      // This task is never cancelled. A clock that gives up early only makes the response early.
       try? await clock.sleep(until: deadline)
       guard let reply = ending.reply else { return responder.closeUnanswered() }
       if ending.isCutOff {

@@ -26,11 +26,11 @@ public struct LocalTalkdesk: Sendable {
   /// - Parameters:
   ///   - port: the port on 127.0.0.1; 0 lets the system choose.
   ///   - clientKey: a key to trust, public or private, in any form the gateway takes; nil makes an ES256 key.
-  ///   - furtherKeys: more keys of the same client, as while keys are rotated.
+  ///   - furtherKeys: more keys of the same client, for a rotation of keys.
   ///   - clientSecret: a secret to trust in place of any key.
   ///   - accountName: the name of the account.
-  ///   - facts: what a real account answered, to answer like it.
-  ///   - time: the clock that everything is judged by.
+  ///   - facts: a real account's responses, to imitate.
+  ///   - time: the clock of all its times.
   public static func start(
     port: UInt16 = 0, clientKey: [UInt8]? = nil, furtherKeys: [[UInt8]] = [], clientSecret: Secret? = nil,
     accountName: String = "sandbox", facts: AccountFacts? = nil, time: any TimeSource = SystemClock()

@@ -2,10 +2,10 @@
 
 public import JOSE
 
-/// The credential of the sandbox's client: a key made here, or a key or a secret that somebody brought.
+/// The credential of the sandbox's client: a key made here, or your own key or secret.
 ///
-/// Client id and key id follow from the public key or the secret, so that a client that keeps its credential keeps its
-/// configuration over restarts of the sandbox.
+/// Client id and key id follow from the public key or the secret. So a client that keeps its credential keeps
+/// its configuration when the sandbox restarts.
 public struct SandboxCredential: Sendable {
   /// The client's id.
   public let clientID: String
@@ -24,11 +24,11 @@ public struct SandboxCredential: Sendable {
       key.publicKey, [algorithm], privateKey: Secret(Base64.encode(try key.pkcs8DER().exposedBytes())))
   }
 
-  /// Trusts a key that somebody brought, public or private, in any form the gateway takes, for each of Talkdesk's algorithms
+  /// Trusts your own key, public or private, in any form the gateway takes, for each of Talkdesk's algorithms
   /// that fits it.
   ///
-  /// - Throws: `KeyError.unsupported` for an Ed25519 key, for which Talkdesk has no algorithm, and what reading a key
-  ///   can throw.
+  /// - Throws: `KeyError.unsupported` for an Ed25519 key, for which Talkdesk has no algorithm, and the errors
+  ///   of reading a key.
   public init(trusting text: [UInt8]) throws(KeyError) {
     let publicKey: PublicKey
     do throws(KeyError) {
@@ -41,7 +41,7 @@ public struct SandboxCredential: Sendable {
     self.init(publicKey, algorithms, privateKey: nil)
   }
 
-  /// Trusts a secret that somebody brought, as an account's own OAuth client has one.
+  /// Trusts your own secret, like that of an account's own OAuth client.
   public init(trusting secret: Secret) {
     let digest = Hex.encode(SHA256.digest(secret.exposedBytes()))
     clientID = Identifier.derived(from: "callgate sandbox client with secret " + digest)

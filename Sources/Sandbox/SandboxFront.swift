@@ -28,7 +28,7 @@ public struct SandboxFront: RequestHandler {
   }
 
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
-    // What is asked of `/` by another method than the demo's is answered as everywhere else.
+    // Methods other than the demo's get the server's usual response at `/`.
     let isRead = request.method == .get || request.method == .head
     if emulator.ownsPath(of: request), isRead || !request.pathIs("/") {
       emulator.handleOwnPath(request, listeningOn: address, forgetTokens: forgetTokens, &exchange)

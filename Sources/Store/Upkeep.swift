@@ -3,8 +3,8 @@
 public import Gate
 public import Platform
 
-/// Recovers callbacks whose process is gone, keeps the kill switch fresh, writes every three seconds to see whether that
-/// still works, gives unused leases back and forgets what is over. The store's health shows what fails here.
+/// Recovers callbacks of ended processes, refreshes the kill switch, writes every three seconds to test the
+/// store, gives unused leases back and purges. The store's health shows its failures.
 public struct Upkeep: Sendable {
   private let store: any Store
   private let ledger: AllowanceLedger
@@ -15,12 +15,13 @@ public struct Upkeep: Sendable {
   private let ended: @Sendable ([Stop]) -> Void
   private let saved: @Sendable (Stop) -> Void
 
-  /// Upkeep of a store and what stands before it.
+  /// Upkeep of a store and its caches.
+  ///
   /// - Parameters:
-  ///   - inHand: Says which callbacks are overdue at a time and still this process's to settle.
-  ///   - recovered: Is told how many callbacks became `unknown` because nobody will settle them.
-  ///   - ended: Is told the stops whose end has come.
-  ///   - saved: Is told each stop that the store has now, and could not keep before.
+  ///   - inHand: Returns the callbacks that are overdue at a time and still this process's to settle.
+  ///   - recovered: Gets the number of callbacks that became `unknown` because no process settles them.
+  ///   - ended: Gets the stops that have ended.
+  ///   - saved: Gets each stop that the store has now saved and could not save before.
   public init(
     store: any Store, ledger: AllowanceLedger, board: StopBoard, clock: any TimeSource,
     inHand: @escaping @Sendable (Instant) -> Set<CallbackID> = { _ in [] },
@@ -38,9 +39,9 @@ public struct Upkeep: Sendable {
     self.clock = clock
   }
 
-  /// Works until its task is cancelled: the kill switch each second, and beside it callbacks each second and leases every
-  /// two, and beside those forgetting every minute. A stop must not wait for what may take long after a busy day, nor must
-  /// what tells others that we live.
+  /// Works until its task is cancelled. It refreshes the kill switch each second, beside it callbacks each
+  /// second and leases every two, and beside those it purges every minute. A stop and the sign of life must
+  /// not wait for slow work after a busy day.
   public func run() async {
     async let stops: Void = everySecond { _ in
       let over = board.removeEnded()
@@ -71,12 +72,12 @@ public struct Upkeep: Sendable {
   }
 
   private func refresh() async {
-    // The board keeps what it showed.
+    // The board keeps its old stops.
     do throws(StoreError) { try await board.refresh(onEnd: ended, onSave: saved) } catch {}
   }
 
   private func tidy(turn: Int) async {
-    // What is not recovered now is recovered a second later.
+    // The next second tries again.
     do throws(StoreError) {
       let now = now
       let count = try await store.recoverCallbacks(at: now, besides: inHand(now))
@@ -88,7 +89,7 @@ public struct Upkeep: Sendable {
   }
 
   private func purge() async {
-    // What is not forgotten now is forgotten a minute later.
+    // The next minute tries again.
     do throws(StoreError) { try await store.purge(at: now) } catch {}
   }
 }

@@ -28,10 +28,10 @@ public final class TLSListener: Sendable {
   /// Whose certificate new connections see.
   public var identity: TLSIdentity { current.withLock { $0.identity } }
 
-  /// Shows another certificate to connections that come from now on; those that are there keep theirs.
+  /// Shows another certificate to new connections. Open ones keep theirs.
   ///
   /// - Returns: whether it is another one.
-  /// - Throws: when OpenSSL refuses; then the one before stays.
+  /// - Throws: when OpenSSL refuses; then the old one stays.
   @discardableResult
   public func use(_ identity: TLSIdentity) throws(TLSFailure) -> Bool {
     guard !identity.isSame(as: self.identity) else { return false }
@@ -42,7 +42,7 @@ public final class TLSListener: Sendable {
 
   /// The session of a new connection.
   ///
-  /// - Parameter observer: is told what becomes of the handshake, and why the session failed, if it does; on the
+  /// - Parameter observer: gets the result of the handshake, and the reason if the session fails, on the
   ///   connection's loop.
   public func session(observer: (@Sendable (TLSEvent) -> Void)? = nil) -> TLSSession {
     TLSSession(current.withLock { $0.context }, observer: observer)

@@ -12,11 +12,11 @@ public final class AccessToken: Sendable {
   public let secret: Secret
   /// The scope it has, words separated by spaces.
   public let scope: String
-  /// Whether Talkdesk ID said so; otherwise it is the scope that was requested (RFC 6749 §5.1).
+  /// Whether Talkdesk ID named the scope; otherwise it is the requested one (RFC 6749 §5.1).
   public let statesScope: Bool
   /// The OAuth client it was issued to.
   public let clientID: String
-  /// When it was asked for. Its age counts from here, earlier than it can have been issued, so that no delay on the way
+  /// When it was requested. Its age counts from here, before Talkdesk ID can have issued it. So no delay
   /// makes it seem younger than it is.
   public let obtainedAt: MonotonicTime
   /// How long it lives; nil where Talkdesk ID did not say.

@@ -54,11 +54,12 @@ struct Cooldown {
     }
   }
 
-  /// How long, after so many failures in a row.
+  /// The pause after so many failures in a row.
   ///
   /// - credential: 30 s, doubling to 5 min, up to a tenth more at random.
-  /// - rate limit: what Talkdesk ID asks for, 1–60 s; else 5 s, doubling to 60 s, up to a fifth more.
-  /// - outage: 0.5 s, doubling to 20 s, up to half as much again at random, so 30 s at most; or what is asked for.
+  /// - rate limit: Talkdesk ID's own time, 1–60 s; else 5 s, doubling to 60 s, up to a fifth more.
+  /// - outage: 0.5 s, doubling to 20 s, up to half as much again at random, so 30 s at most; or Talkdesk ID's
+  ///   own time.
   static func length(after error: TokenExchangeError, failures: Int, unit: Double) -> Duration {
     let doubled = Double(1 << min(max(failures - 1, 0), 10))
     switch kind(of: error) {

@@ -12,7 +12,7 @@ import Synchronization
 package final class CredentialRotation: Sendable {
   private struct Entry {
     var state = CredentialStatus.State.untried
-    /// When Talkdesk ID last said anything of it.
+    /// When Talkdesk ID last accepted or refused it.
     var seen: MonotonicTime?
     /// When it was last found to be at fault.
     var faulted: MonotonicTime?

@@ -10,7 +10,7 @@ public enum CredentialRole: String, CaseIterable, Sendable {
 
 /// What is known of one credential since it was configured. Asking costs no exchange.
 public struct CredentialStatus: Sendable {
-  /// What Talkdesk ID said of it when it was last tried.
+  /// Talkdesk ID's last response to it.
   public enum State: String, CaseIterable, Sendable {
     /// It was not tried, or what was answered says nothing about it.
     case untried
@@ -26,7 +26,7 @@ public struct CredentialStatus: Sendable {
   public var clientID: String
   /// What it is for.
   public var role: CredentialRole
-  /// What Talkdesk ID said of it.
+  /// Talkdesk ID's last response to it.
   public var state: State
   /// How long ago that was; nil while it is untried.
   public var age: Duration?

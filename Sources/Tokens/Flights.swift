@@ -26,7 +26,7 @@ struct Flights {
     /// The trace of the first who waits and has one.
     var trace: TraceContext?
 
-    /// Lets everybody who waits go on. Not to be called with a lock held.
+    /// Completes all waiting requests. Do not call it with a lock held.
     func answer(_ result: Result<AccessToken, TokenError>) {
       for waiter in waiters.values {
         waiter.timer?.cancel()

@@ -5,7 +5,7 @@
 /// For callers of this process: an exchange that failed answers by its cause, `coolingDown` is 503 whatever its cause,
 /// `deadlineExceeded` is 504. The waits are upper bounds on this side: after them the next request asks Talkdesk ID anew.
 public enum TokenError: Error, Sendable {
-  /// The exchange was made and failed. Nobody is asked again before `retryAfter` is over.
+  /// The exchange failed. The server sends no other one before `retryAfter` is over.
   case exchangeFailed(TokenExchangeError, retryAfter: Duration)
   /// An earlier exchange failed, and it is too early to try again.
   case coolingDown(cause: TokenExchangeError, retryAfter: Duration)
@@ -28,7 +28,7 @@ public enum TokenError: Error, Sendable {
     }
   }
 
-  /// What Talkdesk ID did, where it was asked.
+  /// The failure at Talkdesk ID, if a request was sent.
   public var cause: TokenExchangeError? {
     switch self {
     case .exchangeFailed(let cause, _), .coolingDown(let cause, _): cause

@@ -58,7 +58,7 @@ public enum TokenExchangeError: Error, Sendable {
   /// Whether the deadline ended it.
   package var isTimeout: Bool { if case .timedOut = self { true } else { false } }
 
-  /// Whether it was said in so many words that the client did not prove itself (RFC 6749 §5.2).
+  /// Whether the response says explicitly that client authentication failed (RFC 6749 §5.2).
   package var isInvalidClient: Bool {
     if case .refused(_, "invalid_client") = self { true } else { false }
   }
@@ -81,7 +81,7 @@ extension TokenExchangeError: CustomStringConvertible {
   }
 }
 
-/// What is wrong with a reply of the token endpoint.
+/// The mistake in a response of the token endpoint.
 public enum UnusableReply: Error, Hashable, Sendable {
   /// A status that is neither success nor one of the known failures; 404 usually means a wrong account name.
   case status(Int)

@@ -25,7 +25,7 @@ public struct TokenRequestReport: Sendable {
     }
   }
 
-  /// The scope that was asked for.
+  /// The requested scope.
   public var scope: String
   /// The credential's name: a key id or `client_secret`.
   public var credential: String
@@ -37,7 +37,7 @@ public struct TokenRequestReport: Sendable {
   public var startedAt: MonotonicTime
   /// How long it took.
   public var duration: Duration
-  /// What came of it.
+  /// The outcome.
   public var outcome: Result<Success, TokenExchangeError>
   /// The span of the trace it was sent in, if any.
   public var trace: TraceContext?

@@ -6,9 +6,9 @@ public enum TokenCacheOutcome: String, CaseIterable, Sendable {
   case hit
   /// An exchange was begun for it.
   case miss
-  /// It waits for an exchange that somebody else began.
+  /// It waits for an exchange that another request began.
   case joined
-  /// A token was renewed ahead of time; nobody waits for that.
+  /// A token was renewed early; no request waits for it.
   case renewal
   /// Refused because Talkdesk ID is being left alone after a failure.
   case coolingDown = "cooling_down"
@@ -18,8 +18,8 @@ public enum TokenCacheOutcome: String, CaseIterable, Sendable {
   case invalidated
 }
 
-/// Is told what a token source does. Called from any thread, event loops included, so it must return at once; it is never
-/// called with a lock held.
+/// Observes a token source. It is called from any thread, event loops included, so it must return at once. It
+/// is never called with a lock held.
 public protocol TokenSourceObserver: Sendable {
   /// A token request ended, or began an exchange.
   /// - Parameter lane: the loop of the request, if known, so that each loop counts for itself.

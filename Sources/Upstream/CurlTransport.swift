@@ -90,8 +90,8 @@ public final class CurlTransport: HTTPTransport {
       .failure(TransportError(.cancelled, sent: false, detail: "the transport is shut down")))
   }
 
-  /// Cancels what runs, refuses what comes, and returns when the thread has ended and every connection is
-  /// closed.
+  /// Cancels running transfers, refuses new ones, and returns when the thread has ended and every connection
+  /// is closed.
   public func shutdown() async {
     inbox.stop()
     await inbox.finished()

@@ -3,8 +3,7 @@
 import HTTP
 import Synchronization
 
-/// The letter box of the transfer thread: what anybody may put in, one lock, and a wake-up for the first
-/// letter.
+/// The transfer thread's inbox: any thread adds to it under one lock, and the first entry wakes the thread.
 final class Inbox: Sendable {
   /// A transfer to make, and who waits for it.
   struct Submission: Sendable {
@@ -34,7 +33,7 @@ final class Inbox: Sendable {
 
   init(waker: CurlWaker) { self.waker = waker }
 
-  /// Hands a transfer over; false once the transport is shut down, and then nobody else answers it.
+  /// Hands a transfer over. False after the shutdown of the transport; then the caller must complete it.
   func submit(_ submission: Submission) -> Bool { post(.submit(submission)) }
 
   /// Gives a transfer up. Without effect when it has ended.

@@ -30,7 +30,7 @@ struct NameCache {
     var names = 1024
   }
 
-  /// What a caller is told.
+  /// The result for a caller.
   enum Answer: Equatable {
     case addresses([IPAddress])
     case failed(LookupFailure)
@@ -120,7 +120,7 @@ struct NameCache {
     due.append(name)
   }
 
-  /// Names come from configuration, so this many never happen; a limit stands all the same.
+  /// Names come from configuration, so there are never so many. The limit holds anyway.
   private mutating func prune(now: MonotonicTime) {
     guard entries.count >= policy.names else { return }
     entries = entries.filter { $0.value.lookups > 0 || $0.value.isDue }

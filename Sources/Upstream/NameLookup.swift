@@ -6,10 +6,9 @@ import Platform
 
 /// Asks the system's resolver for a name's addresses.
 ///
-/// `getaddrinfo` blocks for as long as the resolver likes, half a minute with a dead name server, and cannot
-/// be given up. So it runs on a thread of its own and nobody ever waits for that thread: libcurl, left to
-/// resolve by itself, joins its resolver threads in `curl_multi_remove_handle` and would hold up every other
-/// transfer.
+/// `getaddrinfo` blocks as long as the resolver does, half a minute with a dead name server, and cannot be
+/// cancelled. So it runs on a thread of its own, and no thread ever waits for it. libcurl's own resolver
+/// threads are joined in `curl_multi_remove_handle`, which would hold up every other transfer.
 enum NameLookup {
   /// Finds a name's addresses in its own time and calls back once, from any thread. Tests bring their own.
   typealias Function =

@@ -11,8 +11,8 @@ final class Ticket: Sendable {
 
   init(deadline: MonotonicTime) { self.deadline = deadline }
 
-  /// Marks the ticket. It is marked before the thread is told, so a cancellation that overtakes its
-  /// submission still counts.
+  /// Marks the ticket, before the thread is notified. So a cancellation that overtakes its submission still
+  /// counts.
   func cancel() { cancelled.store(true, ordering: .releasing) }
 
   var isCancelled: Bool { cancelled.load(ordering: .acquiring) }

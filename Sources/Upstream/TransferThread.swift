@@ -57,7 +57,7 @@ final class TransferThread {
     self.lookUp = lookUp
   }
 
-  /// Works until told to stop, then answers everybody and closes every connection.
+  /// Works until the shutdown, then completes every transfer with an error and closes every connection.
   func run() {
     while readInbox() {
       for finished in multi.perform() { end(finished.easy.id, finished.easy.outcome(finished.code)) }
@@ -72,7 +72,7 @@ final class TransferThread {
     multi.close()
   }
 
-  /// Takes in what arrived; false when told to stop.
+  /// Takes the inbox; false at the shutdown.
   private func readInbox() -> Bool {
     var goesOn = true
     for message in inbox.take() {

@@ -8,7 +8,7 @@ import Gateway
 import Glibc
 import Platform
 
-/// `callgate doctor`: what stands between this machine and a server that works.
+/// `callgate doctor`: checks everything that the server needs.
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",

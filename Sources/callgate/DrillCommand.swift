@@ -61,7 +61,7 @@ struct DrillCommand: ParsableCommand {
     let configuration = try source.load(for: .token)
     let drill = try prepare(configuration)
     let file = try factsFile()
-    // A mistyped digit is seen where the number is typed, and stands in no log.
+    // The number is shown only here, where it was typed, so that a mistyped digit is visible. No log has it.
     let isSeen = !yes && isatty(STDERR_FILENO) == 1
     for line in drill.announcement(showingNumber: isSeen) { Output.message(line) }
     guard yes || isConfirmed() else {
@@ -118,7 +118,7 @@ struct DrillCommand: ParsableCommand {
     return ["y", "yes"].contains((readLine() ?? "").lowercased())
   }
 
-  /// What became of the facts.
+  /// The result of saving the facts.
   private enum Keeping {
     case unasked
     /// There was no answer to keep.

@@ -10,11 +10,11 @@ enum ExitStatus: Int32 {
   case unavailable = 69
   /// A fault of this program (`EX_SOFTWARE`).
   case `internal` = 70
-  /// Somebody said no: the rules, Talkdesk or the file system (`EX_NOPERM`).
+  /// The rules, Talkdesk or the file system refused (`EX_NOPERM`).
   case refused = 77
   /// The configuration is wrong or incomplete (`EX_CONFIG`).
   case configuration = 78
 
-  /// What to throw from a command to end this way, everything having been said.
+  /// The error that ends a command with this status, after it has printed everything.
   var exit: ExitCode { ExitCode(rawValue) }
 }

@@ -66,7 +66,7 @@ struct ExplainCommand: ParsableCommand {
 
   @Option(
     name: .customLong("count"),
-    help: ArgumentHelp("How many requests a rule has counted already.", valueName: "rule=number"))
+    help: ArgumentHelp("How many requests each rule has already counted.", valueName: "rule=number"))
   var counts: [String] = []
 
   @Flag(help: "Print the JSON of /admin/explain.")

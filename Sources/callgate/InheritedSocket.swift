@@ -9,9 +9,10 @@ enum InheritedSocket {
   /// The first descriptor systemd passes.
   private static let first: Int32 = 3
 
-  /// The descriptor, if the variables are meant for this process. Of several the first is taken.
+  /// The descriptor, if the variables are for this process. Of several it takes the first.
   ///
-  /// To be called before anything is opened: a number that was promised and not passed would soon be somebody else's.
+  /// Call it before anything is opened: another file would soon get the number of a descriptor that was
+  /// announced but not passed.
   static func descriptor(_ environment: [String: String]) throws -> Int32? {
     guard environment["LISTEN_PID"].flatMap(Int32.init) == getpid(),
       let count = environment["LISTEN_FDS"].flatMap(Int32.init), count > 0

@@ -15,9 +15,13 @@ struct InitCommand: ParsableCommand {
     abstract: "Asks a few questions and writes a first configuration.",
     discussion: """
       Asks for your Talkdesk account, its OAuth client (id and secret, or id and private key), the number of callbacks \
-      and opening hours, and checks each answer. It writes callgate.yaml, tests.yaml with tests that pass, a JSON Schema \
-      of each for editors, the secrets as files of mode 0600 under secrets/, and lines for .gitignore, all or none. The password of your app is \
-      generated, unless --password-file has one. Then it prints the next steps. It does not use the network.
+      and opening hours, and checks each answer. It does not use the network. It writes all of these files or none:
+        callgate.yaml          the configuration
+        tests.yaml             tests of its rules, which pass
+        *.schema.json          a JSON Schema of each, for editors
+        secrets/               the secrets, as files of mode 0600
+        .gitignore             lines for secrets and state
+      It generates the password of your app, unless --password-file has one. Then it prints the next steps.
 
       A flag answers its question. Without a terminal, --account, --client-id and a credential are needed, and \
       --timezone with --hours.

@@ -23,7 +23,7 @@ enum Output {
 
   private static func write(_ bytes: [UInt8], to descriptor: Int32) {
     guard !StandardOutput.write(bytes, to: descriptor), descriptor == STDOUT_FILENO else { return }
-    // What was to be printed may exist nowhere else: a new key, a token. Nobody must take this for success.
+    // The output may exist nowhere else: a new key, a token. So a failed write must not look like success.
     let error = errno
     message("callgate: cannot write to standard output: \(SystemError(operation: "write", code: error))")
     exit(ExitStatus.internal.rawValue)

@@ -134,7 +134,7 @@ struct ServeCommand: ParsableCommand {
     }
   }
 
-  /// Ends the process during its start, as it was asked to.
+  /// Ends the process during its start, after a signal.
   private static func endStart() -> Never {
     Output.message("callgate: stopped before it was ready to serve")
     _exit(0)
@@ -159,7 +159,7 @@ struct ServeCommand: ParsableCommand {
   ) {
     signals.waitForEnd()
     supervisor.tell(.stopping)
-    // Whoever insists at a terminal gets it; further SIGTERMs change nothing.
+    // A second SIGINT at a terminal ends at once. Further SIGTERMs change nothing.
     signals.onSecondInterrupt { _exit(130) }
     Blocker.run {
       await service.drain()

@@ -17,7 +17,7 @@ enum StandardOutput {
         if count > 0 {
           unsafe rest = unsafe rest.dropFirst(count)
         } else if error == EAGAIN {
-          // Somebody shares the descriptor and made it non-blocking.
+          // Another process shares the descriptor and made it non-blocking.
           var descriptor = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
           _ = unsafe poll(&descriptor, 1, -1)
         } else if error != EINTR {

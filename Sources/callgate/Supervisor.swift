@@ -2,11 +2,11 @@
 
 import Platform
 
-/// Whoever started the server and wants to know how it does: systemd, or nobody.
+/// The service manager that started the server, if there is one: systemd.
 struct Supervisor: Sendable {
   private let manager: ServiceManager?
 
-  /// Whoever the environment names.
+  /// The manager that the environment names.
   init(_ environment: [String: String]) throws {
     do throws(SystemError) {
       manager = try ServiceManager(environment: environment)
@@ -16,7 +16,7 @@ struct Supervisor: Sendable {
     }
   }
 
-  /// Tells it; where that fails it is said on stderr, and serving goes on.
+  /// Tells it. A failure is printed on stderr, and the server continues.
   func tell(_ news: ServiceManager.News) {
     do throws(SystemError) {
       try manager?.tell(news)

@@ -170,7 +170,7 @@ def demo(base):
         waits_for(driver, "it still rang once", lambda d: "+14155550100 rang once" in text(d, "rings"))
 
         faults = driver.find_element(By.ID, "callback-faults")
-        use(driver, faults.find_element(By.XPATH, ".//button[normalize-space()='Rings, no answer']"), "fault-status", "waiting")
+        use(driver, faults.find_element(By.XPATH, ".//button[normalize-space()='Rings, no response']"), "fault-status", "waiting")
         phone = driver.find_element(By.ID, "phone")
         phone.clear()
         phone.send_keys("+14155550111")

@@ -34,7 +34,7 @@ private enum Keys {
 
   @Test(arguments: [
     ("mode", DocumentNode(.text("of")), "mode: \"of\" is unknown here — use one of on, off"),
-    ("mode", DocumentNode(.text("")), "mode: has nothing in it — fill it in, or remove the line"),
+    ("mode", DocumentNode(.text("")), "mode: is empty — fill it in, or remove the line"),
     (
       "count", DocumentNode(.text("10")),
       "count: \"10\" is not a count from 1 to 9 — write a whole number in digits"
@@ -46,13 +46,13 @@ private enum Keys {
     ),
     ("span", DocumentNode(.text("2m")), "span: \"2m\" is out of range — choose from 0s to 1m"),
     ("flag", DocumentNode(.text("yes")), "flag: \"yes\" is neither true nor false — write true or false"),
-    ("words", two, "words: holds an item twice — keep one of them"),
+    ("words", two, "words: lists an item twice — keep one of them"),
     ("words", DocumentNode(.mapping([])), "words: is a mapping, not a list — write it as [ITEM, ITEM]"),
     ("list", DocumentNode(.text("a")), "list: is a text, not a list — write it as [ITEM, ITEM]"),
     ("conut", DocumentNode(.text("1")), "conut: unknown key — did you mean count?"),
     (
       "secret", DocumentNode(.text("canary")),
-      "secret: unknown key — secrets are not written here: did you mean secret_file, the path of a file?"
+      "secret: unknown key — this file cannot hold a secret: did you mean secret_file, the path of a file?"
     ),
   ])
   func `a mistake is named with its key and what mends it`(key: String, value: DocumentNode, line: String) {

@@ -28,7 +28,7 @@ struct BrakeTests {
     #expect(Brake.allCases.map { Brakes.off[$0] } == [0, 0, 0])
   }
 
-  @Test func `the seventh callback to a number waits for midnight in UTC, whoever asks`() throws {
+  @Test func `the seventh callback to a number waits for midnight in UTC, for every caller`() throws {
     let policy = Policy(brakes: Brakes())
     let states = TestStates()
     for caller in 0..<6 {

@@ -107,7 +107,7 @@ struct PolicyTests {
     #expect(anonymous.decide(facts, states: FetchedStates()).denial?.rule == "a")
   }
 
-  @Test func `hundreds of callers are told apart`() throws {
+  @Test func `rules recognise hundreds of callers`() throws {
     let policy = try Policy(
       rules: (0..<200).map { try Rule(name: "r\($0)", callers: ["caller-\($0)"], kind: hours("00:00-01:00")) }
     )
@@ -242,7 +242,7 @@ struct PolicyTests {
     }
   }
 
-  @Test func `parties are told apart, and those unknown are one`() throws {
+  @Test func `parties have counts of their own, and unknown ones share one`() throws {
     var facts = Facts.request(.callback)
     facts.phone = try E164("+14155550123")
     let rules = try AllowanceScope.allCases.map { try Rule(name: $0.rawValue, kind: rate(5, $0)) }

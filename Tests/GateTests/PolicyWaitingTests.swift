@@ -80,7 +80,7 @@ struct PolicyWaitingTests {
     #expect(policy.settle(.request(at: noon), states).decision.denial?.retryAfter == 5)
   }
 
-  @Test func `opening hours that exclude each other are found at once, whoever asks how often`() throws {
+  @Test func `opening hours that exclude each other are found at once, at every request`() throws {
     let policy = try Policy(rules: [
       Rule(name: "mornings", kind: hours("08:00-12:00")),
       Rule(name: "afternoons", kind: hours("12:00-18:00")),
@@ -173,7 +173,7 @@ struct PolicyWaitingTests {
   }
 
   @Test(arguments: 0..<300)
-  func `whoever waits as told succeeds at once, through changes of rules and clocks put back`(_ seed: Int)
+  func `a retry after Retry-After succeeds, through changes of rules and clocks set back`(_ seed: Int)
     throws
   {
     var random = SeededGenerator(UInt64(seed))

@@ -187,7 +187,7 @@ struct ReasonTests {
     #expect(try reason(atLeast, "new") == #"header x-v is "new", not a version; 2.3.0 or later is required"#)
     #expect(
       try reason(atLeast, "2.4", "2.4")
-        == "header x-v is there 2 times, so none of them counts; 2.3.0 or later is required")
+        == "header x-v occurs 2 times, so the rule uses none of them; 2.3.0 or later is required")
     #expect(try reason(("equals", "a"), "b") == #"header x-v is "b"; "a" is required"#)
     #expect(try reason(("in", ["a", "b"]), "b") == #"header x-v is "b"; "a" or "b" is required"#)
     let many: DocumentNode = ["1", "2", "3", "4", "5", "6", "7"]
@@ -263,7 +263,7 @@ struct ReasonTests {
     #expect(try reason(caller, .request()) == "0 of 5 used by caller ios-app this day (UTC)")
   }
 
-  @Test(arguments: ["deny", "allow"]) func `a store that cannot be asked is told`(policy: String) throws {
+  @Test(arguments: ["deny", "allow"]) func `an unavailable store is the reason`(policy: String) throws {
     let rule: DocumentNode = [
       "name": "daily", "kind": "quota", "key": "caller", "limit": "5", "per": "day",
       "on_store_failure": DocumentNode(.text(policy)),
@@ -275,7 +275,7 @@ struct ReasonTests {
 
   // MARK: Remote policies
 
-  @Test func `a policy that said no is told from one that could not be asked`() throws {
+  @Test func `a policy's refusal differs from a policy without a response`() throws {
     let rule: DocumentNode = ["name": "fraud", "kind": "remote", "url": "https://policy.example/"]
     let lenient: DocumentNode = [
       "name": "fraud", "kind": "remote", "url": "https://policy.example/", "on_failure": "allow",
@@ -291,14 +291,14 @@ struct ReasonTests {
         == "the policy gave no decision: its server cannot be reached; on_failure is deny")
     #expect(
       try reason(lenient, facts, remote: .undecided)
-        == "the policy gave no decision: its response says neither yes nor no; on_failure is allow")
+        == "the policy gave no decision: its response is neither true nor false; on_failure is allow")
     let denial = try #require(try policy(rule).decide(facts, states: FetchedStates()).denial)
-    #expect(denial.reason == "the policy gave no decision: it was not asked")
+    #expect(denial.reason == "the policy gave no decision: it got no query")
   }
 
   // MARK: Rules that were not asked
 
-  @Test func `rules that do not concern a request are told from those that were not reached`() throws {
+  @Test func `rules that do not apply differ from rules that were not reached`() throws {
     let quota: (String) -> [DocumentNode.Member] = {
       [
         .init("name", DocumentNode(.text($0))), .init("kind", "quota"), .init("key", "global"),

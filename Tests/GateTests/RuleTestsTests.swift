@@ -102,7 +102,7 @@ struct RuleTestsTests {
         "expected allow, got deny denied -: the shop is closed",
         "expected allow, got deny denied fraud: fraud was not stubbed: add remote: { fraud: allow }",
         "expected allow, got deny denied fraud: the policy refuses it",
-        "expected allow, got deny denied fraud: the policy gave no decision: the test says so; on_failure is deny",
+        "expected allow, got deny denied fraud: the policy gave no decision: the test sets this; on_failure is deny",
       ])
   }
 

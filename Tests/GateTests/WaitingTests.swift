@@ -38,7 +38,7 @@ struct WaitingTests {
       name: "r\(number)", mode: Int.random(in: 0..<8, using: &random) == 0 ? .audit : .enforce, kind: kind)
   }
 
-  @Test func `whoever waits as told is let in, however many rules would have had them wait`() throws {
+  @Test func `a retry after Retry-After succeeds, however many rules made the client wait`() throws {
     var random = SeededGenerator(26)
     var refusals = 0
     var longer = 0

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Test(arguments: ["/a", "/large", "/nothing", "/drop", "/split"])
-func `fields put on an answer are there whoever gives it`(path: String) throws {
+func `fields added to a response are on every response`(path: String) throws {
   let server = try TestServer()
   let client = try server.client()
   try client.send("GET \(path) HTTP/1.1\r\nHost: a\r\nOrigin: https://a.example\r\n\r\n")

@@ -9,7 +9,7 @@ import Testing
 
 private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
 
-@Test func `a deferred request is told once that its client has left`() async throws {
+@Test func `a deferred request learns once that its client has left`() async throws {
   let server = try TestServer()
   let count = Mutex(0)
   var client: Client? = try server.client()
@@ -31,7 +31,7 @@ private let waiting = "GET /defer HTTP/1.1\r\nHost: a\r\n\r\n"
   #expect(count.withLock { $0 } == 11)
 }
 
-@Test func `a request that is answered is told nothing when its client leaves`() async throws {
+@Test func `a finished request learns nothing when its client leaves`() async throws {
   let server = try TestServer()
   let hasLeft = Mutex(false)
   var client: Client? = try server.client()

@@ -10,7 +10,7 @@ import Testing
 
 private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
 
-@Test func `connections beyond the limit are told so, and there is room again when one ends`() async throws {
+@Test func `connections beyond the limit get 503, and there is room again when one ends`() async throws {
   let server = try TestServer(limits: ServerLimits(connections: 2))
   let first = try server.client()
   try first.send(get)
@@ -65,7 +65,7 @@ private func limits(_ connections: Int) -> ServerLimits {
   }
 }
 
-@Test func `a thousand strangers keep nobody out`() throws {
+@Test func `a thousand idle connections do not keep clients out`() throws {
   let server = try TestServer(limits: limits(4))
   let strangers = try (0..<1_000).map { _ in try server.client() }
   for _ in 0..<8 {
@@ -76,7 +76,7 @@ private func limits(_ connections: Int) -> ServerLimits {
   withExtendedLifetime(strangers) {}
 }
 
-@Test func `a request with its handler does not give way, and whoever comes waits for its answer`()
+@Test func `a request with its handler does not give way, and a new client waits for its response`()
   async throws
 {
   let server = try TestServer(limits: limits(2))

@@ -95,7 +95,7 @@ private final class Labelled: RequestHandler {
     loops.shutdown()
   }
 
-  @Test func `every answer is told once, with what the handler said of it`() async throws {
+  @Test func `every response is reported once, with the handler's route`() async throws {
     try await run { address in
       let client = try Client(address)
       try client.send(
@@ -121,7 +121,7 @@ private final class Labelled: RequestHandler {
       ])
   }
 
-  @Test func `a handler that forgets its answer is told under its own route`() async throws {
+  @Test func `a forgotten response is reported under the handler's own route`() async throws {
     try await run { address in
       for path in ["/nothing", "/drop"] {
         let client = try Client(address)
@@ -134,7 +134,7 @@ private final class Labelled: RequestHandler {
       notebook.answers.allSatisfy { $0 == .init(method: .delete, route: 7, status: 500, hasDuration: true) })
   }
 
-  @Test func `what the server refuses is told without a duration`() async throws {
+  @Test func `the server's own refusals are reported without a duration`() async throws {
     var limits = ServerLimits(contentBytes: 10)
     limits.message.headerBytes = 200
     try await run(limits: limits) { address in
@@ -196,7 +196,7 @@ private final class Labelled: RequestHandler {
     #expect(handler.refusals.withLock { $0 }.map(\.hasFields) == [false, false, false, true, false, false])
   }
 
-  @Test func `an answer whose client is gone is told, too`() async throws {
+  @Test func `a response whose client has gone is reported, too`() async throws {
     try await run { address in
       let client = try Client(address)
       try client.send("GET /defer HTTP/1.1\r\nHost: a\r\n\r\n")

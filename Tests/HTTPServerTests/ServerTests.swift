@@ -105,7 +105,7 @@ private let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
   #expect(try patient.readToEnd().hasSuffix("late"))
 }
 
-@Test func `a request that ends in its middle is told so`() throws {
+@Test func `a request that ends in its middle gets 400`() throws {
   let server = try TestServer()
   for text in ["GET / HT", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel"] {
     let client = try server.client()

@@ -27,7 +27,7 @@ func request(_ text: String) -> Request {
   #expect(request.count(of: "x-other2") == 0)
 }
 
-@Test func `names with the same hash are told apart by their octets`() {
+@Test func `names with the same hash are compared by their octets`() {
   // FNV-1a has these two collide, found by search.
   let one = FieldName("costarring")
   let other = FieldName("liquid")

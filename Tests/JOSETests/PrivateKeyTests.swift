@@ -146,7 +146,7 @@ private func failure(_ text: String) -> KeyError? { failure(Array(text.utf8)) }
     (KeyFixtures.p256Explicit, "this is a key of type EC with explicit parameters"),
   ]
 
-  @Test(arguments: refusals) func `a wrong key is told from a right one`(text: String, message: String) {
+  @Test(arguments: refusals) func `a wrong key is refused with its reason`(text: String, message: String) {
     let description = failure(text)?.description ?? "accepted"
     #expect(description.hasPrefix(message), "\(description)")
   }

@@ -31,7 +31,7 @@ import Testing
     #expect(rsa != key)
   }
 
-  @Test func `what is not a public key is told from one`() {
+  @Test func `only public keys are accepted`() {
     #expect(failure(KeyFixtures.p256PKCS8) == .privateKey)
     #expect(failure(KeyFixtures.p256SEC1) == .privateKey)
     #expect(failure(body(of: KeyFixtures.rsa2048PKCS1)) == .privateKey)

@@ -36,7 +36,7 @@ import Testing
     #expect(!durations.contains { $0.contains("other") })
   }
 
-  @Test func `every status that is told apart has its own word`() {
+  @Test func `every status with a series of its own has a word`() {
     for (index, word) in StatusCodes.words.dropLast().enumerated() {
       #expect(StatusCodes.index(of: Int(word) ?? 0) == index)
     }
@@ -96,7 +96,7 @@ import Testing
       ], lanes: lanes)
   }
 
-  @Test func `decisions are told apart by action, rule and code`() {
+  @Test func `decisions are counted by action, rule and code`() {
     let counters = decisions()
     counters.register(["hours", "daily"])
     counters.count(action: 0, code: 0, rule: nil, lane: 0)
@@ -115,7 +115,7 @@ import Testing
         == #"o_total{action="access",rule="daily"} 1"#)
   }
 
-  @Test func `a rule keeps its counts when others come, and one that nobody knows is not named`() {
+  @Test func `a rule keeps its counts when others come, and an unknown rule is not named`() {
     let counters = decisions()
     counters.register(["a"])
     counters.count(action: 0, code: 1, rule: "a", lane: 0)

@@ -118,7 +118,7 @@ import Testing
     #expect((queue.running, queue.waiting) == (1, 2))
   }
 
-  @Test func `a wait that is told is between a second and a minute`() {
+  @Test func `a time to retry is between a second and a minute`() {
     let (queue, now) = sixSeconds()
     #expect(queue.refusal(deadline: now + .milliseconds(13_490), now: now) == .seconds(1))
     #expect(queue.refusal(deadline: now + .seconds(-600), now: now) == .seconds(60))

@@ -63,7 +63,7 @@ private final class Pipe: Sendable {
   }
 }
 
-@Test func `a closure sent from the loop runs in a later turn, without anybody waking it`() throws {
+@Test func `a closure sent from the loop runs in a later turn, without a wake-up`() throws {
   try withLoop { loop in
     let done = DispatchSemaphore(value: 0)
     let depth = Mutex(0)

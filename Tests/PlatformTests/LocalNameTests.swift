@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: ["localhost:8080", "10.0.2.2:8080", "203.0.113.9", "[2001:db8::1]:80"])
-  func `nobody else can make an address or localhost their own`(_ host: String) {
+  func `no site can claim an address or localhost`(_ host: String) {
     #expect(LocalName.isUnclaimable(host))
   }
 

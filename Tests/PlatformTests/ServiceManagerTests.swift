@@ -33,7 +33,7 @@ private final class Inbox {
 }
 
 @Suite struct ServiceManagerTests {
-  @Test func `a manager behind a path is told in one datagram each`() throws {
+  @Test func `a manager behind a path gets one datagram each`() throws {
     let path = "/tmp/callgate-notify-\(getpid())"
     unlink(path)
     defer { unlink(path) }
@@ -46,7 +46,7 @@ private final class Inbox {
     #expect(inbox.next() == nil)
   }
 
-  @Test func `a manager behind an abstract name is told`() throws {
+  @Test func `a manager behind an abstract name gets it`() throws {
     let name = "callgate-notify-\(getpid())"
     let inbox = try Inbox([0] + Array(name.utf8))
     try #require(try ServiceManager(environment: ["NOTIFY_SOCKET": "@\(name)"])).tell(.ready)
@@ -70,7 +70,7 @@ private final class Inbox {
   }
 
   @Test(arguments: [[:], ["NOTIFY_SOCKET": ""]])
-  func `where nobody asks there is no manager`(environment: [String: String]) throws {
+  func `without NOTIFY_SOCKET there is no manager`(environment: [String: String]) throws {
     #expect(try ServiceManager(environment: environment) == nil)
   }
 

@@ -49,7 +49,7 @@ import Testing
       ("{}", ": callback: is missing\n: token: is missing"),
       (#"{"callback":[],"token":1}"#, ": callback: is not an object\n: token: is not an object"),
     ])
-  func `a file that is none is told with its place`(text: String, problems: String) {
+  func `a wrong file is reported with its place`(text: String, problems: String) {
     #expect(lines(text) == problems.split(separator: "\n").map { "facts.json\($0)" })
   }
 
@@ -86,7 +86,7 @@ import Testing
     #expect(!lines.joined().contains("canary"))
   }
 
-  @Test func `everything that is wrong is told at once`() {
+  @Test func `all mistakes are reported at once`() {
     #expect(lines(#"{"callback":{"status":1,"content":1},"token":{"expires_in":"1","scope":1}}"#).count == 4)
   }
 
@@ -113,7 +113,8 @@ import Testing
     }
   }
 
-  @Test func `an account that refuses calls nobody, and a wrong request gets its own refusal`() async throws {
+  @Test func `an account that refuses rings no phone, and a wrong request gets its own refusal`() async throws
+  {
     try await RunningEmulator.run(facts: facts([("202", "403")])) { emulator in
       let token = try await emulator.token()
       #expect(try await emulator.askCallback(token)?.status == 403)

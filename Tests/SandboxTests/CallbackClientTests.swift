@@ -82,7 +82,7 @@ import Upstream
     }
   }
 
-  @Test func `every answer is told for what it is, and each request arrives once`() async throws {
+  @Test func `every response has its outcome, and each request arrives once`() async throws {
     let big = String(repeating: "x", count: 50_000)
     let table: [(fault: String, label: String, rings: Int64)] = [
       (#""status":200"#, "accepted", 1), (#""status":202,"body":"""#, "accepted", 1),
@@ -146,7 +146,7 @@ import Upstream
     }
   }
 
-  @Test func `where nobody listens nothing was sent`() async throws {
+  @Test func `without a listener nothing was sent`() async throws {
     try await Link.run { link in
       // Port 1 of loopback: nothing listens on it, and only root could make it.
       let endpoints = TalkdeskEndpoints(account: "sandbox", apiBase: "http://127.0.0.1:1")

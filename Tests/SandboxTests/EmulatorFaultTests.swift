@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `a faulty status at the Callback API rings nobody`() async throws {
+  @Test func `a faulty status at the Callback API rings no phone`() async throws {
     try await RunningEmulator.run { emulator in
       let token = try await emulator.token()
       for status in [400, 401, 403, 415, 422, 429, 500, 503] {
@@ -209,7 +209,7 @@ import Testing
     }
   }
 
-  @Test func `a fault that cannot be understood is 422 and hits nobody`() async throws {
+  @Test func `an invalid fault is 422 and has no effect`() async throws {
     try await RunningEmulator.run { emulator in
       let answer = try #require(
         try await emulator.http.send(

@@ -162,7 +162,7 @@ import Testing
     #expect(charges[1].plan.count(of: states[1], at: .noon()).remaining == 1000 - granted)
   }
 
-  @Test func `what nobody uses is given back in time`() async throws {
+  @Test func `unused leases are given back in time`() async throws {
     let store = ScriptedStore(sharing: .instances)
     let ledger = AllowanceLedger(store: store)
     let allowances = try Allowances([try Allowances.quota(limit: 1000)])
@@ -333,7 +333,7 @@ import Testing
   }
 
   @Test(arguments: 0..<600)
-  func `no schedule exceeds a rate, and whoever waits as told succeeds`(_ seed: Int) async throws {
+  func `no schedule exceeds a rate, and a retry after Retry-After succeeds`(_ seed: Int) async throws {
     var schedule = try Schedule(seed: seed)
     for _ in 0..<250 { try await schedule.step() }
     // Exact counting would have granted each of them.

@@ -45,7 +45,7 @@ struct PostgresCallbackTests {
     await watching.close()
   }
 
-  @Test func `nobody is taken for gone because the server was`() async throws {
+  @Test func `an outage of the server ends no process's records`() async throws {
     let (server, name, open) = try await migrated()
     let (one, other) = (open(), open())
     let intent = CallbackIntent.made(key: "k")

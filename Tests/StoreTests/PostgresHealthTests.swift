@@ -186,7 +186,7 @@ struct PostgresHealthTests {
     #expect(silent.accepted == 0)
   }
 
-  @Test func `a name without an address is told of, and the next server used`() async throws {
+  @Test func `a name without an address is reported, and the next server used`() async throws {
     let (server, _, name) = try database()
     let route = PostgresRoute { host throws(PostgresFailure) in
       guard host.name == "127.0.0.1" else {

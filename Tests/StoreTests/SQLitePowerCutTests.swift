@@ -176,7 +176,7 @@ import Testing
 
   // MARK: A full disk
 
-  @Test func `a full disk is told as full, keeps what it has, and can be read`() async throws {
+  @Test func `a full disk is reported as full, keeps its data, and can be read`() async throws {
     let (place, path, disk, store) = try await TestDisk.made()
     defer { place.end() }
     let intent = CallbackIntent.made("+14155550100")
@@ -238,7 +238,7 @@ import Testing
     #expect(await closing.value > before)
   }
 
-  @Test func `a disk that hangs is told of in time, refuses new work at once, and does not delay the end`()
+  @Test func `a disk that hangs is reported in time, refuses new work at once, and does not delay the end`()
     async throws
   {
     let (place, _, disk, store) = try await TestDisk.made(patience: .milliseconds(500))

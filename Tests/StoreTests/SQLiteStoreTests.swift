@@ -247,7 +247,7 @@ import Testing
     }
   }
 
-  @Test func `a newer release's file is told of by a look`() async throws {
+  @Test func `a look reports a newer release's file`() async throws {
     let (place, path) = try place()
     defer { place.end() }
     let store = SQLiteStore(path: path)

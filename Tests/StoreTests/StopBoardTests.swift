@@ -225,7 +225,7 @@ import Testing
     #expect(board.stops.list.map(\.target) == [.app("long")])
   }
 
-  @Test func `what was left without an outcome is told of once`() async throws {
+  @Test func `a stop without an outcome is reported once`() async throws {
     let store = MemoryStore()
     let clock = ManualTime()
     let told = Mutex<[Int]>([])
@@ -321,7 +321,7 @@ import Testing
     #expect(Stop.Target(scope: "caller", id: "x") == .caller("x"))
   }
 
-  @Test func `a stop with an end holds until that, ends by itself, and is told of once`() async throws {
+  @Test func `a stop with an end holds until then, ends by itself, and is reported once`() async throws {
     let clock = ManualTime()
     let store = ScriptedStore(sharing: .instances)
     let (here, elsewhere) = (

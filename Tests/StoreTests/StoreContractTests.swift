@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `parties and rules are told apart`(_ kind: StoreKind) async throws {
+  func `parties and rules have counts of their own`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
     let now = Instant.noon()

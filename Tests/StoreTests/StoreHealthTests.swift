@@ -92,7 +92,7 @@ import Testing
     #expect(health.failure == down && health.hanging == down)
   }
 
-  @Test func `clocks that differ are told of once, and again when they agree`() {
+  @Test func `clocks that differ are reported once, and again when they agree`() {
     let health = health()
     func stands(_ ahead: Duration) -> StoreHealth.ClockStanding {
       health.compared(clockAhead: ahead)
@@ -114,7 +114,7 @@ import Testing
       ])
   }
 
-  @Test func `who begins to listen is told what is wrong already`() {
+  @Test func `a new observer learns the current failures`() {
     let health = StoreHealth(clock: clock)
     health.failed(full, .writes, since: clock.now)
     health.compared(clockAhead: .seconds(5))

@@ -67,7 +67,7 @@ func `a certificate tells the pin of its key`(kind: TestIdentity.Key) throws {
   #expect(failure(identity.certificatePEM, octets) == nil)
 }
 
-@Test func `what is no certificate is told from what is a broken one`() {
+@Test func `a text without a certificate differs from a broken certificate`() {
   let identity = TestIdentity("DNS:localhost")
   #expect(failure([], identity.keyPEM) == .noCertificate)
   #expect(failure(Array("# none\n".utf8), identity.keyPEM) == .noCertificate)
@@ -109,7 +109,7 @@ func `a certificate tells the pin of its key`(kind: TestIdentity.Key) throws {
   #expect(why.reasons == ["ee key too small"])
 }
 
-@Test func `what clients take offence at is told`() throws {
+@Test func `certificates that clients refuse are reported`() throws {
   func complaints(_ identity: TLSIdentity, at offset: Int64 = 0) -> [String] {
     identity.complaints(at: identity.certificate.notBefore + offset) { _ in "DATE" }
   }

@@ -104,7 +104,7 @@ func `http/1.1 is agreed on where it is offered`(offered: [String], chosen: Stri
 }
 
 @Test(arguments: versions, [["h2"], ["h2", "spdy/3"], ["http/1.0"]])
-func `a client that speaks other protocols only is told so`(version: Int32, offered: [String]) throws {
+func `a client with other protocols only gets an alert`(version: Int32, offered: [String]) throws {
   let talk = Conversation(try listener(), Options(version: version, protocols: offered))
   let error = #expect(throws: MemoryClient.Failure.self) { try talk.handshake() }
   #expect(error?.description.contains("no application protocol") == true)
@@ -316,7 +316,7 @@ func `a client that changes keys without end is left, one that asks for somethin
   #expect(wire.count < 300 * 64, "\(wire.count)")
 }
 
-@Test(arguments: versions) func `what becomes of a session is told once`(version: Int32) throws {
+@Test(arguments: versions) func `the result of a session is reported once`(version: Int32) throws {
   let events = Events()
   var talk: Conversation? = Conversation(try listener(), Options(version: version), events: events)
   try talk?.handshake()
@@ -329,7 +329,7 @@ func `a client that changes keys without end is left, one that asks for somethin
   #expect(events.all == ["established"])
 }
 
-@Test(arguments: versions) func `a record that was tampered with is told apart from a failed handshake`(
+@Test(arguments: versions) func `a changed record differs from a failed handshake`(
   version: Int32
 ) throws {
   let events = Events()
@@ -344,7 +344,7 @@ func `a client that changes keys without end is left, one that asks for somethin
   #expect(events.all.last?.hasPrefix("broken: SSL_read_ex: ") == true)
 }
 
-@Test func `a client that goes in the middle of its handshake is told, one that never began is not`() throws {
+@Test func `a client that leaves during its handshake is reported, one that never began is not`() throws {
   let events = Events()
   var talk: Conversation? = Conversation(try listener(), events: events)
   _ = try talk?.client.handshake()
@@ -360,7 +360,7 @@ func `a client that changes keys without end is left, one that asks for somethin
   #expect(none.all.isEmpty)
 }
 
-@Test(arguments: versions) func `a client that says goodbye in the middle of its handshake is told`(
+@Test(arguments: versions) func `a client that closes TLS during its handshake is reported`(
   version: Int32
 ) throws {
   let events = Events()

@@ -31,14 +31,14 @@ import Testing
     (ECONNREFUSED, TransportDiagnosis.Failure.connectionRefused), (ETIMEDOUT, .connectTimedOut),
     (ENETUNREACH, .unreachable), (EHOSTUNREACH, .unreachable), (EPERM, .unreachable), (0, .connectionBroken),
   ])
-  func `a connection that failed is told by its errno, and is the proxy's where there is one`(
+  func `a failed connection is diagnosed by its errno, and is the proxy's if there is one`(
     error: Int32, failure: TransportDiagnosis.Failure
   ) {
     #expect(diagnosis(CURLE_COULDNT_CONNECT, systemError: error) == .init(.server, failure))
     #expect(diagnosis(CURLE_COULDNT_CONNECT, proxied: true, systemError: error) == .init(.proxy, failure))
   }
 
-  @Test func `a tunnel that is refused is told by its status`() {
+  @Test func `a refused tunnel is diagnosed by its status`() {
     #expect(
       diagnosis(CURLE_RECV_ERROR, connected: true, proxied: true, tunnelStatus: 407)
         == .init(.proxy, .tunnelRefused(status: 407)))
@@ -64,7 +64,7 @@ import Testing
     #expect(diagnosis(CURLE_SSL_CONNECT_ERROR) == .init(.server, .handshake))
   }
 
-  @Test func `what takes too long is told by how far it came`() {
+  @Test func `a time-out is diagnosed by its phase`() {
     #expect(diagnosis(CURLE_OPERATION_TIMEDOUT) == .init(.server, .connectTimedOut))
     #expect(diagnosis(CURLE_OPERATION_TIMEDOUT, connected: true) == .init(.server, .handshakeTimedOut))
     #expect(

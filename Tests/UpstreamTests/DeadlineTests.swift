@@ -82,7 +82,7 @@ import Upstream
     }
   }
 
-  @Test func `a connection that nobody accepts ends at the connect timeout`() async throws {
+  @Test func `a connection that is not accepted ends at the connect timeout`() async throws {
     let listener = try FullListener()
     try await withTransport(TransportSettings(connectTimeout: .milliseconds(300))) { transport in
       let start = ContinuousClock.now
@@ -129,7 +129,7 @@ import Upstream
     }
   }
 
-  @Test func `a time-out after a wait is told apart from one that had all its time`() async throws {
+  @Test func `a time-out after a wait differs from one that had all its time`() async throws {
     try await withUpstream(
       Script { connection in
         while try connection.readRequest() != nil {

@@ -140,7 +140,7 @@ import Upstream
     }
   }
 
-  @Test func `a port where nobody listens is a failed connection, nothing sent`() async throws {
+  @Test func `a port without a listener is a failed connection, nothing sent`() async throws {
     let port = try await withUpstream(Script { _ in }) { $0.port }
     try await withTransport { transport in
       expect(await transport.failure(.post("http://127.0.0.1:\(port)/")), .connect, sent: false)

@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func `a lookup that ends after the shutdown harms nobody`() async throws {
+  @Test func `a lookup that ends after the shutdown is harmless`() async throws {
     let pending = Mutex<(@Sendable (NameCache.Result) -> Void)?>(nil)
     let lookUp: NameLookup.Function = { _, done in pending.withLock { $0 = done } }
     let transport = try CurlTransport(TransportSettings(), names: NameCache(), lookUp: lookUp)

@@ -28,7 +28,7 @@ package struct CrossOrigin: Sendable {
   static let maxAge = 600
 
   private let entries: [Entry]
-  /// Answers differ by origin, and caches are told so (RFC 9110 §12.5.5).
+  /// Responses differ by origin, and this tells caches so (RFC 9110 §12.5.5).
   private let vary = PreparedFields(["Vary": "Origin"])
 
   /// Makes the fields of each origin.
@@ -52,14 +52,15 @@ package struct CrossOrigin: Sendable {
     }
   }
 
-  /// What every answer to a request carries; nil where no origin is let in.
+  /// The fields of every response to a request; nil without an allowed origin.
   package func fields(for request: borrowing Request) -> PreparedFields? {
     guard !entries.isEmpty else { return nil }
     return entry(of: request)?.answer ?? vary
   }
 
-  /// The fields of the answer to a preflight; nil where the request is none, or its origin is not let in.
-  /// - Parameter allowed: The methods of what is asked for.
+  /// The fields of the response to a preflight; nil for another request or an origin that is not allowed.
+  ///
+  /// - Parameter allowed: The methods of the path.
   package func preflight(_ request: borrowing Request, allowed: String) -> Fields? {
     guard request.count(of: .accessControlRequestMethod) == 1, let entry = entry(of: request) else {
       return nil

@@ -7,7 +7,7 @@ package import JSON
 package struct APIDocument: Sendable {
   /// All endpoints, in the order in which they are shown.
   let endpoints: [Endpoint]
-  /// Whether callers without credentials are let in.
+  /// Whether the server accepts requests without credentials.
   let allowsAnonymous: Bool
 
   package init(endpoints: [Endpoint], allowsAnonymous: Bool) {

@@ -17,7 +17,7 @@ extension [Problem.Code] {
   static let ofRules: [Problem.Code] = [
     .closed, .denied, .stopped, .rateLimited, .quotaExhausted, .storeUnavailable,
   ]
-  /// What is told of an exchange with Talkdesk ID that gave no token.
+  /// The problems of an exchange with Talkdesk ID that gave no token.
   static let ofTokens: [Problem.Code] = [
     .upstreamRefused, .upstreamFailed, .upstreamUnavailable, .upstreamTimeout,
   ]

@@ -121,7 +121,7 @@ struct APIAnswer: Sendable {
   var links: [APILink] = []
 }
 
-/// Where an answer leads: another operation, whose parameter stands in the answer.
+/// A link from a response to another operation, with a parameter from the response.
 struct APILink: Sendable {
   let operation: String
   let parameter: String
@@ -181,7 +181,8 @@ struct APIField: Sendable {
 }
 
 extension JSONValue {
-  /// A value that stands in this source as JSON text. A slip in it is a bug, which every test of the document finds.
+  /// A value that this source has as JSON text. A mistake in it is a bug, which every test of the document
+  /// finds.
   init(literally text: StaticString) {
     do throws(JSONError) {
       self = try JSONValue(parsing: Array("\(text)".utf8))

@@ -3,7 +3,8 @@
 import JSON
 
 extension APISchemas {
-  /// What is asked and answered below `/callbacks`. The limits are those of `CallbackLimits`; a test compares.
+  /// The schemas of requests and responses below `/callbacks`. The limits are those of `CallbackLimits`; a
+  /// test compares.
   static let callbacks: [(name: String, schema: JSONValue)] = [
     (
       "ContextText",

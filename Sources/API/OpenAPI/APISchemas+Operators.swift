@@ -4,11 +4,11 @@ import Gate
 import JSON
 
 extension APISchemas {
-  /// What is asked and answered below `/admin`. A member that is `null` counts as left out there.
+  /// The schemas of requests and responses below `/admin`. A member that is `null` counts as left out there.
   static let operators = written.map { (name: $0.name, schema: $0.schema.namingActions) }
 
-  /// The same with words in place of the lists of actions. They stand in each schema, not in one of their own, because generators
-  /// of clients leave out unions with a reference to an enumeration.
+  /// The same with words in place of the lists of actions. Each schema has the list itself, because
+  /// generators of clients leave out unions with a reference to an enumeration.
   private static let written: [(name: String, schema: JSONValue)] = [
     (
       "Stop",

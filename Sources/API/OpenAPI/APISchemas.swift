@@ -14,7 +14,7 @@ enum APISchemas {
       (name, ofRequests.contains(name) ? schema : opened(schema))
     }
 
-  /// What stands in the body of a request.
+  /// The schemas of request bodies.
   static let ofRequests: Set<String> = [
     "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "StopRequest", "ResumeRequest",
     "Inquiry",

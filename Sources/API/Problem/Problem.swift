@@ -45,7 +45,7 @@ public struct Problem: Error, Sendable {
   public struct FieldProblem: Hashable, Sendable {
     /// The member's name or path, as in `context.fields[2].value`.
     public var name: String
-    /// What is wrong and what to do.
+    /// The mistake and the fix.
     public var description: String
 
     package init(name: String, description: String) {
@@ -58,7 +58,7 @@ public struct Problem: Error, Sendable {
   public var code: Code
   /// What happened and what the caller can do, in a sentence. Never holds a secret, a token or upstream's words.
   public var detail: String
-  /// What is wrong with which member.
+  /// The mistakes by member.
   public var fields: [FieldProblem] = []
   /// The rule that refused.
   public var rule: String?
@@ -68,7 +68,8 @@ public struct Problem: Error, Sendable {
   public var nextOpen: String?
   /// The id of the callback this is about.
   public var id: String?
-  /// Whether nobody reads it, because its client has gone. Its status is 499 then, as nginx has it: no failure of this server.
+  /// Whether the client has gone, so that no one reads the response. Its status is then 499, as in nginx: not
+  /// a failure of this server.
   package var isUnread = false
   /// Further fields of the response: `WWW-Authenticate`, `Allow`.
   public var responseFields: Fields = [:]

@@ -4,10 +4,10 @@ import HTTP
 import JOSE
 import JSON
 
-/// Writes HTML. What comes in as text goes out as text.
+/// Writes HTML. It escapes all text.
 enum HTMLText {
-  /// The fields of a page. Its policy lets in the one style that stands in it, by its digest, and nothing else: no
-  /// script, no frame round it, nothing from elsewhere.
+  /// The fields of a page. Its policy allows only the style inside the page, by its digest: no script, no
+  /// frame around it, nothing from other hosts.
   static func pageFields(style: String) -> Fields {
     let digest = Base64.encode(SHA256.digest(Array(style.utf8)))
     return [
@@ -36,7 +36,7 @@ enum HTMLText {
     return result
   }
 
-  /// A text in which what stands between backticks is code.
+  /// A text in which text between backticks becomes code.
   static func inline(_ text: some StringProtocol) -> String {
     text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
       .map { index, part in index % 2 == 0 ? escaped(part) : code(part) }.joined()

@@ -34,7 +34,7 @@ enum SchemaText {
     return parts.joined()
   }
 
-  /// Whether a member has members of its own that stand nowhere else.
+  /// Whether a member has members of its own that no other schema describes.
   private static func isNested(_ schema: JSONValue) -> Bool {
     schema["properties"] != nil || schema["oneOf"] != nil || schema["items"]?["properties"] != nil
   }

@@ -34,8 +34,8 @@ package struct AppRegistry: Sendable {
     appOfCaller = listed.compactMapValues { $0.count == 1 ? $0[0] : nil }
   }
 
-  /// What a request and its caller make of the apps, before anything is refused for it: the kill switch goes first, and
-  /// has to know which app it is about.
+  /// The app of a request, or the reason for none. The kill switch comes before that refusal, and needs the
+  /// app.
   package enum Claim: Sendable {
     /// The app the request names and may use, or the one app that lists the caller; nil for none.
     case admitted(App?)
@@ -59,7 +59,7 @@ package struct AppRegistry: Sendable {
         ?? "the request names an app that is not configured"
     }
 
-    /// The app of the request, or the problem that its caller is told.
+    /// The app of the request, or the problem for its response.
     package func admitted() throws(Problem) -> App? {
       switch self {
       case .admitted(let app): return app
@@ -70,9 +70,10 @@ package struct AppRegistry: Sendable {
   }
 
   /// The app of a request.
+  ///
   /// - Parameters:
-  ///   - name: What the request names, if anything: a segment of its path or the query's `app`.
-  ///   - callerID: The id of the caller who asks.
+  ///   - name: The name in the request, if any: a segment of its path or the query's `app`.
+  ///   - callerID: The caller's id.
   package func claim(named name: Request.QueryItem, by callerID: String) -> Claim {
     guard name != .absent else { return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[callerID]) }
     // A name given twice, or one that is no text, is no app's name.

@@ -24,8 +24,8 @@ package struct TokenScopes: Sendable {
     return scopes[appID] ?? account
   }
 
-  /// The scope this server's own calls are made with: the account's where that allows callbacks, so that one token serves
-  /// both, and otherwise exactly what they need. Not made before somebody needs it.
+  /// The scope of this server's own calls: the account's if that includes callbacks, so that one token serves
+  /// both; otherwise exactly the scope that they need. Made at the first callback.
   package func callbacks(_ tokens: TokenSource) -> TokenSource.ScopeID {
     Self.allowsCallbacks(account.name) ? account : tokens.scopeID(Self.callbackWrite)
   }

@@ -5,10 +5,11 @@ package import HTTP
 package import JOSE
 package import Platform
 
-/// Tells who sends a request: HTTP Basic (RFC 7617), API keys, JWTs, or nobody in particular where that is allowed.
+/// Identifies the caller of a request: HTTP Basic (RFC 7617), API keys, JWTs, or anonymous if that is
+/// allowed.
 ///
-/// A credential is looked up by a digest or by a seeded hash, never compared one caller after the other: a thousand callers
-/// cost what one costs. Digests are compared in constant time, and an unknown name takes the way of a wrong password.
+/// It looks up a credential by a digest or a seeded hash, so a thousand callers cost the same as one. It
+/// compares digests in constant time. An unknown name takes the same steps as a wrong password.
 package struct Authenticator: Sendable {
   /// One caller that proves itself by name and password.
   package struct BasicCaller: Sendable {
@@ -36,7 +37,7 @@ package struct Authenticator: Sendable {
     }
   }
 
-  /// What became of a request's credentials.
+  /// The result of checking a request's credentials.
   package enum Outcome {
     case caller(Caller)
     case refused(Problem)
@@ -50,7 +51,7 @@ package struct Authenticator: Sendable {
     package let address: IPAddress
     /// The wall clock, for tokens' dates.
     package let time: UnixTime
-    /// The monotonic clock, for what is throttled.
+    /// The monotonic clock, for the throttle.
     package let now: MonotonicTime
 
     package init(address: IPAddress, time: UnixTime, now: MonotonicTime, hasFetched: Bool = false) {
@@ -85,11 +86,10 @@ package struct Authenticator: Sendable {
     self.throttle = throttle
   }
 
-  /// The caller a request proves itself to be, or the refusal.
+  /// The authenticated caller, or the refusal.
   ///
-  /// Credentials that are sent must be right even where anonymous callers are allowed: a wrong password is never
-  /// silently taken for no password. Only with nobody configured is there nothing to check them against; stock clients
-  /// always send some.
+  /// Credentials must be right even if anonymous callers are allowed: a wrong password never counts as no
+  /// password. Only without configured callers are they ignored, because stock clients always send some.
   package func authenticate(_ request: borrowing Request, _ circumstances: Circumstances) -> Outcome {
     if allowsAnonymous, basicCallers.isEmpty, keyCallers.isEmpty, jwt.issuers.isEmpty {
       return .caller(anonymous)
@@ -137,8 +137,8 @@ package struct Authenticator: Sendable {
     guard !jwt.issuers.isEmpty else { return key(digest, circumstances) }
     if let caller = jwt.known(digest, now: circumstances.time) { return .caller(caller) }
     guard token.hasThreeParts else { return key(digest, circumstances) }
-    // A signature cannot be guessed, so a right token is heard however many wrong ones come from its address. Only what it
-    // costs to verify wrong ones has a limit.
+    // A signature cannot be guessed, so the server accepts a right token however many wrong ones come from
+    // its address. It limits only the cost of verifying wrong ones.
     let credential = LoginThrottle.Credential(digest: digest)
     if let wait = throttle.waitToVerify(
       address: circumstances.address, credential: credential, now: circumstances.now)
@@ -221,16 +221,16 @@ package struct Authenticator: Sendable {
   }
 }
 
-/// What an `Authorization` field carries (RFC 9110 §11.6.2).
+/// The credentials of an `Authorization` field (RFC 9110 §11.6.2).
 enum Credentials {
   case basic(UserPass)
-  /// The token's place within the field's value.
+  /// The range of the token in the field's value.
   case bearer(Range<Int>)
 
   /// A user name and a password (RFC 7617 §2), in one piece as they were sent.
   struct UserPass {
     let octets: [UInt8]
-    /// The places of both.
+    /// The ranges of both.
     let name, password: Range<Int>
 
     /// Nil without a colon; only the first one divides.

@@ -19,13 +19,13 @@ package struct ClientAddress: Sendable {
     self.hops = hops
   }
 
-  /// The client's address: what the proxies say, or the connection's peer where nothing can be believed.
+  /// The client's address from trusted proxies, otherwise the connection's peer.
   package func resolve(_ request: borrowing Request, peer: IPAddress) -> IPAddress {
     guard hops > 0, !trusted.isEmpty, trusted.contains(where: { $0.contains(peer) }) else {
       return peer
     }
-    // Several lines mean one list (RFC 9110 §5.3). Commas are looked for from the right, as octets: what stands to the left is
-    // the client's and may be anything.
+    // Several lines form one list (RFC 9110 §5.3). The search for commas goes from the right, over octets:
+    // the client may have written anything on the left.
     var left = hops
     for line in request.values(of: .xForwardedFor).reversed() {
       var end = line.upperBound
@@ -33,7 +33,7 @@ package struct ClientAddress: Sendable {
         var start = end
         while start > line.lowerBound, request.head[start - 1] != UInt8(ascii: ",") { start -= 1 }
         left -= 1
-        // Junk where a trusted proxy should have written an address: believe what is certain.
+        // A trusted proxy wrote no address here, so the last certain address counts.
         if left == 0 { return Self.address(request.head[start..<end].trimmed) ?? peer }
         if start == line.lowerBound { break }
         end = start - 1

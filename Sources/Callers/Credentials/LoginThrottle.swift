@@ -4,14 +4,15 @@ package import JOSE
 package import Platform
 import Synchronization
 
-/// Counts failed logins per address, and per address and identity, and says when to stop listening.
+/// Counts failed logins per address, and per address and identity, and refuses logins after too many.
 ///
-/// Credentials that were right at an address before are always heard there: the phones behind one carrier's address, or
-/// behind a proxy nobody declared, do not lock each other out. To be heard is not to be believed: they are checked as any.
+/// A credential that was right at an address before is always checked there. So phones behind one carrier's
+/// address, or behind an undeclared proxy, do not lock each other out. The check itself is the same as for
+/// any login.
 ///
-/// Nothing is counted per identity alone: whoever knows a user name could then lock its owner out from elsewhere. A right
-/// password from another address is always heard. An address shared by many (a carrier's, an office's) has more
-/// patience than one user name from it.
+/// It does not count per identity alone: an attacker who knows a user name could then lock its owner out from
+/// elsewhere. A right password from another address is always checked. One address may fail more often than
+/// one user name at it, because many users may share it (a carrier's, an office's).
 package final class LoginThrottle: Sendable {
   /// Everything that is sent to prove who it is.
   package struct Credential: Hashable, Sendable {
@@ -29,7 +30,7 @@ package final class LoginThrottle: Sendable {
   /// How many failures are heard at once, and how long each weighs.
   private struct Patience {
     let burst: Int64
-    /// After this long one more failure is heard.
+    /// After this time one more failure is allowed.
     let interval: Int64
   }
 
@@ -55,8 +56,9 @@ package final class LoginThrottle: Sendable {
   private let refused = Atomic<Int>(0)
   private let seed = UInt64.random(in: .min ... .max)
 
-  /// After how long a login is heard again; nil when it is heard now.
-  /// - Parameter identity: The user name that is tried; nil for keys and tokens, which name nobody.
+  /// The time until a login is checked again; nil if it is checked now.
+  ///
+  /// - Parameter identity: The user name of the login; nil for keys and tokens, which have none.
   package func wait(
     address: IPAddress, identity: @autoclosure () -> [UInt8]?, credential: Credential, now: MonotonicTime
   ) -> Duration? {
@@ -117,8 +119,9 @@ package final class LoginThrottle: Sendable {
     return wait
   }
 
-  /// Counts a token that was verified, and was nobody's.
-  /// - Parameter effort: What that took, in verifications with P-256.
+  /// Counts a token whose signature was verified and wrong.
+  ///
+  /// - Parameter effort: The cost, in verifications with P-256.
   func verified(address: IPAddress, effort: Int, now: MonotonicTime) {
     let key = verificationKey(address)
     table.withLock { table in

@@ -7,9 +7,9 @@ package import Platform
 
 /// Verifies the JWTs of configured issuers.
 ///
-/// The issuer named in a token only chooses among configured ones; keys come from the configuration alone, never from
-/// the token's header; each key brings its own algorithms, so `none` and a public key used as a shared secret do not
-/// exist here.
+/// The issuer in a token only selects a configured one. Keys come from the configuration, never from the
+/// token's header. Each key has its own algorithms, so `none` and a public key used as a shared secret are
+/// impossible.
 package struct JWTAuthenticator: Sendable {
   /// One configured caller.
   package struct Issuer: Sendable {
@@ -37,13 +37,13 @@ package struct JWTAuthenticator: Sendable {
     case secret(SymmetricKey)
   }
 
-  /// What became of a token.
+  /// The result of verifying a token.
   package enum Outcome {
     case caller(Caller)
     /// It is no token of a configured issuer: perhaps an API key that looks like one.
     case notOurs
-    /// Not accepted. Forged: its signature is nobody's, so it may be a guess. Effort: what finding that out took, in
-    /// verifications with P-256.
+    /// Refused. `isForged`: no key of the issuer made the signature, so it may be a guess. `effort`: the
+    /// cost, in verifications with P-256.
     case refused(detail: String, isForged: Bool, effort: Int)
     /// Its key is not known yet: fetch, then try again.
     case fetchFirst(KeySource)
@@ -171,7 +171,7 @@ package struct JWTAuthenticator: Sendable {
       claims: claims.members.members.map { FactMember($0.name, FactValue($0.value)) })
   }
 
-  /// What is wrong with a token, for its sender: claims' names, never their values.
+  /// The mistake in a token, for its sender: claims' names, never their values.
   private static func sentence(_ error: JWTError) -> String {
     switch error {
     case .expired: "The token has expired."
@@ -186,8 +186,9 @@ package struct JWTAuthenticator: Sendable {
 }
 
 extension JWS.Compact {
-  /// What a verification with this key takes, in those with P-256; 0 where the key does not take the token's algorithm, so that
-  /// none is made. OpenSSL has fast code for P-256 and Ed25519; the larger curves take seven to ten times as long.
+  /// The cost of a verification with this key, in those with P-256; 0 if the key does not fit the token's
+  /// algorithm. OpenSSL has fast code for P-256 and Ed25519; the larger curves take seven to ten times as
+  /// long.
   fileprivate func effort(with key: JWK) -> Int {
     switch SignatureAlgorithm(rawValue: algorithmName) {
     case let algorithm? where !key.algorithms.contains(algorithm): 0

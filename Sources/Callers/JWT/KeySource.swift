@@ -7,16 +7,17 @@ import Synchronization
 
 /// The JWK set at a URL (RFC 7517 §5).
 ///
-/// It is fetched at the start and at each reload, again when its `Cache-Control` says so, and for tokens that name keys that are
-/// not in it: at once for the first of those, so that keys may change right after the start, then at most once each
-/// `shortestPause`.
+/// The server fetches it at the start, at each reload, and when its `Cache-Control` says so. It also fetches
+/// it for tokens with an unknown key: at once for the first, so that keys may change right after the start,
+/// then at most once each `shortestPause`.
 ///
-/// What the issuer publishes replaces what it published before. An empty set withdraws all its keys. While the issuer does not
-/// answer, or answers with what is no set, its last set serves on, for `longestAge` at most.
+/// A new set replaces the old one. An empty set withdraws all keys. While the issuer does not respond, or
+/// responds without a set, the last set stays in use, for `longestAge` at most.
 package final class KeySource: Sendable {
   /// Between two fetches that unknown keys cause, so that invented names do not become requests.
   static let shortestPause = Duration.seconds(30)
-  /// From a failed fetch to the next. An issuer that comes back is heard after this and one time-out, whoever asks.
+  /// From a failed fetch to the next. After this pause and one time-out the server notices that the issuer is
+  /// back.
   static let pauseAfterFailure = Duration.seconds(20)
   /// How long a set is fresh whose reply does not say, and the bounds for replies that do.
   static let ordinaryLife = Duration.seconds(600)
@@ -40,7 +41,7 @@ package final class KeySource: Sendable {
     }
   }
 
-  /// What an operator may want to know.
+  /// An event for operators.
   package enum Event {
     /// A fetch failed. New: the one before did not, or for another reason.
     case failed(Failure, isNew: Bool)
@@ -56,9 +57,9 @@ package final class KeySource: Sendable {
     var set: JWKSet?
     /// The SHA-256 of the set as it was published: the same octets are the same keys.
     var digest: [UInt8] = []
-    /// Grows with every set that is not the one before, so that what was verified with an older one is verified anew.
+    /// Grows with every new set, so that tokens verified with an older one are verified again.
     var generation = 0
-    /// When the issuer last said that these are its keys.
+    /// When the issuer last confirmed these keys.
     var confirmedAt = MonotonicTime(nanoseconds: .min)
     var freshUntil = MonotonicTime(nanoseconds: .min)
     var mayFetchAt = MonotonicTime(nanoseconds: .min)
@@ -103,13 +104,13 @@ package final class KeySource: Sendable {
     String(String.UnicodeScalarView(url.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
   }
 
-  /// What can be said of a key at once.
+  /// The immediate result of looking for a key.
   enum Lookup {
     case key(JWK, generation: Int)
     /// Not in the set, and a fetch is due that may bring it.
     case fetchFirst
     case unknown
-    /// The issuer could not be asked; it is asked again after this.
+    /// The issuer did not respond. The server tries again after this time.
     case unavailable(retryAfter: Duration)
   }
 
@@ -136,7 +137,7 @@ package final class KeySource: Sendable {
   /// The set's generation; 0 as long as none was had.
   var generation: Int { state.withLock { $0.generation } }
 
-  /// What is known of the issuer's keys.
+  /// The state of the issuer's keys.
   package struct Status {
     /// How many keys verify tokens.
     package let keys: Int
@@ -161,8 +162,8 @@ package final class KeySource: Sendable {
   @discardableResult
   package func fetch() async -> Result<Void, Failure> { await state.withLock { begin(&$0) }.value }
 
-  /// Begins what is due: a renewal of what is no longer fresh, another attempt after a failure. Called each second, so that an
-  /// issuer is heard whether tokens come or not.
+  /// Begins a due fetch: a renewal, or another attempt after a failure. Call it each second, so that an
+  /// issuer's return is noticed without tokens.
   package func renewIfDue() {
     state.withLock { state in
       let now = time.now
@@ -172,12 +173,12 @@ package final class KeySource: Sendable {
     }
   }
 
-  /// Fetches the set because a token names a key that is not there; the next such fetch has to wait.
+  /// Fetches the set because a token names an unknown key. The next such fetch has to wait.
   ///
-  /// Waits for the fetch under way, and does nothing where one has just ended: whoever was told to fetch first while it
-  /// ran finds there what it brought, and invented names cannot follow each other from fetch to fetch.
+  /// Waits for a running fetch, and does nothing if one has just ended: a request that was waiting finds its
+  /// result. So invented names cannot cause fetch after fetch.
   ///
-  /// A cancelled task stops waiting; the fetch goes on for the others.
+  /// A cancelled task stops waiting. The fetch continues for the others.
   package func fetchForUnknownKey() async {
     state.withLock { state in
       let now = time.now

@@ -41,7 +41,7 @@ extension JWTAuthenticator {
 }
 
 extension Log {
-  /// Tells what became of an issuer's keys.
+  /// Logs an event of an issuer's keys.
   fileprivate func write(_ event: KeySource.Event, of name: String) {
     switch event {
     case .failed(let failure, let isNew):

@@ -3,9 +3,9 @@
 import JOSE
 import Synchronization
 
-/// What verified tokens said, until they expire. Holds digests, never tokens.
+/// The callers of verified tokens, until these expire. Holds digests, never tokens.
 final class VerifiedTokens: Sendable {
-  /// What one token was found to be.
+  /// The result for one token.
   struct Entry: Sendable {
     let caller: Caller
     /// Seconds since 1970 after which it is no longer accepted, leeway included.

@@ -98,7 +98,7 @@ package struct Decider: Sendable {
       let kept = await states(for: facts)
       return Ruling(untaken: try await decide(facts, kept, deadline: deadline), facts, kept)
     }
-    // For brakes alone the store is not asked twice: what is left of theirs, taking says.
+    // Without limits of the rules' own the store is read once: the charge itself decides about brakes.
     let isKnown = !policy.charges(for: facts, taking: true).isEmpty
     let kept = isKnown ? await states(for: facts) : FetchedStates()
     var decision = try await decide(facts, kept, deadline: deadline)
@@ -106,8 +106,8 @@ package struct Decider: Sendable {
     return await take(decision, facts)
   }
 
-  /// Asks the rules, remote policies among them, of a request that gets nothing whatever its allowances are: those are
-  /// taken for unused, and so none of them hides what stands against the request otherwise.
+  /// Evaluates the rules, remote policies among them, on a request that gets nothing whatever its allowances
+  /// are. It takes allowances for unused, so that an exhausted one does not hide another refusal.
   package func ruleBesideAllowances(_ facts: Facts, deadline: MonotonicTime? = nil) async throws(Problem)
     -> Ruling
   {
@@ -115,7 +115,7 @@ package struct Decider: Sendable {
     return Ruling(untaken: try await decide(facts, unused, deadline: deadline), facts, unused)
   }
 
-  /// What the rules say where allowances are as given. Takes nothing.
+  /// The rules' decision with the given allowances. Takes nothing.
   func decide(
     _ facts: Facts, _ states: any AllowanceStates & Sendable, deadline: MonotonicTime? = nil
   ) async throws(Problem) -> Decision {
@@ -143,21 +143,21 @@ package struct Decider: Sendable {
     }
   }
 
-  /// What is kept of the allowances a decision about a request may look at.
+  /// The states of the allowances that a decision on a request may read.
   package func states(for facts: Facts) async -> any AllowanceStates & Sendable {
     let charges = policy.charges(for: facts)
     guard !charges.isEmpty else { return FetchedStates() }
     do throws(StoreError) {
       return try await ledger.states(of: charges, at: facts.instant)
     } catch {
-      // Each rule says what it does without its store.
+      // Each rule decides by its `on_store_failure`.
       return UnavailableStates()
     }
   }
 }
 
 extension Stop {
-  /// What an operator stopped, since when, until when and why, for operators.
+  /// The stop with its start, end and reason, for operators.
   fileprivate var auditReason: String {
     let (scope, id) = target.parts
     let what = action == .all ? "all requests" : "action \(action.rawValue)"

@@ -8,10 +8,11 @@ package import Platform
 package import Records
 import Upstream
 
-/// The way to remote policies. Whatever goes wrong there is an answer too, and the rule says which. What goes wrong on this side
-/// is none: a policy that was not asked, for want of a place or of time, has not failed.
+/// Sends queries to remote policies. If a policy fails, that is a result too, and the rule decides by
+/// `on_failure`. A failure on this side is not: a policy that got no query, for lack of a slot or of time,
+/// has not failed.
 package struct RemotePolicies: Sendable {
-  /// Nil where nobody may be asked.
+  /// Nil if no query may be sent.
   let transport: (any HTTPTransport)?
   let log: Log?
   var time: any TimeSource = SystemClock()
@@ -22,7 +23,7 @@ package struct RemotePolicies: Sendable {
     self.time = time
   }
 
-  /// What comes of asking.
+  /// The outcome of a query.
   package enum Outcome: Sendable {
     case answer(RemoteAnswer)
     /// More requests wait for the policy than it can answer in time, so it was not asked.

@@ -4,16 +4,16 @@ package import Gate
 
 /// A decision, its allowances taken. It holds the request's only grant, so nothing copies it.
 package struct Ruling: ~Copyable, Sendable {
-  /// What follows.
+  /// The outcome.
   package enum Outcome: ~Copyable, Sendable {
     /// It may go on, with this.
     case granted(Grant)
     case refused(Denial)
   }
 
-  /// Every rule with what became of it.
+  /// Every rule with its verdict.
   package let verdicts: RuleVerdicts
-  /// What is left of the caller's allowances, for the fields of a success.
+  /// The rest of the caller's allowances, for the fields of a success.
   package let statuses: [AllowanceStatus]
   /// Why a remote policy refused, or that it gave no decision: for the audit line alone.
   package let reason: String?
@@ -29,7 +29,7 @@ extension Ruling {
     self.init(decision.settled(charged, at: facts.instant)) { $0.statuses }
   }
 
-  /// A decision whose allowances stay as they are: what is told of them is what the next request would find.
+  /// A decision that takes nothing from allowances. It shows what the next request would find.
   init(untaken decision: Decision, _ facts: Facts, _ states: some AllowanceStates) {
     let policy = decision.policy
     self.init(decision.settled(.taken([]), at: facts.instant)) { _ in

@@ -9,7 +9,7 @@ import Talkdesk
 import Tokens
 
 extension Doctor {
-  /// How far off a clock may be before it is said in seconds.
+  /// The difference of clocks up to which doctor gives no number.
   private static let closeEnough: Int64 = 5
 
   private var signsAssertions: Bool {
@@ -65,7 +65,7 @@ extension Doctor {
         reportMissingScope("the token lacks \(missing)", has: nil)
         isScopeReported = true
       case .failure(.refused(let status, let code)):
-        // Only one answer can be told apart from a refused credential, and only by asking differently.
+        // Only one response differs from a refused credential, and only after a different request.
         let open = isServed ? nil : await attempt(trial.credential, trial.role, scope: "").token
         if let open {
           report.ok("credential", "\(name) is accepted")
@@ -76,7 +76,7 @@ extension Doctor {
           reportRefusal(trial, status, code, isServed: isServed)
         }
       case .failure(let error):
-        // Of the first, the findings on the way have said it.
+        // The checks before have reported the first one.
         if place > 0 { reportUnjudged(trial, error, isServed: isServed) }
       }
     }
@@ -171,7 +171,7 @@ extension Doctor {
       .refused)
   }
 
-  /// Says of a credential that nobody said yes or no to it.
+  /// Reports a credential that Talkdesk ID neither accepted nor refused.
   private mutating func reportUnjudged(_ trial: Trial, _ error: TokenExchangeError, isServed: Bool) {
     let found = "\(title(trial)) could not be checked: \(error)"
     let fix = "run doctor again: this check has no result"
@@ -217,7 +217,7 @@ extension Doctor {
       ? "the \(trial.role.rawValue) key \(trial.credential.name)" : "key \(trial.credential.name)"
   }
 
-  /// What Talkdesk ID said: bounded and printable, and never long enough in one run to be a credential.
+  /// Talkdesk ID's words: bounded, printable, and never with a run of characters as long as a credential.
   private static func words(_ status: Int, _ code: String?, _ trial: Trial) -> String {
     let description = trial.report?.errorDescription.map { "\(quoted($0, limit: 200)), " } ?? ""
     return "\(description)status \(status)\(code.map { " \($0)" } ?? "")"

@@ -89,7 +89,7 @@ extension Doctor {
     if upstream.audience != upstream.tokenURL {
       report.warn(
         "audience", "assertions are made for \(upstream.audience), not for the token URL",
-        fix: "unset TD_AUDIENCE: Talkdesk takes the token URL itself and nothing else")
+        fix: "unset TD_AUDIENCE: Talkdesk accepts only the token URL")
     }
   }
 

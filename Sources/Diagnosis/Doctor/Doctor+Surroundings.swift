@@ -141,7 +141,9 @@ extension Doctor {
         } else {
           report.warn(
             "remote policy", "\(rule.name): \(name) gives no decision on a trial request",
-            fix: "have it answer true, false or {\"allow\": …} to every input; until then on_failure applies")
+            fix:
+              "make it respond with true, false or {\"allow\": …} to every input; until then on_failure applies"
+          )
         }
       } catch {
         reportPolicy(rule, remote, error.words(about: TalkdeskHost.host(of: remote.url)))

@@ -93,7 +93,7 @@ extension Doctor {
 
   private var isAddress: Bool { IPAddress(host.trimmingBrackets) != nil }
 
-  /// The account whose host is asked; nil for a host that belongs to none.
+  /// The account of the token endpoint's host; nil for a host of no account.
   private var accountName: String? {
     if case .account(_, let name) = TalkdeskHost(url: tokenURL), !name.isEmpty { name } else { nil }
   }

@@ -21,7 +21,7 @@ public struct Doctor {
   let clock: any TimeSource
   var report = DoctorReport()
 
-  /// What is wrong with a configuration that could not be loaded.
+  /// The report of a configuration that could not be loaded.
   public static func report(of errors: ConfigurationErrors) -> DoctorReport {
     var report = DoctorReport()
     for problem in errors.problems { report.add(problem) }
@@ -75,7 +75,7 @@ public struct Doctor {
     }
   }
 
-  /// One exchange and what came of it.
+  /// One exchange and its result.
   struct Trial {
     let credential: ClientCredential
     let role: CredentialRole
@@ -86,7 +86,7 @@ public struct Doctor {
 
     var token: AccessToken? { if case .success(let token) = result { token } else { nil } }
     var error: TokenExchangeError? { if case .failure(let error) = result { error } else { nil } }
-    /// Whether there was a reply, whatever it said.
+    /// Whether there was a response, whatever its status.
     var isAnswered: Bool { report?.status != nil }
     var refusal: (status: Int, code: String?)? {
       if case .refused(let status, let code) = error { (status, code) } else { nil }

@@ -10,7 +10,7 @@ public struct DoctorReport: Sendable {
     public enum Status: String, Sendable {
       /// As it should be.
       case ok
-      /// It works, and somebody should look at it.
+      /// It works, but an operator should look at it.
       case warn
       /// It does not work.
       case fail

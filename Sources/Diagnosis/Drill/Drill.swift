@@ -39,7 +39,7 @@ public struct Drill: Sendable {
   let upstream: Configuration.Upstream
   let request: CallbackRequest
 
-  /// What is wrong with a number to call, as a sentence; nil where nothing is.
+  /// The reason not to call a number, as a sentence; nil without one.
   public static func fault(inPhone text: String) -> String? {
     do throws(E164Error) {
       _ = try E164(text)
@@ -77,8 +77,10 @@ public struct Drill: Sendable {
     self.upstream = upstream
   }
 
-  /// What is about to happen, a sentence a line.
-  /// - Parameter showingNumber: Whether the number to call stands there in full, for the person who typed it; others are masked.
+  /// The announcement before the call, one sentence a line.
+  ///
+  /// - Parameter showingNumber: Whether to show the whole number to call, for the person who typed it. Other
+  ///   numbers are masked.
   public func announcement(showingNumber: Bool = false) -> [String] {
     let number = showingNumber ? request.contactNumber.text : request.contactNumber.masked
     let account =

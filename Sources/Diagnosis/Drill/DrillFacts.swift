@@ -68,7 +68,7 @@ struct DrillFacts {
     let challenge = "WWW-Authenticate"
     let challenges = fields.values(of: challenge).map(Challenges.withoutSecrets).joined(separator: ", ")
     if let value = self.kept(challenges, mask) { kept.append((challenge, value)) }
-    // What stands elsewhere in the facts, or tells only how the content was sent.
+    // These are elsewhere in the facts, or only describe the transfer of the content.
     let elsewhere = ["Content-Type", "Content-Length", "Transfer-Encoding", "Connection"]
     let named = keptFields + [challenge] + elsewhere + (hasTraceID ? ["platform-tid"] : [])
     var seen = Set(named.map(lowered))

@@ -6,7 +6,8 @@ import JOSE
 import JSON
 import Tokens
 
-/// Hides telephone numbers and the token. The numbers of the drill are hidden wherever their digits stand, others as logs hide them.
+/// Hides telephone numbers and the token. It hides the drill's numbers wherever their digits occur, and other
+/// numbers as logs do.
 struct DrillMask {
   private let token: [UInt8]
   private let numbers: [(digits: [UInt8], masked: [UInt8])]
@@ -29,7 +30,7 @@ struct DrillMask {
     return String(decoding: octets, as: UTF8.self)
   }
 
-  /// A response's content without them. JSON stays JSON: in a number, 9 stands for a hidden digit.
+  /// A response's content with these hidden. JSON stays JSON: in a number, 9 replaces a hidden digit.
   func content(_ content: [UInt8]) -> String {
     do throws(JSONError) {
       let value = try JSONValue(parsing: content)

@@ -8,13 +8,13 @@ import Talkdesk
 import Tokens
 import Upstream
 
-/// What came of a drill. Holds no token and no whole telephone number.
+/// The result of a drill. Holds no token and no whole telephone number.
 public struct DrillReport: Sendable {
   /// What it comes to.
   public enum Verdict: Sendable {
     /// Talkdesk took the callback.
     case accepted
-    /// Talkdesk answered and said no, to the credential or to the callback.
+    /// Talkdesk refused the credential or the callback.
     case refused
     /// Talkdesk was not reached, does not serve, or left open what it did.
     case unavailable

@@ -41,7 +41,7 @@ public struct AdminClient: Sendable {
     case reload
   }
 
-  /// What came of it.
+  /// The result of a request.
   public struct Reply: Hashable, Sendable {
     /// For a person at a terminal of 80 columns.
     public let lines: [String]

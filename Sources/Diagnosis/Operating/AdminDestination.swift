@@ -30,11 +30,11 @@ public struct AdminDestination: Sendable {
 
   /// Finds the server that the configuration describes.
   ///
-  /// Only the settings that say where the server is are judged: an operator must be able to stop a server whose file is
-  /// being edited. In this order: `url`; the admin listener (`admin.host`, `admin.port`); with an operators' token the
-  /// public listener; otherwise the default admin listener, `http://127.0.0.1:9091`.
+  /// It reads only the settings of the server's address, so an operator can stop a server while its file is
+  /// being edited. The order is: `url`; the admin listener (`admin.host`, `admin.port`); with an operators'
+  /// token the public listener; the default admin listener, `http://127.0.0.1:9091`.
   ///
-  /// - Parameter tokenFile: Goes before `CALLGATE_ADMIN_TOKEN`, its `_FILE`, and `admin.token_file`.
+  /// - Parameter tokenFile: Overrides `CALLGATE_ADMIN_TOKEN`, its `_FILE`, and `admin.token_file`.
   public static func find(
     url: String?, tokenFile: String?, sources: ConfigurationSources
   ) throws(ConfigurationErrors) -> AdminDestination {

@@ -7,8 +7,9 @@ import JSON
 struct StatusText {
   private let document: JSONObject
 
-  /// A fact a row, in lines of at most 80 columns where the words are no longer than that.
-  /// - Parameter url: Where the server was asked.
+  /// One fact a row, in lines of at most 80 columns unless a word is longer.
+  ///
+  /// - Parameter url: The server's address.
   static func lines(_ document: JSONObject, at url: String) -> [String] {
     StatusText(document: document).rows(url).flatMap { TerminalText.row($0.name, $0.value) }
   }

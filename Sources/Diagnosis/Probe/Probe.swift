@@ -58,7 +58,7 @@ public struct Probe: Sendable {
     for step in steps {
       let line = try await perform(step, isKnown: report.lines.first?.verdict != .refused)
       report.lines.append(line)
-      // Nobody is there: asking three times more would only take three times longer.
+      // There is no server. Three more requests would only take longer.
       if line.status == nil, report.lines.count == 1 { break }
     }
     return report
@@ -66,7 +66,7 @@ public struct Probe: Sendable {
 
   /// Why a URL cannot be asked.
   public struct InvalidURL: Error, Sendable, CustomStringConvertible {
-    /// What is wrong with it.
+    /// The mistake.
     public let description: String
   }
 
@@ -124,7 +124,7 @@ public struct Probe: Sendable {
       judgement = Judgement(.unreachable, "no response: \(error.words(about: "the server"))")
     }
     let milliseconds = (clock.now - start).nanosecondsClamped / 1_000_000
-    // Our text: a path that is asked for. The random name of an app says nothing.
+    // Our own text about the path. The random name of the app says nothing, so it is left out.
     let path = step.path.hasPrefix("/token/") ? "/token/…" : step.path
     return ProbeReport.Line(
       request: "\(step.method.rawValue) \(path)", purpose: step.purpose, verdict: judgement.verdict,
@@ -149,7 +149,7 @@ public struct Probe: Sendable {
     switch step.expectation {
     case .allowed: return judgeAllowed(answer)
     case .refusal(let codes):
-      // Who is not known is told so before anything else.
+      // The server refuses unknown credentials before anything else.
       let all = isKnown ? codes : codes + [.unauthenticated, .invalidToken, .rateLimited]
       return judgeRefusal(answer, all, asked: codes, isAnonymous: step.authorization == nil)
     }
@@ -197,7 +197,8 @@ public struct Probe: Sendable {
     if answer.status == 401, answer.fields["WWW-Authenticate"] == nil {
       return Judgement(.surprise, "a 401 without WWW-Authenticate")
     }
-    // Who is not known is told so before the app is looked at: right, and not what this request is for.
+    // The server refuses unknown credentials before it looks for the app. That is right, but not the purpose
+    // of this request.
     let isOther = !asked.contains(code)
     return Judgement(
       .ok,

@@ -6,7 +6,7 @@ import JOSE
 public struct ProbeCredential: Sendable, CustomStringConvertible {
   /// Why a text is no credential; never holds it.
   public struct Malformed: Error, Sendable, CustomStringConvertible {
-    /// What is wrong.
+    /// The mistake.
     public let description: String
   }
 
@@ -35,8 +35,8 @@ public struct ProbeCredential: Sendable, CustomStringConvertible {
     isBasic = false
   }
 
-  /// A credential of the same kind that nobody has. Not the same user name with another password: its failures would
-  /// count against the user.
+  /// A wrong credential of the same kind. It has another user name, because its failures would count against
+  /// the user.
   var wrong: Secret {
     var generator = SystemRandomNumberGenerator()
     let random = "\(String(generator.next(), radix: 36))\(String(generator.next(), radix: 36))"

@@ -6,7 +6,7 @@ import JSON
 public struct ProbeReport: Sendable {
   /// What it comes to. Of several the first in this order counts.
   public enum Verdict: String, Sendable, CaseIterable {
-    /// An answer is not the one this server gives: somebody else answers, or something that must fail does not.
+    /// The response is not this server's: another program responds, or a request that must fail succeeds.
     case surprise
     /// The request that was to be allowed is refused: by the credential, by a rule, or by an operator.
     case refused

@@ -33,31 +33,31 @@ public enum ConfigurationReference {
 
     <!-- Made from the declarations in Sources/Configuration by `callgate reference`; a test compares. -->
 
-    Every setting has a default, and each source goes before the one ahead of it: defaults, the YAML file
-    (`--config`, `CALLGATE_CONFIG` or `CALLGATE_CONFIG_TEXT`), environment variables, flags. `callgate check` reads all
-    of it, offline, and prints everything that is wrong at once, with its place and what mends it.
+    Callgate takes each setting from the first of these sources that has it: a flag, an environment variable, the YAML
+    file (`--config`, `CALLGATE_CONFIG` or `CALLGATE_CONFIG_TEXT`), the default. `callgate check` reads all of them
+    offline. It prints every mistake at once, with its place and a fix.
 
-    - An empty variable counts as unset. An unknown variable beginning `TD_` or `CALLGATE_` is noted; an unknown key in
-      the file is refused.
-    - Every secret variable `X` exists as `X_FILE` too, the path of a file that holds it; to set both is an error. A
-      final newline in the file is dropped. A file that others can read is noted; root's may be readable for its
-      group. Secrets are never written in the YAML
-      file itself, except a password inside `store.url`.
+    - An empty variable counts as unset. The server reports unknown variables that begin with `TD_` or `CALLGATE_`, and
+      refuses unknown keys in the file.
+    - Every secret variable `X` also exists as `X_FILE`, the path of a file with the secret. Setting both is an error.
+      The server ignores a final newline in that file, and reports a file that other users can read. The group of a
+      file of root may read it.
+    - The YAML file itself never holds a secret, except a password inside `store.url`.
     - Paths are relative to the working directory.
     - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are whole numbers of bytes. Digests are SHA-256 in
       lower-case hex. Telephone numbers are E.164: `"+18500000000"`. Address blocks are CIDR: `10.0.0.0/8`.
-    - URLs are `https`; plain `http` is taken for a loopback address only.
+    - URLs are `https`; plain `http` is allowed for a loopback address only.
     - Editors check the file while you write it: its first line names the [JSON Schema](schema/callgate.schema.json).
-      `callgate reference --schema callgate` prints the schema, `--schema tests` that of the tests.
-    - In the YAML file every value is a text, typed by the key it stands under: `on`, `22:00` and `+1` mean themselves,
-      quoted or not. Duplicate keys, several documents, anchors, aliases, merge keys and tags are refused.
+      `callgate reference --schema callgate` prints this schema. `--schema tests` prints the schema of the tests.
+    - Every value in the YAML file is text. Its key decides its type: `on`, `22:00` and `+1` mean themselves, quoted or
+      not. The server refuses duplicate keys, several documents, anchors, aliases, merge keys and tags.
 
     ## Variables
 
     \(variables)
     ## Keys of the YAML file
 
-    `[]` stands for each item of a list, `*` for a name of your own.
+    `[]` stands for each item of a list, `*` for a name that you choose.
 
     \(keys)
     `rules` is a list of business rules.
@@ -107,7 +107,7 @@ public enum ConfigurationReference {
     var modeline: String { "# yaml-language-server: $schema=\(fileName)" }
   }
 
-  /// Keys of one section stand together, in the order of the sections' first declaration.
+  /// The keys, grouped by section in the order of the sections' first declaration.
   private static var sorted: [Setting] {
     var sections: [String: Int] = [:]
     for setting in Settings.all {

@@ -18,54 +18,58 @@ public enum HerokuManifest {
     var hint: String?
   }
 
-  /// What is asked, in the order of the form: what only the operator knows comes first.
+  /// The variables of the form. Those that only the operator knows come first.
   static let questions = [
     Question(
       setting: Settings.account.setting, isRequired: true,
-      hint: "It is the first label of the address at which you sign in."),
+      hint: "It is the first part of your sign-in address."),
     Question(setting: Settings.region.setting, value: "us"),
     Question(
       setting: Settings.clientID.setting, isRequired: true,
-      hint: "Shown where the client was made in Talkdesk: Builder, OAuth Clients; or AppConnect."),
+      hint: "Talkdesk shows it in Builder, OAuth Clients, or in AppConnect."),
     Question(
       setting: Settings.clientSecret.setting,
-      hint: "Talkdesk shows it once, when the client is made. With a key leave it empty."),
+      hint: "Talkdesk shows it once, when you create the client. If you use a key, leave it empty."),
     Question(
-      setting: Settings.keyID.setting, hint: "It comes with the key. With a client secret leave it empty."),
+      setting: Settings.keyID.setting,
+      hint: "Talkdesk sends it with the key. If you use a client secret, leave it empty."),
     Question(
       setting: Settings.privateKey.setting,
-      hint: "Paste it as Talkdesk delivered it. With a client secret leave it empty."),
+      hint: "Paste it as Talkdesk sent it. If you use a client secret, leave it empty."),
     Question(
       setting: Settings.keyAlgorithm.setting, value: "ES256",
-      hint: "It comes with the key. With a client secret it is not used."),
+      hint: "Talkdesk sends it with the key. The server ignores it with a client secret."),
     Question(setting: Settings.scope.setting, value: "callback:write"),
     Question(setting: Settings.phoneNumber.setting),
     Question(setting: Settings.username.setting, value: "app-user"),
     Question(setting: Settings.password.setting, isGenerated: true),
     Question(
-      setting: Settings.configText.setting, hint: "Here go apps, callers and rules; a rule needs no deploy."),
+      setting: Settings.configText.setting,
+      hint: "Write your apps, callers and rules here. To change them you need no deploy."),
     Question(setting: Settings.adminToken.setting, isGenerated: true),
     // Heroku's router comes from a private address, and no client can: its X-Forwarded-For ends with the client.
     Question(
       setting: Settings.trustedProxies.setting, value: "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7",
-      hint: "Heroku's router has a private address."),
-    Question(setting: Settings.forwardedHops.setting, value: "1", hint: "Heroku's router writes the last."),
+      hint: "These are the private addresses of Heroku's router."),
+    Question(
+      setting: Settings.forwardedHops.setting, value: "1", hint: "Heroku's router adds the last entry."),
     Question(
       setting: Settings.drainDelay.setting, value: "3s",
-      hint: "The router needs a moment to hear of it, and Heroku kills after 30 seconds."),
+      hint:
+        "Heroku's router needs a moment to stop sending requests. Heroku kills the server after 30 seconds."),
   ]
 
   /// The variables the button does not ask for, each with its reason.
   static let unasked: [String: String] = [
-    "CALLGATE_CONFIG": "a dyno has no file that is not in the repository",
+    "CALLGATE_CONFIG": "a dyno has only the files of the repository",
     "HOST": "the router reaches every address",
     "PORT": "Heroku sets it",
     "TD_TOKEN_URL": "follows from account and region",
     "TD_API_URL": "follows from the region",
     "TD_AUDIENCE": "follows from account and region",
-    "CALLGATE_ALLOW_ANONYMOUS": "the button makes a caller",
+    "CALLGATE_ALLOW_ANONYMOUS": "the form creates a caller",
     "DATABASE_URL": "an add-on sets it",
-    "CALLGATE_STATE": "a dyno's disk is wiped; DATABASE_URL keeps state",
+    "CALLGATE_STATE": "every restart wipes a dyno's disk; DATABASE_URL keeps state",
     "CALLGATE_CA_FILE": "nothing inspects a dyno's TLS",
     "CALLGATE_LOG_LEVEL": "its default is right",
     "CALLGATE_LOG_FORMAT": "its default is right",
@@ -81,7 +85,7 @@ public enum HerokuManifest {
     let manifest: JSONValue = [
       "name": "Callgate",
       "description":
-        "Holds your Talkdesk credential and vends tokens and callbacks to your apps by your rules.",
+        "Issues Talkdesk tokens and requests callbacks for your apps according to your rules.",
       "keywords": ["talkdesk", "callback", "token", "swift"],
       "success_url": "/",
       "stack": "heroku-24",
@@ -99,7 +103,7 @@ public enum HerokuManifest {
     member.append("description", .string(meaning.replacing("`", with: "")))
     if let value = question.value { member.append("value", .string(value)) }
     if question.isGenerated { member.append("generator", .string("secret")) }
-    // Heroku takes what is not said for required.
+    // Heroku requires a variable unless the manifest says otherwise.
     member.append("required", .bool(question.isRequired))
     return member
   }

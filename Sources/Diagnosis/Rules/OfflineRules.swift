@@ -9,7 +9,8 @@ public import HTTP
 import Platform
 import Store
 
-/// The rules of a configuration, asked by hand. Nothing is stopped, and nothing is used but what is said.
+/// The rules of a configuration, evaluated without a server. Nothing is stopped, and only the given counts
+/// are used.
 public struct OfflineRules: Sendable {
   private let configuration: Configuration
   private let decider: Decider
@@ -34,11 +35,11 @@ public struct OfflineRules: Sendable {
     return await decider.explain(inquiry)
   }
 
-  /// What came of a table of tests.
+  /// The result of a table of tests.
   public struct TableResult: Sendable {
     /// How many tests found what they expect.
     public let passed: Int
-    /// A line for each of the others: where it stands, what it is about, what it expected and what it got.
+    /// A line for each failed test: position, name, expected and actual decision.
     public let failures: [String]
   }
 
@@ -59,7 +60,7 @@ public struct OfflineRules: Sendable {
       case .problems(let found): problems.add(contentsOf: found)
       }
     } else if problems.isEmpty {
-      problems.add(start, nil, Refusal("has nothing in it", "write a list of tests under tests:"))
+      problems.add(start, nil, Refusal("is empty", "write a list of tests under tests:"))
     }
     throw ConfigurationErrors(problems: problems.sorted, notices: problems.notices)
   }
@@ -88,7 +89,7 @@ public struct OfflineRules: Sendable {
       let claim = apps.claim(named: name.map { .value($0) } ?? .absent, by: callerID)
       switch claim {
       case .admitted(let app): return .admitted(app: app?.id)
-      // An unknown name is a mistake in the table, and told as one.
+      // An unknown name is a mistake in the table and reported as such.
       case .unlisted, .unknown:
         return .refused(Denial(code: .denied, rule: nil), because: claim.refusal(of: callerID))
       }

@@ -66,8 +66,9 @@ public struct Setup: Sendable {
     self.clock = clock
   }
 
-  /// Refuses a folder that cannot take the files, or holds such files already, before anything is asked.
-  /// - Parameter sources: The files that flags name, which may lie where they belong already.
+  /// Refuses a folder that cannot take the files, or has such files already, before the first question.
+  ///
+  /// - Parameter sources: The files that flags name, which may be in their place already.
   public func checkFolder(_ sources: [String]) throws(Failure) {
     if !replaces {
       let schemas = ConfigurationReference.Schema.allCases.map(\.fileName)
@@ -209,7 +210,7 @@ public struct Setup: Sendable {
       "  \(SetupDocuments.testsName)                   tests for its rules",
       "  \(SetupDocuments.credentialName)  \(credential), mode 0600",
       "  \(SetupDocuments.passwordName)         the password of your app, mode 0600",
-      "  *.schema.json                what editors check both files by",
+      "  *.schema.json                schemas that editors use to check both files",
       "  .gitignore                   keeps secrets and state out of git",
       "",
       "Next:",

@@ -34,7 +34,7 @@ public struct SetupFlags: Sendable {
   public init() {}
 }
 
-/// Whom the questions are asked.
+/// Shows questions and reads answers.
 public protocol SetupDialog {
   /// Shows a prompt and returns the line that was typed; nil at the end of input.
   func ask(_ prompt: String) -> String?

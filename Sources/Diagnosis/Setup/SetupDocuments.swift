@@ -176,9 +176,9 @@ struct SetupDocuments {
     }
   }
 
-  /// `.gitignore` with what must not reach a repository; nil where it is all there.
+  /// `.gitignore` with the lines for secrets and state; nil if all are there.
   ///
-  /// Other lines stay as they are, octet for octet, whatever their encoding; new ones end as the first one does.
+  /// Other lines stay as they are, octet for octet, in any encoding. New lines end as the first one does.
   static func ignored(beside existing: [UInt8]) -> [UInt8]? {
     let lines = existing.split(separator: 0x0A).map { $0.last == 0x0D ? $0.dropLast() : $0 }
     let missing = ["/secrets/", "/callgate.sqlite3*"].filter { wanted in

@@ -38,7 +38,7 @@ struct SetupFiles {
 
   private init(_ folder: String) {
     self.folder = folder
-    // Nobody else's: no secret is written through a name that somebody has laid out.
+    // The folder must be this user's own: another user could have prepared these names.
     suffix = String(UInt64.random(in: .min ... .max), radix: 36)
   }
 
@@ -67,7 +67,7 @@ struct SetupFiles {
     unsafe unlink(trial)
   }
 
-  /// Refuses what stands in the place of a folder for secrets, unless it is this user's own folder.
+  /// Refuses an entry in place of a folder for secrets, unless it is this user's own folder.
   private static func checkClosed(_ path: String) throws(Failure) {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else {
@@ -82,7 +82,7 @@ struct SetupFiles {
     }
   }
 
-  /// Whether a symbolic link stands there.
+  /// Whether a path is a symbolic link.
   static func isLink(_ path: String) -> Bool {
     var status = stat()
     return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
@@ -177,7 +177,8 @@ struct SetupFiles {
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .system(path: path, code: errno) }
   }
 
-  /// Takes a name with an empty file: what came there since the names were looked at stays, on every file system.
+  /// Reserves a name by an empty file. A file created since the check of the names stays, on every file
+  /// system.
   private mutating func reserve(_ path: String, _ name: String) throws(Failure) {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {

@@ -24,9 +24,10 @@ public struct SetupInterview {
   }
 
   /// Begins with flags.
+  ///
   /// - Parameters:
-  ///   - files: How the files that flags and answers name are read.
-  ///   - home: What `~` stands for in an answer.
+  ///   - files: Reads the files that flags and answers name.
+  ///   - home: The folder for `~` in an answer.
   public init(_ flags: SetupFlags, files: ConfigurationFiles, home: String?) {
     self.flags = flags
     self.files = files
@@ -148,7 +149,7 @@ public struct SetupInterview {
     partial.entries[setting.setting] = PartialConfiguration.Entry(content: .text(text), place: .flag(flag))
   }
 
-  /// Asks until an answer is taken, and says what is wrong with each that is not.
+  /// Repeats a question until the answer is valid, and shows the mistake in each that is not.
   private func ask<Value>(
     _ dialog: any SetupDialog, _ prompt: String, empty: String?, _ read: (String) throws(Refusal) -> Value
   ) throws(SetupFailure) -> Value {
@@ -277,7 +278,7 @@ public struct SetupInterview {
     } catch {
       switch error {
       case .notBase64, .notDER: return true
-      // A key, or what people take for one: the configuration's reader says what is wrong with it.
+      // A key, or a text that looks like one: the configuration's reader reports its mistake.
       default: return false
       }
     }
@@ -302,7 +303,7 @@ public struct SetupInterview {
   /// The key that was given, if it can be used.
   private func key() -> PrivateKey? {
     var builder = self.builder()
-    // The builder says what is wrong with it.
+    // The builder reports its mistake.
     return builder.secret(Settings.privateKey).flatMap { try? PrivateKey($0.bytes) }
   }
 

@@ -11,7 +11,7 @@ import Upstream
 public enum TokenFetch {
   /// Why there is none.
   public struct Failure: Error, Sendable, CustomStringConvertible {
-    /// Whether Talkdesk ID answered and said no.
+    /// Whether Talkdesk ID refused the credential.
     public let isRefusal: Bool
     /// For the operator.
     public let description: String

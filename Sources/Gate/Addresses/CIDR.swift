@@ -28,7 +28,7 @@ public struct CIDR: Hashable, Sendable, CustomStringConvertible {
       else { throw malformed }
       length = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
-    // A mapped IPv4 network, ::ffff:10.0.0.0/104, is the IPv4 network it stands for.
+    // An IPv4-mapped network such as ::ffff:10.0.0.0/104 equals its IPv4 network.
     guard length <= width, !mapped || length >= 96 else { throw malformed }
     self.init(containing: address, prefixLength: mapped ? length - 96 : length)
     guard base == address else {

@@ -1,4 +1,4 @@
-// What an allowed request takes from its rates and quotas: everything it needs, or nothing.
+// The charges of an allowed request to its rates and quotas: all of them, or none.
 
 /// What happens to requests whose allowance the store cannot count.
 public enum FailurePolicy: String, CaseIterable, Sendable {
@@ -26,7 +26,7 @@ public struct AllowanceCharge: Sendable {
 public struct AllowanceReceipt: Sendable {
   let rule: AllowanceRule
   let party: AllowanceParty
-  /// What was kept when it had just been taken.
+  /// The state right after the charge.
   public let taken: AllowanceState
   /// How many are certainly left; nil where that follows from `taken`. Set where others may hold or have taken some.
   public var left: Int64?
@@ -46,30 +46,31 @@ public struct AllowanceReceipt: Sendable {
     return plan.count(of: plan.state(used: plan.full - left, at: now), at: now)
   }
 
-  /// What is to be kept after giving it back; nil for nothing.
+  /// The state after giving the charge back; nil for no state.
   public func givenBack(to state: AllowanceState?, at now: Instant) -> AllowanceState? {
     plan.giveBack(to: state, taken: taken, at: now)
   }
 }
 
-/// What came of taking all charges of a request.
+/// The outcome of taking all charges of a request.
 public enum ChargeOutcome: Sendable {
-  /// All were taken; the receipts hold what is to be kept.
+  /// All were taken. A store saves the states of the receipts.
   case taken([AllowanceReceipt])
-  /// Another request was faster: nothing may be kept. The charge at `index` finds its allowance used up; `states` is
-  /// what was found of all of them, in their order, nil for what is not waited for.
+  /// Another request was faster, so the store saves nothing. The allowance of the charge at `index` is used
+  /// up. `states` are the states of all charges in their order, nil for charges that are not waited for.
   case refused(index: Int, states: [AllowanceState?])
   /// The store failed; nothing was taken.
   case unavailable
 }
 
 extension [AllowanceCharge] {
-  /// Takes every charge from the states that are kept, for a store to call while it holds them.
+  /// Takes every charge from the saved states. A store calls this while it holds them.
   ///
-  /// A store reads the states of all keys and locks them, calls this, and writes the receipts' states, or
-  /// nothing when it is refused. An audit rule's exhausted allowance is left as it is and refuses nothing.
+  /// A store reads and locks the states of all keys, calls this, and writes the states of the receipts. After
+  /// a refusal it writes nothing. The exhausted allowance of an audit rule stays as it is and refuses
+  /// nothing.
   ///
-  /// - Parameter states: what is kept for each charge's key, in their order.
+  /// - Parameter states: the saved state for each charge's key, in their order.
   public func take(from states: [AllowanceState?], at now: Instant) -> ChargeOutcome {
     precondition(states.count == count, "a state for each charge")
     var receipts: [AllowanceReceipt] = []

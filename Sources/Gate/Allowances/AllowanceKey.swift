@@ -2,7 +2,7 @@
 
 public import Platform
 
-/// What a rate or quota counts by.
+/// The key by which a rate or quota counts.
 public enum AllowanceScope: String, CaseIterable, Sendable {
   case caller, subject, app, address, phone, global
 }
@@ -19,7 +19,7 @@ public enum AllowanceParty: Hashable, Sendable {
   case phone(E164)
   /// Everyone together.
   case global
-  /// Requests that lack what is counted by, together: no app, or an unknown address or number.
+  /// All requests without that key: no app, or an unknown address or number.
   case unknown
 }
 

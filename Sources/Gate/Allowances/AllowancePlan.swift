@@ -1,14 +1,14 @@
 // Computes how a rate or quota changes with each request, so that stores need not know either.
 
-/// What came of trying to take one request.
+/// The outcome of taking one request.
 public enum AllowanceTaking: Hashable, Sendable {
   /// It was taken; this is to be kept.
   case taken(AllowanceState)
-  /// Nothing is left; waiting so many whole seconds is enough, if nobody else takes before.
+  /// Nothing is left. A request after this many whole seconds succeeds if no other request is faster.
   case refused(retryAfter: Int64)
 }
 
-/// What is left of an allowance, and the policy behind it, as `RateLimit` fields show them to clients.
+/// The rest of an allowance and its policy, as `RateLimit` fields show them to clients.
 public struct AllowanceCount: Hashable, Sendable {
   /// How many requests a window has; never fewer than `remaining`.
   public var limit: Int64
@@ -28,7 +28,7 @@ public struct AllowanceCount: Hashable, Sendable {
   }
 }
 
-/// How an allowance is counted. Every answer is a pure function of a state and a time, so that a store can ask
+/// How an allowance is counted. Every function is pure: state and time in, result out. So a store can call it
 /// inside its own transaction.
 public enum AllowancePlan: Sendable {
   case rate(RateLimit)
@@ -38,16 +38,16 @@ public enum AllowancePlan: Sendable {
   public func take(from state: AllowanceState?, at now: Instant) -> AllowanceTaking {
     switch self {
     case .rate(let rate): rate.take(from: state, at: now)
-    // Where nothing can be said of the calendar, nothing is given.
+    // Without a calendar period nothing is allowed.
     case .quota(let quota): quota.take(from: state, at: now) ?? .refused(retryAfter: 86_400)
     }
   }
 
-  /// What is to be kept after giving back one request; nil for nothing.
+  /// The state after giving back one request; nil for no state.
   ///
   /// - Parameters:
-  ///   - state: what is kept now.
-  ///   - taken: what was kept when it had just been taken, from the receipt.
+  ///   - state: the saved state.
+  ///   - taken: the state right after the charge, from the receipt.
   public func giveBack(to state: AllowanceState?, taken: AllowanceState, at now: Instant) -> AllowanceState? {
     switch self {
     case .rate(let rate): rate.giveBack(to: state, taken: taken, at: now)
@@ -55,7 +55,7 @@ public enum AllowancePlan: Sendable {
     }
   }
 
-  /// What is left.
+  /// The rest.
   public func count(of state: AllowanceState?, at now: Instant) -> AllowanceCount {
     switch self {
     case .rate(let rate): rate.count(of: state, at: now)
@@ -63,7 +63,7 @@ public enum AllowancePlan: Sendable {
     }
   }
 
-  /// What would be kept if so many requests had been taken just now.
+  /// The state after taking so many requests at one instant.
   public func state(used: Int64, at now: Instant) -> AllowanceState? {
     switch self {
     case .rate(let rate): rate.state(used: used, at: now)
@@ -79,8 +79,8 @@ public enum AllowancePlan: Sendable {
     }
   }
 
-  /// From when on a state may be forgotten, in seconds since the epoch: it is worth nothing then, whatever the rule of its name says by
-  /// that time.
+  /// The time from which a store may delete a state, in seconds since the epoch. From then on the state
+  /// counts nothing, even if a reload has changed the rule of its name.
   public func expiry(of state: AllowanceState) -> Int64 {
     switch self {
     case .rate(let rate): rate.expiry(of: state)

@@ -1,21 +1,21 @@
 // The part of a rate or quota rule that all its charges and receipts share.
 
-/// What the charges and receipts of one rule have in common.
+/// The members that all charges and receipts of one rule share.
 ///
-/// An object, because a request hands them on a dozen times: that counts one reference, where a plan and a name would be
-/// copied with all they refer to.
+/// It is an object because a request passes it on a dozen times: each costs one reference count, not a copy
+/// of plan and name.
 final class AllowanceRule: Sendable {
   /// The rule's name.
   let name: String
   /// How is counted.
   let plan: AllowancePlan
-  /// By what is counted.
+  /// The key by which the rule counts.
   let scope: AllowanceScope
   /// Whether an exhausted allowance refuses a request; an audit rule only counts.
   let isEnforced: Bool
   /// What happens when the store fails.
   let onStoreFailure: FailurePolicy
-  /// The rule's place in its policy.
+  /// The rule's index in its policy.
   let index: Int
   /// The brake that it is; nil for a configured rule.
   let brake: Brake?

@@ -1,6 +1,7 @@
 // The two numbers that a store keeps for each allowance, and how rules look them up.
 
-/// What is kept of one allowance: two numbers, whose meaning is the plan's own. No state means nothing is used.
+/// The saved state of one allowance: two numbers, whose meaning depends on the plan. No state means that
+/// nothing is used.
 public struct AllowanceState: Hashable, Sendable {
   /// For a rate, the theoretical arrival time in nanoseconds since the epoch; for a quota, the day number on
   /// which the counted window begins.
@@ -15,29 +16,29 @@ public struct AllowanceState: Hashable, Sendable {
   }
 }
 
-/// What a store knows of an allowance.
+/// A store's knowledge of an allowance.
 public enum AllowanceLookup: Hashable, Sendable {
   /// Nothing has been used, or it has been forgotten since.
   case unused
-  /// What has been used.
+  /// The allowance has this state.
   case state(AllowanceState)
-  /// The store cannot say.
+  /// The store did not respond.
   case unavailable
 }
 
-/// What a policy is shown of the allowances: a view that answers at once.
+/// The states of allowances that a policy may read without waiting.
 ///
-/// A store that has to wait for its answer fetches the states of `Policy.charges(for:)` first.
+/// A store that has to wait fetches the states of `Policy.charges(for:)` first.
 public protocol AllowanceStates {
-  /// What is known of an allowance.
+  /// The known state of an allowance.
   func lookup(_ key: AllowanceKey) -> AllowanceLookup
 
-  /// How long a refused request is told to wait follows from what `lookup` says of this allowance. A view that shows
-  /// less than the whole truth, enough to allow a request, has to see to it that nobody is told that.
+  /// The policy reads the retry time of a refusal from `lookup` of this allowance. A view that knows only
+  /// that enough is left must return the exact state here.
   func waits(for charge: AllowanceCharge)
 
-  /// Whether brakes are not to be looked up for a request that is taken from them right afterwards: they are asked last, so
-  /// that taking says the same.
+  /// Whether the policy may skip the brakes of a request that is charged right afterwards. Brakes come last,
+  /// so the charge gives the same result.
   var leavesBrakesToTaking: Bool { get }
 }
 
@@ -46,14 +47,14 @@ extension AllowanceStates {
   public var leavesBrakesToTaking: Bool { false }
 }
 
-/// States that were fetched before; what is not among them is unused.
+/// States that were fetched before. An allowance that is missing here is unused.
 public struct FetchedStates: AllowanceStates, Sendable {
   private let states: [AllowanceKey: AllowanceLookup]
 
   /// Nothing used.
   public init() { states = [:] }
 
-  /// What was fetched.
+  /// The fetched states.
   public init(_ states: [AllowanceKey: AllowanceLookup]) { self.states = states }
 
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup { states[key] ?? .unused }

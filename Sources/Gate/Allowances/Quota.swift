@@ -20,7 +20,7 @@ public struct Quota: Sendable {
   public let period: Period
   /// Where midnight is.
   public let zone: Zone
-  /// Whether what was used in a day is kept until its week and month are over, for a rule that comes to count by those.
+  /// Whether the state of a day is kept until its week and month end, in case a changed rule counts by those.
   var outlastsPeriod = true
 
   /// Makes a quota; throws for a limit outside of 1 to 1,000,000,000.
@@ -29,7 +29,7 @@ public struct Quota: Sendable {
       throw Refusal(
         at: "limit", "a limit of \(limit) is out of range",
         limit == 0
-          ? "give at least 1; to deny everything, remove what is allowed instead" : "give 1 to 1000000000")
+          ? "give at least 1; to stop all requests, use callgate stop" : "give 1 to 1000000000")
     }
     self.limit = limit
     self.period = period
@@ -38,8 +38,8 @@ public struct Quota: Sendable {
 
   // MARK: Taking and giving back
 
-  /// Takes one request from what is left, or says in how many whole seconds the next period begins; nil where
-  /// the zone's table ends, so that nothing can be said.
+  /// Takes one request, or returns the whole seconds until the next period; nil beyond the end of the zone's
+  /// table.
   public func take(from state: AllowanceState?, at now: Instant) -> AllowanceTaking? {
     guard let current = current(state, at: now) else { return nil }
     guard current.count < limit else {
@@ -48,20 +48,20 @@ public struct Quota: Sendable {
     return .taken(AllowanceState(mark: current.mark, count: current.count + 1))
   }
 
-  /// What is kept after giving back one request that was taken: one less, as long as it is the same period.
+  /// The state after giving back one request: one less, if the period is still the same.
   public func giveBack(to state: AllowanceState?, taken: AllowanceState) -> AllowanceState? {
     guard var state, state.mark == taken.mark, state.count > 0 else { return state }
     state.count -= 1
     return state
   }
 
-  /// What would be kept if so many requests had been taken in the period of an instant.
+  /// The state after taking so many requests in the period of an instant.
   public func state(used: Int64, at now: Instant) -> AllowanceState? {
     guard used > 0, let start = periodStart(at: now) else { return nil }
     return AllowanceState(mark: start, count: used)
   }
 
-  /// What is left at an instant; nothing where the zone's table ends.
+  /// The rest at an instant; 0 beyond the end of the zone's table.
   public func count(of state: AllowanceState?, at now: Instant) -> AllowanceCount {
     guard let current = current(state, at: now) else {
       return AllowanceCount(limit: limit, window: 86_400, remaining: 0, reset: 1)
@@ -79,9 +79,8 @@ public struct Quota: Sendable {
     return zone.firstInstant(showing: dayAfter(period, from: state.mark) * 86_400) ?? .max
   }
 
-  /// The instant from which a state says no more than none, in seconds since the epoch. Where it outlasts its period, that is so whatever
-  /// the rule says then: what was used in a day counts for its week or month where a changed rule counts by those, in whatever
-  /// zone.
+  /// The time from which a state equals no state, in seconds since the epoch. A state that outlasts its
+  /// period lives until its week and month end in every zone, in case a changed rule counts by those.
   public func expiry(of state: AllowanceState) -> Int64 {
     guard (0..<Zone.covered.upperBound / 86_400).contains(state.mark) else { return 0 }
     let last =
@@ -94,9 +93,9 @@ public struct Quota: Sendable {
 
   // MARK: The calendar
 
-  /// The state that counts now. A kept period that begins later than the current one stays: the clock was put
-  /// back, and what is used is used. One more than a year ahead was not written by a quota, but by a rate that
-  /// had the same name before a reload.
+  /// The state of the current period. A saved period that begins later stays: the clock was set back, and
+  /// used requests stay used. A state more than a year ahead comes from a rate that had the same name before
+  /// a reload.
   private func current(_ state: AllowanceState?, at now: Instant) -> AllowanceState? {
     guard let start = periodStart(at: now) else { return nil }
     guard let state, state.mark >= start, state.mark <= start + 400, state.count >= 0 else {

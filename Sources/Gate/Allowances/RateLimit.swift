@@ -15,7 +15,7 @@ public struct RateLimit: Hashable, Sendable {
   /// How many may come at once.
   public let burst: Int64
 
-  /// The time one request takes to earn, the time a full burst takes, and that of a burst but for one.
+  /// The time in which one request is earned, the time for a full burst, and the time for a burst less one.
   private let interval, capacity, tolerance: ExactTime
   /// The policy as `RateLimit-Policy` shows it to clients: so many requests in so many whole seconds.
   ///
@@ -45,7 +45,7 @@ public struct RateLimit: Hashable, Sendable {
       throw Refusal(
         at: "limit", "a limit of \(limit) is out of range",
         limit == 0
-          ? "give at least 1; to deny everything, remove what is allowed instead" : "give 1 to 1000000000")
+          ? "give at least 1; to stop all requests, use callgate stop" : "give 1 to 1000000000")
     }
     guard (1_000_000...31_622_400_000_000_000).contains(per) else {
       throw Refusal(at: "per", "the time span is out of range", "give \"1ms\" to \"366d\"")
@@ -66,7 +66,7 @@ public struct RateLimit: Hashable, Sendable {
     let fits = high < 0 ? false : Int128(high) << 64 + Int128(low) <= Int128(decade) * Int128(limit)
     guard fits, let interval = span(1), let capacity = span(burst), let tolerance = span(burst - 1) else {
       throw Refusal(
-        at: "burst", "a burst of \(burst) would take more than ten years to earn",
+        at: "burst", "a burst of \(burst) takes more than ten years to refill",
         "give a smaller burst or a higher limit")
     }
     self.limit = limit
@@ -84,7 +84,7 @@ public struct RateLimit: Hashable, Sendable {
 
   // MARK: Taking and giving back
 
-  /// Takes one request from what is left, or says after how many whole seconds one is earned.
+  /// Takes one request, or returns the whole seconds until one is earned.
   public func take(from state: AllowanceState?, at now: Instant) -> AllowanceTaking {
     let time = clamp(now)
     let arrival = arrival(of: state, at: time)
@@ -95,16 +95,16 @@ public struct RateLimit: Hashable, Sendable {
     return .taken(AllowanceState(mark: taken.nanoseconds, count: taken.part))
   }
 
-  /// What is kept after giving back one request that was taken.
+  /// The state after giving back one request.
   ///
-  /// Given back is what that request still occupies: time that has been earned since cannot be handed out a
-  /// second time. A request given back at once leaves no trace, and one given back later lets exactly one other
-  /// pass. Where several are given back while newer ones stand, the kept time cannot tell how far each had moved
-  /// up; the rate may then be exceeded by less than one request.
+  /// It gives back only the part that the request still occupies, because time earned since then cannot be
+  /// used twice. A request given back at once leaves no trace. One given back later lets exactly one other
+  /// pass. If several are given back while newer ones remain, the state cannot tell how far each had moved
+  /// up. The rate may then be exceeded by less than one request.
   ///
   /// - Parameters:
-  ///   - state: what is kept now.
-  ///   - taken: what was kept when it had just been taken.
+  ///   - state: the saved state.
+  ///   - taken: the state right after the charge.
   public func giveBack(to state: AllowanceState?, taken: AllowanceState, at now: Instant) -> AllowanceState? {
     guard let state else { return nil }
     let time = clamp(now)
@@ -115,7 +115,7 @@ public struct RateLimit: Hashable, Sendable {
     return AllowanceState(mark: rest.nanoseconds, count: rest.part)
   }
 
-  /// What would be kept if so many requests had been taken at an instant.
+  /// The state after taking so many requests at an instant.
   public func state(used: Int64, at now: Instant) -> AllowanceState? {
     guard used > 0 else { return nil }
     var time = clamp(now)
@@ -128,7 +128,7 @@ public struct RateLimit: Hashable, Sendable {
     return AllowanceState(mark: time.nanoseconds, count: time.part)
   }
 
-  /// What is left at an instant.
+  /// The rest at an instant.
   public func count(of state: AllowanceState?, at now: Instant) -> AllowanceCount {
     let time = clamp(now)
     let arrival = arrival(of: state, at: time)
@@ -157,17 +157,17 @@ public struct RateLimit: Hashable, Sendable {
     return Int64((Int128(span.nanoseconds) * Int128(limit) + Int128(span.part)) / Int128(per))
   }
 
-  /// The instant from which a state says no more than none, in seconds since the epoch.
+  /// The time from which a state equals no state, in seconds since the epoch.
   public func expiry(of state: AllowanceState) -> Int64 { state.mark / 1_000_000_000 + 1 }
 
   // MARK: Exact time
 
   /// The theoretical arrival time, not before now.
   ///
-  /// It may lie further off than a whole burst from now would bring it: the clock was put back, the rule was changed, or
-  /// another instance's clock is ahead. It counts as it stands. A time that moved along with now would never be reached
-  /// by waiting; one that were written nearer would give an instance whose clock is ahead the difference again and
-  /// again, and the limit would be exceeded.
+  /// It may lie more than a full burst ahead: the clock was set back, the rule was changed, or another
+  /// instance's clock is ahead. It still counts unchanged. If it moved along with now, no wait would ever
+  /// reach it. If it were cut, an instance whose clock is ahead would gain the difference again and again,
+  /// and the limit would be exceeded.
   @inline(__always) private func arrival(of state: AllowanceState?, at now: ExactTime) -> ExactTime {
     guard let state else { return now }
     let kept = exact(state)

@@ -1,12 +1,12 @@
 // Writes the `RateLimit` and `RateLimit-Policy` headers (draft-ietf-httpapi-ratelimit-headers-10, §§ 3 and 4).
 
-/// What is left of a rule's allowance, as responses show it to clients.
+/// The rest of a rule's allowance, as responses show it to clients.
 public struct AllowanceStatus: Hashable, Sendable {
   /// The rule's name.
   public var rule: String
-  /// What is left.
+  /// The rest.
   public var count: AllowanceCount
-  /// Whether the rule is a brake, whose allowance is not told in these fields.
+  /// Whether the rule is a brake. These fields do not show brakes.
   public var isBrake: Bool
 
   /// Names a count.
@@ -33,7 +33,7 @@ extension [AllowanceStatus] {
   @inline(__always) private func field(
     _ first: UInt8, _ second: UInt8, _ values: (AllowanceCount) -> (Int64, Int64)
   ) -> String {
-    // Of each name at most every byte is escaped; beside it stand two numbers and ten other bytes.
+    // At most every byte of a name is escaped. Two numbers and ten other bytes follow.
     let capacity = reduce(0) { $0 + 2 * $1.rule.utf8.count + 2 * StatusWriter.mostDigits + 10 }
     return unsafe String(unsafeUninitializedCapacity: capacity) { buffer in
       var text = unsafe StatusWriter(buffer)
@@ -71,11 +71,11 @@ extension [AllowanceStatus] {
 
   @inline(__always) mutating func put(name: String) {
     put(UInt8(ascii: "\""))
-    // Read where it stands; a name that is not UTF-8 in one piece is copied first.
+    // Read in place. Only a name that is not contiguous UTF-8 is copied first.
     var name = name
     name.withUTF8 { bytes in
-      for place in bytes.indices {
-        let byte = unsafe bytes[place]
+      for index in bytes.indices {
+        let byte = unsafe bytes[index]
         guard (0x20...0x7E).contains(byte) else { continue }
         if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { put(UInt8(ascii: "\\")) }
         put(byte)
@@ -97,20 +97,20 @@ extension [AllowanceStatus] {
     }
     end += digits
     // Two digits at a time: dividing is what takes long.
-    var place = end
+    var index = end
     while rest >= 100 {
       let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
       let tens = UInt8(truncatingIfNeeded: pair / 10)
-      place -= 2
-      unsafe buffer[place] = UInt8(ascii: "0") + tens
-      unsafe buffer[place + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair) - tens * 10
+      index -= 2
+      unsafe buffer[index] = UInt8(ascii: "0") + tens
+      unsafe buffer[index + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair) - tens * 10
       rest = quotient
     }
     if rest >= 10 {
-      unsafe buffer[place - 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-      place -= 1
+      unsafe buffer[index - 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      index -= 1
       rest /= 10
     }
-    unsafe buffer[place - 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)
+    unsafe buffer[index - 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)
   }
 }

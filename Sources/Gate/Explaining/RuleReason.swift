@@ -23,7 +23,7 @@ public struct RuleReason: Hashable, Sendable {
 
   /// Why the rule was not asked; nil where it was.
   public let skip: Skip?
-  /// What the rule compared, or why it was not asked. It holds no whole phone number.
+  /// The values that the rule compared, or why it was skipped. It holds no whole phone number.
   public let text: String
 
   /// Gives a reason.
@@ -40,18 +40,18 @@ extension Decision {
   ///   - facts: The facts that were decided about.
   ///   - states: The allowances as they were then.
   public func reasons(of facts: Facts, states: some AllowanceStates) -> [RuleReason] {
-    let concern = policy.concern(of: facts)
+    let scope = policy.scope(of: facts)
     let refusal = marks.firstIndex(of: .deny)
-    return marks.indices.map { place in
-      let index = policy.index(at: place, among: marks.count)
-      guard marks[place] == .skipped else {
+    return marks.indices.map { verdict in
+      let index = policy.index(at: verdict, among: marks.count)
+      guard marks[verdict] == .skipped else {
         let evidence = policy.evidence(at: index, facts, states, index.flatMap { answers[$0] })
         return RuleReason(text: policy.reason(at: index, facts, evidence, .shown))
       }
-      if let text = policy.exemption(at: index, concern) {
+      if let text = policy.exemption(at: index, scope) {
         return RuleReason(skip: .notApplicable, text: text)
       }
-      guard let refusal, refusal < place else {
+      guard let refusal, refusal < verdict else {
         return RuleReason(skip: .notReached, text: "too many queries wait for the policy")
       }
       return RuleReason(skip: .notReached, text: "\(verdicts[refusal].rule) refused the request")
@@ -76,7 +76,7 @@ extension Policy {
     return reason(at: index, facts, evidence, .hidden)
   }
 
-  /// What a rule looked at besides the facts.
+  /// The values besides the facts that a rule compared.
   fileprivate enum Evidence {
     case none
     case count(AllowanceCount)
@@ -96,7 +96,7 @@ extension Policy {
     }
   }
 
-  /// What the rule at an index compared, or the built-in one about numbers.
+  /// The values that the rule at an index compared; nil stands for the built-in rule about numbers.
   fileprivate func reason(
     at index: Int?, _ facts: Facts, _ evidence: Evidence, _ values: ValueDisclosure
   ) -> String {
@@ -105,7 +105,7 @@ extension Policy {
     case .hours(let schedule):
       let now = facts.instant.seconds
       return schedule.value.reason(
-        at: now, opening: nextOpen(from: now, hours(concern(of: facts), including: index)))
+        at: now, opening: nextOpen(from: now, hours(scope(of: facts), including: index)))
     case .allowance(let rule):
       guard case .count(let count) = evidence else {
         guard rule.brake == nil else { return "the store is unavailable, so the brake refuses" }
@@ -123,18 +123,18 @@ extension Policy {
   }
 
   /// Why the rule at an index does not concern a request; nil where it does.
-  fileprivate func exemption(at index: Int?, _ concern: Concern) -> String? {
-    guard let index, !Self.concerns(entries[index], concern) else { return nil }
+  fileprivate func exemption(at index: Int?, _ scope: RequestScope) -> String? {
+    guard let index, !Self.applies(entries[index], scope) else { return nil }
     let entry = entries[index]
     guard let rule = rules.first(where: { $0.name == entry.name }) else {
       return "it does not apply to this request"
     }
     guard rule.mode != .off else { return "the rule is off" }
-    guard entry.actions & concern.action != 0 else {
+    guard entry.actions & scope.action != 0 else {
       let actions = Action.allCases.filter { entry.actions & $0.bit != 0 }.map(\.rawValue)
       return "it applies only to \(listed(actions))"
     }
-    if let callers = rule.callers, entry.callers?.contains(concern.caller) == false {
+    if let callers = rule.callers, entry.callers?.contains(scope.caller) == false {
       return "it applies only to \(callers.count == 1 ? "caller" : "callers") \(listed(callers))"
     }
     let apps = rule.apps ?? []
@@ -165,7 +165,7 @@ extension AllowanceRule {
 }
 
 extension AllowanceScope {
-  /// By whom requests like this one are counted.
+  /// The owner of the count for requests like this one.
   fileprivate func words(of facts: Facts) -> String {
     switch party(of: facts) {
     case .caller(let id): "caller \(id)"
@@ -188,7 +188,7 @@ extension AllowanceScope {
 }
 
 extension RemoteAnswer {
-  /// What the policy said, or why it said nothing.
+  /// The policy's result, or why there is none.
   fileprivate func reason(_ onFailure: FailurePolicy) -> String {
     switch self {
     case .allow: "the policy allows it"

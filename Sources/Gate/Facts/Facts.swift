@@ -2,7 +2,7 @@
 
 public import Platform
 
-/// What an app asks for. The names stand in rules, tests, stops, audit lines and metrics.
+/// The action that an app requests. Rules, tests, stops, audit lines and metrics use these names.
 public enum Action: String, CaseIterable, Sendable {
   /// An access token.
   case access
@@ -17,7 +17,7 @@ public enum Action: String, CaseIterable, Sendable {
   /// that no earlier one reads a stop that it does not know.
   public static let served: [Action] = [.access, .callback]
 
-  /// What a rule without `on` concerns: everything but `enrol`, which only a rule that names it concerns.
+  /// The actions of a rule without `on`: all but `enrol`, which a rule must name.
   public static let usual = Set(allCases).subtracting([.enrol])
 
   /// The action's number, from 0, in the order of `allCases`.
@@ -31,9 +31,9 @@ public enum Action: String, CaseIterable, Sendable {
   }
 }
 
-/// What is known of a request: everything the rules may look at, the time included.
+/// The facts of a request: everything that the rules may read, the time included.
 public struct Facts: Sendable {
-  /// What is wanted.
+  /// The requested action.
   public var action: Action
   /// The authenticated caller's id; nil for an anonymous one.
   public var callerID: String?
@@ -47,12 +47,12 @@ public struct Facts: Sendable {
   public var phone: E164?
   /// The claims of the caller's token.
   public var claims: [FactMember]
-  /// The request's fields that rules look at (`Policy.fieldNames`), each as often as it stands there.
+  /// The request's fields that rules read (`Policy.fieldNames`), each as often as the request has it.
   public var fields: [RequestField]
   /// When the request came.
   public var instant: Instant
 
-  /// Collects what is known.
+  /// Collects the facts.
   public init(
     action: Action, callerID: String?, subject: String? = nil, appID: String? = nil, address: IPAddress?,
     phone: E164?, claims: [FactMember] = [], fields: [RequestField] = [], instant: Instant

@@ -25,16 +25,16 @@ public struct AddressesRule: Sendable {
 
   private static func networks(_ texts: [String], key: String) throws(Refusal) -> [CIDR] {
     var networks: [CIDR] = []
-    for (place, text) in texts.enumerated() {
+    for (index, text) in texts.enumerated() {
       let network: CIDR
       do {
         network = try CIDR(text)
       } catch {
-        throw error.under("\(key)[\(place)]")
+        throw error.under("\(key)[\(index)]")
       }
       guard !network.isOverBroad else {
         throw Refusal(
-          at: "\(key)[\(place)]", "\(quoted(text)) takes in a great part of all addresses",
+          at: "\(key)[\(index)]", "\(quoted(text)) covers a large part of all addresses",
           "name smaller networks: at least /8 for IPv4, /16 for IPv6")
       }
       networks.append(network)
@@ -65,8 +65,8 @@ public struct AddressesRule: Sendable {
   }
 
   private static func longestMatch(_ networks: [CIDR], _ address: IPAddress) -> Int {
-    for place in networks.indices where networks[place].contains(address) {
-      return networks[place].prefixLength
+    for index in networks.indices where networks[index].contains(address) {
+      return networks[index].prefixLength
     }
     return -1
   }

@@ -37,14 +37,14 @@ public struct ClaimsRule: Sendable {
 
   /// Whether all required claims are there with an accepted value.
   func allows(_ claims: [FactMember]) -> Bool {
-    for place in requirements.indices where !fulfils(claims, place) { return false }
+    for index in requirements.indices where !fulfils(claims, index) { return false }
     return true
   }
 
-  /// Whether the requirement at a place is fulfilled. Claims and requirements are looked at where they are.
+  /// Whether the claims fulfil the requirement at an index. Nothing is copied.
   private func fulfils(_ claims: [FactMember], _ index: Int) -> Bool {
-    for place in claims.indices where claims[place].name == requirements[index].name {
-      return Self.fits(claims[place].value, requirements[index].accepted)
+    for position in claims.indices where claims[position].name == requirements[index].name {
+      return Self.fits(claims[position].value, requirements[index].accepted)
     }
     guard let value = Self.value(at: requirements[index].path, in: claims) else { return false }
     return Self.fits(value, requirements[index].accepted)
@@ -61,7 +61,7 @@ public struct ClaimsRule: Sendable {
     return value
   }
 
-  /// The first claim that is not as required and what it should be, or all that are.
+  /// The first claim that fails with its accepted values, or all claims if none fails.
   func reason(_ claims: [FactMember], _ values: ValueDisclosure) -> String {
     func words(_ requirement: Requirement, isFulfilled: Bool) -> String {
       let name = "claim \(quoted(requirement.name))"
@@ -71,10 +71,10 @@ public struct ClaimsRule: Sendable {
       guard values == .shown else { return "\(name) has \(isFulfilled ? "an" : "no") accepted value" }
       return "\(name) is \(found.words)"
     }
-    guard let place = requirements.indices.first(where: { !fulfils(claims, $0) }) else {
+    guard let index = requirements.indices.first(where: { !fulfils(claims, $0) }) else {
       return requirements.map { words($0, isFulfilled: true) }.joined(separator: ", ")
     }
-    let requirement = requirements[place]
+    let requirement = requirements[index]
     let text = words(requirement, isFulfilled: false)
     return values == .shown
       ? text + "; \(listed(requirement.accepted.map { quoted($0) })) is required" : text
@@ -88,7 +88,7 @@ public struct ClaimsRule: Sendable {
     case .bool(let flag): return accepted.contains(flag ? "true" : "false")
     case .array(let elements):
       for element in elements {
-        // Only values in the list itself: a list in a list says something else.
+        // Only values of the list itself count, not those of a list inside it.
         if case .array = element { continue }
         if fits(element, accepted) { return true }
       }

@@ -2,9 +2,9 @@
 
 public import Documents
 
-/// A requirement on a field of the request. A missing field, and one that stands there twice, is denied.
+/// A requirement on a field of the request. A missing field and a repeated field are denied.
 public struct FieldRule: Sendable {
-  /// What the value has to be.
+  /// The accepted values.
   public enum Requirement: Hashable, Sendable {
     /// Exactly this.
     case equals(String)
@@ -31,13 +31,13 @@ public struct FieldRule: Sendable {
     }
     guard !field.isEmpty, token else {
       throw Refusal(
-        at: "field", "\(quoted(field)) is not the name of a field",
-        "give a field's name, such as \"X-App-Version\"")
+        at: "field", "\(quoted(field)) is not the name of a header",
+        "give a header's name, such as \"X-App-Version\"")
     }
     guard !Self.credentials.contains(field.lowercased()) else {
       throw Refusal(
         at: "field",
-        "\(quoted(field)) holds a credential, and remote policies are sent the fields that rules name",
+        "\(quoted(field)) holds a credential, and the server sends the headers that rules name to remote policies",
         "limit the rule by callers, or require claims")
     }
     var minimum: [UInt64] = []
@@ -65,10 +65,10 @@ public struct FieldRule: Sendable {
   /// Whether the request's fields fulfil it.
   func allows(_ fields: [RequestField]) -> Bool {
     var found = -1
-    for place in fields.indices where fields[place].name == field {
+    for index in fields.indices where fields[index].name == field {
       // Which of two would count is a matter of taste, and of attack.
       guard found < 0 else { return false }
-      found = place
+      found = index
     }
     guard found >= 0 else { return false }
     switch requirement {
@@ -104,13 +104,13 @@ public struct FieldRule: Sendable {
       } else {
         text = "\(name) has \(allows(fields) ? "an" : "no") accepted value"
       }
-    default: text = "\(name) is there \(found.count) times, so none of them counts"
+    default: text = "\(name) occurs \(found.count) times, so the rule uses none of them"
     }
     return required.map { "\(text); \($0)" } ?? text
   }
 
-  /// The numbers of a version, without zeros at the end, so that `2.3` is `2.3.0`; nil for what is not made of numbers of
-  /// at most 18 digits with dots between them, or is longer than 64 bytes.
+  /// The numbers of a version, without zeros at the end, so that `2.3` is `2.3.0`. Nil for a text that is not
+  /// numbers of at most 18 digits with dots between them, or is longer than 64 bytes.
   private static func numbers(of version: String) -> [UInt64]? {
     var numbers: [UInt64] = []
     guard read(version, { _, number in numbers.append(number) }) else { return nil }
@@ -123,10 +123,10 @@ public struct FieldRule: Sendable {
   private static func isVersion(_ version: String, atLeast minimum: [UInt64]) -> Bool {
     var order = 0
     var count = 0
-    let isVersion = read(version) { place, number in
-      count = place + 1
+    let isVersion = read(version) { index, number in
+      count = index + 1
       guard order == 0 else { return }
-      let wanted = place < minimum.count ? minimum[place] : 0
+      let wanted = index < minimum.count ? minimum[index] : 0
       if number != wanted { order = number < wanted ? -1 : 1 }
     }
     // What is missing is 0, and the last of the wanted numbers is not.
@@ -136,7 +136,7 @@ public struct FieldRule: Sendable {
   /// Hands on the numbers of a version; false where it is none.
   @inline(__always) private static func read(_ version: String, _ take: (Int, UInt64) -> Void) -> Bool {
     guard version.utf8.count <= 64 else { return false }
-    var place = 0
+    var index = 0
     var value: UInt64 = 0
     var digits = 0
     for byte in version.utf8 {
@@ -146,14 +146,14 @@ public struct FieldRule: Sendable {
         value = value * 10 + UInt64(byte - 0x30)
       } else {
         guard byte == UInt8(ascii: "."), digits > 0 else { return false }
-        take(place, value)
-        place += 1
+        take(index, value)
+        index += 1
         value = 0
         digits = 0
       }
     }
     guard digits > 0 else { return false }
-    take(place, value)
+    take(index, value)
     return true
   }
 }

@@ -36,20 +36,20 @@ public struct NumbersRule: Sendable {
 
   private static func trie(of prefixes: [String], key: String) throws(Refusal) -> PrefixTrie {
     var trie = PrefixTrie()
-    for (place, prefix) in prefixes.enumerated() {
+    for (index, prefix) in prefixes.enumerated() {
       let digits = prefix.utf8.dropFirst()
       guard prefix.utf8.first == UInt8(ascii: "+"), (1...15).contains(digits.count),
         digits.allSatisfy(\.isASCIIDigit), digits.first != UInt8(ascii: "0")
       else {
         throw Refusal(
-          at: "\(key)[\(place)]",
+          at: "\(key)[\(index)]",
           "\(quoted(prefix)) is not a prefix of international phone numbers",
           "write + and the first digits of the number, calling code included, as in \"+351\"")
       }
       guard NumberRanges.isAssigned(digits.map { $0 - 0x30 }) else {
         throw Refusal(
-          at: "\(key)[\(place)]",
-          "\(quoted(prefix)) begins no phone number: no country or network has this calling code",
+          at: "\(key)[\(index)]",
+          "\(quoted(prefix)) does not begin any phone number: no country or network has this calling code",
           "check the calling code, as in \"+351\" for Portugal")
       }
       guard trie.insert(digits.map { $0 - 0x30 }) else {

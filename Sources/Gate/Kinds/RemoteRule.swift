@@ -113,11 +113,11 @@ extension Facts {
     var named: [FactMember] = []
     for field in fields {
       // A field that stands there twice is a list, so that a policy can tell.
-      if let place = named.firstIndex(where: { $0.name == field.name }) {
-        if case .array(let values) = named[place].value {
-          named[place].value = .array(values + [.string(field.value)])
+      if let position = named.firstIndex(where: { $0.name == field.name }) {
+        if case .array(let values) = named[position].value {
+          named[position].value = .array(values + [.string(field.value)])
         } else {
-          named[place].value = .array([named[place].value, .string(field.value)])
+          named[position].value = .array([named[position].value, .string(field.value)])
         }
       } else {
         named.append(FactMember(field.name, .string(field.value)))
@@ -134,14 +134,14 @@ public enum RemoteAnswer: Hashable, Sendable {
   case allow
   /// With its reason, which is for the audit line only.
   case deny(reason: String?)
-  /// Nothing usable: no answer in time, an error, or a document that says neither yes nor no. With the cause, for operators.
+  /// Nothing usable: no answer in time, an error, or a document that is neither true nor false. With the cause, for operators.
   case failed(because: String)
 
-  /// The failure of an answer that says neither yes nor no.
-  public static let undecided = RemoteAnswer.failed(because: "its response says neither yes nor no")
+  /// The failure of a response that is neither true nor false.
+  public static let undecided = RemoteAnswer.failed(because: "its response is neither true nor false")
 
   /// The failure of a policy that nobody asked.
-  public static let notAsked = RemoteAnswer.failed(because: "it was not asked")
+  public static let notAsked = RemoteAnswer.failed(because: "it got no query")
 
   /// Reads an answer: `true`, `false` or `{"allow": true, "reason": "…"}`, bare or under `result`.
   public init(reading document: FactValue) {

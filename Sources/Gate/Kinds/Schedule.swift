@@ -13,7 +13,7 @@ public struct OpeningWindow: Hashable, Sendable {
   public init(start: Int, end: Int) throws(Refusal) {
     guard (0..<86_400).contains(start), (1...86_400).contains(end) || end == 0, start != end else {
       throw Refusal(
-        at: "weekly", "a window has to begin between 00:00 and 23:59 and end at another time",
+        at: "weekly", "a window must begin between 00:00 and 23:59 and end at another time",
         "for a whole day write \"00:00-24:00\"")
     }
     self.start = start
@@ -78,14 +78,14 @@ public final class Schedule: Sendable {
       }) {
         throw Refusal(
           at: "weekly.\(Self.dayNames[day])",
-          "the window \"\(late.text)\" runs into the windows of the next day",
+          "the window \"\(late.text)\" overlaps with the windows of the next day",
           "end it where the next one begins")
       }
     }
     var special: [Int: [OpeningWindow]] = [:]
     for date in closed {
       guard special.updateValue([], forKey: date.dayNumber) == nil else {
-        throw Refusal(at: "closed", "\(date) stands there twice", "remove one of them")
+        throw Refusal(at: "closed", "\(date) is listed twice", "remove one of them")
       }
     }
     for (date, windows) in open {
@@ -93,7 +93,7 @@ public final class Schedule: Sendable {
       guard special.updateValue(windows, forKey: date.dayNumber) == nil else {
         throw Refusal(
           at: "open.\(date)", "\(date) is given twice, or is closed as well",
-          "keep one statement for each date")
+          "keep one entry for each date")
       }
     }
     guard weekly.contains(where: { !$0.isEmpty }) || open.contains(where: { !$0.windows.isEmpty }) else {
@@ -114,7 +114,7 @@ public final class Schedule: Sendable {
     for (first, second) in zip(sorted, sorted.dropFirst()) where second.start < first.end {
       throw Refusal(
         at: key, "the windows \"\(first.text)\" and \"\(second.text)\" overlap",
-        "join them to one, or move one")
+        "merge them, or move one")
     }
   }
 

@@ -57,9 +57,9 @@ public struct E164: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { masked }
 
-  /// The digit at a place, counted from the front.
-  @inline(__always) func digit(at place: Int) -> Int {
-    Int(digits / powersOfTen[Int(count) - 1 - place] % 10)
+  /// The digit at an index, counted from the front.
+  @inline(__always) func digit(at index: Int) -> Int {
+    Int(digits / powersOfTen[Int(count) - 1 - index] % 10)
   }
 }
 

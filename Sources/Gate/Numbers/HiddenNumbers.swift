@@ -27,28 +27,28 @@ private enum HiddenNumbers {
     var scalars = Array(text.unicodeScalars)
     var digits: [Int] = []
     var gap = 0
-    var place = 0
+    var index = 0
     func end() {
       if isNumber(digits, scalars) { for digit in digits.dropLast(2) { scalars[digit] = "*" } }
       digits.removeAll(keepingCapacity: true)
       gap = 0
     }
-    while place < scalars.count {
-      if let other = lengthOfOther(at: place, scalars) {
+    while index < scalars.count {
+      if let other = lengthOfOther(at: index, scalars) {
         end()
-        place += other
+        index += other
         continue
       }
-      let scalar = scalars[place]
+      let scalar = scalars[index]
       if isDigit(scalar) {
-        digits.append(place)
+        digits.append(index)
         gap = 0
       } else if !digits.isEmpty, gap < longestGap, isSeparator(scalar) {
         gap += 1
       } else {
         end()
       }
-      place += 1
+      index += 1
     }
     end()
     var hidden = String.UnicodeScalarView()
@@ -71,28 +71,28 @@ private enum HiddenNumbers {
     scalar.isASCII ? " -.()/_\t".unicodeScalars.contains(scalar) : !scalar.properties.isAlphabetic
   }
 
-  /// The length of what begins at a place and is no telephone number, whatever digits it has.
-  private static func lengthOfOther(at place: Int, _ scalars: [Unicode.Scalar]) -> Int? {
-    guard isWordCharacter(scalars[place]), place == 0 || !isWordCharacter(scalars[place - 1]) else {
+  /// The length of what begins at a index and is no telephone number, whatever digits it has.
+  private static func lengthOfOther(at index: Int, _ scalars: [Unicode.Scalar]) -> Int? {
+    guard isWordCharacter(scalars[index]), index == 0 || !isWordCharacter(scalars[index - 1]) else {
       return nil
     }
-    if has("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", at: place, scalars) { return 36 }
-    if has("0000-00-00", at: place, scalars),
-      isDate(scalars[place..<(place + 10)].map { Int($0.value) - 0x30 })
+    if has("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", at: index, scalars) { return 36 }
+    if has("0000-00-00", at: index, scalars),
+      isDate(scalars[index..<(index + 10)].map { Int($0.value) - 0x30 })
     {
       return 10
     }
-    let word = scalars[place...].prefix(while: isWordCharacter)
+    let word = scalars[index...].prefix(while: isWordCharacter)
     let isIdentifier = word.count >= 20 && word.allSatisfy { isHexadecimal($0) } && !word.allSatisfy(isDigit)
     return isIdentifier ? word.count : nil
   }
 
-  /// Whether a form stands at a place, with no digit behind it: `x` is a hexadecimal digit, `0` a decimal one. A letter may follow,
+  /// Whether a form stands at a index, with no digit behind it: `x` is a hexadecimal digit, `0` a decimal one. A letter may follow,
   /// as the T of a time follows its date.
-  private static func has(_ form: StaticString, at place: Int, _ scalars: [Unicode.Scalar]) -> Bool {
-    let end = place + form.utf8CodeUnitCount
+  private static func has(_ form: StaticString, at index: Int, _ scalars: [Unicode.Scalar]) -> Bool {
+    let end = index + form.utf8CodeUnitCount
     guard end <= scalars.count, end == scalars.count || !isDigit(scalars[end]) else { return false }
-    return zip(form.description.unicodeScalars, scalars[place..<end]).allSatisfy { wanted, scalar in
+    return zip(form.description.unicodeScalars, scalars[index..<end]).allSatisfy { wanted, scalar in
       switch wanted {
       case "x": isHexadecimal(scalar)
       case "0": ("0"..."9").contains(scalar)

@@ -8,7 +8,7 @@ public enum NumberRanges {
     refused.longestMatch(number) != nil || tooShort.longestMatch(number) != nil || !isPossible(number)
   }
 
-  /// Why a number is refused, as what follows its name: `begins with +1900, …`; nil where it is not.
+  /// Why a number is refused, as the predicate of a sentence: `begins with +1900, …`; nil if it is allowed.
   public static func reason(toRefuse number: E164) -> String? {
     if let length = refused.longestMatch(number) {
       return "begins with \(number.prefix(length)), a range that is refused by default"
@@ -17,8 +17,9 @@ public enum NumberRanges {
     return isPossible(number) ? nil : "is in no numbering plan, so no phone can have it"
   }
 
-  /// Whether a numbering plan has room for a number. No country or network has the calling codes 210 or 999. After +1 stand
-  /// ten digits, and an area code begins with 2 to 9 (ATIS-0300055); Canada's 310 numbers have seven digits.
+  /// Whether a numbering plan has room for a number. No country or network has the calling codes 210 or 999.
+  /// After +1 come ten digits, and an area code begins with 2 to 9 (ATIS-0300055). Canada's 310 numbers have
+  /// seven digits.
   private static func isPossible(_ number: E164) -> Bool {
     guard assigned.longestMatch(number) != nil else { return false }
     guard number.digit(at: 0) == 1 else { return true }

@@ -35,11 +35,11 @@ struct PrefixTrie: Sendable {
     let bit = UInt16(1) << UInt16(number.count)
     var node = 0
     var longest: Int?
-    for place in 0..<Int(number.count) {
-      let child = children[node * 10 + number.digit(at: place)]
+    for index in 0..<Int(number.count) {
+      let child = children[node * 10 + number.digit(at: index)]
       guard child != 0 else { break }
       node = Int(child)
-      if lengths[node] & bit != 0 { longest = place + 1 }
+      if lengths[node] & bit != 0 { longest = index + 1 }
     }
     return longest
   }

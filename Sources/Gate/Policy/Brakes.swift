@@ -57,7 +57,7 @@ extension Rule {
 }
 
 extension Policy {
-  /// What a callback takes from the brakes that all callers share, whoever asks.
+  /// The charges of a callback to the brakes that all callers share.
   public var sharedBrakes: [AllowanceCharge] {
     entries[firstBrake...].compactMap { entry in
       guard let rule = entry.allowance, rule.scope == .global else { return nil }

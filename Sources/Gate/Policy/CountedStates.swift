@@ -2,7 +2,7 @@
 
 public import Documents
 
-/// States made of counts: "so many are already used in that rule's window", whoever asks.
+/// States made of counts: "so many are already used in that rule's window", for every caller.
 public struct CountedStates: AllowanceStates, Sendable {
   private let states: [String: AllowanceState]
 

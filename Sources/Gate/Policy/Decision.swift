@@ -1,8 +1,8 @@
-// The result of asking a policy: the verdict of each rule and what follows from them.
+// The result of evaluating a policy: the verdict of each rule and the outcome.
 
-/// What became of one rule.
+/// The verdict of one rule.
 public enum Verdict: UInt8, Sendable {
-  /// It was asked and has no objection.
+  /// The rule has no objection.
   case allow
   /// It denied, and that decided.
   case deny
@@ -30,13 +30,13 @@ public enum DenialCode: String, CaseIterable, Sendable {
   case rateLimited = "rate_limited"
   case quotaExhausted = "quota_exhausted"
   case storeUnavailable = "store_unavailable"
-  /// The kill switch; no rule says it, the gateway does.
+  /// The kill switch. The server makes this denial, not a rule.
   case stopped
-  /// Nobody says who asks where that is needed; no rule says it, the gateway does.
+  /// The request needs credentials and has none. The server makes this denial, not a rule.
   case unauthenticated
 }
 
-/// A refusal and what its answer tells.
+/// A refusal and the details for its response.
 public struct Denial: Hashable, Sendable {
   /// Why.
   public var code: DenialCode
@@ -44,12 +44,12 @@ public struct Denial: Hashable, Sendable {
   public var rule: String?
   /// When it opens next; only with `closed`, and only where it ever does.
   public var nextOpen: Instant?
-  /// After how many whole seconds asking again succeeds, as far as time decides and if nobody else asks meanwhile. Where
-  /// several rules would have somebody wait, it is long enough for all of them.
+  /// The whole seconds after which a retry succeeds, if only time decides and no other request is faster. It
+  /// satisfies all rules that make the client wait.
   public var retryAfter: Int64?
-  /// What is left of the allowance that is used up.
+  /// The rest of the exhausted allowance.
   public var status: AllowanceStatus?
-  /// What the remote policy said that refused, or why it said nothing: for operators, never for the caller.
+  /// The remote policy's reason, or why there is none: for operators, never for the caller.
   public var answer: RemoteAnswer?
 
   /// Why a remote policy refused, or that it gave no decision, for the audit line.
@@ -75,22 +75,22 @@ public struct Denial: Hashable, Sendable {
   }
 }
 
-/// A rule and what became of it.
+/// A rule and its verdict.
 public struct RuleVerdict: Hashable, Sendable {
   /// The rule's name.
   public var rule: String
-  /// What became of it.
+  /// The verdict.
   public var verdict: Verdict
 
-  /// Says what became of a rule.
+  /// Pairs a rule with its verdict.
   public init(rule: String, verdict: Verdict) {
     self.rule = rule
     self.verdict = verdict
   }
 }
 
-/// Every rule of a policy in order, and the built-in ones where they were asked, with what became of it. Names stay with
-/// the policy, so that passing verdicts on copies none.
+/// Every rule of a policy in order with its verdict, and the built-in rules if they were evaluated. Names
+/// stay in the policy, so passing verdicts on copies none.
 public struct RuleVerdicts: RandomAccessCollection, Sendable {
   private let policy: Policy
   private let marks: [Verdict]
@@ -114,15 +114,15 @@ public struct RuleVerdicts: RandomAccessCollection, Sendable {
 }
 
 extension Policy {
-  /// Every rule passed over, as where a request is refused before any is asked.
+  /// The same rules, all skipped: the request was refused before any rule was evaluated.
   public var skipped: RuleVerdicts {
     RuleVerdicts(self, [Verdict](repeating: .skipped, count: firstBrake))
   }
 }
 
-/// What the rules say of a request, rule by rule.
+/// The decision of the rules on a request, rule by rule.
 public struct Decision: Sendable {
-  /// What follows.
+  /// The outcome.
   public enum Outcome: Sendable {
     /// No enforced rule objects; once its allowances are taken it is granted.
     case allow(Clearance)
@@ -130,20 +130,20 @@ public struct Decision: Sendable {
     case deny(Denial)
   }
 
-  /// What follows.
+  /// The outcome.
   public internal(set) var outcome: Outcome
-  /// What rules in audit mode would have said.
+  /// The denials of rules in audit mode.
   public internal(set) var audited: [Denial]
   /// The policy that decided.
   public let policy: Policy
   var marks: [Verdict]
-  /// What remote policies answered, by the place of the rule that asked.
+  /// The results of remote policies, by the index of their rules.
   let answers: [Int: RemoteAnswer]
 
-  /// Every rule of the policy in order, and the built-in ones where they were asked, with what became of it.
+  /// Every rule of the policy in order with its verdict, and the built-in rules if they were evaluated.
   public var verdicts: RuleVerdicts { RuleVerdicts(policy, marks) }
 
-  /// What is to be taken from allowances; nothing for a refusal.
+  /// The charges of an allowed request; none for a refusal.
   public var charges: [AllowanceCharge] {
     if case .allow(let clearance) = outcome { clearance.charges } else { [] }
   }
@@ -153,10 +153,10 @@ public struct Decision: Sendable {
     if case .deny(let denial) = outcome { denial } else { nil }
   }
 
-  /// What becomes of an allowed request when its allowances have been taken, or could not be.
+  /// The final decision on an allowed request, after its charges were taken or refused.
   ///
   /// - Parameters:
-  ///   - charged: what came of taking `clearance.charges`; `.taken([])` where there are none.
+  ///   - charged: the outcome of taking `clearance.charges`; `.taken([])` without any.
   ///   - now: the time of taking.
   /// - Returns: the decision as it stands now, with the grant if it still is to allow.
   public consuming func settled(_ charged: ChargeOutcome, at now: Instant) -> Settled {
@@ -188,11 +188,11 @@ public struct Decision: Sendable {
     case refused(Decision)
   }
 
-  /// Turns the decision into a rule's denial: what comes after it no longer counts.
+  /// Turns the decision into a rule's denial. Later rules no longer count.
   private mutating func deny(at index: Int, _ denial: Denial) {
-    let place = policy.place(of: index, among: marks.count)
-    marks[place] = .deny
-    for later in marks.index(after: place)..<marks.endIndex { marks[later] = .skipped }
+    let verdict = policy.verdictIndex(of: index, among: marks.count)
+    marks[verdict] = .deny
+    for later in marks.index(after: verdict)..<marks.endIndex { marks[later] = .skipped }
     outcome = .deny(denial)
   }
 }

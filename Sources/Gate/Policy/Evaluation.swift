@@ -5,18 +5,18 @@
 /// Call `next` until it is decided; when it asks a remote policy, give its `answer` and go on. Nothing is taken
 /// from an allowance here: an allowed decision names what there is to take.
 public struct Evaluation: Sendable {
-  /// What is next.
+  /// The next step.
   public enum Step: Sendable {
     /// The rules have decided.
     case decided(Decision)
-    /// A remote policy has to be asked; `answer` takes what it says, `failed` if nothing.
+    /// Send a query to a remote policy. Pass its result to `answer`, or `failed` if there is none.
     case asks(RemoteQuery)
   }
 
   private let policy: Policy
   /// One reference instead of a dozen to hand on.
   private let held: Policy.Held<Facts>
-  private let concern: Policy.Concern
+  private let scope: Policy.RequestScope
   private var index = 0
   /// Of every rule that the request may concern; those that are not asked stay `skipped`.
   private var marks: [Verdict]
@@ -27,7 +27,7 @@ public struct Evaluation: Sendable {
   private var isDenied = false
   /// Whether the rule at `index` waits for an answer.
   private var isWaiting = false
-  /// What remote policies answered, by the place of the rule that asked.
+  /// The results of remote policies, by the index of their rules.
   private var answers: [Int: RemoteAnswer] = [:]
 
   private var facts: Facts { held.value }
@@ -35,16 +35,16 @@ public struct Evaluation: Sendable {
   init(_ policy: Policy, _ facts: Facts) {
     self.policy = policy
     held = Policy.Held(facts)
-    concern = policy.concern(of: facts)
-    marks = [Verdict](repeating: .skipped, count: policy.verdictCount(concern))
+    scope = policy.scope(of: facts)
+    marks = [Verdict](repeating: .skipped, count: policy.verdictCount(scope))
   }
 
   /// Asks rules until one denies, one has to ask a remote policy, or none is left.
   public mutating func next(_ states: some AllowanceStates) -> Step {
     precondition(!isWaiting, "the remote policy's answer is outstanding")
     while index < policy.firstBrake, !isDenied {
-      if policy.entryActions[index] & concern.action != 0 {
-        switch policy.entries[index].finding(held, concern) {
+      if policy.entryActions[index] & scope.action != 0 {
+        switch policy.entries[index].finding(held, scope) {
         case .passedOver: break
         case .allows: marks[index] = .allow
         case .denies: object(Denial(code: .denied, rule: policy.entries[index].name))
@@ -67,7 +67,7 @@ public struct Evaluation: Sendable {
     if marks.count > policy.firstBrake, !isDenied { askBuiltIn(states) }
     // Only a refusal pays for saying how long to wait.
     if isDenied, var refusal = denial, refusal.passes {
-      refusal.wait(for: policy.waiting(facts, concern, states), from: facts.instant)
+      refusal.wait(for: policy.waiting(facts, scope, states), from: facts.instant)
       denial = refusal
     }
     let outcome: Decision.Outcome =
@@ -76,7 +76,7 @@ public struct Evaluation: Sendable {
       Decision(outcome: outcome, audited: audited, policy: policy, marks: marks, answers: answers))
   }
 
-  /// Takes what the remote policy said that `next` asked for.
+  /// Takes the result of the query that `next` returned.
   public mutating func answer(_ answer: RemoteAnswer) {
     precondition(isWaiting, "an answer without a query")
     isWaiting = false
@@ -97,15 +97,16 @@ public struct Evaluation: Sendable {
     index += 1
   }
 
-  /// Goes on without the answer that `next` asked for: its rule stays skipped. For a rule in audit mode only.
+  /// Continues without the result of the query that `next` returned. The rule stays skipped. For a rule in
+  /// audit mode only.
   public mutating func skip() {
     precondition(isWaiting && !policy.entries[index].isEnforced, "only rules in audit mode can be skipped")
     isWaiting = false
     index += 1
   }
 
-  /// Asks the built-in rules, which concern callbacks: the one about numbers, then the brakes. So nothing is asked after a
-  /// brake, and no number that is refused for good is told to wait.
+  /// Evaluates the built-in rules for callbacks: first the one about numbers, then the brakes. Brakes come
+  /// last, so a number that is always refused never gets a time to retry.
   private mutating func askBuiltIn(_ states: some AllowanceStates) {
     if marks.count > policy.entries.count {
       if let phone = held.value.phone, NumberRanges.refuses(phone) {
@@ -122,17 +123,17 @@ public struct Evaluation: Sendable {
     }
   }
 
-  /// Where the verdict of the rule at `index` stands.
-  private var place: Int { policy.place(of: index, among: marks.count) }
+  /// The index of the verdict of the rule at `index`.
+  private var verdictIndex: Int { policy.verdictIndex(of: index, among: marks.count) }
 
   /// Writes down the objection of the rule at `index`.
   private mutating func object(_ objection: Denial) {
     if policy.entries[index].isEnforced {
-      marks[place] = .deny
+      marks[verdictIndex] = .deny
       denial = objection
       isDenied = true
     } else {
-      marks[place] = .wouldDeny
+      marks[verdictIndex] = .wouldDeny
       audited.append(objection)
     }
   }
@@ -143,7 +144,7 @@ public struct Evaluation: Sendable {
   private func closed() -> Denial {
     let entry = policy.entries[index]
     // The first instant at which this and every other schedule that concerns the request are open.
-    let opening = policy.nextOpen(from: facts.instant.seconds, policy.hours(concern, including: index))
+    let opening = policy.nextOpen(from: facts.instant.seconds, policy.hours(scope, including: index))
     return Denial(
       code: .closed, rule: entry.name, nextOpen: opening.map { Instant(seconds: $0) },
       retryAfter: opening.map { max(1, $0 - facts.instant.seconds) })
@@ -164,7 +165,7 @@ public struct Evaluation: Sendable {
     case .state(let kept): state = kept
     case .unavailable:
       if rule.onStoreFailure == .allow {
-        marks[place] = .allow
+        marks[verdictIndex] = .allow
       } else {
         object(.storeUnavailable(rule.name))
       }
@@ -178,7 +179,7 @@ public struct Evaluation: Sendable {
 
   /// Has nothing against the request, which takes one from the allowance of the rule at `index`.
   private mutating func charge(_ rule: AllowanceRule, _ party: AllowanceParty) {
-    marks[place] = .allow
+    marks[verdictIndex] = .allow
     if charges.isEmpty { charges.reserveCapacity(policy.mostCharges) }
     charges.append(AllowanceCharge(rule: rule, party: party))
   }

@@ -24,10 +24,11 @@ final class Openings: Sendable {
   /// How many long searches there were.
   var searches: Int { longSearches.withLock { $0 } }
 
-  /// The first second at or after another at which all schedules are open; nil where none was found.
-  /// - Parameter places: What tells these schedules from others of the policy.
-  func next(from seconds: Int64, _ places: [Int], _ schedule: (Int) -> Schedule) -> Int64? {
-    if places.count > 1, let known = results.withLock({ $0[places] }),
+  /// The first second, from a given one, at which all schedules are open; nil if none was found.
+  ///
+  /// - Parameter hours: Identifies these schedules among those of the policy.
+  func next(from seconds: Int64, _ hours: [Int], _ schedule: (Int) -> Schedule) -> Int64? {
+    if hours.count > 1, let known = results.withLock({ $0[hours] }),
       (known.from...known.through).contains(seconds)
     {
       return known.opening
@@ -38,8 +39,8 @@ final class Openings: Sendable {
     search: while attempts < Self.mostAttempts {
       attempts += 1
       var latest = at
-      for place in places {
-        guard let next = schedule(place).nextOpen(from: latest) else { break search }
+      for index in hours {
+        guard let next = schedule(index).nextOpen(from: latest) else { break search }
         latest = next
       }
       if latest == at {
@@ -52,8 +53,8 @@ final class Openings: Sendable {
     longSearches.withLock { $0 += 1 }
     let result = Result(from: seconds, through: opening ?? seconds + 86_400, opening: opening)
     results.withLock { results in
-      if results.count >= Self.mostResults, results[places] == nil { results = [:] }
-      results[places] = result
+      if results.count >= Self.mostResults, results[hours] == nil { results = [:] }
+      results[hours] = result
     }
     return opening
   }

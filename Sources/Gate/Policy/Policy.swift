@@ -6,14 +6,15 @@ public import Documents
 public final class Policy: Sendable {
   /// The configured rules in order, without the built-in ones.
   public let rules: [Rule]
-  /// What the brakes let pass.
+  /// The limits of the brakes.
   public let brakes: Brakes
   /// The fields of a request that rules look at, in lower case: what `Facts.fields` has to hold.
   public let fieldNames: [String]
   /// Whether any rule asks a remote policy.
   public let asksRemotes: Bool
 
-  /// A rule as it is asked. An object, so that looking at one counts one reference and copies nothing.
+  /// A rule, prepared for evaluation. It is an object, so that reading one costs one reference count and
+  /// copies nothing.
   final class Entry: Sendable {
     let question: Question
     let name: String
@@ -22,7 +23,7 @@ public final class Policy: Sendable {
     let apps: NameSet?
     let callers: NameSet?
     let isEnforced: Bool
-    /// How the rule counts, where that is what it does.
+    /// How the rule counts; nil for a rule that does not.
     let allowance: AllowanceRule?
 
     init(_ rule: Rule, index: Int, apps: NameSet?, callers: NameSet?) {
@@ -35,11 +36,11 @@ public final class Policy: Sendable {
       isEnforced = rule.mode == .enforce
     }
 
-    /// What the rule says of a request, as far as it can without anybody else.
+    /// The rule's result on a request, as far as it needs no other service.
     ///
-    /// A function of the entry, so that what it looks at is only looked at: nothing of it is copied or counted.
-    func finding(_ facts: Held<Facts>, _ concern: Concern) -> Finding {
-      guard Policy.concerns(self, concern) else { return .passedOver }
+    /// It is a method of the entry, so that it reads the entry in place: it copies and counts nothing.
+    func finding(_ facts: Held<Facts>, _ scope: RequestScope) -> Finding {
+      guard Policy.applies(self, scope) else { return .passedOver }
       switch question {
       case .hours(let schedule):
         return schedule.value.isOpen(at: facts.value.instant.seconds) == true ? .allows : .closed
@@ -53,7 +54,7 @@ public final class Policy: Sendable {
     }
   }
 
-  /// What one rule says of a request.
+  /// The result of one rule on a request.
   enum Finding {
     /// It is out of scope.
     case passedOver
@@ -68,7 +69,7 @@ public final class Policy: Sendable {
     case asks
   }
 
-  /// What a rule asks, each behind one reference.
+  /// The kinds of rules, each behind one reference.
   enum Question: Sendable {
     case hours(Held<Schedule>)
     case allowance(AllowanceRule)
@@ -102,7 +103,7 @@ public final class Policy: Sendable {
   }
 
   let entries: [Entry]
-  /// Where the brakes begin among the entries. The built-in rule about numbers is asked before the first of them.
+  /// The index of the first brake among the entries. The built-in rule about numbers comes right before it.
   let firstBrake: Int
   /// The entries' actions, side by side: most rules that do not concern a request are passed over by these alone.
   let entryActions: [UInt8]
@@ -119,18 +120,19 @@ public final class Policy: Sendable {
   /// Makes a policy. Throws when two rules have one name.
   public convenience init(rules: [Rule], brakes: Brakes = .off) throws(Refusal) {
     var names: Set<String> = []
-    for (place, rule) in rules.enumerated() where !names.insert(rule.name).inserted {
+    for (index, rule) in rules.enumerated() where !names.insert(rule.name).inserted {
       throw Refusal(
-        at: "[\(place)].name", "two rules are named \(quoted(rule.name))",
+        at: "[\(index)].name", "two rules are named \(quoted(rule.name))",
         "give each rule a name of its own")
     }
     self.init(distinct: rules, brakes)
   }
 
-  /// A policy without configured rules: everything is allowed but what the built-in rules refuse.
+  /// A policy without configured rules: it allows everything except what the built-in rules refuse.
   public convenience init(brakes: Brakes) { self.init(distinct: [], brakes) }
 
-  /// A policy without rules and brakes: everything is allowed but what the built-in rule about numbers refuses.
+  /// A policy without rules and brakes: it allows everything except what the built-in rule about numbers
+  /// refuses.
   public static let open = Policy(brakes: .off)
 
   private init(distinct configured: [Rule], _ brakes: Brakes) {
@@ -172,64 +174,65 @@ public final class Policy: Sendable {
 
   // MARK: Verdicts
 
-  /// How many verdicts there are of a request: the brakes and the built-in rule about numbers are asked about callbacks only.
-  func verdictCount(_ concern: Concern) -> Int {
-    guard concern.action == Action.callback.bit else { return firstBrake }
-    return entries.count + (asksDefaultNumbers(concern) ? 1 : 0)
+  /// The number of verdicts on a request. Brakes and the built-in rule about numbers apply to callbacks only.
+  func verdictCount(_ scope: RequestScope) -> Int {
+    guard scope.action == Action.callback.bit else { return firstBrake }
+    return entries.count + (asksDefaultNumbers(scope) ? 1 : 0)
   }
 
-  /// The place of an entry's verdict among so many.
-  @inline(__always) func place(of index: Int, among count: Int) -> Int {
+  /// The index of an entry's verdict among so many verdicts.
+  @inline(__always) func verdictIndex(of index: Int, among count: Int) -> Int {
     index < firstBrake ? index : index + (count - entries.count)
   }
 
-  /// The entry whose verdict stands at a place among so many; nil for the built-in rule about numbers.
-  @inline(__always) func index(at place: Int, among count: Int) -> Int? {
-    guard place >= firstBrake, count > entries.count else { return place }
-    return place == firstBrake ? nil : place - 1
+  /// The index of the entry whose verdict has an index among so many; nil for the built-in rule about
+  /// numbers.
+  @inline(__always) func index(at verdict: Int, among count: Int) -> Int? {
+    guard verdict >= firstBrake, count > entries.count else { return verdict }
+    return verdict == firstBrake ? nil : verdict - 1
   }
 
-  /// The name of the rule at a place among so many verdicts.
-  func name(at place: Int, among count: Int) -> String {
-    index(at: place, among: count).map { entries[$0].name } ?? Rule.defaultNumbers
+  /// The name of the rule with an index among so many verdicts.
+  func name(at verdict: Int, among count: Int) -> String {
+    index(at: verdict, among: count).map { entries[$0].name } ?? Rule.defaultNumbers
   }
 
   // MARK: Scope
 
   /// The numbers of a request's app and caller, by which scopes are told.
-  struct Concern {
+  struct RequestScope {
     var action: UInt8
     var app: Int?
     var caller: Int?
   }
 
   /// Numbers a request's names once, for all its rules.
-  func concern(of facts: Facts) -> Concern {
-    concern(of: facts.action, app: facts.appID, caller: facts.effectiveCaller)
+  func scope(of facts: Facts) -> RequestScope {
+    scope(of: facts.action, app: facts.appID, caller: facts.effectiveCaller)
   }
 
-  func concern(of action: Action, app: String?, caller: String) -> Concern {
-    Concern(
+  func scope(of action: Action, app: String?, caller: String) -> RequestScope {
+    RequestScope(
       action: action.bit, app: appNames.isEmpty ? nil : app.flatMap { appNames[$0] },
       caller: callerNames.isEmpty ? nil : callerNames[caller])
   }
 
   /// Whether a rule concerns a request.
-  @inline(__always) static func concerns(_ entry: Entry, _ concern: Concern) -> Bool {
-    guard entry.actions & concern.action != 0 else { return false }
-    if let callers = entry.callers, !callers.contains(concern.caller) { return false }
-    if let apps = entry.apps, !apps.contains(concern.app) { return false }
+  @inline(__always) static func applies(_ entry: Entry, _ scope: RequestScope) -> Bool {
+    guard entry.actions & scope.action != 0 else { return false }
+    if let callers = entry.callers, !callers.contains(scope.caller) { return false }
+    if let apps = entry.apps, !apps.contains(scope.app) { return false }
     return true
   }
 
-  /// Whether the built-in rule is asked: for callbacks, unless an enforced rule that concerns the request says
-  /// `default_deny: false`.
-  func asksDefaultNumbers(_ concern: Concern) -> Bool {
-    guard concern.action == Action.callback.bit else { return false }
+  /// Whether the built-in rule about numbers applies: to callbacks, unless an enforced rule for the request
+  /// says `default_deny: false`.
+  func asksDefaultNumbers(_ scope: RequestScope) -> Bool {
+    guard scope.action == Action.callback.bit else { return false }
     guard hasOptOut else { return true }
     for entry in entries where entry.isEnforced {
       if case .numbers(let rule) = entry.question, !rule.value.refusesDefaultRanges,
-        Self.concerns(entry, concern)
+        Self.applies(entry, scope)
       {
         return false
       }
@@ -252,7 +255,7 @@ public final class Policy: Sendable {
   /// Begins to ask the rules about a request.
   public func evaluation(of facts: Facts) -> Evaluation { Evaluation(self, facts) }
 
-  /// Asks the rules about a request where no rule is remote, or an answer for those is at hand.
+  /// Evaluates the rules on a request if no rule is remote, or `remote` has the result of those.
   public func decide(
     _ facts: Facts, states: some AllowanceStates, remote: (RemoteQuery) -> RemoteAnswer = { _ in .notAsked }
   ) -> Decision {
@@ -265,27 +268,27 @@ public final class Policy: Sendable {
     }
   }
 
-  /// The allowances a decision about a request may look at, for a store that has to fetch them first.
+  /// The allowances that a decision on a request may read, for a store that has to fetch them first.
   ///
-  /// - Parameter taking: Whether they will be taken where the decision is to allow. Nothing is asked after the brakes, so
-  ///   what is left of theirs need not be known then: taking them says it.
+  /// - Parameter taking: Whether an allowed request is charged. Brakes come last, so their states are not
+  ///   needed then: the charge itself decides.
   public func charges(for facts: Facts, taking: Bool = false) -> [AllowanceCharge] {
     guard mostCharges > 0 else { return [] }
-    let concern = concern(of: facts)
+    let scope = scope(of: facts)
     var charges: [AllowanceCharge] = []
-    for entry in taking ? entries[..<firstBrake] : entries[...] where Self.concerns(entry, concern) {
+    for entry in taking ? entries[..<firstBrake] : entries[...] where Self.applies(entry, scope) {
       guard case .allowance(let rule) = entry.question else { continue }
       charges.append(AllowanceCharge(rule: rule, party: rule.scope.party(of: facts)))
     }
     return charges
   }
 
-  /// What is left of the enforced allowances that concern a request, in the rules' order; those a store cannot
-  /// tell are left out, and so are those of a number that is not named.
+  /// The rest of the enforced allowances for a request, in the rules' order. It omits those that the store
+  /// did not return, and those by number for a request without one.
   public func statuses(for facts: Facts, states: some AllowanceStates) -> [AllowanceStatus] {
-    let concern = concern(of: facts)
+    let scope = scope(of: facts)
     var statuses: [AllowanceStatus] = []
-    for entry in entries where entry.isEnforced && Self.concerns(entry, concern) {
+    for entry in entries where entry.isEnforced && Self.applies(entry, scope) {
       guard case .allowance(let rule) = entry.question, rule.scope != .phone || facts.phone != nil
       else { continue }
       let state: AllowanceState?
@@ -308,7 +311,7 @@ extension Action {
 }
 
 extension Rule.Kind {
-  /// The actions a kind can concern: numbers, and what is counted by number, only callbacks.
+  /// The actions that a kind can apply to: callbacks only for numbers, and for counts by number.
   var actions: UInt8 {
     switch self {
     case .numbers, .rate(_, key: .phone, _), .quota(_, key: .phone, _): Action.callback.bit

@@ -14,7 +14,7 @@ public struct Rule: Sendable {
     case off
   }
 
-  /// What a rule asks.
+  /// The kind of check.
   public enum Kind: Sendable {
     case hours(Schedule)
     case rate(RateLimit, key: AllowanceScope, onStoreFailure: FailurePolicy)
@@ -53,7 +53,7 @@ public struct Rule: Sendable {
   public let callers: [String]?
   /// How its denial is taken.
   public let mode: Mode
-  /// What it asks.
+  /// The kind of check.
   public let kind: Kind
   /// The brake that it is; nil for a configured rule.
   public let brake: Brake?
@@ -85,7 +85,7 @@ public struct Rule: Sendable {
     }
     guard !actions.isEmpty else {
       throw Refusal(
-        at: "on", "the rule concerns no action",
+        at: "on", "the rule applies to no action",
         "list \"access\", \"callback\" or both, or leave \"on\" out; to switch it off use \"mode: off\"")
     }
     for (key, list) in [("apps", apps), ("callers", callers)] where list?.isEmpty == true {

@@ -6,23 +6,23 @@ struct Waiting {
   private static let mostAttempts = 4000
 
   private let policy: Policy
-  /// The places of the opening hours.
+  /// The indices of the opening hours.
   private let hours: [Int]
   private let allowances: [(plan: AllowancePlan, state: AllowanceState?)]
 
   init(
-    _ policy: Policy, _ concern: Policy.Concern,
+    _ policy: Policy, _ scope: Policy.RequestScope,
     _ allowances: [(plan: AllowancePlan, state: AllowanceState?)]
   ) {
     self.policy = policy
-    hours = policy.hours(concern)
+    hours = policy.hours(scope)
     self.allowances = allowances
   }
 
-  /// After how many whole seconds none of them refuses; nil where that is never, or further off than can be said.
+  /// The whole seconds until none of them refuses; nil for never, or for a time beyond the tables.
   ///
-  /// Each rule moves the time to the first at which it does not refuse, until none moves it any more. Nobody moves it
-  /// further than they must, so it is the first at which all of them let the request pass.
+  /// Each rule moves the time to the first at which it does not refuse, until no rule moves it. No rule moves
+  /// it further than it must, so the result is the first time at which all of them allow the request.
   func seconds(from now: Instant) -> Int64? {
     var wait: Int64 = 0
     for _ in 0..<Self.mostAttempts {
@@ -40,18 +40,18 @@ struct Waiting {
 }
 
 extension Policy {
-  /// What a request waits for that the rules refuse at its instant.
-  func waiting(_ facts: Facts, _ concern: Concern, _ states: some AllowanceStates) -> Waiting {
+  /// The wait of a request that the rules refuse now.
+  func waiting(_ facts: Facts, _ scope: RequestScope, _ states: some AllowanceStates) -> Waiting {
     var allowances: [(plan: AllowancePlan, state: AllowanceState?)] = []
-    for entry in entries where entry.isEnforced && Self.concerns(entry, concern) {
+    for entry in entries where entry.isEnforced && Self.applies(entry, scope) {
       guard case .allowance(let rule) = entry.question else { continue }
       let charge = AllowanceCharge(rule: rule, party: rule.scope.party(of: facts))
       states.waits(for: charge)
-      // Of what a store cannot tell nothing can be said, and what is unused is not waited for.
+      // The store did not return a state, so there is no time to wait for. An unused allowance needs no wait.
       guard case .state(let state) = states.lookup(charge.key) else { continue }
       allowances.append((rule.plan, state))
     }
-    return Waiting(self, concern, allowances)
+    return Waiting(self, scope, allowances)
   }
 }
 
@@ -62,17 +62,17 @@ extension Decision {
   /// Looks again how long a refused request waits, where more is known of the allowances than when it was decided.
   public mutating func wait(_ facts: Facts, _ states: some AllowanceStates) {
     guard case .deny(var refusal) = outcome, refusal.passes else { return }
-    refusal.wait(for: policy.waiting(facts, policy.concern(of: facts), states), from: facts.instant)
+    refusal.wait(for: policy.waiting(facts, policy.scope(of: facts), states), from: facts.instant)
     outcome = .deny(refusal)
   }
 
-  /// What a request waits for whose charges were refused.
+  /// The wait of a request whose charges were refused.
   func waiting(_ clearance: Clearance, _ states: [AllowanceState?]) -> Waiting {
     var allowances: [(plan: AllowancePlan, state: AllowanceState?)] = []
     for (charge, state) in zip(clearance.charges, states) where charge.isEnforced {
       allowances.append((charge.plan, state))
     }
-    return Waiting(policy, policy.concern(of: clearance.facts), allowances)
+    return Waiting(policy, policy.scope(of: clearance.facts), allowances)
   }
 }
 
@@ -85,7 +85,8 @@ extension Denial {
     }
   }
 
-  /// Lets the refusal speak for all rules. Where they never agree, the one that refused still says what it knows.
+  /// Sets the retry time of the refusal to satisfy all rules. If they never agree, the refusing rule's own
+  /// time stays.
   mutating func wait(for waiting: Waiting, from now: Instant) {
     guard retryAfter != nil, let seconds = waiting.seconds(from: now) else { return }
     retryAfter = max(1, seconds)

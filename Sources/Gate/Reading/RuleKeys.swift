@@ -1,4 +1,4 @@
-// Declares the keys of rules: what the reader takes, what it calls unknown, and what the JSON Schema describes.
+// Declares the keys of rules: for the reader, for its suggestions, and for the JSON Schema.
 
 package import Documents
 
@@ -9,19 +9,19 @@ enum RuleKeys {
     "The rule's name: in logs, in audit lines and in responses to clients.")
   static let kind = Key<String>.one(
     "kind", TextForm(.words(Rule.Kind.names), { $0 }),
-    required: "use one of \(Rule.Kind.names.joined(separator: ", "))", "What the rule asks.")
-  static let on = Key<Action>.many("on", .choice, "The actions that the rule concerns.")
+    required: "use one of \(Rule.Kind.names.joined(separator: ", "))", "The kind of check.")
+  static let on = Key<Action>.many("on", .choice, "The actions that the rule applies to.")
   static let mode = Key<Rule.Mode>.one(
     "mode", .choice, "`enforce` decides, `audit` records what it would deny, `off` switches the rule off.")
 
   static func apps(_ known: Set<String>? = nil) -> Key<String> {
-    .many("apps", name(among: known), "The apps that the rule concerns; all without it.")
+    .many("apps", name(among: known), "The apps that the rule applies to. Without it: all.")
   }
 
   static func callers(_ known: Set<String>? = nil) -> Key<String> {
     .many(
       "callers", name(among: known.map { $0.union([Facts.anonymous]) }),
-      "The callers that the rule concerns; all without it.")
+      "The callers that the rule applies to. Without it: all.")
   }
 
   /// A name, which has to be one of those there are.
@@ -35,12 +35,13 @@ enum RuleKeys {
   // Hours.
 
   static let timezone = Key<String>.one(
-    "timezone", .text, required: "say whose clock counts, as in Europe/Lisbon", zoneMeaning)
+    "timezone", .text, required: "give the time zone of the hours, as in \"timezone: Europe/Lisbon\"",
+    zoneMeaning)
   static let weekly = NestedKey(
-    "weekly", .named(.texts(.text)), "Windows of each day: `mon-fri: \"09:00-18:00\"`.")
-  static let closed = Key<CivilDate>.many("closed", date, "Dates without a window: `\"2026-12-25\"`.")
+    "weekly", .named(.texts(.text)), "The opening hours of each weekday: `mon-fri: \"09:00-18:00\"`.")
+  static let closed = Key<CivilDate>.many("closed", date, "Dates without opening hours: `\"2026-12-25\"`.")
   static let open = NestedKey(
-    "open", .named(.texts(.text)), "Windows of single dates: `\"2026-12-24\": \"09:00-12:00\"`.")
+    "open", .named(.texts(.text)), "The opening hours of single dates: `\"2026-12-24\": \"09:00-12:00\"`.")
 
   static let date = TextForm { text throws(Refusal) in
     guard let date = CivilDate(text) else {
@@ -55,11 +56,11 @@ enum RuleKeys {
 
   static let key = Key<AllowanceScope>.one(
     "key", .choice,
-    required: "say what is counted by: " + AllowanceScope.allCases.map(\.rawValue).joined(separator: ", "),
-    "What is counted by.")
+    required: "use one of " + AllowanceScope.allCases.map(\.rawValue).joined(separator: ", "),
+    "Each caller, subject, app, address or number has a count of its own; `global` has one for all.")
   static let limit = Key<Int64>.one(
-    "limit", .wholeNumber, required: "say how many requests are allowed, as in \"limit: 30\"",
-    "How many requests are allowed.")
+    "limit", .wholeNumber, required: "give the number of allowed requests, as in \"limit: 30\"",
+    "The number of allowed requests.")
   static let span = Key<Duration>.one(
     "per",
     TextForm(.duration) { text throws(Refusal) in
@@ -69,13 +70,14 @@ enum RuleKeys {
           "for calendar periods use \"kind: quota\"; for a rate write it as 24h")
       }
       return try TextForm.duration.read(text)
-    }, required: "say in which time, as in \"per: 1m\"", "The time that earns `limit` requests.")
-  static let burst = Key<Int64>.one("burst", .wholeNumber, "How many requests may come at once.")
+    }, required: "give the time span, as in \"per: 1m\"",
+    "The time in which the rule allows `limit` requests.")
+  static let burst = Key<Int64>.one("burst", .wholeNumber, "The most requests at once.")
   static let period = Key<Quota.Period>.one(
-    "per", .choice, required: "use one of day, week, month", "The calendar period that is counted.")
+    "per", .choice, required: "use one of day, week, month", "The calendar period of `limit`.")
   static let quotaZone = Key<String>.one("timezone", .text, zoneMeaning)
   static let onStoreFailure = Key<FailurePolicy>.one(
-    "on_store_failure", .choice, "What the rule says while the store does not answer.")
+    "on_store_failure", .choice, "The decision while the store does not respond.")
 
   private static let zoneMeaning = "The time zone by its IANA name: `Europe/Lisbon`."
 
@@ -93,7 +95,7 @@ enum RuleKeys {
   static let require = NestedKey(
     "require", .named(.texts(.text)), "Claims and their accepted values: `tier: [gold]`.")
   static let field = Key<String>.one(
-    "field", .text, required: "name the field, as in \"field: X-App-Version\"", "The header's name.")
+    "field", .text, required: "name the header, as in \"field: X-App-Version\"", "The header's name.")
   static let equals = Key<String>.one("equals", .text, "The accepted value.")
   static let among = Key<String>.many("in", .text, "The accepted values.")
   static let atLeast = Key<String>.one("at_least", .text, "The lowest accepted version.")
@@ -101,7 +103,7 @@ enum RuleKeys {
     "url", .text, required: "give the address of the policy", "The policy's address.")
   static let timeout = Key<Duration>.one("timeout", .duration, "How long to wait for the policy.")
   static let onFailure = Key<FailurePolicy>.one(
-    "on_failure", .choice, "What the rule says when the policy gives no usable response.")
+    "on_failure", .choice, "The decision when the policy gives no usable response.")
 
   // MARK: All of them
 
@@ -122,6 +124,6 @@ enum RuleKeys {
 }
 
 extension Policy {
-  /// What may stand under `rules`.
+  /// The shape of `rules`.
   package static let shape = Shape.list(.variants(RuleKeys.common, by: RuleKeys.kind.name, RuleKeys.kinds))
 }

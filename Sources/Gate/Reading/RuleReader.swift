@@ -18,10 +18,10 @@ public struct KnownNames: Sendable {
 }
 
 extension Policy {
-  /// Reads the list that stands under `rules`.
+  /// Reads the list under `rules`.
   ///
-  /// - Parameter brakes: what the built-in limits on callbacks let pass beside them.
-  /// - Returns: a policy, or the problems, in the order of their places.
+  /// - Parameter brakes: the built-in limits on callbacks beside them.
+  /// - Returns: a policy, or the problems in the order of their positions.
   public static func reading(
     _ node: DocumentNode, known: KnownNames = KnownNames(), brakes: Brakes = .off
   ) -> PolicyReading {
@@ -42,7 +42,7 @@ extension Policy {
           DocumentProblem(
             item.place(of: "name"), "rules[\(index)].name",
             Refusal(
-              "\(quoted(rule.name)) is the name of rules[\(first)] already",
+              "\(quoted(rule.name)) is already the name of rules[\(first)]",
               "give each rule a name of its own")))
         continue
       }
@@ -66,14 +66,14 @@ extension Policy {
   }
 }
 
-/// What came of reading the rules.
+/// The result of reading the rules.
 public enum PolicyReading: Sendable {
   case policy(Policy)
   /// Never empty.
   case problems([DocumentProblem])
 }
 
-/// Reads rules one by one and collects what is wrong with them.
+/// Reads rules one by one and collects their mistakes.
 struct RuleReader {
   let known: KnownNames
   var problems: [DocumentProblem] = []
@@ -122,7 +122,7 @@ struct RuleReader {
     guard !actions.contains(where: { $0.bit & possible != 0 }) else { return }
     mapping.report(
       Refusal(
-        at: "on", "only callbacks have a number, so the rule would never be asked",
+        at: "on", "only callbacks have a phone number, so the rule would never apply",
         "write \"on: callback\", or leave \"on\" out"))
   }
 
@@ -176,7 +176,7 @@ struct RuleReader {
     do throws(Refusal) {
       return .hours(try Schedule(zone: zone, weekly: weekly, closed: closed, open: open))
     } catch {
-      // A day stands where it was written: "fri" may be a part of "mon-fri".
+      // A problem about a day points to the key with that day: "fri" may be a part of "mon-fri".
       throw written[error.key].map(error.under) ?? error
     }
   }
@@ -209,7 +209,7 @@ struct RuleReader {
     guard mapping.problems.count == before else { return nil }
     guard allow?.isEmpty != true else {
       throw Refusal(
-        at: "allow", "the list is empty, so no number could be called",
+        at: "allow", "the list is empty, so the rule would refuse every number",
         "list prefixes such as \"+351\", or leave \"allow\" out")
     }
     return .numbers(
@@ -221,11 +221,12 @@ struct RuleReader {
     let allow = mapping.values(RuleKeys.allowedNetworks)
     let deny = mapping.values(RuleKeys.deniedNetworks) ?? []
     guard mapping.problems.count == before else { return nil }
-    // Written down, an empty list looks as if it let nobody in; it would let everybody in.
+    // Read strictly, an empty list would deny every address; in `AddressesRule` it allows every address. So
+    // the reader refuses it.
     guard allow?.isEmpty != true || deny.isEmpty else {
       throw Refusal(
         at: "allow", "the list is empty",
-        "list networks, or leave \"allow\" out to let in all but the denied ones")
+        "list networks, or leave \"allow\" out to allow all but the denied ones")
     }
     return .addresses(try AddressesRule(allow: allow ?? [], deny: deny))
   }
@@ -254,7 +255,7 @@ struct RuleReader {
       throw Refusal(
         at: "field",
         requirements.isEmpty
-          ? "nothing is required of the field" : "two things are required of the field",
+          ? "the rule has no requirement" : "the rule has more than one requirement",
         "give exactly one of \(RuleKeys.requirements.joined(separator: ", ")); for two of them write two rules"
       )
     }

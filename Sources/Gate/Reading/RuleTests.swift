@@ -3,13 +3,13 @@
 public import Documents
 import Platform
 
-/// What a table of tests has to know of the configuration besides its rules.
+/// The configuration that a table of tests needs besides the rules.
 public struct RuleTestContext: Sendable {
-  /// What a caller and an app make together, before any rule is asked.
+  /// The app of a request, or its refusal, before any rule is evaluated.
   public enum Admission: Sendable {
     /// The request is for this app, if for any.
     case admitted(app: String?)
-    /// The request is refused before any rule is asked, with the reason for whoever wrote the test.
+    /// The server refuses the request before any rule, for this reason.
     case refused(Denial, because: String)
   }
 
@@ -17,10 +17,10 @@ public struct RuleTestContext: Sendable {
   public var known: KnownNames
   /// The time of tests that give none.
   public var now: Instant
-  /// Finds the app of a caller (nil where the test names nobody) that names one, or none.
+  /// Finds the app of a request. The caller is nil if the test names none, and so is the app.
   public var admission: @Sendable (_ callerID: String?, _ appID: String?) -> Admission
 
-  /// Collects what has to be known. Without `admission` a request is for the app it names.
+  /// Collects these. Without `admission` a request is for the app that it names.
   public init(
     known: KnownNames = KnownNames(), now: Instant,
     admission: @escaping @Sendable (String?, String?) -> Admission = { _, app in .admitted(app: app) }
@@ -33,9 +33,9 @@ public struct RuleTestContext: Sendable {
 
 /// One line of the table.
 public struct RuleTest: Sendable {
-  /// What it is about.
+  /// The test's name.
   public let name: String
-  /// Where it stands.
+  /// The position of the test in its file.
   public let place: DocumentPlace
   let facts: Facts
   let states: CountedStates
@@ -43,7 +43,7 @@ public struct RuleTest: Sendable {
   let refusal: (denial: Denial, reason: String)?
   let expectation: Expectation
 
-  /// What is expected: the code and the rule only where they are given.
+  /// The expected decision. Code and rule count only if they are given.
   struct Expectation: Sendable {
     var allows: Bool
     var code: String?
@@ -54,7 +54,8 @@ public struct RuleTest: Sendable {
     }
   }
 
-  /// Asks the rules; nil if they say what is expected, else what was expected, what they said, and why.
+  /// Evaluates the rules. Returns nil if the decision is as expected, else the expected and the actual
+  /// decision and the reason.
   public func failure(under policy: Policy) -> String? {
     let decision =
       refusal == nil
@@ -90,7 +91,7 @@ public struct RuleTest: Sendable {
   }
 }
 
-/// What came of reading a table of tests.
+/// The result of reading a table of tests.
 public enum RuleTestReading: Sendable {
   case tests([RuleTest])
   /// Never empty.
@@ -145,7 +146,7 @@ struct RuleTestReader {
       }
       answers[member.name] =
         answer == .allow
-        ? .allow : answer == .deny ? .deny(reason: nil) : .failed(because: "the test says so")
+        ? .allow : answer == .deny ? .deny(reason: nil) : .failed(because: "the test sets this")
     }
     let expectation = expectation(&mapping)
     mapping.finish(TestKeys.all)
@@ -168,7 +169,7 @@ struct RuleTestReader {
     )
   }
 
-  /// The facts of a test. What is not given is as little as a request can have.
+  /// The facts of a test. A fact that the test does not give is missing.
   private func facts(_ mapping: inout MappingReader) -> Facts {
     var facts = Facts(action: .access, callerID: nil, address: nil, phone: nil, instant: context.now)
     facts.action = mapping.value(TestKeys.action) ?? .access
@@ -191,7 +192,7 @@ struct RuleTestReader {
     return facts
   }
 
-  /// A claim. Whether a text stands for a number or a string makes no difference to a rule.
+  /// A claim. Rules treat a text the same as a number or a string.
   private static func value(_ node: DocumentNode) -> FactValue {
     switch node.content {
     case .text(let text, _): .string(text)
@@ -207,7 +208,7 @@ struct RuleTestReader {
     if verdict == .allow, code != nil || rule != nil {
       mapping.report(
         Refusal(
-          at: "expect", "a request that is allowed has no code and no rule",
+          at: "expect", "an allowed request has no code and no rule",
           "remove them, or write \"expect: deny\""))
     }
     return verdict.map { RuleTest.Expectation(allows: $0 == .allow, code: code?.rawValue, rule: rule) }

@@ -11,7 +11,7 @@ enum TestKeys {
   static let answer = TextForm<Answer>.choice
 
   static let name = Key<String>.one(
-    "name", .text, required: "say what the test is about", "What the test is about.")
+    "name", .text, required: "give the test a name", "The test's name.")
   static let action = Key<Action>.one("action", .choice, "The action; `access` without it.")
   static let at = Key<Instant>.one(
     "at",
@@ -42,10 +42,10 @@ enum TestKeys {
   static let claims = NestedKey("claims", .named(.anything), "The claims of the caller's token.")
   static let fields = NestedKey("fields", .named(.texts(.text)), "The request's headers.")
   static let counts = NestedKey(
-    "counts", .named(.text(TextForm.wholeNumber.schema)), "How many requests a rule has counted already.")
-  static let remote = NestedKey("remote", .named(.text(answer.schema)), "What remote policies say.")
+    "counts", .named(.text(TextForm.wholeNumber.schema)), "How many requests each rule has already counted.")
+  static let remote = NestedKey("remote", .named(.text(answer.schema)), "The decisions of remote policies.")
   static let expect = Key<Verdict>.one(
-    "expect", .choice, required: "write \"expect: allow\" or \"expect: deny\"", "What the rules should say.")
+    "expect", .choice, required: "write \"expect: allow\" or \"expect: deny\"", "The expected decision.")
   static let code = Key<DenialCode>.one("code", .choice, "The code of the expected denial.")
 
   static func caller(_ known: Set<String>? = nil) -> Key<String> {
@@ -64,7 +64,7 @@ enum TestKeys {
       TextForm { text throws(Refusal) in
         guard known.contains(text) else { throw .unknown(text, known: known) }
         return text
-      }, "The rule that should deny; `-` for a denial before any rule is asked.")
+      }, "The rule that should deny the request; `-` for a denial without a rule.")
   }
 
   static let all: [any DeclaredKey] = [
@@ -74,11 +74,12 @@ enum TestKeys {
 
   static let file: [any DeclaredKey] = [
     NestedKey(
-      "tests", .list(.mapping(all)), required: "write a list under \"tests\"", "The tests, each by itself.")
+      "tests", .list(.mapping(all)), required: "write a list under \"tests\"",
+      "The tests. Each begins with unused limits.")
   ]
 }
 
 extension RuleTest {
-  /// What a file of tests holds.
+  /// The shape of a file of tests.
   package static let fileShape = Shape.mapping(TestKeys.file)
 }

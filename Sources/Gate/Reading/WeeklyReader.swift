@@ -16,7 +16,7 @@ enum WeeklyReader {
       guard let days = days(member.name) else {
         mapping.report(
           Refusal(
-            at: key, "\(quoted(member.name)) names no days",
+            at: key, "\(quoted(member.name)) is not a day or a range of days",
             "write mon, tue, wed, thu, fri, sat or sun, a range as mon-fri, or a list as \"sat,sun\"")
         )
         continue

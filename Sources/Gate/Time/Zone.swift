@@ -41,8 +41,8 @@ public final class Zone: Sendable {
       && name.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "/_-+".utf8.contains($0) }
     if let city = Self.fixed[name.uppercased()] {
       throw Refusal(
-        at: "timezone", "\(quoted(name)) is an abbreviation; time zones are named by a city here",
-        "use \"\(city)\", or the city whose clock counts")
+        at: "timezone", "\(quoted(name)) is an abbreviation, not the name of a time zone",
+        "use \"\(city)\", or another city with the same time")
     }
     guard plausible, let zone = TimeZone(identifier: name) else {
       throw Refusal(at: "timezone", "there is no time zone \(quoted(name))", Self.remedy(for: name))
@@ -106,7 +106,7 @@ public final class Zone: Sendable {
 
   /// A span of time with one offset.
   struct Span {
-    /// Its place in the table.
+    /// Its index in the table.
     var index: Int
     /// Its first second, and the first second after it.
     var start, end: Int64
@@ -114,7 +114,7 @@ public final class Zone: Sendable {
     var offset: Int64
   }
 
-  /// The span that holds an instant; nil outside of what the table covers.
+  /// The span that holds an instant; nil outside the table.
   func span(at seconds: Int64) -> Span? {
     guard Self.covered.contains(seconds) else { return nil }
     var low = 0
@@ -126,7 +126,7 @@ public final class Zone: Sendable {
     return span(index: low)
   }
 
-  /// The span with a place in the table; nil after the last.
+  /// The span with an index in the table; nil after the last.
   func span(index: Int) -> Span? {
     guard index < starts.count else { return nil }
     return Span(
@@ -135,8 +135,7 @@ public final class Zone: Sendable {
       offset: Int64(offsets[index]))
   }
 
-  /// What a clock on the wall shows, as seconds since 1970-01-01T00:00:00 on that clock; nil outside of what
-  /// the table covers.
+  /// The local time at an instant, as seconds since 1970-01-01T00:00:00 local; nil outside the table.
   public func localSeconds(at seconds: Int64) -> Int64? {
     guard let span = span(at: seconds) else { return nil }
     return seconds + span.offset

@@ -6,8 +6,8 @@ import HTTP
 import JOSE
 import Platform
 
-/// How operators are told from others: on the public listener and beyond loopback by a Bearer token, on a loopback
-/// listener of their own by being on this machine.
+/// How the server recognises operators: by a Bearer token on the public listener and on an admin listener
+/// beyond loopback. On a loopback admin listener every client of this machine is an operator.
 enum AdminAccess: Sendable {
   /// Only the token opens; without a configured one, nothing is here.
   case token
@@ -20,7 +20,7 @@ enum AdminAccess: Sendable {
     let address: IPAddress
     let now: MonotonicTime
 
-    /// There is one token and no name beside it; what is counted is who tries.
+    /// There is one token without a user name, so the throttle counts by address alone.
     private static let identity = Array("operator".utf8)
 
     /// After how long the next guess is heard; nil for now.
@@ -28,7 +28,8 @@ enum AdminAccess: Sendable {
       throttle.wait(address: address, identity: Self.identity, credential: .init(digest: digest), now: now)
     }
 
-    /// Notes that the token was right: it is always heard from here on, whoever else guesses at this address.
+    /// Notes that the token was right. From now on the server checks it from this address, even while others
+    /// guess there.
     func succeeded(_ digest: SHA256Digest) {
       throttle.succeeded(address: address, credential: .init(digest: digest), now: now)
     }
@@ -59,8 +60,8 @@ enum AdminAccess: Sendable {
         Problem(.unauthenticated, "Send the operators' token as Authorization: Bearer TOKEN."), nil)
     }
     let token = SHA256Digest(of: request.head.span.extracting(range.dropFirst(scheme.count)))
-    // From an address that has guessed wrong too often not even the right token is heard, unless it was right there before:
-    // the answer would tell that it is.
+    // After too many wrong tokens from an address the server refuses even the right token, unless it was
+    // right there before. Otherwise the response would reveal it.
     if let wait = guesses.wait(token) {
       return Problem(
         .rateLimited, "This address sent too many wrong tokens. Retry after the time in Retry-After.",
@@ -83,10 +84,10 @@ enum AdminAccess: Sendable {
 
   private static let secFetchSite = FieldName("Sec-Fetch-Site")
 
-  /// A page of any site can make a browser on this machine send requests to loopback. It cannot hide that it does:
-  /// browsers write `Origin` and `Sec-Fetch-Site`, and a name that was made to point here (DNS rebinding) stands in
-  /// `Host`. What a form or a page without leave can send has one of three media types; of these only the one that
-  /// curl sends unasked is taken, and not from a browser.
+  /// Refuses requests of web pages. A page of any site can make a browser on this machine send requests to
+  /// loopback, but the browser reveals it. It writes `Origin` and `Sec-Fetch-Site`, and after DNS rebinding
+  /// `Host` has the attacker's name. A form, or a page without permission, can send three media types. Of
+  /// these the server accepts only the one that curl sends by default, and not from a browser.
   private static func judgeBrowser(_ request: borrowing Request) -> Problem? {
     guard request.value(of: .origin) == nil,
       [nil, "none", "same-origin"].contains(request.text(of: secFetchSite))

@@ -48,7 +48,7 @@ struct AdminBody {
     return text
   }
 
-  /// Ends reading: throws what is wrong, members that nobody asked for included.
+  /// Ends reading: throws all mistakes, unknown members included.
   mutating func finish() throws(Problem) {
     for (name, _) in object.members where !taken.contains(name) {
       note(name, "This member is unknown. Known members: \(taken.sorted().joined(separator: ", ")).")
@@ -57,11 +57,11 @@ struct AdminBody {
   }
 }
 
-/// `POST /admin/stop` and `POST /admin/resume`: whom and what, and of a stop why and how long.
+/// `POST /admin/stop` and `POST /admin/resume`: target and action; for a stop also reason and duration.
 struct StopRequest {
   /// The longest reason, in characters.
   static let longestReason = 200
-  /// How long a stop may be meant to last: what is to last longer has no end.
+  /// The durations of a stop. A longer stop has no end.
   static let durations: ClosedRange<Duration> = .seconds(1) ... .seconds(365 * 86_400)
 
   var target: Stop.Target
@@ -101,7 +101,7 @@ struct StopRequest {
       default: true
       }
     }
-    // Nothing stands in the way of a stop but what would not fit the store and a terminal.
+    // A stop's reason only has to fit the store and a terminal.
     guard isText, text.unicodeScalars.count <= longestReason, text.contains(where: { !$0.isWhitespace })
     else {
       body.note("reason", "Give one line of text with at most \(longestReason) characters.")
@@ -151,7 +151,7 @@ extension Question {
     if let value = body.value("fields") {
       if value.object == nil { body.note("fields", "Give an object of names and values.") }
       for (name, value) in value.object?.members ?? [] {
-        // A field that stands there twice is a list.
+        // A repeated field is a list.
         for value in value.array ?? [value] {
           if let text = value.string {
             fields.append((name, text))

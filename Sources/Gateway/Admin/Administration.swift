@@ -14,9 +14,9 @@ import Platform
 import Records
 import Store
 
-/// A request of an operator who was let in.
+/// A request of an authenticated operator.
 struct OperatorRequest: Sendable {
-  /// What the request is served with, whatever is loaded meanwhile.
+  /// The configuration that serves the request, even after a reload.
   let generation: Generation
   /// Where it comes from.
   let address: IPAddress
@@ -84,7 +84,7 @@ final class Administration: Sendable {
     _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
   ) throws(Problem) {
     let wanted = try StopRequest(request.content, isStop: false)
-    // What is stopped can be resumed, configured or not.
+    // Operators can resume everything that is stopped, configured or not.
     if !runtime.stops.stops.list.contains(where: { $0.target == wanted.target }) {
       try check(wanted.target, operators.generation)
     }
@@ -144,10 +144,11 @@ final class Administration: Sendable {
 
   // MARK: Kill switch
 
-  /// Changes what is stopped, and answers with all that is stopped then.
+  /// Changes the stops, and responds with all current stops.
+  ///
   /// - Parameters:
-  ///   - unsaved: What the log and the operator are told where the store cannot save it.
-  ///   - body: Makes the change and returns what it came to, for the log.
+  ///   - unsaved: The texts for log and operator if the store cannot save the change.
+  ///   - body: Makes the change and returns the result for the log.
   private func change(
     _ exchange: inout Exchange, _ operators: OperatorRequest, _ stop: Stop,
     unsaved: @escaping @Sendable (StoreError) -> UnsavedChange,
@@ -169,7 +170,7 @@ final class Administration: Sendable {
     }
   }
 
-  /// Refuses a name that nobody has: a switch that stops nothing must not look like one that does.
+  /// Refuses an unknown name: a stop that stops nothing must not look like one that does.
   private func check(_ target: Stop.Target, _ generation: Generation) throws(Problem) {
     let known: [String]
     switch target {
@@ -268,7 +269,7 @@ final class Administration: Sendable {
   }
 }
 
-/// What the log and the operator are told of a change that the store did not confirm.
+/// The texts for log and operator about a change that the store did not confirm.
 struct UnsavedChange {
   let log: String
   let detail: String
@@ -281,7 +282,7 @@ struct UnsavedChange {
         + "The server saves it as soon as the store works again.")
   }
 
-  /// Nothing is resumed before the store has it; it may have it all the same where it has only not said so.
+  /// The server resumes nothing until the store has saved it. A store that did not respond may have saved it.
   static func resume(_ error: StoreError) -> UnsavedChange {
     error.isInDoubt
       ? UnsavedChange(
@@ -295,7 +296,7 @@ struct UnsavedChange {
 }
 
 extension Log {
-  /// Writes what became of a stop, with all that is known of it.
+  /// Logs the result of a stop or resume.
   func write(
     _ stop: Stop, _ message: String, _ level: LogSettings.Level = .warning, address: IPAddress? = nil,
     error: StoreError? = nil

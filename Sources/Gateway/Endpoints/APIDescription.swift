@@ -5,7 +5,7 @@ import Configuration
 import HTTP
 import JSON
 
-/// Both forms for one kind of configuration. Made when somebody asks first.
+/// Both forms for one kind of configuration, made at the first request.
 struct APIDescription: Sendable {
   let openAPI: FixedDocument
   let page: FixedDocument

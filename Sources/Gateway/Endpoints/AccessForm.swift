@@ -33,8 +33,9 @@ enum AccessForm: Sendable {
     }
   }
 
-  /// The answer that carries a token.
-  /// - Parameter expiresIn: The whole seconds left of the token's life; nil where they are not known.
+  /// The response with a token.
+  ///
+  /// - Parameter expiresIn: The whole seconds left of the token's life; nil if unknown.
   func response(_ token: AccessToken, expiresIn: Int64?) -> Response {
     switch self {
     case .text:
@@ -57,7 +58,7 @@ enum AccessForm: Sendable {
     }
   }
 
-  /// The answer to a probe where a token would have been vended.
+  /// The response to a probe that would have got a token.
   static let probed = Response(status: .noContent, fields: ["Cache-Control": "no-store"])
 
   private static func document(_ document: JSONObject, status: Status) -> Response {

@@ -4,7 +4,7 @@ import API
 import HTTP
 import HTTPServer
 
-/// Answers the operators' paths, and health for whoever checks this listener.
+/// Serves the operators' paths, and health checks of this listener.
 final class AdminHandler: RequestHandler {
   private let administration: Administration
   private let health: Health

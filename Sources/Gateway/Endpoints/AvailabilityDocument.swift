@@ -5,14 +5,14 @@ import Gate
 import HTTP
 import JSON
 
-/// The answer of `GET /availability`.
+/// The response to `GET /availability`.
 enum AvailabilityDocument {
   /// How long it holds where nothing is known to change.
   private static let usualAge: Int64 = 300
 
   /// - Parameters:
-  ///   - isStopped: Whether the operator has stopped callbacks: nobody knows for how long.
-  ///   - statuses: What is left of the caller's allowances, in the rules' order.
+  ///   - isStopped: Whether the operator has stopped callbacks, for an unknown time.
+  ///   - statuses: The rest of the caller's allowances, in the rules' order.
   static func response(
     _ availability: Availability, isStopped: Bool, _ statuses: [AllowanceStatus], at now: Instant
   ) -> Response {
@@ -31,7 +31,7 @@ enum AvailabilityDocument {
     let age = availability.nextChange.map { max(0, $0.seconds - now.seconds - 1) } ?? usualAge
     var fields: Fields = [
       "Content-Type": "application/json",
-      // What is left may be the caller's own.
+      // The rest may be the caller's own.
       "Cache-Control": isStopped ? "no-store" : "private, max-age=\(age)",
       "Vary": "Authorization, X-API-Key, Origin",
     ]

@@ -16,7 +16,7 @@ extension Gateway {
       let action = Route(request).endpoint?.action(audited: request.method)
     else { return }
     var record = AuditRecord(action: action, requestID: refused.requestID, address: refused.peer.address)
-    // What a proxy says of its client may stand in a field that was not read.
+    // A proxy's claim about its client may be in a field that was not read.
     if refused.hasFields {
       record.address = generations.current.clientAddress.resolve(request, peer: refused.peer.address)
       record.trace = TraceContext(request)
@@ -36,7 +36,8 @@ extension Gateway {
     }
   }
 
-  /// Says in the log what was refused: for whoever looks for a client's mistake. A request without an answer is ours.
+  /// Logs a refusal, so that an operator can find a client's mistake. A request without a response is this
+  /// server's own fault.
   func logRefusal(_ failure: RequestFailure, _ code: Problem.Code, _ refused: RefusedRequest) {
     let isOurs = failure == .unanswered
     let level: LogSettings.Level = isOurs ? .error : .debug

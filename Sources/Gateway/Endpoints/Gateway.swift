@@ -11,10 +11,10 @@ import Platform
 import Records
 import Tokens
 
-/// Answers everything the public listener is asked.
+/// Handles all requests of the public listener.
 ///
-/// What is cached is answered before `handle` returns, on the connection's loop. What has to ask Talkdesk ID goes on in a
-/// task, and the answer comes back through the responder.
+/// It responds to cached requests before `handle` returns, on the connection's loop. A request that needs
+/// Talkdesk ID continues in a task, and its response returns through the responder.
 public final class Gateway: RequestHandler {
   /// What requests are served with at the moment.
   let generations: Generations
@@ -88,7 +88,7 @@ public final class Gateway: RequestHandler {
     if let action = endpoint.action(audited: request.method) {
       let address = generations.current.clientAddress.resolve(request, peer: exchange.peer.address)
       var record = AuditRecord(action: action, requestID: exchange.requestID, address: address)
-      // What may be asked for here is no decision about asking for it.
+      // `OPTIONS` gets the same response whether a request would be allowed or not.
       record.outcome = code == nil ? nil : .deny
       record.code = code
       record.trace = TraceContext(request)

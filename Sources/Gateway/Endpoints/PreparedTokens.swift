@@ -4,10 +4,10 @@ import HTTP
 import Synchronization
 import Tokens
 
-/// Keeps, for each loop, the text answer with the token it vended last.
+/// Keeps, for each loop, the text response with the token that it vended last.
 ///
-/// Bounded: one answer a loop, replaced with the token. It never outlives a decision: whether a token may be
-/// vended is asked before this is.
+/// It holds one response per loop, replaced with the token. Every request is decided before it gets this
+/// response.
 final class PreparedTokens: Sendable {
   private final class Slot: Sendable {
     let entry = Mutex<(token: AccessToken, response: PreparedResponse)?>(nil)
@@ -19,7 +19,7 @@ final class PreparedTokens: Sendable {
     slots = (0..<loops).map { _ in Slot() }
   }
 
-  /// The text answer with a token.
+  /// The text response with a token.
   func response(for token: AccessToken, loop: Int) -> PreparedResponse {
     slots[loop % slots.count].entry.withLock { entry in
       if let entry, entry.token === token { return entry.response }

@@ -8,15 +8,15 @@ import HTTPServer
 import Platform
 import Records
 
-/// What one request asks for, at an endpoint that needs a caller.
+/// The work for one request at an endpoint that needs a caller.
 protocol RequestWork: Sendable {
   /// Where the request comes from.
   var address: IPAddress { get }
-  /// What goes with everything that is done for the request.
+  /// The request's context, for logs and upstream.
   var context: RequestContext { get }
   /// Whether the work looks at the request's content.
   var needsContent: Bool { get }
-  /// Authenticates the request and does what can be done at once, by the clocks that are given.
+  /// Authenticates the request and does everything that needs no waiting, by the given clocks.
   func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
   ) -> NextStep
@@ -25,7 +25,7 @@ protocol RequestWork: Sendable {
   func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse
 }
 
-/// What is next for a request.
+/// The next step for a request.
 enum NextStep {
   case respond(PreparedResponse)
   /// The work has to wait for something, and responds itself.

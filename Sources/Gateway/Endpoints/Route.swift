@@ -11,7 +11,7 @@ typealias PathParameters = [Range<Int>]
 /// Where a request's path leads. Literal paths are compared as they came: nothing in them needs percent-encoding.
 struct Route {
   enum Destination {
-    /// An endpoint, by its place in the table.
+    /// An endpoint, by its index in the table.
     case endpoint(Int)
     /// `OPTIONS *`: the server itself (RFC 9110 §9.3.7).
     case server
@@ -46,7 +46,7 @@ struct Route {
     }
   }
 
-  /// What is known of the endpoint, if there is one.
+  /// The facts of the endpoint, if there is one.
   var endpoint: Endpoint? { served?.endpoint }
 
   /// The endpoint, if there is one.
@@ -99,7 +99,7 @@ struct Route {
 // MARK: In metrics
 
 extension Route {
-  /// What it counts as: `Exchange.route`, and a place among `labels`.
+  /// The label for metrics: `Exchange.route`, an index into `labels`.
   var label: UInt8 {
     switch destination {
     case .unknown, .unknownToOperators: Self.otherLabel
@@ -118,9 +118,9 @@ extension Route {
   /// The values of the label `route`: the template of the usual path, so that no client can make series without end.
   static let labels = ["other", "refused", "*"] + Endpoint.all.map { $0.paths[0] }
 
-  /// What a request counts as that the server refused.
+  /// The label of a request that the server refused before a handler saw it.
   static func label(of refused: RefusedRequest) -> UInt8 {
-    // What a handler has seen keeps its label.
+    // A request that a handler has seen keeps its label.
     if refused.route != otherLabel { return refused.route }
     return refused.request.map { Route($0).label } ?? refusedLabel
   }

@@ -6,7 +6,7 @@ import HTTP
 import HTTPServer
 
 extension Endpoint {
-  /// What is known of every endpoint, in the order of the table.
+  /// The facts of every endpoint, in the order of the table.
   static let all = ServedEndpoint.table.map(\.endpoint)
 }
 

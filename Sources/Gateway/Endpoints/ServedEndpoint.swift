@@ -1,21 +1,21 @@
-// One entry of the table of endpoints: what is known of an endpoint, with the handlers that answer it.
+// One entry of the table of endpoints: the facts of an endpoint and its handlers.
 
 import API
 import HTTP
 import HTTPServer
 
-/// An endpoint and what answers its requests, method by method.
+/// An endpoint and its handlers by method.
 final class ServedEndpoint: Sendable {
-  /// What answers a request.
+  /// Handles a request.
   enum Handler: Sendable {
     case gateway(@Sendable (Gateway, borrowing Request, PathParameters, inout Exchange) -> Void)
-    /// Is on the operators' own listener, too, for whoever checks that.
+    /// Served on the admin listener too, for health checks of that listener.
     case health(@Sendable (Health) -> PreparedResponse)
     case operators(
       @Sendable (Administration, borrowing Request, OperatorRequest, inout Exchange) throws(Problem) -> Void)
   }
 
-  /// What it does for one method.
+  /// The handler of one method.
   struct Operation: Sendable {
     let description: APIOperation
     let handler: Handler
@@ -58,6 +58,6 @@ final class ServedEndpoint: Sendable {
     handlers = operations.map(\.handler)
   }
 
-  /// What answers a request with this method; nil where it knows no such method.
+  /// The handler for this method; nil for a method that the endpoint does not support.
   func handler(for method: Method) -> Handler? { endpoint.operation(for: method).map { handlers[$0] } }
 }

@@ -13,18 +13,18 @@ import Records
 import Store
 import Tokens
 
-/// One request for a token on its way: what has to be known when it is answered, now or later.
+/// One request for a token, with everything that its response needs, now or later.
 struct Vending: Sendable {
   let form: AccessForm
   /// The app that the request names, if any.
   let app: Request.QueryItem
-  /// What the request is served with, whatever is loaded meanwhile.
+  /// The configuration that serves the request, even after a reload.
   let generation: Generation
   /// When the request was whole.
   let start: MonotonicTime
   /// The loop it came on.
   let lane: Int
-  /// Whether the answer may be put off; false where too many requests wait already.
+  /// Whether the response may wait for a task; false if too many requests wait already.
   let mayWait: Bool
   var record: AuditRecord
 
@@ -48,7 +48,7 @@ extension Gateway {
     perform(vending, request, &exchange)
   }
 
-  /// Authenticates a request, asks the rules, and answers it from the cache if it can.
+  /// Authenticates a request, evaluates the rules, and responds from the cache if it can.
   fileprivate func consider(
     _ vending: inout Vending, _ request: borrowing Request, _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
@@ -157,8 +157,8 @@ extension Gateway {
     }
   }
 
-  /// Asks Talkdesk ID, or waits with everybody else for the exchange that does. What was taken is given back where no
-  /// token comes of it.
+  /// Gets a token from Talkdesk ID, in one exchange for all requests that wait. Gives the allowances back if
+  /// it gets none.
   private func fetch(
     _ vending: Vending, _ grant: consuming Grant, _ scope: TokenSource.ScopeID,
     _ statuses: [AllowanceStatus]
@@ -204,7 +204,7 @@ extension Gateway {
     return refuse(&vending, Problem(error))
   }
 
-  /// The client closed the connection while its request waited: nothing is vended, and what was taken is given back.
+  /// The client closed the connection while its request waited: vends nothing and gives the allowances back.
   private func abandon(_ vending: inout Vending, _ receipts: [AllowanceReceipt]) async -> PreparedResponse {
     await giveBack(receipts, vending)
     return vending.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
@@ -270,7 +270,7 @@ extension Vending: RequestWork {
     return gateway.refuse(&vending, problem)
   }
 
-  /// Writes down what the rules said.
+  /// Notes the ruling for the audit line.
   fileprivate mutating func note(_ ruling: borrowing Ruling) {
     record.verdicts = ruling.verdicts
     record.reason = ruling.reason
@@ -278,7 +278,7 @@ extension Vending: RequestWork {
 }
 
 extension Generation {
-  /// What the rules may know of a request.
+  /// The facts of a request that rules may read.
   func facts(
     _ action: Action, _ caller: Caller, app: App?, address: IPAddress, _ request: borrowing Request,
     at now: UnixTime

@@ -37,8 +37,8 @@ extension Gateway {
     }
   }
 
-  /// `GET /availability`: whether callbacks are taken now, when that changes, and what is left of the caller's
-  /// allowances.
+  /// `GET /availability`: whether the server accepts callbacks now, the next change, and the rest of the
+  /// caller's allowances.
   func showAvailability(_ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { visit throws(Problem) in
       let decider = visit.generation.decider
@@ -59,7 +59,7 @@ extension Gateway {
     }
   }
 
-  /// Authenticates a request and answers it beside the loop.
+  /// Authenticates a request and responds to it from a task.
   private func visit(
     _ request: borrowing Request, _ exchange: inout Exchange,
     _ answer: @escaping @Sendable (Visit) async throws(Problem) -> Response
@@ -75,12 +75,12 @@ extension Gateway {
   }
 }
 
-/// A request to look at something, on its way to its caller.
+/// A request that only reads.
 private struct Visiting: RequestWork {
   let generation: Generation
   let address: IPAddress
   let context: RequestContext
-  /// Whether the answer may be put off; false where too many requests wait already.
+  /// Whether the response may wait for a task; false if too many requests wait already.
   let mayWait: Bool
   let answer: @Sendable (Visit) async throws(Problem) -> Response
 

@@ -40,7 +40,7 @@ final class Generation: Sendable {
   let ruleFields: [RuleField]
   /// SHA-256 of the operators' token.
   let adminTokenDigest: SHA256Digest?
-  /// What carries out callbacks, once one was asked for.
+  /// Carries out callbacks; made for the first one.
   let delivery = Mutex<CallbackDelivery?>(nil)
 
   /// Makes a configuration ready.
@@ -73,7 +73,7 @@ final class Generation: Sendable {
   }
 }
 
-/// What outlives a configuration: what was used stays used, what was stopped stays stopped.
+/// The state that outlives a configuration: used allowances stay used, and stops stay.
 struct Runtime: Sendable {
   let tokens: TokenSource
   /// Where state is kept, without a path or password.
@@ -99,6 +99,6 @@ final class Generations: Sendable {
   /// The one that requests are served with from now on.
   var current: Generation { generation.withLock { $0 } }
 
-  /// Puts the next one in its place.
+  /// Replaces it by the next one.
   func replace(with next: Generation) { generation.withLock { $0 = next } }
 }

@@ -16,7 +16,8 @@ extension KeySources {
 
 extension Configuration {
   /// Fetches the keys of every issuer that publishes them, all at the same time.
-  /// - Returns: What an operator should know: for each caller whose issuer cannot be asked, what becomes of its users.
+  ///
+  /// - Returns: A notice for each caller whose issuer did not respond, with the consequence for its users.
   func fetchKeys(_ sources: KeySources) async -> [ConfigurationNotice] {
     await withTaskGroup(of: (Int, ConfigurationNotice?).self) { group in
       for (index, caller) in callers.enumerated() {

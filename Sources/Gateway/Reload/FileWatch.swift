@@ -8,31 +8,32 @@ import Synchronization
 /// file that is still being written is not read.
 final class FileWatch: Sendable {
   private struct State {
-    /// What was loaded, or tried.
+    /// The files as the last load read them, even if it failed.
     var known: [String: FileStamp]
-    /// What the last look saw.
+    /// The files at the last look.
     var seen: [String: FileStamp]?
     var timer: (any DispatchSourceTimer)?
   }
 
-  /// How often the timer looks: a change is noticed within two looks.
+  /// How often the timer looks. It needs two equal looks to notice a change.
   static let interval = DispatchTimeInterval.milliseconds(500)
 
   private let state: Mutex<State>
   private let look: @Sendable (String) -> FileStamp
 
   /// Makes a watch.
+  ///
   /// - Parameters:
-  ///   - files: The files and what was read of them.
-  ///   - look: How a file is looked at.
+  ///   - files: The files as they were read.
+  ///   - look: Reads the stamp of a file.
   init(_ files: [String: FileStamp], look: @escaping @Sendable (String) -> FileStamp = FileStamp.init(path:))
   {
     state = Mutex(State(known: files))
     self.look = look
   }
 
-  /// Takes over what a reload has read: all of it where that serves now, otherwise also the files that only the
-  /// failed one names, because a change of one of them may mend it.
+  /// Takes over the files of a reload. A failed reload adds the files that only it names, because a change of
+  /// one of them may fix it.
   func note(_ files: [String: FileStamp], serves: Bool) {
     state.withLock { state in
       if serves {
@@ -48,7 +49,7 @@ final class FileWatch: Sendable {
   /// - Returns: Whether there is a change to read. It is reported once.
   func poll() -> Bool {
     let paths = state.withLock { Array($0.known.keys) }
-    // Looking can take time on a network's file system; nobody waits for it.
+    // A look can be slow on a network file system. No request waits for it.
     let stamps = Dictionary(uniqueKeysWithValues: paths.map { ($0, look($0)) })
     return state.withLock { state in
       guard state.known.count == stamps.count else { return false }

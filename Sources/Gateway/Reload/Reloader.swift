@@ -16,7 +16,7 @@ import Tokens
 /// Loads the configuration anew and lets requests be served with it: all of it at once, or none of it. Reloads run one
 /// after the other, beside the loops.
 final class Reloader: Sendable {
-  /// What came of a reload.
+  /// The result of a reload.
   struct Outcome: Sendable {
     /// Everything that is wrong, one line each; empty where the new configuration serves.
     var problems: [DocumentProblem] = []
@@ -51,17 +51,18 @@ final class Reloader: Sendable {
   private let watch: FileWatch
   private let log: Log
   private let clock: any TimeSource
-  /// What the process was started with: some of it cannot be changed while it runs.
+  /// The configuration at the start. Some of it cannot change while the process runs.
   private let started: Configuration
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "callgate.configuration")
 
-  /// Makes a reloader; nothing is loaded before it is asked.
+  /// Makes a reloader. It loads nothing until it is called.
+  ///
   /// - Parameters:
   ///   - load: Loads everything as at the start.
   ///   - upstream: Makes the client of a configured upstream.
   ///   - listener: Shows the configured certificate.
-  ///   - watch: Is told which files were read.
+  ///   - watch: Gets the files that were read.
   init(
     load: @escaping Load, generations: Generations, runtime: Runtime,
     upstream: @escaping @Sendable (Configuration.Upstream) throws -> TalkdeskID, listener: TLSListener?,
@@ -78,7 +79,7 @@ final class Reloader: Sendable {
     started = generations.current.configuration
   }
 
-  /// What came of the last reload; nil before the first.
+  /// The result of the last reload; nil before the first.
   var last: Outcome? { state.withLock { $0.last } }
 
   /// Loads everything anew, after those reloads that were asked for before.
@@ -231,7 +232,7 @@ final class Reloader: Sendable {
 }
 
 extension Configuration.Store {
-  /// By what one store is told from another. Holds a password where the URL does: never to be shown.
+  /// Identifies a store. It may hold a password, so it is never shown.
   fileprivate var name: [UInt8] {
     switch self {
     case .memory: Array("memory".utf8)

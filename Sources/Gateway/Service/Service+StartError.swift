@@ -22,7 +22,7 @@ extension Service {
       }
     }
 
-    /// What is wrong with the configuration itself, one line each.
+    /// The mistakes in the configuration itself, one line each.
     public var configurationProblems: [String] {
       switch self {
       case .store(let kind, let failure) where !failure.isTemporary: ["store: \(kind): \(failure)"]

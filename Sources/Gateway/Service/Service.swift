@@ -45,11 +45,12 @@ public final class Service: Sendable {
   private let cappedConnections: Int?
   private let log: Log
 
-  /// Makes a server; nothing is listened on and nobody is asked before `start`.
+  /// Makes a server. It listens on nothing and sends no request before `start`.
+  ///
   /// - Parameters:
   ///   - configuration: Loaded for serving. Its upstream must be there.
-  ///   - reload: Loads the configuration anew, as at the start.
-  ///   - front: Puts something in front of the gateway's handler, as the sandbox does, which may have the tokens forgotten.
+  ///   - reload: Loads the configuration again, as at the start.
+  ///   - front: Wraps the gateway's handler, as the sandbox does, which may have the tokens forgotten.
   ///   - loops: The loops to run on.
   ///   - inherited: A listening descriptor to take over instead of binding the configured address.
   ///   - descriptorLimit: How many descriptors the process may open; connections are capped to fit it.
@@ -150,7 +151,7 @@ public final class Service: Sendable {
       ?? .address(
         Self.address(configuration.listen.host, configuration.listen.port),
         sharesPort: configuration.listen.sharePort)
-    // A sandbox is no place to tell browsers that this host name speaks TLS for the next year.
+    // A sandbox must not tell browsers that this host name uses TLS for the next year.
     server = Server(
       source, limits: limits, loops: loops, handler: front(gateway) { [tokens] in tokens.forgetTokens() },
       filter: tls?.filter(log: log, metrics: metrics),
@@ -165,7 +166,7 @@ public final class Service: Sendable {
       text.sample(server?.deferredCount ?? 0)
     }
     adminServer = configuration.admin.listener.map { [loops, health] listener in
-      // Few connections are enough for operators, and strangers who keep them open are in nobody's way.
+      // Operators need few connections, and other clients cannot use them up for the public listener.
       limits.connections = min(limits.connections, 64)
       limits.idleTimeout = min(limits.idleTimeout, .seconds(10))
       limits.closesLongestSilent = true
@@ -184,15 +185,14 @@ public final class Service: Sendable {
     return address
   }
 
-  /// Opens the store and brings it up to date, and fetches what callers' tokens are verified with. To be called before
-  /// `start`.
+  /// Opens the store and updates it, and fetches the keys for callers' tokens. Call it before `start`.
   public func prepare() async throws(StartError) {
     do throws(StoreError) {
       try await store.migrate()
-      // Before anyone asks: what a process left that ended in the middle of it is known for what it is.
+      // Before the first request: records that an ended process left `pending` become `unknown`.
       let abandoned = try await store.recoverCallbacks(at: Instant(clock.unixTime))
       if abandoned > 0 { runtime.callbacks.recovered(abandoned) }
-      // What was stopped before a restart is stopped after it.
+      // Stops survive a restart.
       try await runtime.stops.refresh()
       // A clock that is wrong is known before the first request.
       try await store.ping()
@@ -299,7 +299,7 @@ public final class Service: Sendable {
       try? await clock.sleep(until: clock.now + limits.drainDelay)
     }
     server.stopAccepting()
-    // Shortly before the time is over, while clients can still be told.
+    // Shortly before the end, while the server can still respond to clients.
     let end = clock.now + (limits.drainTimeout - min(.seconds(1), limits.drainTimeout / 10))
     let callbacksEnd = endCallbacks(at: end)
     await server.shutdown(within: limits.drainTimeout)
@@ -324,7 +324,7 @@ public final class Service: Sendable {
 }
 
 extension Service {
-  /// Ends callbacks at a time: what was sent becomes unknown, what was not is refused, and both are told their clients.
+  /// Ends callbacks at a time: sent ones become unknown, unsent ones are refused, and both get a response.
   private func endCallbacks(at end: MonotonicTime) -> Task<Void, Never> {
     Task { [clock, runtime, callbackTransport] in
       // Cancelled means that nothing runs any more.

@@ -54,8 +54,9 @@ final class Health: Sendable {
       content: document.serialized())
   }
 
-  /// The sum of it: `pass`, `warn` or `fail`. Without its store an instance can neither count nor hear of a stop. With a wrong
-  /// clock it counts for others at the wrong time, and is wrong about what has expired: dedupe windows, tokens, callers' JWTs.
+  /// The worst check: `pass`, `warn` or `fail`. Without its store an instance can neither count nor see a
+  /// stop. With a wrong clock it counts at the wrong time, and misjudges what has expired: dedupe windows,
+  /// tokens, callers' JWTs.
   var word: String {
     let clocks = store.clockStanding
     guard !draining.load(ordering: .relaxed), store.failure == nil, clocks != .isWrong else { return "fail" }
@@ -77,7 +78,7 @@ final class Health: Sendable {
   /// Callers whose issuers publish their keys.
   private var issuers: [(callerID: String, keys: KeySource)] { generations.current.authenticator.jwt.sources }
 
-  /// What is known of an issuer's keys: without any its users are refused.
+  /// The state of an issuer's keys. Without keys the server refuses the issuer's users.
   private static func check(_ status: KeySource.Status) -> JSONObject {
     var check: JSONObject = [
       "status": status.isWell ? "pass" : "warn", "keys": .number(JSONNumber(Int64(status.keys))),
@@ -86,7 +87,7 @@ final class Health: Sendable {
     return check
   }
 
-  /// What is known of the keys: which one serves, and whether a rotation is stuck.
+  /// The state of the keys: the key in use, and whether a rotation is stuck.
   var keys: JSONObject { Self.keys(tokens.status) }
 
   private static func keys(_ status: TokenSourceStatus) -> JSONObject {
@@ -110,10 +111,10 @@ final class Health: Sendable {
     return check
   }
 
-  /// What is known of each scope's tokens.
+  /// The state of each scope's tokens.
   var scopes: [JSONValue] { tokens.status.scopes.map(Self.check) }
 
-  /// What is known of one scope's last exchange. Names keys by id and tokens not at all.
+  /// The state of one scope's last exchange. It names keys by id, and never a token.
   private static func check(_ scope: TokenSourceStatus.Scope) -> JSONValue {
     var check: JSONObject = ["scope": .string(scope.scope)]
     func seconds(_ name: String, _ duration: Duration?) {

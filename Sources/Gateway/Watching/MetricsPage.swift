@@ -12,7 +12,7 @@ import Records
 import Store
 import Tokens
 
-/// Writes the page that Prometheus scrapes. It asks nobody: what it shows is in this process.
+/// Writes the page that Prometheus scrapes, from this process's memory alone.
 struct MetricsPage: Sendable {
   let metrics: ServiceMetrics
   let tokens: TokenSource
@@ -23,10 +23,10 @@ struct MetricsPage: Sendable {
   let generations: Generations
   let health: Health
   let sink: LogSink
-  /// How many connections are let in.
+  /// The most connections at once.
   let connectionLimit: Int
 
-  /// The most scopes and keys that are shown; what a configuration has beyond them would swell every scrape.
+  /// The most scopes and keys to show. More would swell every scrape.
   private static let mostScopes = 64
 
   /// The page as an answer.
@@ -50,7 +50,7 @@ struct MetricsPage: Sendable {
   }
 
   private func appendState(to text: inout MetricsText) {
-    text.family("callgate_ready", .gauge, "Whether /readyz says 200.")
+    text.family("callgate_ready", .gauge, "Whether /readyz returns 200.")
     text.sample(health.word == "fail" ? 0 : 1)
     text.family("callgate_connections_limit", .gauge, "The most connections of clients at once.")
     text.sample(connectionLimit)

@@ -4,7 +4,7 @@ import Platform
 import Records
 import Store
 
-/// Writes what a store's health tells.
+/// Logs changes of a store's health.
 struct StoreLog: Sendable {
   let log: Log
   /// The kind of store.

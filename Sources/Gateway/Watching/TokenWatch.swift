@@ -4,7 +4,7 @@ import Platform
 import Records
 import Tokens
 
-/// Tells the log and the metrics what the token source does.
+/// Logs and counts the events of the token source.
 struct TokenWatch: TokenSourceObserver {
   let log: TokenLog
   let metrics: ServiceMetrics

@@ -24,7 +24,7 @@ extension PublicKey {
       let y = try Self.bytes("y", of: jwk)
       guard x.count == kind.coordinateBytes, y.count == kind.coordinateBytes,
         let der = SubjectPublicKeyInfo.ec(kind, x: x, y: y)
-      else { throw .invalidJWK(reason: "x or y has not the length of the curve") }
+      else { throw .invalidJWK(reason: "x or y does not have the length of the curve") }
       try self.init(subjectPublicKeyInfo: der)
     case "RSA":
       let n = try Self.bytes("n", of: jwk)
@@ -41,7 +41,7 @@ extension PublicKey {
     case "OKP":
       guard jwk["crv"]?.string == "Ed25519" else { throw .invalidJWK(reason: "crv is not Ed25519") }
       let x = try Self.bytes("x", of: jwk)
-      guard x.count == 32 else { throw .invalidJWK(reason: "x has not 32 bytes") }
+      guard x.count == 32 else { throw .invalidJWK(reason: "x does not have 32 bytes") }
       try self.init(subjectPublicKeyInfo: SubjectPublicKeyInfo.ed25519(x))
     default:
       throw .invalidJWK(reason: "kty is not EC, RSA or OKP")

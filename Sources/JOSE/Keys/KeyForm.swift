@@ -65,7 +65,7 @@ public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
     if text.firstRange(of: Array("-----BEGIN".utf8)) != nil {
       return text.firstRange(of: Array("\\n".utf8)) == nil ? .pem : .escapedPEM
     }
-    // The Base64 of "-----BEGIN", as far as it does not depend on what follows.
+    // The Base64 of "-----BEGIN", without the characters that depend on the next bytes.
     return text.firstRange(of: Array("LS0tLS1CRUdJTi".utf8)) == nil ? .base64 : .base64OfPEM
   }
 }

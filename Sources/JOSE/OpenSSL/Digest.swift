@@ -22,7 +22,7 @@ public enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
   /// The digest of the bytes (FIPS 180-4).
   public func digest(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { digest($0) } }
 
-  /// The digest of bytes that stand still for the length of the call.
+  /// The digest of bytes that do not change during the call.
   func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
       write(digestOf: bytes, to: buffer.baseAddress)

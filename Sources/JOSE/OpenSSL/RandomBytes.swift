@@ -2,7 +2,7 @@
 
 import COpenSSL
 
-/// Bytes nobody can guess, from OpenSSL's generator (`RAND_bytes`), which is safe on every thread.
+/// Unpredictable bytes from OpenSSL's generator (`RAND_bytes`), which is safe on every thread.
 public enum RandomBytes {
   /// That many bytes.
   ///

@@ -41,10 +41,10 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
   /// How many bytes.
   public var count: Int { buffer.count }
 
-  /// A copy that nobody wipes: for the moment a secret leaves the process on purpose.
+  /// A copy that is not wiped, for a secret that leaves the process on purpose.
   public func exposedBytes() -> [UInt8] { withRawBytes { Array($0) } }
 
-  /// A copy as text that nobody wipes: for the moment a secret leaves the process on purpose.
+  /// A copy as text that is not wiped, for a secret that leaves the process on purpose.
   public func exposedString() -> String { withRawBytes { String(decoding: $0, as: UTF8.self) } }
 
   /// Whether the bytes are these, in time that depends on neither content.
@@ -63,7 +63,7 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Overwrites an array in place. Works only while nobody shares it; a shared one is copied first by the language.
+/// Overwrites an array in place. Works only on an unshared array; Swift copies a shared one first.
 func wipe(_ bytes: inout [UInt8]) {
   bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
 }

@@ -43,7 +43,7 @@ enum Base64Codec {
   static let standardValues = values(of: standardAlphabet)
   static let urlValues = values(of: urlAlphabet)
 
-  /// What stands in a table for a byte that is not in the alphabet.
+  /// The table's value for a byte outside the alphabet.
   private static let none: UInt8 = 0xFF
 
   private static func values(of alphabet: [UInt8]) -> [UInt8] {
@@ -111,7 +111,7 @@ enum Base64Codec {
         bytes.append(UInt8(truncatingIfNeeded: pending >> bits))
       }
     }
-    // Bits beyond the last byte must be zero, or several texts would stand for the same bytes.
+    // Bits beyond the last byte must be zero, so that each value has one text only.
     guard pending & (1 << bits - 1) == 0 else { return nil }
     return bytes
   }

@@ -17,10 +17,11 @@ package struct AuditLog: Sendable {
     self.log = log
   }
 
-  /// Hands a record's line to the sink; returns at once.
+  /// Hands a record's line to the sink. Returns at once.
+  ///
   /// - Parameters:
-  ///   - start: When the request was whole.
-  ///   - time: When it was decided, where that is known; now otherwise.
+  ///   - start: When the whole request had arrived.
+  ///   - time: When it was decided, if known; otherwise now.
   package func append(
     _ record: borrowing AuditRecord, since start: MonotonicTime, at time: UnixTime? = nil, lane: Int
   ) {

@@ -11,7 +11,7 @@ package import Platform
 package struct AuditedCaller: Hashable, Sendable {
   /// The id of the configured caller, or `anonymous`.
   package let id: String
-  /// Who asked on the caller's behalf, as it may stand in a log: without a telephone number.
+  /// The subject that the credential names, without telephone numbers.
   package let subject: String
 
   package init(id: String, subject: String) {
@@ -20,7 +20,7 @@ package struct AuditedCaller: Hashable, Sendable {
   }
 }
 
-/// What is written down of one decision. Never holds a token, a credential or a full phone number.
+/// The audit record of one decision. It never holds a token, a credential or a full phone number.
 package struct AuditRecord: Sendable {
   package enum Outcome: String, Sendable { case allow, deny, error }
   package enum CacheUse: String, Sendable { case hit, miss, none }
@@ -30,7 +30,7 @@ package struct AuditRecord: Sendable {
   package var address: IPAddress
   package var caller: AuditedCaller?
   package var app: String?
-  /// Nil where nothing was asked for that is allowed or denied, and nothing was vended.
+  /// Nil for a request that needs no decision and gets no token.
   package var outcome: Outcome? = .allow
   package var code: Problem.Code?
   package var rule: String?

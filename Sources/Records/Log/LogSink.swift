@@ -4,12 +4,11 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// Takes lines from any thread and writes them to a descriptor in the order in which they came, a moment later: the line of a
-/// request whose answer a client has seen stands before that of the client's next one, on whichever loops they ran.
+/// Takes lines from any thread and writes them a moment later, in order of arrival. So the line of a request
+/// whose response a client has seen comes before the line of the client's next one, on any loops.
 ///
-/// A reader that stops reading must not stop token vending (a full pipe blocks `write`), so appending never blocks and
-/// never waits: lines beyond `laneCapacity` are dropped and counted, and the count is itself written once the
-/// reader is back.
+/// A slow reader must not stop token vending (a full pipe blocks `write`), so appending never blocks. Lines
+/// beyond `laneCapacity` are dropped and counted. The count is logged once the reader is back.
 public final class LogSink: Sendable {
   /// Lines waiting in one lane.
   private struct Lane: Sendable {
@@ -48,10 +47,11 @@ public final class LogSink: Sendable {
     let lane = Mutex(Lane())
   }
 
-  /// Makes a sink. What is appended before `start` is kept for it.
+  /// Makes a sink. It keeps lines appended before `start`.
+  ///
   /// - Parameters:
-  ///   - lanes: How many writers append side by side, one lane each.
-  ///   - write: Writes all bytes, blocking as long as it takes; false when they could not be written.
+  ///   - lanes: How many writers append at the same time, one lane each.
+  ///   - write: Writes all bytes, and may block; false if they could not be written.
   public init(lanes: Int, write: @escaping @Sendable ([UInt8]) -> Bool) {
     precondition(lanes > 0)
     self.lanes = (0..<lanes).map { _ in LaneBox() }
@@ -66,7 +66,7 @@ public final class LogSink: Sendable {
     DispatchQueue(label: "callgate.log").async { self.run(lossLine) }
   }
 
-  /// How many lines were dropped because nobody read them.
+  /// How many lines were dropped because the reader was too slow.
   public var droppedLines: Int { dropped.load(ordering: .relaxed) }
 
   /// Appends one line, which must end in a newline. Returns at once.
@@ -97,7 +97,7 @@ public final class LogSink: Sendable {
     if isFull { full.signal() }
   }
 
-  /// Writes what is waiting and ends the thread. Returns false when that took longer than `timeout`.
+  /// Writes the waiting lines and ends the thread. Returns false after more than `timeout`.
   public func close(within timeout: Duration) -> Bool {
     stopping.store(true, ordering: .sequentiallyConsistent)
     work.signal()
@@ -164,7 +164,8 @@ public final class LogSink: Sendable {
     if lines > 0 { output(merged, lines: lines) }
   }
 
-  /// Takes what waits in the lanes from one on, all at one moment: what is taken comes before everything that is left.
+  /// Takes the waiting lines of the lanes from one index on, all at one moment, so that they precede all
+  /// later ones.
   private func take(_ batches: inout [Lane], from index: Int) {
     guard index < lanes.count else { return }
     lanes[index].lane.withLock { lane in

@@ -3,8 +3,7 @@
 package import HTTP
 package import HTTPServer
 
-/// Goes with everything that is done for a request in a task of its own: lines that are logged there carry its ids, and
-/// what is asked of others continues its trace.
+/// The ids and the trace of a request, for its log lines and its requests upstream.
 package struct RequestContext: Sendable {
   package let requestID: RequestID
   /// The trace the client sent, if it sent one that can be read.

@@ -2,7 +2,7 @@
 
 /// Puts words into colours, or leaves them as they are.
 struct TerminalColour: Sendable {
-  /// What a colour is to say.
+  /// The meaning of a colour.
   enum Tone: String, Sendable {
     case good = "32"
     case doubtful = "33"

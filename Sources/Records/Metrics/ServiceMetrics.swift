@@ -9,11 +9,11 @@ package import Platform
 import Synchronization
 package import Tokens
 
-/// Counts what happens. One for the life of a process; a reload does not begin anew.
+/// Counts for all metrics, one for the life of a process. A reload keeps it.
 ///
-/// What every request passes costs additions to memory of its own loop; what happens rarely has a lock.
+/// Counts for every request add to memory of its own loop. Counts of rare events have a lock.
 package final class ServiceMetrics: Sendable {
-  /// Others that are asked on behalf of requests.
+  /// The services that the server sends requests to.
   package enum Upstream: String, CaseIterable, Sendable {
     case talkdeskID = "talkdesk_id"
     case callbackAPI = "callback_api"
@@ -40,11 +40,11 @@ package final class ServiceMetrics: Sendable {
     "Duration of requests to Talkdesk, issuers and remote policies.", label: "upstream",
     words: Upstream.allCases.map(\.rawValue))
   private let upstreamSuccesses = Mutex<[Upstream: UnixTime]>([:])
-  /// Callbacks by what became of them: `accepted`, `failed` or `unknown`.
+  /// Callbacks by outcome: `accepted`, `failed` or `unknown`.
   package let callbacks = EventCounter(
     "callgate_callbacks_total", "Callbacks sent to Talkdesk, by outcome.",
     labels: ["status"], series: [["accepted"], ["failed"], ["unknown"]])
-  /// TLS handshakes of clients by what came of them: `ok` or `failed`.
+  /// TLS handshakes of clients by result: `ok` or `failed`.
   package let tlsHandshakes = EventCounter(
     "callgate_tls_handshakes_total", "TLS handshakes of clients, by result.", labels: ["result"],
     series: [["ok"], ["failed"]])
@@ -79,7 +79,7 @@ package final class ServiceMetrics: Sendable {
   /// Gives the rules of a configuration series of their own.
   package func register(rules: some Sequence<String>) { decisions.register(rules) }
 
-  /// Adds something to what is written, such as a gauge; its families must be its own.
+  /// Adds a part to the page, such as a gauge. Its families must be its own.
   package func addPart(_ part: @escaping @Sendable (inout MetricsText) -> Void) {
     parts.withLock { $0.append(part) }
   }
@@ -93,18 +93,19 @@ package final class ServiceMetrics: Sendable {
       lane: loop)
   }
 
-  /// A connection was let in, or one that was let in has ended.
+  /// A connection was accepted, or has ended.
   func connection(opened: Bool, loop: Int) { connections.add(to: opened ? 0 : 1, lane: loop) }
 
-  /// A wish for a token came to an end, or to an exchange.
+  /// Counts a token request by outcome.
   @inline(__always) package func tokenCache(_ outcome: TokenCacheOutcome, lane: Int?) {
     tokenCache.add(to: outcome.number, lane: lane)
   }
 
-  /// A request to somebody else is over.
+  /// Counts a finished request to another service.
+  ///
   /// - Parameters:
   ///   - outcome: One of the words declared for the upstream in `upstreamSeries`.
-  ///   - success: When it brought what was asked for; nil if it did not.
+  ///   - success: When it succeeded; nil if it did not.
   package func asked(_ upstream: Upstream, outcome: String, took duration: Duration, success: UnixTime?) {
     upstreamRequests.count(upstream.rawValue, outcome)
     upstreamDurations.observe(upstream.rawValue, nanoseconds: duration.nanosecondsClamped)
@@ -166,7 +167,7 @@ package final class ServiceMetrics: Sendable {
     for part in parts.withLock({ $0 }) { part(&text) }
   }
 
-  /// Codes that stand there with 0 before they ever occur, because alerts look at their growth.
+  /// Codes with a series that begins at 0, because alerts compare its growth.
   private static let codesOfAlerts: Set<String> = [
     "", "unauthenticated", "invalid_token", "internal", "upstream_refused", "upstream_failed",
     "upstream_unavailable", "store_unavailable", "upstream_timeout",
@@ -193,7 +194,7 @@ package final class ServiceMetrics: Sendable {
   }()
 }
 
-/// Counts what a server does.
+/// Counts the events of a server.
 package struct ServerCounting: ServerObserver {
   let metrics: ServiceMetrics
   /// Whether its connections are clients'; those of operators are not counted.
@@ -216,17 +217,17 @@ package struct ServerCounting: ServerObserver {
 }
 
 extension Problem.Code {
-  /// Whether it is a failure of this server or of somebody behind it, and not a refusal.
+  /// Whether it is a failure of this server or of a service behind it, and not a refusal.
   package var isError: Bool { status.code >= 500 }
 
-  /// Its place among all codes.
+  /// Its index among all codes.
   var number: Int { Self.inOrder.firstIndex(of: self) ?? 0 }
 
   private static let inOrder = allCases
 }
 
 extension TokenCacheOutcome {
-  /// Its place among all outcomes.
+  /// Its index among all outcomes.
   fileprivate var number: Int {
     switch self {
     case .hit: 0

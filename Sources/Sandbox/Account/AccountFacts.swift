@@ -74,7 +74,7 @@ extension AccountFacts {
     struct Problem: Hashable, Sendable {
       /// Where: `:3:7` (line and column from 1), or `: callback.status`; empty for the whole.
       var place: String
-      /// What is wrong.
+      /// The mistake.
       var message: String
 
       init(_ path: String, _ message: String) {
@@ -103,7 +103,7 @@ extension AccountFacts {
   }
 }
 
-/// Reads members, and keeps what is wrong with them. Null counts as left out.
+/// Reads members, and collects their mistakes. Null counts as left out.
 private struct FactsReader {
   private(set) var problems: [AccountFacts.Malformed.Problem] = []
 

@@ -2,8 +2,8 @@
 
 public import JOSE
 
-/// A client's public key as Talkdesk keeps it: the key, and the id and algorithm that were handed out with it. A key that
-/// somebody else made comes without an algorithm: it is then good for all that fit its type.
+/// A client's public key as Talkdesk keeps it: the key, its id and its algorithm. Your own key has no
+/// algorithm: all that fit its type are valid.
 public struct RegisteredKey: Sendable {
   /// The key id; an assertion's `kid` has to equal it.
   public var keyID: String

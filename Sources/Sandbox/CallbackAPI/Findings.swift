@@ -3,7 +3,7 @@
 import HTTP
 import JSON
 
-/// Collects what is wrong with a body, so that one answer names it all.
+/// Collects the mistakes in a body, so that one response names all.
 struct Findings {
   private var shapes: [TalkdeskError.Field] = []
   private var values: [TalkdeskError.Field] = []
@@ -42,13 +42,13 @@ struct Findings {
   func throwIfAny() throws(TalkdeskError) {
     if !shapes.isEmpty {
       throw TalkdeskError(
-        status: .badRequest, code: "malformed_body", message: "The body is not what this operation takes",
+        status: .badRequest, code: "malformed_body", message: "The body is not valid for this operation",
         fields: shapes)
     }
     if !values.isEmpty {
       throw TalkdeskError(
         status: .unprocessableContent, code: "invalid_body",
-        message: "The body has values that cannot be taken",
+        message: "The body has invalid values",
         fields: values)
     }
   }

@@ -2,8 +2,7 @@
 
 import JSON
 
-/// What stands in the contents of `/_sandbox/clock` and `/_sandbox/keys`: one object with exactly the members that have a
-/// meaning there.
+/// The bodies of `/_sandbox/clock` and `/_sandbox/keys`: one object with known members only.
 struct ControlBody {
   private let object: JSONObject
 

@@ -6,7 +6,7 @@ import Platform
 
 /// `/_sandbox/`: what tests and demos ask the emulator to do, and to show. Pure: a call and the state in, a reply out.
 enum ControlEndpoint {
-  /// Where it stands.
+  /// The prefix of its paths.
   static let prefix = "/_sandbox/"
 
   /// Answers a call to a path that begins with `prefix`.

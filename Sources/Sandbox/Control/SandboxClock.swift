@@ -3,7 +3,7 @@
 import Platform
 import Synchronization
 
-/// The sandbox's clock: this machine's, and as far beside it as somebody asked for.
+/// The sandbox's clock: this machine's plus an offset that a test sets.
 final class SandboxClock: TimeSource {
   /// How far it may be beside this machine's, in seconds: a day.
   static let furthest: Int64 = 86_400

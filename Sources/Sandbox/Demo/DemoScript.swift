@@ -153,13 +153,13 @@ extension DemoClient {
       ["Refused", { endpoint: "token", status: 401 }],
       ["503", { endpoint: "token", status: 503, retry_after: 3 }],
       ["3 s late", { endpoint: "token", delay_ms: 3000 }],
-      ["No answer", { endpoint: "token", drop: "before" }],
+      ["No response", { endpoint: "token", drop: "before" }],
       ["Not JSON", { endpoint: "token", body: "<html>gateway</html>" }],
       ["Lives 20 s", { endpoint: "token", expires_in: 20 }],
       ["429", { endpoint: "callback", status: 429, retry_after: 5 }],
       ["500", { endpoint: "callback", status: 500 }],
       ["401 once", { endpoint: "callback", status: 401 }],
-      ["Rings, no answer", { endpoint: "callback", drop: "after" }],
+      ["Rings, no response", { endpoint: "callback", drop: "after" }],
       ["Empty 202", { endpoint: "callback", status: 202, body: "" }],
     ];
 

@@ -3,11 +3,11 @@
 import JSON
 import Platform
 
-/// What the journal keeps of one callback request. Numbers stand in full: a sandbox's are not people's.
+/// The journal's entry of one callback request. It shows whole numbers, because a sandbox calls no people.
 struct CallbackRecord: Sendable {
   /// When it came.
   var time: UnixTime
-  /// What became of it.
+  /// The outcome.
   var outcome: Outcome
   /// The status of the answer; nil when there was none.
   var status: Int?

@@ -7,7 +7,7 @@ import Platform
 struct ExchangeRecord: Sendable {
   /// When it came.
   var time: UnixTime
-  /// What became of it.
+  /// The outcome.
   var outcome: Outcome
   /// The status of the answer; nil when there was none.
   var status: Int?
@@ -46,13 +46,13 @@ struct ExchangeRecord: Sendable {
   }
 }
 
-/// What became of a request.
+/// The outcome of a request.
 enum Outcome: String, Sendable {
   /// Acted on and answered with success.
   case accepted
   /// Refused by the checks.
   case refused
-  /// Answered as a fault said, without acting on it.
+  /// A fault's response; the request had no effect.
   case fault
   /// Closed without acting on it.
   case droppedBefore = "dropped_before"

@@ -23,7 +23,7 @@ struct Call: Sendable {
   /// The content.
   var content: [UInt8] = []
 
-  /// Whether the content is said to be of a media type; parameters such as `charset` are passed over.
+  /// Whether the content has a media type; parameters such as `charset` are ignored.
   func hasContent(ofType mediaType: String) -> Bool {
     guard contentTypes.count == 1 else { return false }
     let named = contentTypes[0].prefix { $0 != ";" && $0 != " " && $0 != "\t" }

@@ -9,9 +9,9 @@ struct ControlRefusal: Error, Hashable, Sendable {
   var status: Status
   /// The code.
   var code: String
-  /// What is wrong with the request.
+  /// The mistake in the request.
   var detail: String
-  /// What is wrong where.
+  /// The mistakes by field.
   var fields: [TalkdeskError.Field] = []
   /// The methods to name in `Allow`, where the method was the trouble.
   var allow: [Method] = []

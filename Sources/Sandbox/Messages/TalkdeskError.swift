@@ -30,7 +30,7 @@ struct TalkdeskError: Error, Hashable, Sendable {
   var message: String
   /// More of it.
   var description: String?
-  /// What is wrong where.
+  /// The mistakes by field.
   var fields: [Field] = []
 
   /// The content.

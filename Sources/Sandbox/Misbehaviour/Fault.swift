@@ -22,7 +22,7 @@ struct Fault: Hashable, Sendable {
     case after
   }
 
-  /// What stands in for the usual content.
+  /// The content in place of the usual one.
   enum Body: Hashable, Sendable {
     /// A string, sent as it is.
     case text(String)
@@ -30,7 +30,7 @@ struct Fault: Hashable, Sendable {
     case value(JSONValue)
   }
 
-  /// What stands in for the usual `expires_in`.
+  /// The value in place of the usual `expires_in`.
   enum ExpiresIn: Hashable, Sendable {
     /// A whole number of seconds: the token's own `exp` follows it.
     case seconds(Int64)

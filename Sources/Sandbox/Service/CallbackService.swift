@@ -50,7 +50,7 @@ struct CallbackService: Sendable {
       // Talkdesk documents neither the status nor a body of success; clients have to take any 2xx.
       reply = facts?.reply ?? .json(.created, Array("{}".utf8))
       isRefusal = false
-      // An account that refused a sound request called nobody.
+      // An account that refused a valid request rang no phone.
       guard reply.status.code < 300 else {
         record.outcome = .refused
         break

@@ -60,7 +60,7 @@ struct TokenService: Sendable {
       record.outcome = .refused
       record.error = refusal.error
       reply = .json(refusal.status, refusal.content)
-      // RFC 6749 §5.2: a client that tried the Authorization field is told which scheme to use.
+      // RFC 6749 §5.2: the response to a wrong Authorization field names the scheme to use.
       if refusal.status == .unauthorized && judgement.client.method == .clientSecretBasic {
         reply.fields["WWW-Authenticate"] = "Basic realm=\"talkdesk-sandbox\""
       }

@@ -15,7 +15,7 @@ struct AssertionVerifier: Sendable {
     var expirationTime: Int64
   }
 
-  /// What an assertion said and whether it holds. The ids are as claimed, kept for the journal even when it does not.
+  /// The claims of an assertion and whether it is valid. The journal keeps the claimed ids even if it is not.
   struct Reading: Sendable {
     /// The header's `kid`.
     var keyID: String?

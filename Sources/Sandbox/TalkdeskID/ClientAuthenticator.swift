@@ -13,7 +13,7 @@ struct ClientAuthenticator: Sendable {
     case none
   }
 
-  /// What came of it. The ids are as claimed.
+  /// The result. The ids are as claimed.
   struct Outcome: Sendable {
     var method: Method
     var keyID: String?
@@ -89,13 +89,13 @@ struct ClientAuthenticator: Sendable {
       refusal: failure.map { .invalidClient($0.explanation) })
   }
 
-  /// Nil when the Basic credentials are the client's. Talkdesk joins id and secret as they are; RFC 6749 §2.3.1 has
-  /// both form-encoded first; either is taken.
+  /// Nil if the Basic credentials are the client's. Talkdesk joins id and secret as they are. RFC 6749 §2.3.1
+  /// form-encodes both first. The sandbox accepts either form.
   private func basicRefusal(_ call: Call) -> TokenRefusal? {
     guard let clientSecret else { return .invalidClient("this client does not authenticate by secret") }
     guard let credentials = call.credentials(scheme: "basic"),
       let pair = Base64.decode(credentials), let colon = pair.firstIndex(of: UInt8(ascii: ":"))
-    else { return .invalidClient("the Authorization field holds no Basic credentials") }
+    else { return .invalidClient("the Authorization header holds no Basic credentials") }
     let (id, secret) = (pair[..<colon], pair[(colon + 1)...])
     let candidates = [(Array(id), Array(secret)), (Self.formDecoded(id), Self.formDecoded(secret))]
     let matches = candidates.contains { candidate in
@@ -106,7 +106,7 @@ struct ClientAuthenticator: Sendable {
   }
 
   private static func formDecoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
-    // What is not form-encoded stands for itself and was compared already.
+    // A text that is not form-encoded was compared already.
     guard let decoded = try? Form.decode(text) else { return Array(text) }
     return Array(decoded.utf8)
   }

@@ -13,7 +13,7 @@ struct Form: Sendable {
     case unescapedOctet
     /// Escapes that decode to something other than UTF-8.
     case notUTF8
-    /// A parameter that stands more than once (RFC 6749 §3.2).
+    /// A repeated parameter (RFC 6749 §3.2).
     case duplicate(String)
     /// More parameters than `Form.maximumCount`.
     case tooMany

@@ -18,7 +18,7 @@ final class TokenIssuer: Sendable {
   enum Failure: Error, Hashable, Sendable {
     /// Not a JWT in compact form, or not with these claims.
     case malformed
-    /// Signed by somebody else, or changed.
+    /// Another key signed it, or it was changed.
     case notIssuedHere
     /// For another API, or another address of this one.
     case wrongAudience

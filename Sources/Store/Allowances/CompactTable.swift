@@ -3,7 +3,7 @@
 /// Open addressing with linear probing; removing shifts back what follows, so nothing is left behind.
 struct CompactTable<Value: Sendable>: Sendable {
   private struct Slot: Sendable {
-    /// All zero where the place is empty.
+    /// All zero in an empty slot.
     var id: LocalID
     var value: Value
   }
@@ -17,13 +17,13 @@ struct CompactTable<Value: Sendable>: Sendable {
   /// How many there are.
   private(set) var count = 0
 
-  /// An empty table; `empty` fills its unused places.
+  /// An empty table; `empty` fills its unused slots.
   init(empty: Value) {
     self.empty = empty
     slots = Array(repeating: Slot(id: Self.none, value: empty), count: 8)
   }
 
-  /// The place of an id, good until the next change of the table.
+  /// The slot of an id, valid until the table changes.
   @inline(__always) func place(of id: LocalID) -> Int? {
     var place = home(id)
     while true {
@@ -34,26 +34,26 @@ struct CompactTable<Value: Sendable>: Sendable {
     }
   }
 
-  /// The value at a place.
+  /// The value in a slot.
   @inline(__always) subscript(place: Int) -> Value {
     get { slots[place].value }
     set { slots[place].value = newValue }
   }
 
-  /// Changes the value at a place where it stands.
+  /// Changes the value in a slot, in place.
   @inline(__always) mutating func update<R>(_ place: Int, _ body: (inout Value) -> R) -> R {
     body(&slots[place].value)
   }
 
-  /// Looks at the value at a place without copying it.
+  /// Reads the value in a slot without copying it.
   @inline(__always) func read<R>(_ place: Int, _ body: (borrowing Value) -> R) -> R {
     body(slots[place].value)
   }
 
-  /// The place of an id, which is added if it is not there.
+  /// The slot of an id. A missing id is added.
   @inline(__always) mutating func insert(_ id: LocalID) -> Int {
     if let place = place(of: id) { return place }
-    // At most four fifths full: a probe then looks at three places on average.
+    // At most four fifths full: a probe then reads three slots on average.
     if (count + 1) * 5 > slots.count * 4 { resize(to: slots.count * 2) }
     var place = home(id)
     while slots[place].id != Self.none { place = (place + 1) & (slots.count - 1) }
@@ -62,12 +62,12 @@ struct CompactTable<Value: Sendable>: Sendable {
     return place
   }
 
-  /// Empties a place.
+  /// Empties a slot.
   mutating func remove(at place: Int) {
     var hole = place
     var next = (hole + 1) & (slots.count - 1)
     while slots[next].id != Self.none {
-      // What stands at `next` may move into the hole if its home does not lie between the two.
+      // The entry at `next` may move into the hole unless its home slot lies between the two.
       let distance = (next - home(slots[next].id)) & (slots.count - 1)
       if distance >= (next - hole) & (slots.count - 1) {
         slots[hole] = slots[next]
@@ -79,7 +79,7 @@ struct CompactTable<Value: Sendable>: Sendable {
     count -= 1
   }
 
-  /// Removes what a condition picks among the next so many places, and goes on there next time.
+  /// Removes the entries that a condition picks among the next so many slots. The next call continues there.
   ///
   /// - Returns: how many were removed.
   @discardableResult mutating func purge(places: Int, where isDone: (borrowing Value) -> Bool) -> Int {
@@ -88,7 +88,7 @@ struct CompactTable<Value: Sendable>: Sendable {
     for _ in 0..<min(places, slots.count) {
       if cursor >= slots.count { cursor = 0 }
       if slots[cursor].id != Self.none, isDone(slots[cursor].value) {
-        // Another may have moved in: this place is looked at again.
+        // Another entry may have moved in, so this slot is read again.
         remove(at: cursor)
         removed += 1
       } else {
@@ -104,7 +104,7 @@ struct CompactTable<Value: Sendable>: Sendable {
   @discardableResult mutating func purgeAll(where isDone: (borrowing Value) -> Bool) -> Int {
     guard count > 0 else { return 0 }
     var removed = 0
-    // What a removal shifts goes to the place at hand or, from the start, to the end: nothing is passed over.
+    // A removal shifts entries into this slot or, from the start, to the end. So none is skipped.
     var place = 0
     while place < slots.count {
       if slots[place].id != Self.none, isDone(slots[place].value) {
@@ -125,7 +125,7 @@ struct CompactTable<Value: Sendable>: Sendable {
     if size < slots.count { resize(to: size) }
   }
 
-  /// How many places there are.
+  /// The number of slots.
   var capacity: Int { slots.count }
 
   @inline(__always) private func home(_ id: LocalID) -> Int {

@@ -3,8 +3,8 @@
 import Gate
 import Platform
 
-/// 128 bits that stand for a rule and a party in this process. Two of a million are the same with a chance of
-/// 10⁻²⁷, and nobody outside can look for such two, because the key is this process' own.
+/// 128 bits that identify a rule and a party in this process. Two of a million collide with a chance of
+/// 10⁻²⁷. A client cannot search for such two, because the key is this process's own.
 struct LocalID: Hashable, Sendable {
   var high: UInt64
   var low: UInt64
@@ -21,7 +21,7 @@ struct LocalIDMaker: Sendable {
 
   func id(of key: borrowing AllowanceKey) -> LocalID {
     var hash = SipHash(key: seeds)
-    // The rule's length first: what follows can be read in one way only.
+    // The rule's length comes first, so the rest can be read in one way only.
     let length = UInt64(key.rule.utf8.count) << 8
     switch key.party {
     case .caller(let id):
@@ -58,7 +58,7 @@ struct LocalIDMaker: Sendable {
       hash.add(UInt64(bitPattern: Int64(second.finalize())), rounds: 1)
     }
     let (low, high) = hash.finish(rounds: 3)
-    // All zero is an empty place in a table.
+    // All zero means an empty slot in a table.
     return LocalID(high: high, low: low | 1)
   }
 }
@@ -66,7 +66,7 @@ struct LocalIDMaker: Sendable {
 extension SipHash {
   /// Adds a text's UTF-8: whole words, and the rest with the length.
   fileprivate mutating func add(text: String) {
-    // Words are read where they stand; a text that is not UTF-8 in one piece is copied first.
+    // Read in place. Only a text that is not contiguous UTF-8 is copied first.
     var text = text
     text.withUTF8 { bytes in
       let raw = UnsafeRawBufferPointer(bytes)

@@ -31,9 +31,9 @@ final class ShardedPages<Page: Sendable>: Sendable {
   /// Works on the pages of several ids while all of them are locked, in an order that cannot deadlock.
   ///
   /// - Parameters:
-  ///   - read: looks at the page of the id at an index; false to give up.
-  ///   - decide: is called when everything has been read; nil to give up.
-  ///   - write: is called for each index with what was decided.
+  ///   - read: Reads the page of the id at an index; false to give up.
+  ///   - decide: Called when everything has been read; nil to give up.
+  ///   - write: Called for each index with the decision.
   func withAll<R: Sendable>(
     _ ids: [LocalID], read: (inout Page, Int) -> Bool, decide: () -> R?, write: (inout Page, Int, R) -> Void
   ) -> R? {
@@ -49,7 +49,7 @@ final class ShardedPages<Page: Sendable>: Sendable {
     return descend(mask, ids, read, decide, write)
   }
 
-  /// Locks the first shard that is left, reads its ids, goes on to the next, and writes on the way back.
+  /// Locks the first shard that is left, reads its ids, continues with the next, and writes on the way back.
   private func descend<R: Sendable>(
     _ mask: UInt64, _ ids: [LocalID], _ read: (inout Page, Int) -> Bool, _ decide: () -> R?,
     _ write: (inout Page, Int, R) -> Void

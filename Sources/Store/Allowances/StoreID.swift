@@ -2,7 +2,7 @@
 
 package import Gate
 
-/// 128 bits that stand for a rule and a party, the same in every process that has the store's key.
+/// 128 bits that identify a rule and a party, the same in every process that has the store's key.
 package struct StoreID: Hashable, Comparable, Sendable {
   var high: UInt64
   var low: UInt64

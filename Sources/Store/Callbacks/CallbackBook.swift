@@ -3,12 +3,12 @@
 package import Gate
 import Platform
 
-/// Keys, places and records, and what may become of them.
+/// Keys, dedupe entries and records of callbacks, and all changes that they allow.
 ///
-/// A store in memory keeps all of them in one book. The others read into one what the work of a transaction is about,
-/// let it work, and write what has changed.
+/// A store in memory keeps all of them in one book. The others read the rows of a transaction into a book,
+/// let it work, and write its changes.
 package struct CallbackBook: Sendable {
-  /// What is kept of an `Idempotency-Key`.
+  /// The record of an `Idempotency-Key`.
   package struct Key: Hashable, Sendable {
     package let callback: CallbackID
     package let fingerprint: StoreID
@@ -27,7 +27,7 @@ package struct CallbackBook: Sendable {
     }
   }
 
-  /// Where a caller's last callback to a number stands.
+  /// A caller's last callback to a number, for deduplication.
   package struct Place: Hashable, Sendable {
     package let callback: CallbackID
     package let expires: Int64
@@ -43,7 +43,7 @@ package struct CallbackBook: Sendable {
     package let record: StoredCallback
     package let key: StoreID?
     package let place: StoreID?
-    /// Who settles it.
+    /// The process that settles it.
     package let instance: Int64
     /// When it counts as abandoned: its deadline and the grace.
     package let abandoned: Int64
@@ -61,7 +61,7 @@ package struct CallbackBook: Sendable {
       self.expires = expires
     }
 
-    /// The same, with what has become of it.
+    /// The same row with a changed record.
     func settled(_ change: (inout StoredCallback) -> Void) -> Row {
       var record = record
       change(&record)
@@ -70,7 +70,7 @@ package struct CallbackBook: Sendable {
     }
   }
 
-  /// What differs from what was there before.
+  /// The difference between the book and the rows that were read.
   package struct Changes: Sendable {
     package var keys: Set<StoreID> = []
     package var places: Set<StoreID> = []
@@ -82,7 +82,7 @@ package struct CallbackBook: Sendable {
   package private(set) var keys: [StoreID: Key] = [:]
   package private(set) var places: [StoreID: Place] = [:]
   package private(set) var rows: [CallbackID: Row] = [:]
-  /// What has to be written, or removed where it is no longer there.
+  /// The rows to write, and those to remove.
   package private(set) var changes = Changes()
 
   package init() {}
@@ -92,12 +92,12 @@ package struct CallbackBook: Sendable {
 
   // MARK: Reading
 
-  /// Adds what was read.
+  /// Adds a row that was read.
   package mutating func add(_ id: StoreID, _ key: Key) { keys[id] = key }
   package mutating func add(_ id: StoreID, _ place: Place) { places[id] = place }
   package mutating func add(_ row: Row) { rows[row.record.id] = row }
 
-  /// Takes back what was read of a place.
+  /// Takes back the row of a dedupe entry that was read.
   package mutating func forget(place: StoreID) { places[place] = nil }
 
   package func standing(of names: CallbackNames, at now: Instant) -> CallbackStanding {
@@ -155,7 +155,7 @@ package struct CallbackBook: Sendable {
         contact: intent.contact.masked, createdAt: now, settledAt: nil, status: .pending, code: nil,
         upstreamStatus: nil, platformTID: nil),
       key: names.key, place: names.place, instance: instance, abandoned: abandoned,
-      // Keys and places point to their record.
+      // Keys and dedupe entries point to their record.
       expires: max(
         time.adding(intent.terms.retention), abandoned, names.key == nil ? .min : keyExpires, placeExpires))
     changes.rows.insert(intent.id)
@@ -234,7 +234,7 @@ package struct CallbackBook: Sendable {
     return true
   }
 
-  /// Forgets a dedupe place whose time is over.
+  /// Removes an expired dedupe entry.
   mutating func forgetPlace(_ name: StoreID, at now: Int64) -> Bool {
     guard let place = places[name], place.expires <= now else { return false }
     places[name] = nil

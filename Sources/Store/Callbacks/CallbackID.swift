@@ -2,8 +2,8 @@
 
 public import Gate
 
-/// A UUID of version 7 (RFC 9562 §5.7): the time in milliseconds, then 74 bits of the system's randomness. Nobody
-/// guesses one, and those of one time stand side by side in a store, however many there are.
+/// A UUID of version 7 (RFC 9562 §5.7): the time in milliseconds, then 74 random bits of the system. It
+/// cannot be guessed, and ids of one time are neighbours in a store.
 public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConvertible {
   /// The 128 bits.
   package let id: StoreID
@@ -19,8 +19,7 @@ public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConverti
     id = StoreID(high: high, low: low)
   }
 
-  /// Reads the 36 characters that `description` gives, in either case (RFC 9562 §4); nil for anything else, so that
-  /// what a client sends can only be an id or nothing.
+  /// Reads the 36 characters that `description` gives, in either case (RFC 9562 §4); nil for any other text.
   public init?(_ description: String) {
     let octets = Array(description.utf8)
     guard octets.count == 36, [8, 13, 18, 23].allSatisfy({ octets[$0] == UInt8(ascii: "-") }),

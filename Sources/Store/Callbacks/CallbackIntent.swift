@@ -2,15 +2,16 @@
 
 public import Gate
 
-/// A callback that is meant to be: what its record begins with, and by what a repetition of it is known.
+/// A callback that a caller requests: the start of its record, and the data that identify a repetition.
 ///
-/// Number, key and fingerprint are used and not kept: a store has keyed hashes of them, and the masked number.
+/// A store keeps keyed hashes of number, key and fingerprint, and the masked number, but not these
+/// themselves.
 public struct CallbackIntent: Sendable {
-  /// An `Idempotency-Key` and what it stands for.
+  /// An `Idempotency-Key` and the request that it stands for.
   public struct Key: Hashable, Sendable {
     /// The client's text, without quotation marks.
     public let text: String
-    /// What tells this request from another with the same key: the SHA-256 of what was asked for.
+    /// The SHA-256 of the request, which tells it from another one with the same key.
     public let fingerprint: [UInt8]
 
     /// A key.
@@ -20,7 +21,7 @@ public struct CallbackIntent: Sendable {
     }
   }
 
-  /// How long what is kept of a callback is kept, from its creation on.
+  /// The retention times of a callback's rows, from its creation on.
   public struct Terms: Hashable, Sendable {
     /// How long the same number of the same caller is a duplicate; zero for never.
     public let dedupeWindow: Duration
@@ -49,7 +50,7 @@ public struct CallbackIntent: Sendable {
   public let contact: E164
   /// The key the client gave, if any.
   public let key: Key?
-  /// How long what is kept of it is kept.
+  /// The retention times.
   public let terms: Terms
   /// When it is settled at the latest, as long as all is well. One that is still pending a grace after this becomes
   /// `unknown`.

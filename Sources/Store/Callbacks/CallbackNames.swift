@@ -1,14 +1,14 @@
-// The keyed hashes that stand for a callback's key and phone number in a store.
+// The keyed hashes of a callback's key and phone number in a store.
 
 import Gate
 
-/// What a store looks for and keeps in place of personal data.
+/// The hashes that a store keeps in place of personal data.
 package struct CallbackNames: Hashable, Sendable {
   /// Of caller and `Idempotency-Key`.
   package let key: StoreID?
-  /// Of these and of what was asked for.
+  /// Of these and the request.
   package let fingerprint: StoreID?
-  /// Of caller and number; nil where repetitions are no duplicates.
+  /// Of caller and number; nil if repetitions are no duplicates.
   package let place: StoreID?
 }
 

@@ -23,8 +23,8 @@ public struct CallbackQuery: Hashable, Sendable {
   /// All records it asks for have smaller ids.
   package var bound: StoreID { after?.id ?? StoreID(high: .max, low: .max) }
 
-  /// What it asks for as SQL after WHERE, `id < ` and the mark of a parameter coming next. The word for a rare status stands there
-  /// with the condition of the index that holds only those.
+  /// The condition as SQL after WHERE; the caller appends `id < ` and a parameter. The word of a rare status
+  /// is a literal, so that the index that holds only those applies.
   package static func condition(_ status: StoredCallback.Status?) -> String {
     switch status {
     case nil: ""

@@ -4,17 +4,17 @@ public import Gate
 
 /// An outcome, as the process that sent the callback saw it.
 public struct CallbackSettlement: Hashable, Sendable {
-  /// What is certain.
+  /// The certain outcome.
   public enum Outcome: String, Sendable {
     /// Talkdesk took it.
     case accepted
-    /// Certainly not taken: its dedupe place is free again.
+    /// Talkdesk certainly did not accept it, so the number is no duplicate any more.
     case failed
     /// Nobody can say.
     case unknown
   }
 
-  /// What is certain.
+  /// The certain outcome.
   public let outcome: Outcome
   /// Why it is not accepted: a problem's code.
   public let code: String?
@@ -26,7 +26,7 @@ public struct CallbackSettlement: Hashable, Sendable {
   public let refusedFields: [String]
   /// Whether repetitions with the same key are told of this; otherwise the key is free to be tried again.
   public let keepsKey: Bool
-  /// How long the key is kept, from when the callback was asked for; nil leaves it as it was begun, when it was kept at least
+  /// How long the key is kept, from the creation of the callback. Nil leaves it as `begin` set it, at least
   /// as long as the callback could be pending.
   public let keyRetention: Duration?
   /// When.

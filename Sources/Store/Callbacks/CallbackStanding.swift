@@ -1,6 +1,6 @@
 // Tells whether a new callback may begin, given the records that the store already has.
 
-/// What is known of an `Idempotency-Key`.
+/// The state of an `Idempotency-Key`.
 public enum KeyStanding: Hashable, Sendable {
   /// Nothing: there is no key, or it was never used, its time is over, or its callback left it free.
   case free
@@ -12,7 +12,7 @@ public enum KeyStanding: Hashable, Sendable {
   case replay(StoredCallback)
 }
 
-/// How an intent stands, read without holding anything: by `begin` it may have changed.
+/// The state of an intent, read without a lock: `begin` may find another one.
 public struct CallbackStanding: Hashable, Sendable {
   /// What its key says: to be judged before the rules.
   public let key: KeyStanding
@@ -26,7 +26,7 @@ public struct CallbackStanding: Hashable, Sendable {
   }
 }
 
-/// What came of beginning.
+/// The result of `begin`.
 public enum CallbackBeginning: Hashable, Sendable {
   /// The record is there, `pending`, and durable: now it may be sent.
   case begun

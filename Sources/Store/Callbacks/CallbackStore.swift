@@ -8,34 +8,37 @@ public import Gate
 /// changed, unless the error is in doubt (`StoreError.isInDoubt`): then it may have been, or may yet be. `withdraw` after such a
 /// `begin` makes sure.
 public protocol CallbackStore: Sendable {
-  /// How an intent stands: one read that waits for no other caller.
+  /// The state of an intent, in one read that waits for no other caller.
   func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackStanding
 
-  /// Keeps an intent as `pending`, with its key and its dedupe place, unless one of them is taken: all in one
-  /// transaction, so of many equal ones in all instances exactly one begins. The key is judged before the number.
+  /// Saves an intent as `pending`, with its key and its dedupe entry, unless one of them exists. One
+  /// transaction does all of it, so of many equal intents in all instances exactly one begins. The key is
+  /// checked before the number.
   func begin(_ intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackBeginning
 
-  /// Moves a `pending` record to its end; one that has moved on already stays as it is. Only the process that began a record
-  /// settles it, and knows best: a record that was recovered as `unknown` meanwhile gets its true end.
+  /// Settles a `pending` record. A record that is settled already stays as it is. Only the process that began
+  /// a record settles it, so its outcome replaces an `unknown` that recovery has written meanwhile.
   ///
-  /// - Returns: the record as it stands now, which tells a late writer what others were told; nil where there is none.
+  /// - Returns: the record as it is now, so that a late writer sees the outcome that others have read; nil if
+  ///   there is none.
   @discardableResult
   func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError) -> StoredCallback?
 
-  /// Removes a `pending` record of which certainly nothing was sent, with its key and its dedupe place, as if it had
-  /// never been begun; one that was recovered as `unknown` meanwhile, too. Where there is none, or it is settled, nothing happens. When this returns, what was in doubt is
-  /// decided: the record is not there and will not be. Until it does, it has to be tried again.
+  /// Removes a `pending` record with its key and its dedupe entry, as if it had never begun. Certainly
+  /// nothing was sent for it. An `unknown` that recovery has written meanwhile is removed too. A missing or
+  /// settled record stays as it is. When this returns, the record does not exist and never will. If it
+  /// throws, the caller has to try again.
   func withdraw(_ id: CallbackID) async throws(StoreError)
 
   /// A caller's record; nil also where it is another caller's.
   func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback?
 
-  /// Makes every `pending` record `unknown` that nobody will settle: its process is gone; or it was begun here, its deadline
-  /// has passed by `CallbackRecovery.grace`, and this process does not have it in hand. Records of other processes that are
-  /// alive are theirs to settle. Also says, where others need to know, that this process is alive. To be called after
-  /// `migrate` and each second or so.
+  /// Makes `pending` records `unknown` that no process will settle. Either the record's process is gone, or
+  /// this process began it, its deadline has passed by `CallbackRecovery.grace`, and `inHand` does not list
+  /// it. Other living processes settle their own records. Also renews this process's sign of life, for stores
+  /// that others share. Call it after `migrate` and about each second.
   ///
-  /// - Parameter inHand: what this process has yet to settle or withdraw, whatever the clock says.
+  /// - Parameter inHand: the records that this process has yet to settle or withdraw, at any time.
   /// - Returns: how many became `unknown`.
   @discardableResult
   func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError) -> Int
@@ -48,7 +51,7 @@ extension CallbackStore {
   }
 }
 
-/// How records become `unknown` that nobody settles.
+/// How records that no process settles become `unknown`.
 public enum CallbackRecovery {
   /// How long after its deadline a record is taken for abandoned: more than instances' clocks differ, and than a
   /// commit takes.

@@ -1,7 +1,6 @@
 // A queue of elements ordered by the time at which each is due.
 
-/// A binary heap by time. What was added stays until it is due; whether it then still means anything is the owner's to
-/// know.
+/// A binary heap by time. An element stays until it is due. The owner then decides whether it still matters.
 struct DueQueue<Element: Sendable>: Sendable {
   private var heap: [(time: Int64, element: Element)] = []
 

@@ -18,7 +18,7 @@ public struct StoredCallback: Hashable, Sendable {
 
   /// Its name.
   public let id: CallbackID
-  /// Whose it is; nobody else may see it.
+  /// Its owner. Other callers cannot read it.
   public let callerID: String
   /// The person the caller spoke for, if the credential named one.
   public let subject: String?
@@ -60,7 +60,7 @@ public struct StoredCallback: Hashable, Sendable {
     self.platformTID = platformTID
   }
 
-  /// Whether it became `unknown` because nobody was there to settle it, as far as the record tells: no reply is known.
+  /// Whether recovery made it `unknown`, as far as the record tells: there is no upstream status.
   var isRecovered: Bool {
     status == .unknown && code == CallbackRecovery.code && upstreamStatus == nil && platformTID == nil
   }

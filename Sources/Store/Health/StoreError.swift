@@ -1,12 +1,12 @@
 // The error for a failed store operation: a kind for decisions, and the database's own words for operators.
 
-/// A store that did not do what it was asked. Nothing was changed, unless it says that this is in doubt.
+/// A store operation that failed. It changed nothing, unless the error says that this is in doubt.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What decisions hang on.
   public enum Kind: String, CaseIterable, Sendable {
     /// It cannot be reached, is busy or shutting down. It is tried again by itself, with a back-off.
     case unavailable
-    /// What is kept is not readable: a damaged file, or a file that is no store.
+    /// The data cannot be read: a damaged file, or a file that is not a store.
     case damaged
     /// It may be read and not written.
     case readOnly = "read_only"
@@ -24,7 +24,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// What decisions hang on.
   public let kind: Kind
-  /// What was being done: a call of the library or a step of ours.
+  /// The failed step: a call of the library or a step of ours.
   public let operation: String
   /// The library's words. They are for operators and never for callers; an address' password is not among them.
   public let message: String

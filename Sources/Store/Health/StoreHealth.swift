@@ -3,13 +3,14 @@
 public import Platform
 import Synchronization
 
-/// Whether a store can be read and written, told by every operation on it.
+/// Whether a store can be read and written, as the operations on it report.
 ///
-/// An operation that fails makes the store unavailable, unless another one of its kind has succeeded since it began, and
-/// lately: one transaction that waits too long for a row does not. Failed writes are forgotten only by a successful write, so a store
-/// that can be read and not written stays unavailable. `Upkeep` writes every few seconds.
+/// A failed operation makes the store unavailable, unless another of its kind has succeeded lately, and since
+/// the failed one began. So one transaction that waits too long for a row does not. Only a successful write
+/// ends the effect of failed writes, so a store that can only be read stays unavailable. `Upkeep` writes
+/// every few seconds.
 public final class StoreHealth: Sendable {
-  /// What operators are told, each once.
+  /// An event for operators, reported once.
   public enum Event: Hashable, Sendable {
     /// The store cannot be read, or not written. Told again when the kind of failure changes.
     case unavailable(StoreError)
@@ -20,11 +21,11 @@ public final class StoreHealth: Sendable {
     case clockDiffers(by: Duration, isTooMuch: Bool)
     /// The clocks agree again.
     case clockAgrees
-    /// The server's settings let a crash of its machine undo what was committed.
+    /// The server's settings let a crash of its machine undo committed work.
     case unsafe(settings: [String])
   }
 
-  /// What an operation says when it succeeds.
+  /// The effect of an operation that succeeds.
   package enum Effect: Sendable {
     /// The store can be read.
     case reads
@@ -38,7 +39,8 @@ public final class StoreHealth: Sendable {
   public static let clockWarning = Duration.seconds(2)
   /// A difference with which an instance must not serve.
   public static let clockLimit = Duration.seconds(10)
-  /// A store that answers nobody for as long as this, while somebody waits, hangs. `Upkeep` asks it more often.
+  /// A store that does not respond for so long, while an operation waits, hangs. `Upkeep` then writes more
+  /// often.
   static let patience = Duration.milliseconds(1500)
 
   private struct State {
@@ -71,8 +73,8 @@ public final class StoreHealth: Sendable {
   /// The failure that operations get at once, because the store does not answer; nil where they may ask.
   var hanging: StoreError? { state.withLock { $0.isHanging ? $0.failure?.error : nil } }
 
-  /// Tells a function what happens from now on, and what is wrong already. It is called in the order of the events, one at a
-  /// time, and must neither wait nor ask this object.
+  /// Reports all events from now on, and first the current state. It calls the observer in the order of the
+  /// events, one at a time. The observer must neither wait nor call this object.
   public func observe(_ observer: @escaping @Sendable (Event) -> Void) {
     state.withLock { state in
       state.observer = observer
@@ -82,7 +84,7 @@ public final class StoreHealth: Sendable {
     }
   }
 
-  // MARK: What is noted
+  // MARK: Reports
 
   /// An operation succeeded.
   package func succeeded(_ effect: Effect) {
@@ -109,7 +111,7 @@ public final class StoreHealth: Sendable {
       // Nothing is wrong with the store where it cannot keep one value.
       guard error.kind != .rejected else { return }
       let isWrite = effect != .reads
-      // What it answered right after this began says nothing about the time since.
+      // A result of an operation that began before this one says nothing about the time since.
       let isSilent = now - max(begun, state.answered ?? begun) >= Self.patience
       if !isSilent, let last = isWrite ? state.wrote : state.answered, last >= begun { return }
       if isSilent, error.kind == .unavailable { state.isHanging = true }
@@ -156,7 +158,7 @@ public final class StoreHealth: Sendable {
 }
 
 extension StoreHealth {
-  /// How the clocks stand.
+  /// The difference between the clocks.
   public enum ClockStanding: Sendable {
     /// They agree, or are not known to differ.
     case agrees
@@ -166,7 +168,7 @@ extension StoreHealth {
     case isWrong
   }
 
-  /// How the clocks stand.
+  /// The difference between the clocks.
   public var clockStanding: ClockStanding {
     switch clockAhead.flatMap(Self.event(of:)) {
     case .clockDiffers(_, let isTooMuch)?: isTooMuch ? .isWrong : .differs

@@ -3,10 +3,10 @@
 public import Gate
 
 extension AllowanceLedger {
-  /// Gives back what was taken. Where the store fails, it stays counted.
+  /// Gives charges back. If the store fails, they stay counted.
   ///
-  /// What was taken from a lease goes back to it. Else it is given back in the store; only a rate's place in time that
-  /// others have taken places after cannot be: that is kept here, for the next request.
+  /// A charge to a lease goes back to the lease, any other to the store. A rate's slot cannot go back to the
+  /// store once other requests have taken later slots. Then the ledger keeps it for the next request here.
   public func giveBack(_ receipts: [AllowanceReceipt], at now: Instant) async {
     guard !receipts.isEmpty else { return }
     switch backing {
@@ -25,7 +25,8 @@ extension AllowanceLedger {
     }
   }
 
-  /// Gives back in the store what may be: a quota's always, a rate's only while nobody has taken a place after it.
+  /// Gives a charge back in the store if possible: a quota's always, a rate's only while no request has taken
+  /// a later slot.
   private static func giveBack(
     _ receipts: [AllowanceReceipt], to states: [AllowanceState?], at now: Instant
   ) -> AllowanceUpdate<[Bool]> {
@@ -43,7 +44,7 @@ extension AllowanceLedger {
     return update
   }
 
-  /// Keeps the place in time of a request that came to nothing, for the next one here.
+  /// Keeps the slot of a request that got nothing, for the next one here.
   private func keep(_ receipt: AllowanceReceipt, _ book: LeaseBook, at now: Instant) async {
     guard let start = receipt.plan.giveBack(to: receipt.taken, taken: receipt.taken, at: now),
       receipt.plan.requests(from: start, through: receipt.taken, at: now) > 0

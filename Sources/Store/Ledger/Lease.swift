@@ -2,12 +2,13 @@
 
 import Gate
 
-/// A range of an allowance's states, from what has been used here up to what the store has counted.
+/// A range of an allowance's states, from the last one used here up to the last one that the store has
+/// counted.
 ///
-/// For a quota it is a range of counts within one period. For a rate it is a range of arrival times: each request
-/// occupies its interval of it, which nobody else can have, and none that has begun already. So the requests of all
-/// instances together never occupy more than one instance's exact counting would have let them, whatever the leases;
-/// and a lease that is not used in time is worth nothing, which is how it expires.
+/// For a quota it is a range of counts within one period. For a rate it is a range of arrival times. Each
+/// request occupies its own interval of the range, and none that has already begun. So all instances together
+/// never allow more than exact counting in one instance would. A lease that is not used in time loses its
+/// value, and so expires.
 struct Lease: Sendable {
   /// Whose, and how it is counted.
   final class Owner: Sendable {
@@ -22,13 +23,14 @@ struct Lease: Sendable {
     }
   }
 
-  /// What is kept for an allowance here.
+  /// The kind of entry for an allowance.
   enum Kind: UInt8, Sendable {
     /// Nothing: it has just been added.
     case none
     /// A range.
     case range
-    /// `from` is what the store had a moment ago, to be shown to a policy and not to be taken from.
+    /// `from` is the store's state of a moment ago. A policy may read it, but no request can be taken from
+    /// it.
     case known
   }
 
@@ -38,9 +40,10 @@ struct Lease: Sendable {
   var kind = Kind.none
   /// Whether more is being fetched.
   var isRefilling = false
-  /// How many the store had left after `through`, where nobody but this process takes from it; 0 once a request has.
+  /// How many the store had left after `through`, if only this process takes from it; 0 once a request has.
   var beyond: Int64 = 0
-  /// Whether a request took from the store while more was being fetched: it may have been counted after what comes.
+  /// Whether a request was taken from the store during a fetch. The store may have counted it after the
+  /// fetched range.
   var isPassed = false
   /// How many the last lease had.
   var size: Int64 = 0
@@ -63,12 +66,12 @@ struct Lease: Sendable {
   /// Until when a known state is shown.
   var knownUntil: Int64 = 0
 
-  /// An unused place.
+  /// An unused slot.
   static let empty = Lease()
-  /// What a known allowance has of which the store keeps nothing: unused, for a rate and for a quota.
+  /// The state of a known allowance without a row in the store: unused, for a rate and for a quota.
   static let unused = AllowanceState(mark: 0, count: 0)
 
-  /// Whether what the store said a moment ago is to be shown.
+  /// Whether a policy may still read the store's state of a moment ago.
   @inline(__always) func isBelieved(at time: Int64) -> Bool {
     // Not longer because the clock was put back.
     kind == .known && used <= time && time < knownUntil
@@ -142,9 +145,9 @@ extension AllowancePlan {
     }
   }
 
-  /// Whether what is left of a lease of this plan, too little for another request of a plan, goes back to the store with
-  /// that request. Of a rate that is a piece of time. Of a quota there is none, unless the rule was changed and a whole
-  /// lease is left that counts on other terms.
+  /// Whether the rest of a lease, too small for another request of a plan, goes back to the store with that
+  /// request. A rate leaves a piece of time. A quota leaves nothing, unless the rule was changed and a whole
+  /// lease of the old plan is left.
   func leavesTail(to other: AllowancePlan) -> Bool {
     switch (self, other) {
     case (.rate, .rate): true

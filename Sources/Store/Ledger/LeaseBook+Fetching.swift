@@ -4,12 +4,12 @@ import Gate
 import Synchronization
 
 extension LeaseBook {
-  /// What is to be asked of the store for a charge that cannot be taken here.
+  /// A request to the store for a charge that cannot be taken here.
   struct LeaseRequest: Sendable {
     /// How many more than one.
     var extra: Int64 = 0
-    /// A piece of a rate that is too short for a request. It is taken out of the book: if the store still stands where
-    /// it ends, counting goes on from where it begins, and nothing is lost between two leases.
+    /// A piece of a rate that is too short for a request. It has left the book. If the store's state still
+    /// equals its end, counting continues from its beginning, and nothing is lost between two leases.
     var tail: Tail?
   }
 
@@ -18,7 +18,7 @@ extension LeaseBook {
     var from, through: AllowanceState
   }
 
-  /// Takes what can be taken here, each charge for itself, and says for the others what to ask the store for.
+  /// Takes each charge that can be taken here, and lists the requests to the store for the others.
   func takeEach(
     _ charges: [AllowanceCharge], _ ids: [LocalID], at now: Instant
   ) -> (receipts: [AllowanceReceipt?], requests: [LeaseRequest]) {
@@ -85,19 +85,19 @@ extension LeaseBook {
     }
   }
 
-  /// Remembers what the store has, for a moment: whoever hammers an exhausted allowance is refused from here, and a
-  /// rule that only audits is not asked of the store for every request.
+  /// Remembers the store's state for a moment. So repeated requests to an exhausted allowance are refused
+  /// here, and an audit rule does not cost a trip to the store each time.
   ///
   /// - Parameter ends: whether this also ends a fetch that brought nothing.
   func note(_ id: LocalID, _ state: AllowanceState?, at now: Instant, ends: Bool = false) {
     let state = state ?? Lease.unused
     pages.with(id) { page in
-      // Leases have the other half of the places for themselves.
+      // Leases have the other half of the slots for themselves.
       guard page.leases.place(of: id) != nil || page.leases.count < mostPerPage / 2 else { return }
       let place = page.leases.insert(id)
       page.leases.update(place) { lease in
         if ends { lease.isRefilling = false }
-        // What is open here is worth more.
+        // An open lease is worth more.
         guard !lease.isOpen else { return }
         lease.owner = nil
         lease.kind = .known
@@ -124,9 +124,9 @@ extension LeaseBook {
   /// Adds a range that the store has counted.
   ///
   /// - Parameters:
-  ///   - size: how many were asked for; 0 for a request given back, of which the store does not know.
+  ///   - size: how many were requested; 0 for a request given back, of which the store does not know.
   ///   - beyond: how many the store has left after it.
-  /// - Returns: what of it, or of the range that was here, finds no place.
+  /// - Returns: the part of this range, or of the old one, that does not fit.
   func add(
     _ id: LocalID, _ owner: Lease.Owner, from: AllowanceState, through: AllowanceState, size: Int64,
     beyond: Int64 = 0, at now: Instant
@@ -199,7 +199,8 @@ extension LeaseBook {
           let from = plan.giveBack(to: lease.from, taken: taken, at: now)
         else { return false }
         if lease.floor == taken {
-          // The request before the range's first: what was used since moves down with the range's beginning.
+          // The request before the range's first: the requests used since move down with the range's
+          // beginning.
           guard let floor = plan.giveBack(to: lease.floor, taken: taken, at: now) else { return false }
           lease.floor = floor
         }
@@ -210,9 +211,9 @@ extension LeaseBook {
     }
   }
 
-  /// Removes what is idle or over, all of it at the end.
+  /// Removes idle and expired leases; with `isLast` all of them.
   ///
-  /// - Returns: what is left of the leases.
+  /// - Returns: the rests of the leases.
   func sweep(at now: Instant, isLast: Bool = false) -> [Remainder] {
     if isLast { closed.store(true, ordering: .relaxed) }
     let time = now.nanosecondsSinceEpoch
@@ -234,7 +235,7 @@ extension LeaseBook {
     return remainders
   }
 
-  /// How many allowances have a place here.
+  /// The number of allowances here.
   var count: Int {
     var count = 0
     pages.eachPage { count += $0.leases.count }

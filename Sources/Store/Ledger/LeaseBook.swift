@@ -4,7 +4,7 @@ import Gate
 import Platform
 import Synchronization
 
-/// What an allowance here is, and what is to be fetched for it.
+/// An allowance with the lease to fetch for it.
 struct Refill: Sendable {
   let id: LocalID
   let key: AllowanceKey
@@ -12,7 +12,7 @@ struct Refill: Sendable {
   let size: Int64
 }
 
-/// What is left of a lease that is not kept.
+/// The rest of a lease that is not kept.
 struct Remainder: Sendable {
   let owner: Lease.Owner
   let from: AllowanceState
@@ -59,7 +59,7 @@ final class LeaseBook: Sendable {
     }
   }
 
-  /// What is known here of how much is left of an allowance.
+  /// The known rest of an allowance.
   enum Holding: Equatable {
     /// There is no lease.
     case none
@@ -69,7 +69,7 @@ final class LeaseBook: Sendable {
     case left(Int64)
   }
 
-  /// What is known here of how much is left for requests of a plan.
+  /// The known rest for requests of a plan.
   func holding(_ id: LocalID, _ plan: AllowancePlan, at now: Instant) -> Holding {
     pages.with(id) { page in
       guard let place = page.leases.place(of: id) else { return .none }
@@ -85,7 +85,7 @@ final class LeaseBook: Sendable {
     }
   }
 
-  /// What a request sees of a lease.
+  /// A request's view of a lease.
   private struct Snapshot {
     var kind = Lease.Kind.none
     var through = AllowanceState(mark: 0, count: 0)
@@ -99,7 +99,7 @@ final class LeaseBook: Sendable {
       beyond = lease.beyond
     }
 
-    /// How many are certainly left after a request: what is left of the lease, and of what the store had beside.
+    /// How many are certainly left after a request: the rest of the lease, and of the store beside it.
     func left(_ plan: AllowancePlan, after taken: AllowanceState, at now: Instant) -> Int64 {
       plan.requests(from: taken, through: through, at: now) + beyond
     }
@@ -110,8 +110,8 @@ final class LeaseBook: Sendable {
     Snapshot(lease).left(receipt.plan, after: receipt.taken, at: now)
   }
 
-  /// Takes all charges from leases, or refuses them by what the store has just said; nil when only the store can do
-  /// it, and then nothing has been taken.
+  /// Takes all charges from leases, or refuses them by the store's last state. Returns nil, and takes
+  /// nothing, if only the store can decide.
   func take(_ charges: [AllowanceCharge], _ ids: [LocalID], at now: Instant) -> (ChargeOutcome, [Refill])? {
     var states = [AllowanceState?](repeating: nil, count: charges.count)
     var leases = [Snapshot](repeating: Snapshot(), count: charges.count)

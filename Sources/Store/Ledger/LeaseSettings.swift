@@ -3,7 +3,7 @@
 /// The terms on which a ledger leases. All of them are about cost and fairness; that no limit is exceeded does not
 /// depend on any.
 public struct LeaseSettings: Sendable {
-  /// Of what is left, a lease takes at most one part in so many.
+  /// A lease takes at most one part in so many of the rest.
   public var share: Int64
   /// A lease has at most so many requests.
   public var most: Int64
@@ -11,9 +11,9 @@ public struct LeaseSettings: Sendable {
   public var first: Int64
   /// An allowance is leased when it is used twice within this span; until then each use goes to the store.
   public var heat: Duration
-  /// What has not been used for so long is given back.
+  /// A lease unused for so long is given back.
   public var idle: Duration
-  /// Whether others take from the store as well: then what is left of a lease is all that is certain.
+  /// Whether other processes use the store as well. Then only the rest of a lease is certain.
   public var isShared: Bool
   /// How many allowances may be leased at the same time.
   public var entries: Int

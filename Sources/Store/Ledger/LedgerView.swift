@@ -2,7 +2,8 @@
 
 public import Gate
 
-/// A request's view: it answers a policy at once, remembers whether it could, and takes what the policy then names.
+/// A request's view: it answers a policy at once, records whether it knew the answers, and takes the charges
+/// of the decision.
 public final class LedgerView: AllowanceStates {
   private let ledger: AllowanceLedger
   public let leavesBrakesToTaking: Bool
@@ -11,7 +12,7 @@ public final class LedgerView: AllowanceStates {
   /// What changes, in one piece: the language checks each access to a variable of an object.
   private struct Look {
     var now: Instant
-    /// The names of what was asked for, in order.
+    /// The ids that were looked up, in order.
     var seen: [LocalID] = []
     var isIncomplete = false
 
@@ -28,8 +29,8 @@ public final class LedgerView: AllowanceStates {
     }
   }
 
-  /// Whether something was asked for that only the store can tell. It was answered as unused: what was decided on it
-  /// is a guess.
+  /// Whether the policy looked up an allowance that only the store knows. The view called it unused, so the
+  /// decision is a guess.
   public var isIncomplete: Bool { look.isIncomplete }
 
   init(_ ledger: AllowanceLedger, at now: Instant, taking: Bool) {
@@ -46,7 +47,7 @@ public final class LedgerView: AllowanceStates {
     if ledger.isSpent(charge, at: look.now) { look.isIncomplete = true }
   }
 
-  /// Whether what it shows is also all there is to tell: with a store beside, others may have more or less.
+  /// Whether its states are exact: with a store beside, other instances may have more or less.
   public var isExact: Bool { ledger.memory != nil || look.seen.isEmpty }
 
   /// Takes all charges of a request, or refuses them; nil when only the store can (`AllowanceLedger.take`), and then

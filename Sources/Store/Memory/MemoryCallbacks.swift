@@ -2,8 +2,7 @@
 
 import Gate
 
-/// All callbacks in one book, and queues of what is due when, so that neither recovering nor forgetting looks at
-/// everything.
+/// All callbacks in one book, with queues by due time, so that recovering and purging do not scan everything.
 struct MemoryCallbacks: Sendable {
   private enum Item: Sendable {
     case key(StoreID)
@@ -59,8 +58,8 @@ struct MemoryCallbacks: Sendable {
     forgetIdle()
   }
 
-  /// Drops what waits to be forgotten and is gone already, before it is more than what is there: what is withdrawn
-  /// again and again must not fill the memory until its time.
+  /// Drops queue entries of removed callbacks before they outnumber the others, so that repeated withdrawals
+  /// do not fill the memory.
   private mutating func forgetIdle() {
     guard expiring.count > 4096 + 2 * (book.keys.count + book.places.count + book.rows.count) else { return }
     expiring = DueQueue()
@@ -83,7 +82,7 @@ struct MemoryCallbacks: Sendable {
     return count
   }
 
-  /// Forgets what is over.
+  /// Removes expired rows.
   mutating func purge(at now: Instant) -> Int {
     let time = now.nanosecondsSinceEpoch
     var count = 0

@@ -3,10 +3,10 @@
 public import Gate
 import Synchronization
 
-/// A store in memory. Every answer is exact and needs no waiting; beside the protocol it has functions that say so.
+/// A store in memory. It is exact, and has functions beside the protocol that return without waiting.
 ///
-/// A key costs at most 100 bytes, whatever its name; states that say no more than none are forgotten little by
-/// little as others are written, and all at once by `purge`.
+/// A key costs at most 100 bytes, whatever its name. Writes remove unused states little by little; `purge`
+/// removes all of them at once.
 public final class MemoryStore: Store {
   struct Kept: Sendable {
     var state: AllowanceState
@@ -78,7 +78,7 @@ public final class MemoryStore: Store {
     switch write {
     case .keep: break
     case .put(let state, let expiry):
-      // Two places looked at for each write: everything is looked at before as much again has been written.
+      // Two slots are checked for each write, so the whole table is checked before its size doubles.
       if let seconds { page.purge(places: 2) { $0.expiry <= seconds } }
       let place = page.insert(id)
       page[place] = Kept(state: state, expiry: expiry)

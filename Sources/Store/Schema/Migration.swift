@@ -45,7 +45,7 @@ package struct Migration: Sendable {
         )
         """,
       ]),
-    // Callbacks. Times are nanoseconds since the epoch; the indexes that recovering needs hold only what is pending.
+    // Callbacks. Times are nanoseconds since the epoch. The indexes for recovery hold only pending records.
     Migration(
       sqlite: [
         """

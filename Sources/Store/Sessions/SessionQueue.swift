@@ -7,15 +7,15 @@ import Synchronization
 
 /// Hands work to a few sessions, each owned by a serial Dispatch queue.
 ///
-/// Updates that wait are taken together and committed together. Work beyond a limit fails at once, and so does work that would wait too
-/// long. While the store does not answer, only probes ask it: everything else fails at once. What becomes of work that takes too long
-/// depends on where it is:
+/// Waiting updates are taken together and committed together. Work beyond a limit fails at once, and so does
+/// work that would wait too long. While the store does not respond, only probes reach it: all other work
+/// fails at once. Slow work ends as follows:
 ///
 /// 1. It waits for a session. It fails, and nothing was done.
 /// 2. A session with deadlines of its own (PostgreSQL) runs it. The session ends it.
-/// 3. A session without deadlines (SQLite) runs it, in a system call that nothing ends. Its caller is told that it is in doubt. Until
-///    the call returns, the session counts as hanging: what waits fails, and new work is refused at once. There is one such
-///    session, so whatever takes back what is in doubt runs after it.
+/// 3. A session without deadlines (SQLite) runs it, in a system call that nothing ends. Its caller gets an
+/// error: in doubt. Until the call returns, the session counts as hanging: waiting work fails, and new work
+/// fails at once. There is only one such session, so work that takes back a doubtful result runs after it.
 package final class SessionQueue<Session: StoreSession>: Sendable {
   private struct Call: Sendable {
     let effect: StoreHealth.Effect
@@ -43,15 +43,15 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     var waiting: [Entry] = []
     /// Workers without work, by their index. The last one works next.
     var idle: [Int]
-    /// What the session without deadlines runs, of which nobody was told yet.
+    /// The work that the session without deadlines runs and that has no result yet.
     var running: [Entry] = []
-    /// Whether somebody was told that this session takes too long.
+    /// Whether a caller got the error that this session takes too long.
     var isHanging = false
     var isClosed = false
     var isWatched = false
   }
 
-  /// What becomes of work that is handed in.
+  /// The next step for new work.
   private enum Next: Sendable {
     case wake(Int)
     case wait
@@ -95,13 +95,13 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
   private let state: Mutex<State>
   private let clock: any TimeSource
   private let health: StoreHealth
-  /// How long work may take; what is too late is found a fifth of that later at most.
+  /// How long work may take. Late work fails after a fifth more at most.
   private let patience: Duration
   private let hasDeadlines: Bool
 
-  /// A queue of its own for each of some sessions that end by themselves what takes too long.
+  /// A queue of its own for each of several sessions that end slow work themselves.
   ///
-  /// - Parameter health: is told how every operation went.
+  /// - Parameter health: learns the result of every operation.
   package init(
     label: String, count: Int, health: StoreHealth, clock: any TimeSource = SystemClock(),
     make: @escaping @Sendable () -> Session
@@ -119,7 +119,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
   ///
   /// - Parameters:
   ///   - patience: how long its callers wait.
-  ///   - health: is told how every operation went.
+  ///   - health: learns the result of every operation.
   package init(
     label: String, patience: Duration, health: StoreHealth, make: @escaping @Sendable () -> Session
   ) {
@@ -203,8 +203,8 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     }
   }
 
-  /// Finishes what is under way and closes every session; what waits or comes later fails. A session that hangs is left to the
-  /// end of the process.
+  /// Finishes running work and closes every session. Waiting and new work fails. A session that hangs stays
+  /// until the process ends.
   package func close() async {
     let (dropped, isHanging) = state.withLock { state in
       state.isClosed = true
@@ -228,7 +228,8 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
 
   private static var closed: StoreError { StoreError(.unavailable, "close", "the store is closed") }
 
-  /// A result on its way to its caller. The first answer counts: the caller of a session that hangs is told before the session returns.
+  /// A result on its way to its caller. Only the first counts: the caller of a session that hangs gets an
+  /// error before the session returns.
   private final class Answer<R: Sendable>: Sendable {
     private struct State: Sendable {
       var continuation: UnsafeContinuation<Result<R, StoreError>, Never>?

@@ -5,7 +5,7 @@ package import Gate
 /// One caller's change, which is committed together with those that wait beside it.
 package struct UpdateJob: Sendable {
   package enum Work: Sendable {
-    /// Of allowances: what is read and locked, and what becomes of it. The body remembers its result.
+    /// Of allowances: the keys to read and lock, and the change. The body keeps its own result.
     case allowances([AllowanceKey], @Sendable ([AllowanceState?]) -> [AllowanceWrite])
     /// Of a callback.
     case callback(CallbackWork)
@@ -16,7 +16,7 @@ package struct UpdateJob: Sendable {
   let finish: @Sendable (StoreError?) -> Void
 }
 
-/// What is done to a callback, and where what came of it is remembered. As its transaction, it may run more than once.
+/// A change of a callback, and where its result goes. It may run more than once, as its transaction may.
 package enum CallbackWork: Sendable {
   case begin(CallbackIntent, at: Instant, @Sendable (CallbackBeginning) -> Void)
   case settle(CallbackID, CallbackSettlement, @Sendable (StoredCallback?) -> Void)

@@ -17,17 +17,17 @@ package struct WorkingSet {
   private var jobs: [Named] = []
   /// The allowances to read.
   package private(set) var allowances: Set<StoreID> = []
-  /// The keys and places to read of callbacks that are to begin.
+  /// The keys and dedupe entries to read for callbacks that begin.
   package private(set) var begins: [CallbackNames] = []
   /// The records to read: of callbacks that are to begin too, since their ids must be free.
   package private(set) var callbacks: Set<CallbackID> = []
-  /// Those of them that are there already, whose keys and places are to be read too.
+  /// The records among them that exist already, whose keys and dedupe entries are read too.
   package private(set) var ending: Set<CallbackID> = []
 
   private var states: [StoreID: AllowanceState?] = [:]
-  /// What has to be written of allowances.
+  /// The writes of allowances.
   package private(set) var writes: [StoreID: AllowanceWrite] = [:]
-  /// What is kept of callbacks.
+  /// The rows of callbacks.
   package var book = CallbackBook()
 
   package init(_ jobs: [UpdateJob], ids maker: StoreIDMaker) {

@@ -2,7 +2,7 @@
 
 public import Gate
 
-/// One stop: whom, what, since when, until when and why.
+/// One stop: target, action, start, end and reason.
 public struct Stop: Hashable, Sendable {
   /// Whom a stop is for.
   public enum Target: Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct Stop: Hashable, Sendable {
     case caller(String)
   }
 
-  /// What is stopped.
+  /// The stopped action.
   public enum Action: Hashable, Sendable {
     /// One action of requests.
     case one(Gate.Action)
@@ -51,7 +51,7 @@ public struct Stop: Hashable, Sendable {
     return stop
   }
 
-  /// What is left of it when an action is resumed.
+  /// The rest of the stop after an action is resumed.
   func without(_ resumed: Action) -> [Stop] {
     action.single.filter { !resumed.single.contains($0) }.map { of(.one($0)) }
   }
@@ -62,7 +62,7 @@ public struct Stop: Hashable, Sendable {
   /// What holds after a stop was made beside an earlier one of the same target and action: the earlier time, the later end,
   /// and the reason that was given last. A stop is never shortened by another one; the stores' statements say the same.
   func joined(by later: Stop) -> Stop {
-    // What is over is no stop any more.
+    // A stop that has ended does not count.
     guard !hasEnded(at: later.since) else { return later }
     var joined = self
     joined.until = if let until, let other = later.until { max(until, other) } else { nil }
@@ -72,8 +72,7 @@ public struct Stop: Hashable, Sendable {
 }
 
 extension Stop.Target {
-  /// The word for the kind of target, and the id within it, empty for all: the names of the admin interface, and
-  /// what is kept.
+  /// The kind of target and its id, empty for all: the words of the admin interface and of the store.
   public var parts: (scope: String, id: String) {
     switch self {
     case .all: ("all", "")
@@ -116,7 +115,7 @@ extension Stop.Action: RawRepresentable {
     }
   }
 
-  /// The actions of requests that it stands for.
+  /// The actions of requests that it covers.
   package var single: [Gate.Action] {
     switch self {
     case .one(let action): [action]

@@ -4,12 +4,12 @@ public import Gate
 public import Platform
 import Synchronization
 
-/// What is stopped, read on the way of every request and refreshed beside it.
+/// The current stops, read for every request and refreshed in the background.
 ///
-/// With nothing stopped, which is nearly always, asking it reads one atomic.
+/// Without any stop, which is nearly always, a read costs one atomic load.
 ///
-/// Changes have numbers, in whose order the store gets them. A resume ends the stops of smaller numbers, and none that was made
-/// while it was under way.
+/// Changes have numbers, and the store gets them in that order. A resume ends the stops of smaller numbers,
+/// and none that was made while it ran.
 public final class StopBoard: Sendable {
   /// Stopped here, and not known to be kept by the store yet.
   private struct Unkept {
@@ -35,7 +35,7 @@ public final class StopBoard: Sendable {
   /// Changes of the store's stops: one that is made late must not undo one that came after it.
   private let changing = OneAtATime()
 
-  /// A board that shows what a store says; empty until it is refreshed.
+  /// A board for the stops in a store; empty until the first refresh.
   public init(store: any StopStore, clock: any TimeSource) {
     self.store = store
     self.clock = clock
@@ -51,9 +51,9 @@ public final class StopBoard: Sendable {
   /// All that is stopped.
   public var stops: StopSet { state.withLock { $0.stops } }
 
-  /// Forgets the stops whose end has come. A request that comes before that is not stopped by them either.
+  /// Removes the stops that have ended. They do not stop requests before this call either.
   ///
-  /// - Returns: what has ended, to be told once.
+  /// - Returns: the ended stops, each reported once.
   public func removeEnded() -> [Stop] {
     let seconds = clock.unixTime.seconds
     return state.withLock { state in
@@ -64,15 +64,16 @@ public final class StopBoard: Sendable {
     }
   }
 
-  /// How old what it shows is; nil before the first refresh.
+  /// The age of its stops; nil before the first refresh.
   public var age: Duration? { state.withLock { $0.refreshedAt }.map { clock.now - $0 } }
 
-  /// Fetches what is stopped, then has the store keep what it could not keep before. What was shown stays when the store cannot
-  /// be read; one that can only be read still shows what others have stopped. Fails, at the end, with the first failure.
+  /// Fetches the stops, then saves those that the store could not save before. If the store cannot be read,
+  /// the old stops stay. If it can only be read, the board still shows other instances' stops. Throws, at the
+  /// end, the first failure.
   ///
   /// - Parameters:
-  ///   - onEnd: Is told the stops that were shown and whose end has come.
-  ///   - onSave: Is told each stop that the store has now, and could not keep before.
+  ///   - onEnd: Gets the shown stops that have ended.
+  ///   - onSave: Gets each stop that the store has now saved and could not save before.
   public func refresh(
     onEnd: ([Stop]) -> Void = { _ in }, onSave: (Stop) -> Void = { _ in }
   ) async throws(StoreError) {
@@ -148,10 +149,10 @@ public final class StopBoard: Sendable {
     return hasEnded
   }
 
-  /// Has the store keep a stop that holds here already, unless it has ended meanwhile.
+  /// Saves a stop that already holds here, unless it has ended meanwhile.
   ///
-  /// - Parameter turn: When the store gets it.
-  /// - Returns: what the store has now; nil where there is nothing left to keep.
+  /// - Parameter turn: Its number among the changes.
+  /// - Returns: the store's stops now; nil if there is nothing to save.
   private func keep(_ entry: Unkept, turn: Int) async throws(StoreError) -> Stop? {
     var kept: Stop?
     try await changing.run(turn) { () throws(StoreError) in

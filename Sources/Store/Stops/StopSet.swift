@@ -31,9 +31,9 @@ public struct StopSet: Hashable, Sendable {
     }
   }
 
-  /// Removes what has ended.
+  /// Removes ended stops.
   ///
-  /// - Returns: what that was, as `list` shows it.
+  /// - Returns: the removed stops, as `list` shows them.
   public mutating func removeEnded(at seconds: Int64) -> [Stop] {
     var ended = StopSet()
     for (key, stop) in stops where stop.hasEnded(at: seconds) {
@@ -43,7 +43,7 @@ public struct StopSet: Hashable, Sendable {
     return ended.list
   }
 
-  /// What of it has ended and does not go on in a later set, as `list` shows it.
+  /// The ended stops that do not continue in a later set, as `list` shows them.
   func ended(at seconds: Int64, in later: StopSet) -> [Stop] {
     var ended = StopSet()
     ended.stops = stops.filter { key, stop in stop.hasEnded(at: seconds) && later.stops[key] == nil }
@@ -90,7 +90,7 @@ public struct StopSet: Hashable, Sendable {
 }
 
 extension StopSet {
-  /// A set of what a store has in its rows; rows of unknown words, from a newer version, stop everything they may
+  /// A set from a store's rows. Rows with unknown words, from a newer version, stop everything that they may
   /// mean.
   package init(rows: [Row]) {
     self.init()

@@ -27,7 +27,7 @@ public final class Certificate: @unchecked Sendable {
     self.handle = handle
     notBefore = Self.seconds(X509_get0_notBefore(handle)) ?? .max
     notAfter = Self.seconds(X509_get0_notAfter(handle)) ?? .min
-    // Parses and caches the extensions, so that nobody writes to the structure later.
+    // Parses and caches the extensions now, so that later calls only read the structure.
     X509_check_purpose(handle, -1, 0)
     subject = Self.text { X509_NAME_print_ex($0, X509_get_subject_name(handle), 0, callgate_name_form) }
     names = Self.names(of: handle)

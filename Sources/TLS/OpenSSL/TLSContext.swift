@@ -20,15 +20,15 @@ final class TLSContext: @unchecked Sendable {
   /// Those of TLS 1.3.
   private static let suites13 =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
-  /// What both sides may agree on a secret with. The larger groups OpenSSL would offer cost a server ten times as much
-  /// for whoever asks (CVE-2002-20001).
+  /// The groups for key agreement. OpenSSL's larger groups would let any client cost the server ten times as
+  /// much (CVE-2002-20001).
   private static let groups = "X25519:P-256:P-384"
   /// Below 112 bits of strength nothing is used, whatever the machine's openssl.cnf says.
   private static let securityLevel: Int32 = 2
 
   /// Makes a context.
   ///
-  /// - Parameter tickets: what tickets are sealed with; nil for keys that nobody else has.
+  /// - Parameter tickets: the keys that seal tickets; nil for keys of its own.
   init(_ identity: TLSIdentity, tickets: TicketKeys?) throws(TLSFailure) {
     TLSFailure.forget()
     guard let handle = SSL_CTX_new(TLS_server_method()) else { throw TLSFailure("SSL_CTX_new") }

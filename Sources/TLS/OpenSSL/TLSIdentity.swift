@@ -34,7 +34,7 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
   /// - Parameters:
   ///   - chain: PEM, the server's certificate first, then those of its issuers.
   ///   - key: an unencrypted private key of any type OpenSSL signs TLS with, as PEM or DER.
-  /// - Throws: what is wrong with them, alone or together.
+  /// - Throws: the mistake in one of them, or in the pair.
   public init(chain text: [UInt8], key keyText: [UInt8]) throws(Failure) {
     do throws(TLSFailure) {
       chain = try Certificate.chain(pem: text)

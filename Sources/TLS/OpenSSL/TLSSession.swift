@@ -16,16 +16,16 @@ public final class TLSSession: StreamFilter {
   private let port: UnsafeMutablePointer<SessionPort>
   private let observer: (@Sendable (TLSEvent) -> Void)?
   private var state = State.open
-  /// Whether the client has said anything.
+  /// Whether the client has sent anything.
   private var hasBegun = false
   public private(set) var isEstablished = false
 
   /// The most a record holds (RFC 8446 §5.1).
   private static let recordSize = 16_384
 
-  /// Makes a session that waits for a client's first words.
+  /// Makes a session that waits for a client's first octets.
   ///
-  /// - Parameter observer: is told what becomes of the handshake, and why the session failed, if it does.
+  /// - Parameter observer: gets the result of the handshake, and the reason if the session fails.
   init(_ context: TLSContext, observer: (@Sendable (TLSEvent) -> Void)? = nil) {
     port = .allocate(capacity: 1)
     port.initialize(to: SessionPort())
@@ -61,7 +61,7 @@ public final class TLSSession: StreamFilter {
   }
 
   public func send(_ plain: [UInt8], wire: inout [UInt8]) {
-    // Before the handshake there is nobody to say anything to, and nothing goes out in the clear.
+    // Before the handshake there is no TLS connection to close, and nothing goes out in the clear.
     guard !plain.isEmpty, state != .failed, SSL_is_init_finished(handle) == 1 else { return }
     withUnsafeMutablePointer(to: &wire) { output in
       port.pointee.output = output
@@ -78,7 +78,7 @@ public final class TLSSession: StreamFilter {
       port.pointee.output = output
       defer { port.pointee.close() }
       TLSFailure.forget()
-      // 0: ours is said, the client's is not awaited. An error means that there is no session to end.
+      // 0: our end is sent, and the client's is not awaited. An error means that there is no session to end.
       if SSL_shutdown(handle) < 0 { ERR_clear_error() }
     }
   }

@@ -38,13 +38,14 @@ public final class CallbackAPI: Sendable {
     self.time = time
   }
 
-  /// Sends one request on a connection of its own and never repeats it: a client library that finds a pooled
-  /// connection dead would send it again, and a customer would be rung twice.
+  /// Sends one request on a connection of its own and never repeats it. A client library that finds a pooled
+  /// connection dead would send it again, and a customer's phone would ring twice.
   ///
   /// - Parameters:
-  ///   - content: the body, as serialised from what was judged.
+  ///   - content: the body, as serialised from the checked request.
   ///   - token: an access token with the scope `callback:write`.
-  ///   - traceparent: the caller's trace context (W3C), checked by the caller of this; others are not passed on.
+  ///   - traceparent: the caller's trace context (W3C), checked by the caller of this; others are not passed
+  ///     on.
   ///   - timeout: the whole time allowed.
   ///   - then: is told what came of it, on any thread, and must not block; no task waits meanwhile.
   public func request(

@@ -3,7 +3,7 @@
 public import HTTP
 import Platform
 
-/// What came of one request to the Callback API: whether Talkdesk took it, did not, or nobody can say.
+/// The outcome of one request to the Callback API: Talkdesk accepted it, did not, or may have.
 public enum CallbackOutcome: Sendable {
   /// Any 2xx, with whatever content or none: Talkdesk documents neither the status nor a body of success.
   case accepted(status: Int)
@@ -26,8 +26,8 @@ public enum CallbackOutcome: Sendable {
   /// A byte may have gone out and no answer came: timeout, reset, close, or bytes that are not HTTP.
   case unanswered(TransportError)
 
-  /// The longest wait that is believed. Longer than for tokens: here each try is a request that Talkdesk has just refused
-  /// to take, and whoever is told to come back too early comes in vain.
+  /// The longest wait to accept. It is longer than for tokens: Talkdesk has just refused this request, and a
+  /// client that retries too early would fail again.
   public static let longestWait = Duration.seconds(3600)
 
   /// What is certain about the call.

@@ -41,7 +41,7 @@ public struct CallbackRejection: Hashable, Sendable {
     do {
       return try JSONValue(parsing: content).object
     } catch {
-      // Whatever is wrong with it, it is not JSON; where exactly helps nobody.
+      // It is not JSON. The position of the mistake helps no operator.
       return nil
     }
   }

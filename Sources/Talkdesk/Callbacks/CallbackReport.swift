@@ -2,7 +2,7 @@
 
 /// What happened to one request to the Callback API, for the record, logs and metrics. Holds no token and no number.
 public struct CallbackReport: Sendable {
-  /// What came of it.
+  /// The outcome.
   public var outcome: CallbackOutcome
   /// The reply's status, where one came.
   public var status: Int?

@@ -11,7 +11,7 @@ struct FormContent {
     Self.encode(value.utf8, to: &bytes)
   }
 
-  /// Encodes octets: letters, digits and `*-._` stand for themselves, a space is `+`, all else is `%XX`.
+  /// Encodes octets: letters, digits and `*-._` stay, a space becomes `+`, all others `%XX`.
   static func encode(_ octets: some Sequence<UInt8>, to bytes: inout [UInt8]) {
     let digits = Array("0123456789ABCDEF".utf8)
     for octet in octets {

@@ -24,8 +24,8 @@ public struct RetryPolicy: Hashable, Sendable {
     return policy
   }
 
-  /// Whether the same request may do better in a moment: the other side was not reached, broke off or answered 5xx, and
-  /// said nothing about when to come back.
+  /// Whether the same request may succeed in a moment: Talkdesk ID was not reached, broke off or responded
+  /// 5xx, without a time to retry.
   func isPassing(_ error: TokenExchangeError) -> Bool {
     switch error {
     case .unavailable(_, let retryAfter): retryAfter == nil

@@ -71,15 +71,16 @@ public struct TalkdeskID: TokenIssuer {
     return credentials.contains { $0.clientID == token.clientID }
   }
 
-  /// Gets a token: tries each credential in turn until one is not refused as invalid, and repeats what failed in
-  /// passing, all before the deadline. A credential that was refused where another was accepted is tried last for a while.
+  /// Gets a token: tries each credential in turn until one is not refused as invalid, and repeats temporary
+  /// failures, all before the deadline. A credential that was refused while another was accepted is tried
+  /// last for a while.
   ///
   /// - Parameters:
-  ///   - scope: exactly what is asked for, words separated by spaces; empty asks for whatever the client has.
-  ///   - deadline: when all of it must be over.
-  ///   - trace: the trace it belongs to, if any; each request is a span of its own in it.
-  ///   - observe: is told of every single request.
-  ///   - change: is told of a credential that Talkdesk ID now accepts or refuses, and did not before.
+  ///   - scope: the requested scope, words separated by spaces; empty requests the client's whole scope.
+  ///   - deadline: when all of it must have ended.
+  ///   - trace: its trace, if any; each request is a span of its own in it.
+  ///   - observe: gets a report of every single request.
+  ///   - change: gets each credential that Talkdesk ID now accepts or refuses, and did not before.
   public func exchange(
     scope: String, deadline: MonotonicTime, trace: TraceContext?,
     observe: @Sendable (TokenRequestReport) -> Void, change: @Sendable (CredentialStatus) -> Void
@@ -108,7 +109,7 @@ public struct TalkdeskID: TokenIssuer {
         let resumption = time.now + retry.delay(before: repetitions + 1, unit: jitter())
         guard repetitions < retry.limit, retry.isPassing(error), resumption + Self.shortestAttempt < deadline
         else {
-          // Nothing to compare with: only what was said in so many words counts.
+          // There is no other credential to compare with, so only an explicit error code counts.
           for (place, isExplicit) in refusals where isExplicit && rotation.refused(place, now: time.now) {
             change(status(of: place))
           }
@@ -124,7 +125,7 @@ public struct TalkdeskID: TokenIssuer {
     }
   }
 
-  /// The last credential is the current one; what stands before it is to be rotated to.
+  /// The last credential is the current one; the ones before it are the next.
   private func role(of place: Int) -> CredentialRole { place == credentials.count - 1 ? .current : .next }
 
   private func status(of place: Int) -> CredentialStatus {
@@ -182,7 +183,8 @@ public struct TalkdeskID: TokenIssuer {
     }
   }
 
-  /// The request (RFC 6749 §4.4.2, RFC 7523 §2.2). Parameters stand in the content only: a URL gets logged on its way.
+  /// The request (RFC 6749 §4.4.2, RFC 7523 §2.2). Parameters are in the content only, because servers on the
+  /// way log URLs.
   private func message(
     scope: String, credential: ClientCredential, trace: TraceContext?, timeout: Duration
   ) throws(TokenExchangeError) -> OutboundRequest {

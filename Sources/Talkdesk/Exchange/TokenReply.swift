@@ -7,7 +7,7 @@ import Tokens
 
 /// What a reply of the token endpoint says (RFC 6749 §5), read as tolerantly as is safe.
 struct TokenReply {
-  /// The longest life that is believed. A longer one would only mean a token kept for longer than a day.
+  /// The longest life to accept. A longer one would only keep a token for more than a day.
   static let longestLife = Duration.seconds(86_400)
   /// The longest token that is taken: what common servers accept as one field.
   static let longestToken = 8192
@@ -49,7 +49,7 @@ struct TokenReply {
     do {
       return try JSONValue(parsing: content).object
     } catch {
-      // Whatever is wrong with it, it is not JSON; where exactly helps nobody.
+      // It is not JSON. The position of the mistake helps no operator.
       return nil
     }
   }
@@ -63,8 +63,8 @@ struct TokenReply {
     }
   }
 
-  /// A whole or fractional number, or the same in a string. Anything that is no number is as good as absent: the token
-  /// may be fine, only nobody knows for how long.
+  /// A whole or fractional number, or the same in a string. Any other value counts as absent: the token may
+  /// be fine, only its life is unknown.
   private static func lifetime(_ value: JSONValue?) throws(UnusableReply) -> Duration? {
     let seconds: Double
     switch value {

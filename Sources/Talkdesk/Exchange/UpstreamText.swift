@@ -2,8 +2,8 @@
 
 import Gate
 
-/// Takes what upstream wrote apart from what may stand in a log: bounded, printable, never long enough in one run to be a
-/// credential that upstream echoed, and without the telephone numbers it may quote from a request.
+/// Reduces upstream's text to a form for logs: bounded and printable, without telephone numbers that it may
+/// quote from a request. No run of characters is long enough to be a credential that upstream echoed.
 enum UpstreamText {
   /// A machine-readable code such as `invalid_client`: at most 64 octets of `A–Z a–z 0–9 _ - .`, others become `_`, and
   /// digits that may be a telephone number's `*`. Nil where nothing is left.
@@ -30,8 +30,8 @@ enum UpstreamText {
     return text
   }
 
-  /// The first octets of a text, each as it may stand, and without whole telephone numbers: one that the end would cut in
-  /// two is known for one, too.
+  /// The first octets of a text, each in its form for logs, without whole telephone numbers, even one that
+  /// the end cuts in two.
   static func kept(_ text: String, _ count: Int, _ octet: (UInt8) -> UInt8) -> String {
     let octets = text.utf8.prefix(count + 40).map(octet)
     return String(

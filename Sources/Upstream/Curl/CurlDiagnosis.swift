@@ -66,7 +66,7 @@ struct CurlDiagnosis {
     }
   }
 
-  /// What stands behind a connection that failed (connect(2)).
+  /// The cause of a failed connection (connect(2)).
   private static func connecting(_ error: Int32) -> TransportDiagnosis.Failure {
     switch error {
     case ECONNREFUSED: .connectionRefused
@@ -76,8 +76,8 @@ struct CurlDiagnosis {
     }
   }
 
-  /// OpenSSL's verification result (x509_vfy.h). Where the chain is believed it is libcurl that compared the names: the
-  /// result is then 0, or still the 1 that libcurl begins with.
+  /// OpenSSL's verification result (x509_vfy.h). If the chain is trusted, libcurl compared the names: the
+  /// result is then 0, or still libcurl's initial 1.
   static func certificate(_ result: Int) -> CertificateFailure {
     switch result {
     case 0, 1, 62, 64: .wrongName

@@ -158,9 +158,8 @@ final class CurlEasy {
   /// What a transfer whose time is over was lacking.
   var timeoutDiagnosis: TransportDiagnosis? { CurlDiagnosis.diagnosis(evidence(CURLE_OPERATION_TIMEDOUT)) }
 
-  /// Whether a connection to the target itself stands, so that what is missing is TLS. The times libcurl
-  /// keeps say so only when TLS stands too; the local port is known with the connection. With a proxy it
-  /// would be the proxy's.
+  /// Whether there is a connection to the target itself, so that only TLS is missing. libcurl's times show it
+  /// only after TLS, but the local port is known with the connection. With a proxy it would be the proxy's.
   private var isConnected: Bool { route.proxy == nil && number(CURLINFO_LOCAL_PORT) > 0 }
 
   /// libcurl's words, printable and short.
@@ -198,10 +197,10 @@ final class CurlEasy {
     return Unmanaged<CurlEasy>.fromOpaque(context).takeUnretainedValue()
   }
 
-  /// The connection stands and the request is about to be written.
+  /// The connection is ready and libcurl is about to write the request.
   ///
-  /// When a pooled connection dies unanswered, libcurl starts over on a new one, up to five times and for
-  /// POST too. A second beginning is that; it is let pass once, and only for requests that may be repeated.
+  /// When a pooled connection dies without a response, libcurl starts over on a new one, up to five times and
+  /// for POST too. A second call means that. It is allowed once, and only for requests that may be repeated.
   private func begin() -> Int32 {
     guard beginnings == 0 || (mayRepeat && beginnings == 1) else { return CURL_PREREQFUNC_ABORT }
     beginnings += 1

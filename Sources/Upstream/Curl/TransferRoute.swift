@@ -54,7 +54,8 @@ final class TransferRoutes: Sendable {
 
   /// The route of a request.
   func route(of request: OutboundRequest) throws(Target.Refusal) -> TransferRoute {
-    // Only those of which thousands may wait: fields may hold a credential that nobody would drop for an hour.
+    // Only for requests of which thousands may wait: fields may hold a credential, which would stay here for
+    // an hour.
     guard request.reuse == .never else { return try TransferRoute(request, settings) }
     let lines = request.fields.lines
     let known = last.withLock { $0 }

@@ -2,8 +2,8 @@
 
 import HTTP
 
-/// Turns a request's fields into the lines libcurl is given, so that what the caller said is what is sent:
-/// nothing that libcurl would add by itself, nothing that could end a line early.
+/// Turns a request's fields into lines for libcurl, so that it sends exactly these: libcurl adds none, and no
+/// value can end a line early.
 enum FieldLines {
   /// Names that the transport writes itself or that would change the framing or the connection.
   private static let reserved: Set<String> = [
@@ -11,7 +11,7 @@ enum FieldLines {
     "proxy-authorization", "expect", "te", "trailer", "upgrade",
   ]
 
-  /// What libcurl adds by itself unless told not to.
+  /// The fields that libcurl adds by default.
   private static let automatic = ["Accept", "Content-Type", "User-Agent", "Expect"]
 
   /// The lines in libcurl's syntax: `Name: value`, `Name;` for an empty value, `Name:` to leave one out.

@@ -79,7 +79,7 @@ struct Target: Hashable {
 
   private var bracketedHost: String { kind == .ipv6 ? "[\(host)]" : host }
 
-  /// What may stand in a URL unescaped (RFC 3986 §2), without the fragment's `#`.
+  /// Whether a byte may be unescaped in a URL (RFC 3986 §2), without the fragment's `#`.
   private static func isAllowed(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

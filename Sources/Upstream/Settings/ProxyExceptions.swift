@@ -2,11 +2,10 @@
 
 import Platform
 
-/// The hosts that are reached without a proxy, as `NO_PROXY` lists them and libcurl reads them.
+/// The hosts to reach without a proxy, as `NO_PROXY` lists them and libcurl reads them.
 ///
-/// Entries are separated by commas or spaces. A name stands for itself and all names below it, with or
-/// without a leading dot; an address for itself; an address with `/bits` for that network; a lone `*` for
-/// everything.
+/// Commas or spaces separate entries. A name covers itself and all names below it, with or without a leading
+/// dot. An address covers itself, an address with `/bits` that network, and a lone `*` everything.
 struct ProxyExceptions: Hashable {
   private enum Entry: Hashable {
     case name(String)

@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// Which proxy stands between this process and the Internet, as users of curl know it from the environment.
+/// The proxy between this process and the Internet, from the environment variables that curl uses.
 ///
-/// `https_proxy` or `HTTPS_PROXY`, else `all_proxy` or `ALL_PROXY`, names the proxy; `no_proxy` or
-/// `NO_PROXY` the hosts that are reached without it. `http_proxy` has no effect: plain http goes to loopback
-/// only, and loopback is never reached through a proxy. Requests pass the proxy inside a CONNECT tunnel or
-/// SOCKS, always encrypted.
+/// `https_proxy` or `HTTPS_PROXY`, else `all_proxy` or `ALL_PROXY`, names the proxy. `no_proxy` or `NO_PROXY`
+/// lists the hosts to reach without it. `http_proxy` has no effect: plain http goes to loopback only, which
+/// is never reached through a proxy. Requests pass the proxy inside a CONNECT tunnel or SOCKS, always
+/// encrypted.
 public struct ProxySettings: Sendable {
   /// The proxy, or none.
   let proxy: Proxy?
@@ -20,7 +20,7 @@ public struct ProxySettings: Sendable {
   public struct Malformed: Error, Sendable, CustomStringConvertible {
     /// The variable's name.
     public let variable: String
-    /// What is wrong with it; never its value, which may hold a password.
+    /// The mistake; never the value, which may hold a password.
     public let problem: String
     public var description: String { "\(variable): \(problem)" }
   }
@@ -44,7 +44,7 @@ public struct ProxySettings: Sendable {
 
   /// How a request to a URL leaves this machine; a URL that cannot be asked for goes nowhere and counts as direct.
   public func way(to url: String) -> Way {
-    // Who sends the request says what is wrong with the URL.
+    // The sender of the request reports a wrong URL.
     guard let target = try? Target(url), let proxy = proxy(for: target) else {
       return .direct(excepted: proxy != nil)
     }

@@ -1,14 +1,14 @@
 // The settings of the libcurl transport.
 
-/// What a `CurlTransport` is told once, when it is made.
+/// The settings of a `CurlTransport`.
 public struct TransportSettings: Sendable {
   /// A PEM file of the certificates to trust, in place of the system's bundle; used for an https proxy too.
   public var caFile: String?
   /// Whether a server on this machine (`localhost`, 127.0.0.0/8, ::1) must prove its name too. Not where a process asks
   /// the server beside it by an address that no certificate names; a server elsewhere always must.
   public var verifiesLoopback: Bool
-  /// The key that a server must have in place of a believed chain and a right name: `sha256//` and the Base64 of the SHA-256 of
-  /// its SubjectPublicKeyInfo, as curl writes it. For a server whose certificate is at hand.
+  /// The key that a server must have, in place of a trusted chain and a right name. Form: `sha256//` and the
+  /// Base64 of the SHA-256 of its SubjectPublicKeyInfo, as in curl. For a server whose certificate is known.
   public var pinnedKey: String?
   /// The proxy between this process and the Internet. Nil takes what the environment says when the transport is
   /// made, as curl does; `.direct` takes none.

@@ -145,7 +145,7 @@ import Testing
       ])
   }
 
-  @Test func `a stop has a reason and an end, which operators are told and callers are not`() async throws {
+  @Test func `a stop has a reason and an end, which operators see and callers do not`() async throws {
     let service = try RunningService(environment: environment)
     let stopped = try await post(
       service, "/admin/stop",

@@ -30,7 +30,7 @@ import Testing
       address: try #require(IPAddress("203.0.113.9")))
   }
 
-  @Test func `where nothing was decided, no decision is told`() throws {
+  @Test func `a record without a decision shows none`() throws {
     var record = try record()
     #expect(try line(record).1["decision"]?.string == "allow")
     record.outcome = nil

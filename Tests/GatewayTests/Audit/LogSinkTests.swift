@@ -60,7 +60,7 @@ import Testing
     #expect(output.lines == (0..<2000).map { "\($0)" })
   }
 
-  @Test func `a reader that stops reading holds nobody up, and what it cost is counted and written down`() {
+  @Test func `a reader that stops delays no request, and the lost lines are counted and logged`() {
     let output = Output()
     let sink = LogSink(lanes: 1) { bytes in
       output.gate.wait()

@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `several callers of several kinds are told apart`() throws {
+  @Test func `several callers of several kinds are recognised`() throws {
     #expect(try outcome(basic("app:right")) == "ios")
     #expect(try outcome(basic("other:right")) == "android")
     #expect(try outcome("Authorization: Bearer the.partner's.key") == "partner")
@@ -101,11 +101,11 @@ import Testing
     #expect(try outcome(basic("app:wrong"), "X-API-Key: the.partner's.key") == "unauthenticated")
   }
 
-  @Test func `two Authorization fields are no choice for anybody`() throws {
+  @Test func `two Authorization fields are refused`() throws {
     #expect(throws: NoRequest.self) { try outcome(basic("app:wrong"), basic("app:right")) }
   }
 
-  @Test func `whoever guesses at an address locks out neither others there nor the same name elsewhere`()
+  @Test func `guesses from an address lock out neither others there nor the same name elsewhere`()
     throws
   {
     let known = "Authorization: Bearer \(try token("ann"))"
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test
-  func `a right token is heard whoever guesses at its address, and whatever becomes of its issuer's keys`()
+  func `a right token is accepted despite guesses from its address, and despite new keys of its issuer`()
     async throws
   {
     let second = try PrivateKey.generate(for: .ES256).publicKey
@@ -168,7 +168,7 @@ import Testing
     #expect(try outcome(ann, from: "198.51.100.7", by: reloaded) == "invalid_token")
   }
 
-  @Test func `forged tokens lock no user out, and are told to wait after the first hundred`() throws {
+  @Test func `forged tokens lock no user out, and get a time to retry after the first hundred`() throws {
     let other = try Signer(key: PrivateKey.generate(for: .ES256), algorithm: .ES256)
     let claims: JSONObject = [
       "iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": 9_999_999_999,

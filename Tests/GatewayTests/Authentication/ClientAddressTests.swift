@@ -50,7 +50,7 @@ import Testing
     #expect(try resolve([entry]) == "2001:db8::1")
   }
 
-  @Test func `nothing is believed from anybody else`() throws {
+  @Test func `X-Forwarded-For of other peers is ignored`() throws {
     #expect(try resolve(["203.0.113.9"], peer: "198.51.100.7") == "198.51.100.7")
     #expect(try resolve(["203.0.113.9"], hops: 0) == Self.proxy)
   }

@@ -24,7 +24,8 @@ import Testing
     throttle.wait(address: address, identity: identity, credential: credential, now: now)
   }
 
-  @Test func `what was right at an address is heard there whoever else guesses, and nothing else is`() throws
+  @Test func `a credential that was right at an address is checked there despite guesses, and no other is`()
+    throws
   {
     let shared = try address("203.0.113.9")
     throttle.succeeded(address: shared, credential: Self.one, now: start)

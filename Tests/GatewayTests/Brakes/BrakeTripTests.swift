@@ -91,14 +91,14 @@ import Testing
     #expect(try await ruling(other, try facts(3)).denial?.rule == "brake-burst")
   }
 
-  @Test func `without its store a brake lets nobody through`() async throws {
+  @Test func `without its store a brake refuses every callback`() async throws {
     let store = DistantStore()
     store.isDown.store(true, ordering: .relaxed)
     let denial = try await ruling(try decider("", store), try facts(0)).denial
     #expect(denial?.code == .storeUnavailable && denial?.rule == "brake-number")
   }
 
-  @Test func `who is told to wait by hours is told to wait for the brakes, too`() async throws {
+  @Test func `the time to retry covers hours and brakes`() async throws {
     let hours =
       "  - { name: lunch, kind: hours, timezone: UTC, weekly: { mon-sun: [\"00:00-12:00\", \"13:00-24:00\"] } }"
     let store = DistantStore()

@@ -33,7 +33,7 @@ import Testing
   @Test(arguments: [
     ("callbacks: { brakes: on }", "config.yaml:1:22: callbacks.brakes: \"on\" is neither off nor a mapping"),
     ("callbacks: { brakes: 6 }", "config.yaml:1:22: callbacks.brakes: \"6\" is neither off nor a mapping"),
-    ("callbacks:\n  brakes:", "config.yaml:2:3: callbacks.brakes: has nothing in it"),
+    ("callbacks:\n  brakes:", "config.yaml:2:3: callbacks.brakes: is empty"),
     ("callbacks: { brakes: [6] }", "config.yaml:1:22: callbacks.brakes: is a list, not a mapping"),
     (
       "callbacks: { brakes: { per_5m: -1 } }",
@@ -57,7 +57,7 @@ import Testing
       "config.yaml:1:17: rule \"brake-mine\": name: names that begin with \"brake-\" are reserved"
     ),
   ])
-  func `mistakes are told at their place`(yaml: String, beginning: String) {
+  func `mistakes are reported at their place`(yaml: String, beginning: String) {
     let problems = Fixture.problems(yaml)
     #expect(problems.count == 1)
     #expect(problems.first?.hasPrefix(beginning) == true, "\(problems)")

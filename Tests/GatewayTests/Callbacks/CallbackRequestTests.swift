@@ -144,7 +144,8 @@ import Testing
     ("14155550100", "Begin with +"), ("+04155550100", "does not begin with 0"), ("", "E.164"),
     ("+1415555010a", "digits 0 to 9"), ("+１４１５５５５０１００", "digits 0 to 9"), ("+123", "at least 6 digits"),
     ("+1234567890123456", "at most 15 digits"),
-  ]) func `a number is never repaired but its correction is told`(number: String, hint: String) throws {
+  ]) func `a number is never corrected, but the correction is suggested`(number: String, hint: String) throws
+  {
     let problem = try #require(refusal(of: #"{"contact_phone_number":"\#(number)"}"#, terms: .plain()))
     #expect(problem.fields.map(\.name) == ["contact_phone_number"])
     #expect(problem.fields[0].description.contains(hint))

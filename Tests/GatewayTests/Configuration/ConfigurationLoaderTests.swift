@@ -235,7 +235,7 @@ import Tokens
     #expect(
       loaded.notices.map(\.description) == [
         "CALLGATE_NONSENSE_AT_ALL: unknown and not used",
-        "TD_CLIENT_ID_FILE: unknown and not used: TD_CLIENT_ID is no secret, set it itself",
+        "TD_CLIENT_ID_FILE: unknown and not used: TD_CLIENT_ID is not a secret, so set it directly",
         "TD_REGOIN: unknown and not used — did you mean TD_REGION?",
       ])
   }
@@ -358,7 +358,9 @@ import Tokens
     #expect(
       checked
         == (life == .missing
-          ? ["the folder of \"callgate.sqlite3\" is not there: where serve runs it must be, and be writable"]
+          ? [
+            "the folder of \"callgate.sqlite3\" does not exist: create it, writable for the server's user, on the machine that runs serve"
+          ]
           : []))
     // What Heroku's disk does is said once.
     #expect(try notices(["DYNO": "web.1"]).map(\.place) == [.variable("DATABASE_URL")])
@@ -393,7 +395,7 @@ import Tokens
     #expect(upstream?.apiURL == apiURL)
   }
 
-  @Test func `a region whose API host nobody confirms is noted, unless the host is stated`() throws {
+  @Test func `a region with an unconfirmed API host gets a notice, unless the host is set`() throws {
     let environment = Fixture.changed(["TD_REGION": "au"])
     #expect(try Fixture.load(environment: environment).notices.map(\.place) == [.variable("TD_REGION")])
     let stated = Fixture.changed(["TD_REGION": "au", "TD_API_URL": "https://api.example"])

@@ -58,10 +58,10 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "rules: [\n", ["DEFAULT_USERNAME": nil, "DEFAULT_PASSWORD": nil],
       "config.yaml:2:1: YAML: did not find expected node content, while parsing a flow node that began in line 2 "
         + "— check indentation, brackets and quotes here and on the line before"),
-    Mistake("listen:", "config.yaml:1:1: listen: has nothing in it — fill it in, or remove the line"),
-    Mistake("apps:", "config.yaml:1:1: apps: has nothing in it — fill it in, or remove the line"),
+    Mistake("listen:", "config.yaml:1:1: listen: is empty — fill it in, or remove the line"),
+    Mistake("apps:", "config.yaml:1:1: apps: is empty — fill it in, or remove the line"),
     Mistake(
-      "log: { level: }", "config.yaml:1:8: log.level: has nothing in it — fill it in, or remove the line"),
+      "log: { level: }", "config.yaml:1:8: log.level: is empty — fill it in, or remove the line"),
     Mistake(
       "log: { level: [info] }", "config.yaml:1:15: log.level: is a list, not a single value — write one value"
     ),
@@ -78,13 +78,13 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "[a]", "config.yaml:1:1: is a list, not a mapping — write sections such as listen: and talkdesk:"),
     Mistake(
       "talkdesk: { private_key: x }",
-      "config.yaml:1:13: talkdesk.private_key: unknown key — secrets are not written here: did you mean "
+      "config.yaml:1:13: talkdesk.private_key: unknown key — this file cannot hold a secret: did you mean "
         + "private_key_file, the path of a file?"),
     Mistake(
       "talkdesk: { Region: eu }", "config.yaml:1:13: talkdesk.Region: unknown key — did you mean region?"),
     Mistake(
       "rules: [{ name: a, kind: hours }]",
-      "config.yaml:1:9: rule \"a\": has no timezone — say whose clock counts, as in Europe/Lisbon"
+      "config.yaml:1:9: rule \"a\": has no timezone — give the time zone of the hours, as in \"timezone: Europe/Lisbon\""
     ),
     Mistake(
       "rules: { name: a }",
@@ -166,14 +166,14 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(
       "listen: { trusted_proxies: [10.0.0.0/8, 10.0.0.0/8] }",
-      "config.yaml:1:41: listen.trusted_proxies: holds an item twice — keep one of them"),
+      "config.yaml:1:41: listen.trusted_proxies: lists an item twice — keep one of them"),
     Mistake(
       nil, ["CALLGATE_TRUSTED_PROXIES": "10.0.0.0/8,"],
       "CALLGATE_TRUSTED_PROXIES: \"\" is not a network of addresses — write it as \"203.0.113.0/24\", "
         + "\"2001:db8::/32\", or a single address"),
     Mistake(
       nil, ["CALLGATE_FORWARDED_HOPS": "1"],
-      "CALLGATE_FORWARDED_HOPS: without trusted proxies there is nobody whose X-Forwarded-For could be believed — set "
+      "CALLGATE_FORWARDED_HOPS: has no effect without trusted proxies: the server trusts X-Forwarded-For only from them — set "
         + "CALLGATE_TRUSTED_PROXIES (listen.trusted_proxies) to the proxies' address blocks"),
     Mistake(
       "listen: { trusted_proxies: [10.0.0.0/8], forwarded_hops: 17 }",
@@ -181,7 +181,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(
       "listen: { tls: { key_file: k.pem } }",
-      "config.yaml:1:28: listen.tls.key_file: listen.tls.certificate_file is missing beside it — give certificate and "
+      "config.yaml:1:28: listen.tls.key_file: listen.tls.certificate_file is missing — give certificate and "
         + "key, or neither"),
     Mistake(
       "listen: { tls: { certificate_file: /key, key_file: /key } }",
@@ -223,14 +223,14 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:1:25: limits.idle_timeout: \"2h\" is out of range — choose from 10ms to 1h"),
     Mistake(
       "limits: { header_timeout: 31s }",
-      "config.yaml:1:27: limits.header_timeout: 31s is longer than limits.request_timeout, 30s — the fields are a part of "
+      "config.yaml:1:27: limits.header_timeout: 31s is longer than limits.request_timeout, 30s — the headers are part of "
         + "the request: choose a header_timeout no longer than request_timeout"),
     Mistake(
       nil, ["CALLGATE_DRAIN_DELAY": "-5s"],
       "CALLGATE_DRAIN_DELAY: \"-5s\" is not a duration — write it as 500ms, 10s, 1m, 1h or 30d"),
     Mistake(
       "cors: { origins: [\"*\"] }",
-      "config.yaml:1:19: cors.origins: \"*\" would let every site's pages call — list each origin: https://shop.example"
+      "config.yaml:1:19: cors.origins: \"*\" would allow the pages of every site — list each origin: https://shop.example"
     ),
     Mistake(
       "cors: { origins: [\"https://Shop.example:443/\"] }",
@@ -326,7 +326,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "visual-sessions:execute"),
     Mistake(
       nil, ["TD_TOKEN_URL": "http://acme.talkdeskid.com/oauth/token"],
-      "TD_TOKEN_URL: is plain http to another machine — use https; http is taken for a loopback address only"),
+      "TD_TOKEN_URL: is plain http to another machine — use https; http is allowed for a loopback address only"
+    ),
     Mistake(
       nil, ["TD_TOKEN_URL": "https://user:pass@acme.talkdeskid.com/"],
       "TD_TOKEN_URL: holds a user name or password — leave out everything up to the @"),
@@ -394,17 +395,19 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:3:9: callers: another caller has the id \"a\" — give each its own"),
     Mistake(
       "callers:\n- { id: a, api_key: { sha256: \(digest) } }\n- { id: b, api_key: { sha256: \(digest) } }",
-      "config.yaml:3:3: callers.b: cannot be told from caller \"a\" — give each its own credential"),
+      "config.yaml:3:3: callers.b: accepts the same credentials as caller \"a\" — give each its own credential"
+    ),
     Mistake(
       "callers: [{ id: a, basic: { username: app-user, password_file: /key } }]",
-      "config.yaml:1:11: callers.a: cannot be told from caller \"default\" — give each its own credential"),
+      "config.yaml:1:11: callers.a: accepts the same credentials as caller \"default\" — give each its own credential"
+    ),
     Mistake(
       "callers: [{ id: a }]",
-      "config.yaml:1:11: callers.a: has no way to prove itself — give it exactly one of basic, api_key, jwt"
+      "config.yaml:1:11: callers.a: has no credential — give it exactly one of basic, api_key, jwt"
     ),
     Mistake(
       "callers: [{ id: a, basic: {}, jwt: {} }]",
-      "config.yaml:1:11: callers.a: has several ways to prove itself: basic, jwt — give it exactly one of basic, api_key, jwt"
+      "config.yaml:1:11: callers.a: has several credentials: basic, jwt — give it exactly one of basic, api_key, jwt"
     ),
     Mistake(
       "callers: [{ id: a, bsic: { username: u } }]",
@@ -418,7 +421,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       "config.yaml:1:27: callers.a.basic: has no username — give it a username"),
     Mistake(
       "callers: [{ id: a, basic: { username: u, password: p } }]",
-      "config.yaml:1:42: callers.a.basic.password: unknown key — secrets are not written here: did you mean "
+      "config.yaml:1:42: callers.a.basic.password: unknown key — this file cannot hold a secret: did you mean "
         + "password_file, the path of a file?"),
     Mistake(
       "callers: [{ id: a, basic: { username: u, password_file: /key, password_sha256: \(digest) } }]",
@@ -448,11 +451,11 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         + "jwks_url, jwks_file, hs256_secret_file"),
     Mistake(
       "callers: [{ id: a, jwt: { issuer: i, audience: a, jwks_url: \"http://h/j\" } }]",
-      "config.yaml:1:61: callers.a.jwt.jwks_url: is plain http to another machine — use https; http is taken for a "
+      "config.yaml:1:61: callers.a.jwt.jwks_url: is plain http to another machine — use https; http is allowed for a "
         + "loopback address only"),
     Mistake(
       "callers: [{ id: a, jwt: { issuer: i, audience: a, jwks_file: /key } }]",
-      "config.yaml:1:62: callers.a.jwt.jwks_file: names a file that is no JWK set: the key set is not JSON: byte 0: a value is missing — give "
+      "config.yaml:1:62: callers.a.jwt.jwks_file: names a file that is not a JWK set: the key set is not JSON: byte 0: a value is missing — give "
         + "{\"keys\": […]}"),
     Mistake(
       "callers: [{ id: a, jwt: { issuer: i, audience: a, jwks_file: /emptyset } }]",
@@ -468,7 +471,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake("apps: []", "config.yaml:1:7: apps: is a list, not a mapping — write { KEY: VALUE }"),
     Mistake(
       "apps: { shop: }",
-      "config.yaml:1:15: apps.shop: has nothing in it — fill it in, write {} if that is meant, or remove the line"
+      "config.yaml:1:15: apps.shop: is empty — fill it in, write {} if that is meant, or remove the line"
     ),
     Mistake(
       "apps: { \"my shop\": {} }",
@@ -483,11 +486,11 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(
       "apps: { shop: { callers: [] } }",
-      "config.yaml:1:26: apps.shop.callers: is empty: nobody could use the app — list a caller, or remove the line to let "
-        + "every caller in"),
+      "config.yaml:1:26: apps.shop.callers: is empty, so no caller could use the app — list a caller, or remove the line to allow "
+        + "every caller"),
     Mistake(
       "apps: { shop: { callers: [default, default] } }",
-      "config.yaml:1:36: apps.shop.callers: holds an item twice — keep one of them"),
+      "config.yaml:1:36: apps.shop.callers: lists an item twice — keep one of them"),
     Mistake(
       "apps: { shop: { scopes: x } }", "config.yaml:1:17: apps.shop.scopes: unknown key — did you mean scope?"
     ),
@@ -509,8 +512,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     ),
     Mistake(
       "apps: { shop: { context_schema: { fields: { a: {} }, add: { a: x } } } }",
-      "config.yaml:1:33: apps.shop.context_schema: \"a\" is both a field and added — a client's field cannot also be the "
-        + "server's: keep one"),
+      "config.yaml:1:33: apps.shop.context_schema: \"a\" is listed under fields and under add — "
+        + "keep one of the two"),
     Mistake(
       "apps: { shop: { context_schema: { add: { a: \"x\\ty\" } } } }",
       "config.yaml:1:45: apps.shop.context_schema.add.a: holds control characters — leave out line breaks, tabs and the like"

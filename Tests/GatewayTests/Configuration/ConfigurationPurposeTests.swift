@@ -19,7 +19,8 @@ import Testing
         problems.contains { $0.hasPrefix("TD_CLIENT_ID: missing") } == needed[purpose]?.credential,
         "\(purpose)")
       #expect(
-        problems.contains { $0.hasPrefix("callers: nobody may call") } == needed[purpose]?.caller,
+        problems.contains { $0.hasPrefix("callers: no client could use the server") }
+          == needed[purpose]?.caller,
         "\(purpose)")
     }
   }
@@ -47,7 +48,7 @@ import Testing
       ])
   }
 
-  @Test func `the sandbox listens on loopback, lets everybody in and keeps its state in memory`() throws {
+  @Test func `the sandbox listens on loopback, needs no credentials and keeps its state in memory`() throws {
     let configuration = try Fixture.load(environment: [:], for: .sandbox).configuration
     #expect(configuration.listen.host == "127.0.0.1")
     #expect(configuration.allowAnonymous)
@@ -90,14 +91,14 @@ import Testing
     #expect(flagged.listen.host == "0.0.0.0")
     let loopback = try Fixture.load(environment: ["HOST": "::1"], for: .sandbox).configuration
     #expect(loopback.listen.host == "::1")
-    let remedy = "use 127.0.0.1, or say --host 0.0.0.0"
+    let remedy = "use 127.0.0.1, or add --host 0.0.0.0"
     #expect(
       Fixture.problems(environment: ["HOST": "0.0.0.0"], for: .sandbox) == [
-        "HOST: the sandbox lets everybody in and listens beyond this machine only on request — \(remedy)"
+        "HOST: the sandbox serves requests without credentials, so it listens beyond this machine only with --host — \(remedy)"
       ])
     #expect(
       Fixture.problems("listen: { host: 0.0.0.0 }", environment: [:], for: .sandbox) == [
-        "config.yaml:1:17: listen.host: the sandbox lets everybody in and listens beyond this machine only on request "
+        "config.yaml:1:17: listen.host: the sandbox serves requests without credentials, so it listens beyond this machine only with --host "
           + "— \(remedy)"
       ])
   }
@@ -105,7 +106,7 @@ import Testing
   @Test func `the sandbox refuses to run on Heroku`() {
     #expect(
       Fixture.problems(environment: ["DYNO": "web.1"], for: .sandbox) == [
-        "DYNO: says this is Heroku, and --sandbox lets everybody in — set Talkdesk's credential and leave --sandbox out"
+        "DYNO: says this is Heroku, and --sandbox serves requests without credentials — set Talkdesk's credential and leave --sandbox out"
       ])
   }
 
@@ -122,8 +123,8 @@ import Testing
     let environment = Fixture.changed(["DEFAULT_USERNAME": nil, "DEFAULT_PASSWORD": nil])
     #expect(
       Fixture.problems(environment: environment) == [
-        "callers: nobody may call: no caller is configured, and anonymous access is not allowed — set DEFAULT_USERNAME "
-          + "and DEFAULT_PASSWORD, list callers in the YAML file, or let everybody in with "
+        "callers: no client could use the server: no caller is configured, and anonymous access is not allowed — set DEFAULT_USERNAME "
+          + "and DEFAULT_PASSWORD, list callers in the YAML file, or allow requests without credentials with "
           + "CALLGATE_ALLOW_ANONYMOUS=true (allow_anonymous: true)"
       ])
     #expect(Fixture.problems("callers: []", environment: environment).count == 1)

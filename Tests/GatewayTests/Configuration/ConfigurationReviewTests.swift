@@ -116,7 +116,7 @@ import Testing
       Fixture.problems("rules: [{ name: a, kind: quota, key: caller, limit: 1, per: day, timezone: EST }]")
         .first?
         .hasSuffix(
-          "timezone: \"EST\" is an abbreviation; time zones are named by a city here — use \"America/New_York\", "
-            + "or the city whose clock counts") == true)
+          "timezone: \"EST\" is an abbreviation, not the name of a time zone — use \"America/New_York\", "
+            + "or another city with the same time") == true)
   }
 }

@@ -47,7 +47,7 @@ import Testing
     #expect(
       problems(chain, other.keyPEM) == [
         keyPlace
-          + "names a key that does not belong to the certificate — give the key that the certificate was requested with"
+          + "names a key that does not belong to the certificate — give the private key of the certificate"
       ])
     #expect(
       problems(other.certificatePEM + chain, Self.identity.keyPEM) == [
@@ -57,10 +57,10 @@ import Testing
     let weak = TestIdentity("DNS:api.example", key: .rsa(bits: 1024))
     #expect(
       problems(weak.certificatePEM, weak.keyPEM).first?
-        .hasPrefix(certificatePlace + "names a certificate that TLS cannot be served with (") == true)
+        .hasPrefix(certificatePlace + "names a certificate that the server cannot use for TLS (") == true)
   }
 
-  @Test func `what is no key is named, and nobody is asked for a passphrase`() {
+  @Test func `a file without a key is named, and no passphrase is requested`() {
     let chain = Self.identity.certificatePEM
     #expect(
       problems(chain, Self.identity.keyPEM(passphrase: "secret")) == [
@@ -84,7 +84,7 @@ import Testing
     )
   }
 
-  @Test func `an old certificate and an open key are told and do not stop the server`() throws {
+  @Test func `an old certificate and an open key get notices and do not stop the server`() throws {
     let old = TestIdentity("DNS:api.example", validFrom: -7200, validUntil: -3600)
     let loaded = try Fixture.load(
       yaml, files: files(old.certificatePEM, old.keyPEM, mode: 0o644), for: .serve)

@@ -27,7 +27,7 @@ import Testing
     #expect(try Fixture.load("rules: []").configuration.policy.rules.isEmpty)
   }
 
-  @Test func `every mistake is told at its place, together with those of other sections`() {
+  @Test func `every mistake is reported at its place, together with those of other sections`() {
     let problems = Fixture.problems(
       """
       log: { level: loud }

@@ -66,14 +66,14 @@ import Testing
   @Test(arguments: [
     ("a: 1\nb: 2\na: 3\n", "c:1:1: \"a\" is written more than once in one mapping — keep one of them"),
     ("a: 1\n\"a\": 3\n", "c:1:1: \"a\" is written more than once in one mapping — keep one of them"),
-    ("a: &x 1\nb: *x\n", "c:1:4: anchors and aliases (& and *) are not read here — write the value out"),
-    ("b: *x\n", "c:1:4: anchors and aliases (& and *) are not read here — write the value out"),
-    ("&x a: 1\n", "c:1:1: anchors and aliases (& and *) are not read here — write the value out"),
-    ("a: { <<: { b: 1 } }\n", "c:1:6: merge keys (<<) are not read here — write the members out"),
-    ("a: !!int 1\n", "c:1:4: tags (!) are not read here — write the value alone"),
-    ("a: !secret x\n", "c:1:4: tags (!) are not read here — write the value alone"),
-    ("a: !!set { x }\n", "c:1:4: tags (!) are not read here — write the value alone"),
-    ("a: !foo [x]\n", "c:1:4: tags (!) are not read here — write the value alone"),
+    ("a: &x 1\nb: *x\n", "c:1:4: anchors and aliases (& and *) are not supported — write the value out"),
+    ("b: *x\n", "c:1:4: anchors and aliases (& and *) are not supported — write the value out"),
+    ("&x a: 1\n", "c:1:1: anchors and aliases (& and *) are not supported — write the value out"),
+    ("a: { <<: { b: 1 } }\n", "c:1:6: merge keys (<<) are not supported — write the members out"),
+    ("a: !!int 1\n", "c:1:4: tags (!) are not supported — write the value alone"),
+    ("a: !secret x\n", "c:1:4: tags (!) are not supported — write the value alone"),
+    ("a: !!set { x }\n", "c:1:4: tags (!) are not supported — write the value alone"),
+    ("a: !foo [x]\n", "c:1:4: tags (!) are not supported — write the value alone"),
     ("a: 1\n---\nb: 1\n", "c:2:1: a second document starts here — keep one document per file"),
     ("? [a, b]\n: 1\n", "c:1:3: a key must be a plain text — write KEY: VALUE"),
     (
@@ -132,7 +132,7 @@ import Testing
     #expect(read(comment).problems.isEmpty)
     #expect(
       read(comment + "x").problems == [
-        "c:1:1: is larger than 1048576 bytes — this is no configuration; name another file"
+        "c:1:1: is larger than 1048576 bytes — this is not a configuration; name another file"
       ])
   }
 }

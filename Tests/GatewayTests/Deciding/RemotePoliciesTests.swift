@@ -134,10 +134,10 @@ private final class Scripted: HTTPTransport {
   }
 
   @Test(arguments: [
-    ("perhaps", 200, "its response is not JSON"), ("{}", 200, "its response says neither yes nor no"),
+    ("perhaps", 200, "its response is not JSON"), ("{}", 200, "its response is neither true nor false"),
     ("true", 500, "it responded with status 500"),
   ])
-  func `a refusal for want of a decision is told from a policy's own`(
+  func `a refusal without a decision differs from a policy's own`(
     content: String, status: Int, cause: String
   ) async throws {
     let ruling = try await ruling(Scripted(content, status: status))
@@ -273,7 +273,7 @@ private final class Scripted: HTTPTransport {
     #expect(RemotePolicies.printable(reason) == printed)
   }
 
-  @Test func `a denial takes nothing, and after one nobody is asked`() async throws {
+  @Test func `a denial takes nothing, and later policies get no query`() async throws {
     let store = MemoryStore()
     #expect(try await ruling(Scripted("false"), store: store).denial != nil)
     // The one of the day is still there.

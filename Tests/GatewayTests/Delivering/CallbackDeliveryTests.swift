@@ -71,7 +71,8 @@ import Testing
       parts = CallbackParts(
         store: RetryingStore(store, inHand: inHand, clock: time, log: callbackLog),
         queue: CallbackQueue(concurrency: 1, time: time), inHand: inHand, clock: time, log: callbackLog,
-        metrics: ServiceMetrics(loops: 1), brakes: BrakeWatch(log: log, clock: time))
+        metrics: ServiceMetrics(loops: 1, routes: ["other"], audited: []),
+        brakes: BrakeWatch(log: log, clock: time))
       let tokens = TokenSource(issuer: Issuer(time), time: time)
       delivery = CallbackDelivery(
         parts, tokens: tokens, stops: StopBoard(store: store, clock: time), courier: courier,

@@ -84,7 +84,9 @@ import Upstream
     #expect(try JSONValue(parsing: Array(report.json.utf8))["status"]?.string == "ok")
   }
 
-  @Test func `what is wrong with the configuration is told with its remedy, and nobody is asked`() throws {
+  @Test func `the mistakes of the configuration are reported with their fixes, and no request is sent`()
+    throws
+  {
     do throws(ConfigurationErrors) {
       _ = try Fixture.load(environment: Fixture.changed(["TD_KEY_ID": nil]), for: .check)
       Issue.record("it loaded")
@@ -112,7 +114,7 @@ import Upstream
       (404, 200, "token endpoint", "warn", "another key got a token", "well"),
       (302, 200, "token endpoint", "warn", "another key got a token", "well"),
     ] as [(Int, Int, String, String, String, String)])
-  func `a key that is neither taken nor refused is told, and the other one may serve`(
+  func `a key without a result is reported, and the other one may work`(
     next: Int, current: Int, check: String, status: String, words: String, verdict: String
   ) async throws {
     let yaml = "talkdesk: { next_key: { key_id: kid-2, client_id: client-2, private_key_file: /key } }"
@@ -195,7 +197,7 @@ import Upstream
       ("https://api.talkdeskapp.com/oauth/token", nil, "names the API's host"),
       (nil, "https://acme.talkdeskid.com", "names a host that issues tokens"),
     ] as [(String?, String?, String)])
-  func `hosts of different regions, or of the other kind, are told`(
+  func `hosts of different regions, or of the other kind, are reported`(
     tokenURL: String?, apiURL: String?, words: String
   ) async throws {
     let (report, _) = try await report(nil, ["TD_TOKEN_URL": tokenURL, "TD_API_URL": apiURL]) {
@@ -233,7 +235,7 @@ import Upstream
     #expect(failed.verdict == .refused)
   }
 
-  @Test func `a refused credential is told with what there is to compare, and Talkdesk's own words`()
+  @Test func `a refused credential is reported with the values to compare and Talkdesk's own words`()
     async throws
   {
     let (report, network) = try await report { _ throws(TransportError) in
@@ -246,7 +248,7 @@ import Upstream
     #expect(network.requests.count == 2, "once more without a scope, to tell the two apart")
   }
 
-  @Test func `a scope that is not granted is told apart from a refused credential`() async throws {
+  @Test func `a refused scope differs from a refused credential`() async throws {
     let (report, _) = try await report { request throws(TransportError) in
       String(decoding: request.content, as: UTF8.self).contains("scope=")
         ? Self.reply(401, #"{"error":"invalid_client"}"#) : Self.token(scope: "contacts:read")
@@ -390,7 +392,7 @@ import Upstream
     ("https://api.mytalkdesk.example", "warn", "TD_API_URL"),
     ("https://api.talkdeskapp.com/", "ok", ""),
   ])
-  func `a token for another region's API is told`(audience: String, status: String, words: String)
+  func `a token for another region's API is reported`(audience: String, status: String, words: String)
     async throws
   {
     let token = try Self.jwt([
@@ -402,7 +404,7 @@ import Upstream
     #expect(words.isEmpty || finding.fix?.contains(words) == true)
   }
 
-  @Test func `a token of another client, and RS256, and an audience of one's own are told`() async throws {
+  @Test func `a token of another client, RS256 and a custom audience are reported`() async throws {
     let token = try Self.jwt(["cid": "somebody"])
     let rsa = Base64.encode(try PrivateKey.generate(for: .RS256).pkcs8DER().exposedBytes())
     let (report, _) = try await report(

@@ -123,7 +123,7 @@ import Upstream
     #expect(both.announcement()[1].contains("+*********99"), "the server's own number goes first")
   }
 
-  @Test func `what is wrong with a number is told without it`() throws {
+  @Test func `the mistake in a number is reported without the number`() throws {
     #expect(Drill.fault(inPhone: Self.contact) == nil)
     let fault = try #require(Drill.fault(inPhone: "2125550142"))
     #expect(fault.contains("Begin with +") && !fault.contains("2125550142"))
@@ -163,7 +163,7 @@ import Upstream
     #expect(text(report).contains("scopes: \(asked)"))
   }
 
-  @Test func `the number rings only after somebody was told so`() async throws {
+  @Test func `the phone rings only after the announcement`() async throws {
     let order = Mutex<[String]>([])
     let network = Network { request throws(TransportError) in
       order.withLock { $0.append(request.url.hasSuffix("/oauth/token") ? "token" : "callback") }
@@ -220,7 +220,7 @@ import Upstream
         false
       ),
     ])
-  func `a lost answer is told as unknown, and what was not sent as not sent`(
+  func `a lost response is reported as unknown, and an unsent request as not sent`(
     error: TransportError, isUnknown: Bool
   ) async throws {
     let (report, network) = try await drill { _ throws(TransportError) in throw error }
@@ -383,7 +383,7 @@ import Upstream
     #expect(text(report).contains("scopes: callback:write of:*********99\n"))
   }
 
-  @Test func `a scope that Talkdesk did not name is told as requested`() async throws {
+  @Test func `a scope that Talkdesk did not name is shown as requested`() async throws {
     let (report, _) = try await drill(token: Self.tokenReply(scope: nil)) { _ throws(TransportError) in
       Self.reply(201)
     }

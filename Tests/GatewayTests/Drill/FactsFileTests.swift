@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `a folder, a device and a place that is not there are told`() throws {
+  @Test func `a folder, a device and a missing folder are refused`() throws {
     try inFolder { folder in
       for (path, words) in [
         (folder, "it is a directory"), ("/dev/null", "not a regular file"),
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `a place that is lost meanwhile is told, and nothing is left`() throws {
+  @Test func `a folder that is lost meanwhile is reported, and nothing is left`() throws {
     try inFolder { folder in
       let path = folder + "/facts.json"
       let file = try FactsFile(path)

@@ -123,7 +123,7 @@ import Testing
     #expect(rich.isAllowed)
   }
 
-  @Test func `a refusal without a rule is told with a dash, all rules being skipped`() async throws {
+  @Test func `a refusal without a rule has a dash, and all rules are skipped`() async throws {
     let unlisted = try await explain {
       $0.caller = "partner"
       $0.app = "shop"
@@ -138,7 +138,7 @@ import Testing
     #expect(unknown.summary.hasSuffix("(unknown_app): the request names an app that is not configured."))
   }
 
-  @Test func `numbers nobody should call are refused by the built-in rule`() async throws {
+  @Test func `the built-in rule refuses the default ranges`() async throws {
     let explanation = try await explain {
       $0.action = "callback"
       $0.phone = "+19005550100"
@@ -154,7 +154,7 @@ import Testing
     #expect(!explanation.json.contains("5550100"))
   }
 
-  @Test func `every mistake of a question is told at once`() async throws {
+  @Test func `every mistake of a question is reported at once`() async throws {
     do {
       _ = try await explain {
         $0.action = "acces"
@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  @Test func `somebody anonymous is refused where credentials are needed, before any rule is asked`()
+  @Test func `an anonymous caller is refused where credentials are needed, before any rule`()
     async throws
   {
     let explanation = try await explain { $0.caller = "anonymous" }
@@ -197,12 +197,12 @@ import Testing
         + #"\#(Explanation.noCredential).","verdicts":[]}"#)
   }
 
-  @Test func `where nobody is named the rules alone are asked`() async throws {
+  @Test func `without a caller only the rules decide`() async throws {
     #expect(try await explain { $0.caller = nil }.isAllowed)
   }
 
   @Test(arguments: ["allow_anonymous: true\n" + Self.yaml, Self.rulesAlone])
-  func `somebody anonymous is asked about where those are let in, or nobody is configured`(
+  func `an anonymous caller is decided where allowed, or without configured callers`(
     yaml: String
   ) async throws {
     let configuration = try Fixture.load(yaml, environment: [:], for: .explain).configuration

@@ -49,7 +49,7 @@ import Testing
     #expect(result.passed == 6)
   }
 
-  @Test func `a test of somebody anonymous is refused as a request without credentials is`() throws {
+  @Test func `a test without a caller is refused like a request without credentials`() throws {
     let result = try run(
       """
       tests:

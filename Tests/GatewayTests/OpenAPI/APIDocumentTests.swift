@@ -210,7 +210,7 @@ import Tokens
     }
   }
 
-  @Test func `credentials may be left out only where anonymous callers are let in`() {
+  @Test func `credentials are optional only where anonymous callers are allowed`() {
     let open = APIDocument(endpoints: Endpoint.all, allowsAnonymous: true).json
     func schemes(_ document: JSONObject, _ path: String) -> [JSONValue]? {
       document["paths"]?[path]?["get"]?["security"]?.array

@@ -31,8 +31,7 @@ import Testing
     _ = try await service.end()
   }
 
-  @Test func `the page holds no script, and its policy lets in its own style and nothing else`() async throws
-  {
+  @Test func `the page has no script, and its policy allows only its own style`() async throws {
     let service = try RunningService(environment: caller)
     let answer = try await service.ask(.get, "/docs")
     let page = String(decoding: answer.content, as: UTF8.self)

@@ -109,7 +109,7 @@ import Upstream
     _ = try await closed.end()
   }
 
-  @Test func `a server that is not there, and one that is another, are told apart`() async throws {
+  @Test func `a missing server differs from another program`() async throws {
     let service = try RunningService(environment: environment)
     let url = service.baseURL
     _ = try await service.end()
@@ -255,7 +255,7 @@ import Upstream
     #expect(try token(["CALLGATE_ADMIN_TOKEN": "canary-variable"], "admin: { port: 9091 }", "flag") == nil)
   }
 
-  @Test func `what stands in the way of finding the server is told`() throws {
+  @Test func `the reason why the server cannot be found is reported`() throws {
     for (yaml, environment, flag, expected) in [
       (nil, [:], "none", "--admin-token-file: cannot read \"none\""),
       ("admin: { port: 0 }", [:], nil, "0 is a different port at each start"),

@@ -163,7 +163,7 @@ import Upstream
     #expect(try await verdict(of: 3, Self.problem(403, "stopped")).0 == .ok)
   }
 
-  @Test func `where nobody is, nobody is asked again`() async throws {
+  @Test func `without a server no further request is sent`() async throws {
     let count = Mutex(0)
     let transport = Scripted { _ throws(TransportError) in
       count.withLock { $0 += 1 }

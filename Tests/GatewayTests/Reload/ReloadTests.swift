@@ -62,7 +62,7 @@ import Testing
     _ = try await service.end()
   }
 
-  @Test func `a wrong configuration is told with its place, and the old one goes on serving`() async throws {
+  @Test func `a wrong configuration is reported with its place, and the old one stays in use`() async throws {
     let service = try RunningService(
       environment: environment, yaml: "rules: [{ name: a, kind: field, field: X-Key, equals: a }]")
     service.rewrite("rules: [{ name: a, kind: feild, field: X-Key, equals: b }]\nlog: { level: loud }")

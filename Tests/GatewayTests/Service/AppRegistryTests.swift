@@ -15,7 +15,7 @@ import Testing
     App(id: "help", callers: nil, scope: nil),
   ])
 
-  @Test func `a named app is used where it lists the caller or nobody`() throws {
+  @Test func `a named app is used if it lists the caller or has no list`() throws {
     #expect(try registry.claim(named: .value("shop"), by: ios.id).admitted()?.id == "shop")
     #expect(try registry.claim(named: .value("help"), by: web.id).admitted()?.id == "help")
   }

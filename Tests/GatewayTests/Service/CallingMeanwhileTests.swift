@@ -91,7 +91,7 @@ import Testing
     _ = try await fixture.end()
   }
 
-  @Test func `a trial with a key that is in use is told so`() async throws {
+  @Test func `a validation with a key that is in use gets 409`() async throws {
     let fixture = try CallingFixture()
     try await fixture.fault(["endpoint": "token", "delay_ms": 5000])
     async let first = fixture.call(key: "k")

@@ -349,7 +349,7 @@ import Testing
     _ = try await fixture.end()
   }
 
-  @Test func `a 429 pauses the others, who are told for how long and pay nothing`() async throws {
+  @Test func `a 429 pauses the others, who get a time to retry and pay nothing`() async throws {
     let fixture = try CallingFixture(
       yaml: "rules: [{ name: two, kind: quota, key: caller, limit: 2, per: month }]")
     try await fixture.fault(["endpoint": "callback", "status": 429, "retry_after": 2])
@@ -385,7 +385,7 @@ import Testing
     _ = try await fixture.end()
   }
 
-  @Test func `of many at once with one key one is made, and the others are told so or get its answer`()
+  @Test func `of many requests at once with one key one is made, and the others get 409 or its response`()
     async throws
   {
     let fixture = try CallingFixture()
@@ -464,7 +464,7 @@ import Testing
     _ = try await fixture.end()
   }
 
-  @Test func `a caller who is slow costs others nothing, and too many are told so early`() async throws {
+  @Test func `a slow caller costs others nothing, and too many requests are refused early`() async throws {
     let fixture = try CallingFixture(yaml: "callbacks: { timeout: 2s, concurrency: 1 }")
     #expect(try await fixture.call("+14155550100").status == 201)
     try await fixture.fault(["endpoint": "callback", "delay_ms": 700, "times": 100])

@@ -66,7 +66,7 @@ import Testing
     "http://shop.example",
     "HTTPS://SHOP.EXAMPLE", "https://shop.example/", "null", "*", "",
   ])
-  func `another origin is not let in`(origin: String) async throws {
+  func `another origin is refused`(origin: String) async throws {
     let service = try RunningService(environment: environment, yaml: open)
     let answer = try await service.ask(.get, "/access", fields(origin))
     #expect(answer.status == 200)

@@ -65,7 +65,7 @@ import Testing
     #expect(audits[3]["cache"]?.string == "none")
   }
 
-  @Test func `outside of opening hours nobody gets a token, and is told when it opens`() async throws {
+  @Test func `outside of opening hours every caller gets 403 with the next opening`() async throws {
     let service = try RunningService(
       environment: caller,
       yaml: """

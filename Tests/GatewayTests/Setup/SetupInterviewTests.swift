@@ -99,7 +99,7 @@ import Testing
     WrongAnswer(4, "", "an answer is required"), WrongAnswer(4, "key 1", "is not a key id"),
     WrongAnswer(5, "18500000000", "is not a telephone number in E.164"),
     WrongAnswer(5, "+1 850 000 0000", "is not a telephone number in E.164"),
-    WrongAnswer(6, "always", "names no days"),
+    WrongAnswer(6, "always", "is not a day"),
     WrongAnswer(6, "mon-fri", "does not end with a window of time"),
     WrongAnswer(6, "09:00-18:00", "does not begin with a day"),
     WrongAnswer(6, "mon 9-18", "is not a window of time"),

@@ -212,7 +212,7 @@ import Testing
   }
 
   @Test
-  func `a folder that takes no files is told before anything is asked, and nothing is left of the trial`()
+  func `a folder that takes no files is refused before the first question, and nothing is left of the trial`()
     throws
   {
     defer { removeParent() }

@@ -136,7 +136,7 @@ import Testing
     #expect(changes.all.sorted() == ["current refused", "next accepted"])
   }
 
-  @Test func `where all are refused nobody is left aside, and only what was said in so many words counts`()
+  @Test func `if all are refused none is set aside, and only explicit codes count`()
     async throws
   {
     registry.refuse("next", .status(401))

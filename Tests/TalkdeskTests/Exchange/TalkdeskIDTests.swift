@@ -141,7 +141,9 @@ import Testing
       (.tls, "unreachable"), (.connectionLost, "unreachable"), (.invalidURL, "unreachable"),
       (.cancelled, "unreachable"),
     ] as [(TransportError.Reason, String)])
-  func `a transport's failure is told apart`(reason: TransportError.Reason, label: String) async throws {
+  func `a transport's failures have errors of their own`(reason: TransportError.Reason, label: String)
+    async throws
+  {
     #expect(try await self.label(.lost(reason)) == label)
   }
 

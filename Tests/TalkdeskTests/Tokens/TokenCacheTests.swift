@@ -193,7 +193,7 @@ extension TokenCache.Completion {
     }
   }
 
-  @Test func `an unused token is not renewed before somebody wants it`() throws {
+  @Test func `an unused token is not renewed before a request`() throws {
     let cache = try filled(unit: 0, waiters: 0)
     let due = Self.start + .seconds(300)
     guard case .rest = cache.renewalDue(0, now: due) else { throw NeverHappened() }
@@ -261,7 +261,7 @@ extension TokenCache.Completion {
 
   // MARK: Cool-down
 
-  @Test func `nobody asks during a cool-down, and everybody hears how long it lasts`() throws {
+  @Test func `no request is sent during a cool-down, and every caller gets its length`() throws {
     let cache = cache()
     let id = try begun(cache.request(0, now: Self.start))
     let done = cache.finished(
@@ -317,7 +317,7 @@ extension TokenCache.Completion {
     #expect(cache.hit(0, now: Self.start) != nil)
   }
 
-  @Test func `an exchange from before a change of credential answers its waiters and nobody else`() throws {
+  @Test func `an exchange from before a change of credential answers only its waiters`() throws {
     let cache = cache()
     let id = try begun(cache.request(0, now: Self.start))
     cache.changeCredential()
@@ -575,7 +575,7 @@ extension TokenCache.Completion {
     #expect(try begun(cache.requestProbe(0, now: Self.start + .seconds(60))) != second)
   }
 
-  @Test func `what fails after it takes the proof away, whoever asked`() throws {
+  @Test func `a later failure ends the proof`() throws {
     let cache = cache(TokenPolicy(share: false))
     let first = try begun(cache.request(0, now: Self.start))
     let token = token(Self.start, lifetime: .seconds(600))

@@ -88,7 +88,9 @@ import Testing
     #expect(recorder.count(.joined) == 999)
   }
 
-  @Test func `a failure is shared as well, and then nobody asks until the cool-down is over`() async throws {
+  @Test func `a failure is shared as well, and then no request is sent until the cool-down is over`()
+    async throws
+  {
     let transport = ScriptedTransport()
     let (source, scope) = try source(transport)
     let answers = Task {
@@ -132,7 +134,7 @@ import Testing
     #expect(source.cached(other, now: time.now)?.scope == "other")
   }
 
-  @Test func `a token of unknown life is vended to those who wait and to nobody else`() async throws {
+  @Test func `a token of unknown life is vended only to the requests that wait`() async throws {
     let transport = ScriptedTransport()
     let (source, scope) = try source(transport)
     async let first = ask(source, scope)
@@ -164,7 +166,7 @@ import Testing
     #expect(text(await stayer.value) == "t-0")
   }
 
-  @Test func `an exchange that everybody left still fills the cache`() async throws {
+  @Test func `an exchange without waiting requests still fills the cache`() async throws {
     let transport = ScriptedTransport()
     let (source, scope) = try source(transport)
     let leaver = Task { await ask(source, scope) }
@@ -272,7 +274,7 @@ import Testing
     #expect(earliest < .seconds(320) && latest > .seconds(460), "jitter covers its range")
   }
 
-  @Test func `a token nobody used is not renewed, and the next to ask begins it without waiting`()
+  @Test func `an unused token is not renewed, and the next request begins that without waiting`()
     async throws
   {
     let transport = ScriptedTransport()
@@ -621,7 +623,7 @@ import Testing
 
   // MARK: Operating
 
-  @Test func `status tells the truth and asks nobody`() async throws {
+  @Test func `status is true and sends no request`() async throws {
     let transport = ScriptedTransport { number, _ in
       number == 0
         ? .status(401, #"{"error":"invalid_client"}"#, fields: ["platform-tid": "tid-9"]) : .token("t")
@@ -727,7 +729,7 @@ import Testing
     #expect(transport.count == 1)
   }
 
-  @Test func `a source that nobody holds leaves nothing running`() async throws {
+  @Test func `a released source leaves nothing running`() async throws {
     let transport = ScriptedTransport { _, _ in .token("t") }
     let clock = time
     do {

@@ -36,13 +36,16 @@ let package = Package(
     .target(name: "JSON", swiftSettings: memorySafe),
     .target(name: "Pages", swiftSettings: memorySafe),
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
+    .target(name: "Sealing", dependencies: ["JOSE"], swiftSettings: memorySafe),
     .target(name: "Documents", dependencies: ["JSON"], swiftSettings: memorySafe),
     .target(name: "Gate", dependencies: ["Documents", "Platform"], swiftSettings: memorySafe),
-    .target(name: "Store", dependencies: ["Gate", "JSON", "Platform"], swiftSettings: strict),
+    .target(name: "Store", dependencies: ["Gate", "JSON", "Platform", "Sealing"], swiftSettings: strict),
     .target(
-      name: "SQLiteStore", dependencies: ["Store", "Gate", "Platform", "CSQLite"], swiftSettings: strict),
+      name: "SQLiteStore", dependencies: ["Store", "Gate", "Platform", "Sealing", "CSQLite"],
+      swiftSettings: strict),
     .target(
-      name: "PostgresStore", dependencies: ["Store", "Gate", "Platform", "CLibPQ"], swiftSettings: strict),
+      name: "PostgresStore", dependencies: ["Store", "Gate", "Platform", "Sealing", "CLibPQ"],
+      swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: memorySafe),
     .target(
@@ -72,7 +75,7 @@ let package = Package(
       name: "Configuration",
       dependencies: [
         "API", "Callers", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform",
-        "PostgresStore", "Records", "SQLiteStore", "Store", "TLS",
+        "PostgresStore", "Records", "SQLiteStore", "Sealing", "Store", "TLS",
         "Talkdesk", "Tokens", "Upstream",
         .product(name: "Yams", package: "Yams"),
       ],
@@ -101,7 +104,7 @@ let package = Package(
         "JSON", "Metrics",
         "Pages",
         "Platform",
-        "Records", "SQLiteStore", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
+        "Records", "SQLiteStore", "Sealing", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -111,7 +114,7 @@ let package = Package(
         "HTTPServer",
         "JOSE", "JSON",
         "Platform",
-        "Records",
+        "Records", "Sealing",
         "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
@@ -122,6 +125,7 @@ let package = Package(
       name: "callgate",
       dependencies: [
         "Configuration", "Diagnosis", "Documents", "Gateway", "HTTP", "JOSE", "Platform", "Sandbox",
+        "Sealing",
         "Upstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -142,9 +146,13 @@ let package = Package(
     ),
     .testTarget(
       name: "StoreTests",
-      dependencies: ["Store", "SQLiteStore", "PostgresStore", "Gate", "Platform", "TestSupport", "CDisk"],
+      dependencies: [
+        "Store", "SQLiteStore", "PostgresStore", "Gate", "JOSE", "Platform", "Sealing", "TestSupport",
+        "CDisk",
+      ],
       swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "SealingTests", dependencies: ["Sealing", "JOSE"], swiftSettings: strict),
     .testTarget(name: "MetricsTests", dependencies: ["Metrics", "HTTP"], swiftSettings: strict),
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
@@ -169,7 +177,8 @@ let package = Package(
         "Gateway", "HTTP",
         "HTTPServer",
         "JOSE",
-        "JSON", "Metrics", "Platform", "Records", "SQLiteStore", "Sandbox", "Store", "TLS", "Talkdesk",
+        "JSON", "Metrics", "Platform", "Records", "SQLiteStore", "Sandbox", "Sealing", "Store", "TLS",
+        "Talkdesk",
         "TestSupport",
         "Tokens",
         "Upstream",

@@ -26,9 +26,11 @@ let package = Package(
     .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
     .target(name: "Documents", dependencies: ["JSON"], swiftSettings: strict),
     .target(name: "Gate", dependencies: ["Documents", "Platform"], swiftSettings: strict),
-    .target(name: "Store", dependencies: ["Gate", "Platform"], swiftSettings: strict),
+    .target(name: "Sealing", dependencies: ["JOSE"], swiftSettings: strict),
+    .target(name: "Store", dependencies: ["Gate", "Platform", "Sealing"], swiftSettings: strict),
     .target(
-      name: "SQLiteStore", dependencies: ["Store", "Gate", "Platform", "CSQLite"], swiftSettings: strict),
+      name: "SQLiteStore", dependencies: ["Store", "Gate", "Platform", "Sealing", "CSQLite"],
+      swiftSettings: strict),
     .target(name: "Tokens", dependencies: ["HTTP", "Platform", "JOSE"], swiftSettings: strict),
     .target(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],

@@ -31,6 +31,12 @@ static inline CURLcode callgate_easy_set_list(CURL *easy, CURLoption option, str
   return curl_easy_setopt(easy, option, value);
 }
 
+// libcurl copies the bytes.
+static inline CURLcode callgate_easy_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count) {
+  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+  return curl_easy_setopt(easy, option, &blob);
+}
+
 // For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
 static inline CURLcode callgate_easy_set_receiver(CURL *easy, CURLoption option, curl_write_callback value) {
   return curl_easy_setopt(easy, option, value);

@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/kdf.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
@@ -33,4 +34,18 @@ static inline int callgate_hmac_sha256(EVP_MAC_CTX *context, const unsigned char
       OSSL_PARAM_construct_end(),
   };
   return EVP_MAC_CTX_set_params(context, parameters);
+}
+
+// Derives bytes with HKDF and SHA-256 (RFC 5869). In C for the same reason.
+static inline int callgate_hkdf_sha256(EVP_KDF_CTX *context, const void *key, size_t key_length, const void *salt,
+                                       size_t salt_length, const void *info, size_t info_length,
+                                       unsigned char *result, size_t length) {
+  OSSL_PARAM parameters[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)"SHA256", 0),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)key, key_length),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, (void *)salt, salt_length),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)info, info_length),
+      OSSL_PARAM_construct_end(),
+  };
+  return EVP_KDF_derive(context, result, length, parameters);
 }

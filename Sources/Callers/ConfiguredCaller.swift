@@ -48,11 +48,11 @@ public struct JWTIssuer: Sendable {
   public enum Keys: Sendable {
     /// Fetched, and fetched again when they change.
     case url(String, DocumentPlace)
-    /// A JWK set read from a file; at least one of its keys is usable.
-    case set(JWKSet, path: String)
+    /// A JWK set; at least one of its keys is usable.
+    case set(JWKSet)
     /// A shared secret, for HS256.
     case secret(SymmetricKey)
-    /// In a file that this purpose does not open.
+    /// In a file or variable that this purpose does not open.
     case unopened
   }
 }

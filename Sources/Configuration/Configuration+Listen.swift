@@ -23,10 +23,6 @@ extension Configuration {
 
   /// The listener's identity.
   public struct TLS: Sendable {
-    /// The path of the certificate chain.
-    public let certificateFile: String
-    /// The path of the private key.
-    public let keyFile: String
     /// The chain, the server's own certificate first, and the key that belongs to it.
     public let identity: TLSIdentity
   }

@@ -4,6 +4,8 @@ public import Callers
 public import Documents
 public import Gate
 public import Records
+public import Sealing
+public import Upstream
 
 /// Everything an operator decides, read and proved valid: no field of a `Configuration` needs checking again.
 ///
@@ -19,8 +21,8 @@ public struct Configuration: Sendable {
   public package(set) var log: LogSettings
   /// The Talkdesk account.
   public var talkdesk: TalkdeskAccount
-  /// The file of the authorities to trust when asking others; nil for the system's. It was readable and holds a certificate.
-  public package(set) var caFile: String?
+  /// The authorities to trust when asking others; nil for the system's. They were readable and are certificates.
+  public package(set) var authorities: Authorities?
   /// How Talkdesk's tokens are kept and vended.
   public package(set) var tokens: Tokens
   /// Who may ask, in the order written; ids are unique.
@@ -37,6 +39,8 @@ public struct Configuration: Sendable {
   public package(set) var allowedOrigins: [String]
   /// Where state is kept.
   public package(set) var store: Store
+  /// What the store's sealed values depend on; nil without a store key, and where the purpose needs none.
+  public package(set) var storeKeys: StoreKeys?
   /// The limits of one client, and of all together.
   public package(set) var limits: Limits
   /// Every setting that holds something, with its value as it may be shown and where it came from.
@@ -78,6 +82,14 @@ public enum ConfigurationPurpose: String, Sendable, CaseIterable {
     switch self {
     case .serve, .check: true
     case .sandbox, .token, .explain, .migrate: false
+    }
+  }
+
+  /// Whether the store key is opened.
+  var opensStoreKey: Bool {
+    switch self {
+    case .serve, .sandbox, .check, .migrate: true
+    case .token, .explain: false
     }
   }
 

@@ -106,11 +106,11 @@ extension ConfigurationBuilder {
     guard var members = open(node, path: path) else { return nil }
     let username = members.value(Settings.basicUsername.key())
     var digest = members.value(Settings.basicDigest.key())
-    if let name = members.value(Settings.basicFile.key()), let place = node["password_file"]?.place {
+    if let placed = source(Settings.basicFile, in: &members) {
       digest =
         purpose.opensListenerSecrets
         ? self.digest(
-          secretBytes(name, at: place, name: members.name(of: "password_file")).map { ($0, place) })
+          secretBytes(placed.source, at: placed.place, name: placed.name).map { ($0, placed.place) })
         : .unmatchable
     }
     let one = closeWithOne(&members, "callers[].basic.", none: "password", several: "passwords")
@@ -131,29 +131,26 @@ extension ConfigurationBuilder {
     let audience = members.value(Settings.jwtAudience.key())
     let subject = members.value(Settings.jwtSubject.key())
     let url = members.value(Settings.jwtURL.key())
-    let setFile = members.value(Settings.jwtFile.key())
-    let secretFile = members.value(Settings.jwtSecret.key())
-    let source = closeWithOne(
+    let set = self.source(Settings.jwtFile, in: &members)
+    let secret = self.source(Settings.jwtSecret, in: &members)
+    let one = closeWithOne(
       &members, "callers[].jwt.", none: "keys to verify with", several: "sources of keys")
-    guard let source, let place = node[source]?.place else { return nil }
-    let name = members.name(of: source)
+    guard let one, let place = node[one]?.place else { return nil }
     let keys: JWTIssuer.Keys? =
-      url.map { .url($0, place) } ?? setFile.flatMap { keySet($0, place, name) }
-      ?? secretFile.flatMap { sharedSecret($0, place, name) }
+      url.map { .url($0, place) } ?? set.flatMap { keySet($0) } ?? secret.flatMap { sharedSecret($0) }
     guard let issuer, let audience, let keys else { return nil }
     return JWTIssuer(
       issuer: issuer, audience: audience, keys: keys, subjectClaim: subject ?? "sub")
   }
 
-  private mutating func keySet(
-    _ path: String, _ place: DocumentPlace, _ name: String
-  ) -> JWTIssuer.Keys? {
+  private mutating func keySet(_ placed: PlacedSource) -> JWTIssuer.Keys? {
     guard purpose.opensListenerSecrets else { return .unopened }
-    guard let content = file(path, at: place, name: name, limit: Self.maximumDocumentBytes) else {
+    let (source, place, name) = (placed.source, placed.place, placed.name)
+    guard let bytes = content(of: source, at: place, name: name, limit: Self.maximumDocumentBytes) else {
       return nil
     }
     do throws(JWKSetError) {
-      let set = try JWKSet(parsing: content.bytes)
+      let set = try JWKSet(parsing: bytes)
       // A set may hold keys for other uses (RFC 7517 §5). A set without a key for signatures would refuse
       // every user.
       guard !set.keys.isEmpty else {
@@ -167,21 +164,21 @@ extension ConfigurationBuilder {
       }
       if set.keys.contains(where: \.hasPrivateMembers) {
         problems.note(
-          place, "\(quoted(path: path)) holds a private key; only public keys belong in a JWK set")
+          place, "\(source.shown) holds a private key; only public keys belong in a JWK set")
       }
-      return .set(set, path: path)
+      return .set(set)
     } catch {
       problems.add(
-        place, name, Refusal("names a file that is not a JWK set: \(error)", "give {\"keys\": […]}"))
+        place, name, Refusal("names a \(source.noun) that is not a JWK set: \(error)", "give {\"keys\": […]}")
+      )
       return nil
     }
   }
 
-  private mutating func sharedSecret(
-    _ path: String, _ place: DocumentPlace, _ name: String
-  ) -> JWTIssuer.Keys? {
+  private mutating func sharedSecret(_ placed: PlacedSource) -> JWTIssuer.Keys? {
     guard purpose.opensListenerSecrets else { return .unopened }
-    guard let bytes = secretBytes(path, at: place, name: name) else { return nil }
+    let (place, name) = (placed.place, placed.name)
+    guard let bytes = secretBytes(placed.source, at: place, name: name) else { return nil }
     do throws(KeyError) {
       return .secret(try SymmetricKey(Secret(bytes), algorithm: .HS256))
     } catch {

@@ -8,29 +8,30 @@ import TLS
 extension ConfigurationBuilder {
   /// `listen.tls`: both files, and whether they belong together.
   mutating func tls() -> Configuration.TLS? {
-    let certificate = stated(Settings.certificateFile)
-    let key = stated(Settings.tlsKeyFile)
+    let certificate = source(Settings.certificateFile)
+    let key = source(Settings.tlsKeyFile)
     guard certificate != nil || key != nil else { return nil }
     let (present, missing) =
       certificate == nil
       ? (Settings.tlsKeyFile, Settings.certificateFile) : (Settings.certificateFile, Settings.tlsKeyFile)
     guard let place = place(of: present) else { return nil }
-    guard let certificate, let key, let keyPlace = self.place(of: Settings.tlsKeyFile) else {
+    guard let certificate, let key else {
       problems.add(
         place, present.setting.name,
         Refusal("\(missing.setting.name) is missing", "give certificate and key, or neither"))
       return nil
     }
     guard purpose.opensListenerSecrets else { return nil }
-    let chain = file(
-      certificate, at: place, name: present.setting.name, limit: Self.maximumDocumentBytes)
-    let keyBytes = secretBytes(key, at: keyPlace, name: Settings.tlsKeyFile.setting.name)
+    let chain = content(
+      of: certificate.source, at: place, name: present.setting.name, limit: Self.maximumDocumentBytes)
+    let keyBytes = secretBytes(key.source, at: key.place, name: Settings.tlsKeyFile.setting.name)
     guard let chain, let keyBytes else { return nil }
-    guard let identity = identity(chain.bytes, at: place, keyBytes, at: keyPlace) else { return nil }
+    let nouns = (certificate.source.noun, key.source.noun)
+    guard let identity = identity(chain, at: place, keyBytes, at: key.place, nouns) else { return nil }
     for complaint in identity.complaints(at: sources.clock.unixTime.seconds, date: Self.date) {
       problems.note(place, complaint)
     }
-    return Configuration.TLS(certificateFile: certificate, keyFile: key, identity: identity)
+    return Configuration.TLS(identity: identity)
   }
 
   /// A point in time as operators read it, to the second.
@@ -38,13 +39,14 @@ extension ConfigurationBuilder {
 
   /// Certificate and key, or the problems of each and of the pair.
   private mutating func identity(
-    _ chain: [UInt8], at place: DocumentPlace, _ key: [UInt8], at keyPlace: DocumentPlace
+    _ chain: [UInt8], at place: DocumentPlace, _ key: [UInt8], at keyPlace: DocumentPlace,
+    _ nouns: (certificate: String, key: String)
   ) -> TLSIdentity? {
     do throws(TLSIdentity.Failure) {
       return try TLSIdentity(chain: chain, key: key)
     } catch {
       guard case .key = error else {
-        add(error, place, keyPlace)
+        add(error, place, keyPlace, nouns)
         if error.isOfCertificateAlone, let refusal = refusal(ofListenerKey: key) {
           problems.add(keyPlace, Settings.tlsKeyFile.setting.name, refusal)
         }
@@ -58,7 +60,7 @@ extension ConfigurationBuilder {
       do throws(TLSIdentity.Failure) {
         return try TLSIdentity(chain: chain, key: plain.exposedBytes())
       } catch {
-        add(error, place, keyPlace)
+        add(error, place, keyPlace, nouns)
       }
     } catch {
       problems.add(keyPlace, Settings.tlsKeyFile.setting.name, Refusal("\(error)", ""))
@@ -79,7 +81,8 @@ extension ConfigurationBuilder {
   }
 
   private mutating func add(
-    _ failure: TLSIdentity.Failure, _ place: DocumentPlace, _ keyPlace: DocumentPlace
+    _ failure: TLSIdentity.Failure, _ place: DocumentPlace, _ keyPlace: DocumentPlace,
+    _ nouns: (certificate: String, key: String)
   ) {
     let certificate = Settings.certificateFile.setting.name
     switch failure {
@@ -87,16 +90,19 @@ extension ConfigurationBuilder {
       problems.add(
         place, certificate,
         Refusal(
-          "names a file without a certificate", "give the chain as PEM, the server's own certificate first"))
+          "names a \(nouns.certificate) without a certificate",
+          "give the chain as PEM, the server's own certificate first"))
     case .certificate(let why):
       problems.add(
         place, certificate,
-        Refusal("names a file with a certificate that cannot be read (\(why))", "copy the file again, whole"))
+        Refusal(
+          "names a \(nouns.certificate) with a certificate that cannot be read (\(why))",
+          "copy the \(nouns.certificate) again, whole"))
     case .order(let number):
       problems.add(
         place, certificate,
         Refusal(
-          "names a file in which the key's certificate is number \(number)",
+          "names a \(nouns.certificate) in which the key's certificate is number \(number)",
           "put the server's own certificate first, then its issuers'"))
     case .refused(let why):
       problems.add(
@@ -107,7 +113,7 @@ extension ConfigurationBuilder {
     case .key(let why):
       problems.add(
         keyPlace, Settings.tlsKeyFile.setting.name,
-        Refusal("names a file whose key cannot be read (\(why))", "give the private key as PEM"))
+        Refusal("names a \(nouns.key) whose key cannot be read (\(why))", "give the private key as PEM"))
     case .mismatch:
       problems.add(
         keyPlace, Settings.tlsKeyFile.setting.name,

@@ -56,7 +56,7 @@ package struct ConfigurationBuilder {
     if given.count != 1, isKnown || !given.isEmpty {
       let message =
         given.isEmpty ? "has no \(none)" : "has several \(several): \(given.joined(separator: ", "))"
-      let remedy = "give it exactly one of \(keys.joined(separator: ", "))"
+      let remedy = "give it exactly one of \(Refusal.list(keys))"
       problems.add(members.node.place, members.path, Refusal(message, remedy))
     }
     return given.count == 1 ? given[0] : nil
@@ -73,11 +73,12 @@ package struct ConfigurationBuilder {
     let text: String
     switch entry.content {
     case .text(let said): text = said
-    case .content(let path):
-      guard let bytes = secretBytes(path, at: entry.place, name: typed.setting.name) else { return nil }
+    case .content(let source):
+      guard let bytes = secretBytes(source, at: entry.place, name: typed.setting.name) else { return nil }
       guard let decoded = String(validating: bytes, as: UTF8.self) else {
         problems.add(
-          entry.place, typed.setting.name, Refusal("names a file that is not text", "check the file"))
+          entry.place, typed.setting.name,
+          Refusal("names a \(source.noun) that is not text", "check the \(source.noun)"))
         return nil
       }
       text = decoded
@@ -134,14 +135,81 @@ package struct ConfigurationBuilder {
     guard let entry = partial.entries[typed.setting] else { return nil }
     switch entry.content {
     case .text(let text): return (Array(text.utf8), entry.place)
-    case .content(let path):
-      return secretBytes(path, at: entry.place, name: typed.setting.name).map { ($0, entry.place) }
+    case .content(let source):
+      return secretBytes(source, at: entry.place, name: typed.setting.name).map { ($0, entry.place) }
     case .list: return nil
     }
   }
 
+  /// Where the content of a setting of the form `file` is, and where that was said; nil where nothing is said or no path.
+  package mutating func source(
+    _ typed: TypedSetting<String>
+  ) -> (source: ContentSource, place: DocumentPlace)? {
+    guard let entry = partial.entries[typed.setting], case .content(let source) = entry.content else {
+      return nil
+    }
+    guard case .file(let path) = source else { return (source, entry.place) }
+    do {
+      return (.file(try typed.read(path)), entry.place)
+    } catch {
+      problems.add(entry.place, typed.setting.name, error)
+      return nil
+    }
+  }
+
+  /// Where the content of a setting within a list or beside names of the operator's own is: under the key that ends in
+  /// `_file`, or under the one that ends in `_variable`.
+  mutating func source(
+    _ typed: TypedSetting<String>, in members: inout MappingReader
+  ) -> PlacedSource? {
+    let key = typed.key()
+    if let path = members.value(key), let place = members.node[key.name]?.place {
+      return PlacedSource(source: .file(path), place: place, name: members.name(of: key.name))
+    }
+    if let key = typed.setting.variableKey, let variable = members.value(key),
+      let place = members.node[key.name]?.place
+    {
+      return PlacedSource(source: .variable(variable), place: place, name: members.name(of: key.name))
+    }
+    return nil
+  }
+
+  /// What a file or a variable holds.
+  package mutating func content(
+    of source: ContentSource, at place: DocumentPlace, name: String, limit: Int
+  ) -> [UInt8]? {
+    switch source {
+    case .file(let path): return file(path, at: place, name: name, limit: limit)?.bytes
+    case .variable(let variable): return content(ofVariable: variable, at: place, name: name)
+    }
+  }
+
+  private mutating func content(
+    ofVariable variable: String, at place: DocumentPlace, name: String
+  ) -> [UInt8]? {
+    guard let text = sources.environment[variable] else {
+      problems.add(
+        place, name,
+        Refusal("names the variable \(variable), which is not set", "set it, or correct the name"))
+      return nil
+    }
+    guard !text.isEmpty else {
+      problems.add(place, name, Refusal("names the variable \(variable), which is empty", "fill it in"))
+      return nil
+    }
+    return Array(text.utf8)
+  }
+
+  /// What a secret's file or variable holds.
+  mutating func secretBytes(_ source: ContentSource, at place: DocumentPlace, name: String) -> [UInt8]? {
+    switch source {
+    case .file(let path): secretBytes(path, at: place, name: name)
+    case .variable(let variable): content(ofVariable: variable, at: place, name: name)
+    }
+  }
+
   /// The content of a secret's file, without a final newline. A file that other users can read gets a notice.
-  mutating func secretBytes(_ path: String, at place: DocumentPlace, name: String) -> [UInt8]? {
+  private mutating func secretBytes(_ path: String, at place: DocumentPlace, name: String) -> [UInt8]? {
     guard !path.utf8.contains(0x0A), !path.contains("-----BEGIN") else {
       problems.add(
         place, name,
@@ -196,4 +264,11 @@ package struct ConfigurationBuilder {
     let digits = String(mode & 0o777, radix: 8)
     return "0" + String(repeating: "0", count: 3 - digits.count) + digits
   }
+}
+
+/// Where a content is, where the configuration says so, and under what name.
+struct PlacedSource {
+  let source: ContentSource
+  let place: DocumentPlace
+  let name: String
 }

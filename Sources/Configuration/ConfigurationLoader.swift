@@ -2,7 +2,7 @@
 
 import Documents
 import Platform
-import Upstream
+package import Upstream
 
 /// Loads the configuration: defaults, then the YAML file, then the environment, then flags. Each source
 /// overrides the ones before it. It reads files only through its sources, and uses no network.
@@ -21,6 +21,8 @@ public enum ConfigurationLoader {
     var finder = ConfigurationBuilder(partial: said, purpose: purpose, sources: sources, problems: problems)
     let file = finder.file()
     let isUnread = file == nil && finder.problems.problems.count > problems.problems.count
+    PartialConfiguration.noteUnknown(
+      sources.environment, but: file?.namedVariables ?? [], into: &finder.problems)
     let merged = (file ?? PartialConfiguration()).overridden(by: said)
     var builder = ConfigurationBuilder(
       partial: merged, purpose: purpose, sources: sources, problems: finder.problems, files: finder.files)
@@ -68,7 +70,9 @@ extension ConfigurationBuilder {
       }
       return nil
     }
-    return PartialConfiguration(file: root, into: &problems)
+    var file = PartialConfiguration(file: root, into: &problems)
+    file.namedVariables = PartialConfiguration.variables(namedIn: root)
+    return file
   }
 
   /// Builds the configuration, or throws every problem.
@@ -84,10 +88,12 @@ extension ConfigurationBuilder {
     let store = store()
     noteLostState(store)
     let configuration = Configuration(
-      purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(), caFile: caFile(),
+      purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(),
+      authorities: authorities(),
       tokens: tokens(),
       callers: callers, allowAnonymous: allowAnonymous, apps: apps, policy: policy, callbacks: callbacks(),
-      allowedOrigins: allowedOrigins(), store: store, limits: limits(), origins: origins(),
+      allowedOrigins: allowedOrigins(), store: store, storeKeys: storeKeys(), limits: limits(),
+      origins: origins(),
       files: files)
     guard problems.isEmpty else {
       throw ConfigurationErrors(
@@ -121,18 +127,22 @@ extension ConfigurationBuilder {
   }
 
   /// `outbound.ca_file`: looked into now, because without it every request to others would fail.
-  private mutating func caFile() -> String? {
-    guard let path = stated(Settings.caFile), let place = place(of: Settings.caFile) else { return nil }
-    guard let content = file(path, at: place, name: Settings.caFile.setting.name, limit: 4 << 20) else {
-      return nil
-    }
-    guard content.bytes.firstRange(of: Array("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
+  package mutating func authorities() -> Authorities? {
+    guard let (source, place) = source(Settings.caFile) else { return nil }
+    guard
+      let bytes = content(of: source, at: place, name: Settings.caFile.setting.name, limit: 4 << 20)
+    else { return nil }
+    guard bytes.firstRange(of: Array("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
       problems.add(
         place, Settings.caFile.setting.name,
-        Refusal("names a file without a certificate", "give the authorities' certificates as PEM"))
+        Refusal(
+          "names a \(source.noun) without a certificate", "give the authorities' certificates as PEM"))
       return nil
     }
-    return path
+    return switch source {
+    case .file(let path): .file(path)
+    case .variable: .pem(bytes)
+    }
   }
 
   /// Reports state on a disk that will be wiped: a dyno's, or a container's own layer. Only `serve` looks at
@@ -205,8 +215,12 @@ extension ConfigurationBuilder {
     switch entry.content {
     case .text(let text): return one(text)
     case .list(let items): return "[" + items.map { one($0.text) }.joined(separator: ", ") + "]"
-    case .content(let path):
-      return setting.form == .secret ? "<redacted> from \(quoted(path: path))" : "<redacted>"
+    case .content(let source):
+      switch setting.form {
+      case .secret: return "<redacted> from \(source.shown)"
+      case .file: return source.shown
+      case .text, .list: return "<redacted>"
+      }
     }
   }
 }

@@ -20,7 +20,7 @@ extension PartialConfiguration {
       } else if let value {
         entries[setting] = Self.entry(setting, value, variable)
       } else if let path, let fileVariable = setting.fileVariable {
-        entries[setting] = Entry(content: .content(ofFile: path), place: .variable(fileVariable))
+        entries[setting] = Entry(content: .content(.file(path)), place: .variable(fileVariable))
       }
     }
     takeAlias(from: environment, into: &problems)
@@ -30,10 +30,10 @@ extension PartialConfiguration {
         .variable(names.joined(separator: ", ")),
         "set but empty; an empty variable counts as unset")
     }
-    Self.noteUnknown(environment, into: &problems)
   }
 
   private static func entry(_ setting: Setting, _ value: String, _ variable: String) -> Entry {
+    if setting.form == .file { return Entry(content: .content(.file(value)), place: .variable(variable)) }
     guard setting.form == .list else { return Entry(content: .text(value), place: .variable(variable)) }
     let items = value.split(separator: ",", omittingEmptySubsequences: false).map { item in
       PlacedText(text: trimmed(item), place: .variable(variable))
@@ -64,7 +64,11 @@ extension PartialConfiguration {
     }
   }
 
-  private static func noteUnknown(_ environment: [String: String], into problems: inout ProblemList) {
+  /// Notes variables that look like ours and are not, but for those that a file names.
+  static func noteUnknown(
+    _ environment: [String: String], but named: Set<String>, into problems: inout ProblemList
+  ) {
+    let environment = environment.filter { !named.contains($0.key) }
     let settings = Settings.scalars
     let known = Set(settings.compactMap(\.variable) + settings.compactMap(\.fileVariable))
     // Other programs have variables with this prefix, so only near misses of our own count.

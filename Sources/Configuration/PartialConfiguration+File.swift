@@ -18,8 +18,23 @@ extension PartialConfiguration {
   }
 
   private static let byPath: [String: Setting] = Dictionary(
-    Settings.scalars.compactMap { setting in setting.path.map { ($0, setting) } },
+    Settings.scalars.flatMap { setting in
+      [setting.path, setting.variablePath].compactMap(\.self).map { ($0, setting) }
+    },
     uniquingKeysWith: { first, _ in first })
+
+  /// The variables that keys ending in `_variable` name, wherever they stand.
+  static func variables(namedIn node: DocumentNode) -> Set<String> {
+    switch node.content {
+    case .text: []
+    case .list(let items): items.reduce(into: []) { $0.formUnion(variables(namedIn: $1)) }
+    case .mapping(let members):
+      members.reduce(into: []) { names, member in
+        if member.name.hasSuffix(Setting.variableEnding), let name = member.value.text { names.insert(name) }
+        names.formUnion(variables(namedIn: member.value))
+      }
+    }
+  }
 
   private mutating func read(
     _ members: [DocumentNode.Member], below prefix: String, into problems: inout ProblemList
@@ -29,11 +44,16 @@ extension PartialConfiguration {
       let (path, node) = (prefix + member.name, member.value)
       if !known.contains(member.name) {
         let (refusal, meant) = Self.unknown(member.name, below: prefix)
-        if let meant { self.meant.insert(meant) }
+        if let meant { self.meant.insert(Self.byPath[meant]?.path ?? meant) }
         problems.add(member.place, path, refusal)
       } else if node.isNothing {
         problems.add(member.place, path, .nothing)
       } else if let setting = Self.byPath[path] {
+        if entries[setting] != nil {
+          let first = path == setting.path ? setting.variablePath : setting.path
+          problems.add(
+            member.place, path, Refusal("is set, and so is \(first ?? "")", "keep one of the two"))
+        }
         entries[setting] = Self.entry(setting, node, path, into: &problems)
       } else if Self.ownSections.contains(path) {
         sections[path] = node
@@ -50,10 +70,18 @@ extension PartialConfiguration {
     _ setting: Setting, _ node: DocumentNode, _ path: String, into problems: inout ProblemList
   ) -> Entry? {
     switch (setting.form, node.content) {
-    case (.text, .text(let text, _)), (.file, .text(let text, _)):
+    case (.text, .text(let text, _)):
       return Entry(content: .text(text), place: node.place)
-    case (.secret, .text(let path, _)):
-      return Entry(content: .content(ofFile: path), place: node.place)
+    case (.secret, .text(let text, _)), (.file, .text(let text, _)):
+      guard path == setting.variablePath else {
+        return Entry(content: .content(.file(text)), place: node.place)
+      }
+      do {
+        return Entry(content: .content(.variable(try VariableName.form.read(text))), place: node.place)
+      } catch {
+        problems.add(node.place, path, error)
+      }
+      return nil
     case (.list, .list(let items)):
       var texts: [PlacedText] = []
       for item in items {

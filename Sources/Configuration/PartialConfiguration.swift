@@ -16,8 +16,8 @@ package struct PartialConfiguration: Sendable {
     package enum Content: Sendable {
       case text(String)
       case list([PlacedText])
-      /// The value is the content of the file at this path.
-      case content(ofFile: String)
+      /// The value is what a file or a variable holds.
+      case content(ContentSource)
     }
 
     package let content: Content
@@ -41,6 +41,9 @@ package struct PartialConfiguration: Sendable {
 
   /// The settings that misspelt keys of the file mean: they are not missing as well.
   var meant: Set<String> = []
+
+  /// The variables that keys of the file name.
+  var namedVariables: Set<String> = []
 
   /// No settings.
   package init() {}

@@ -13,9 +13,10 @@ public struct Setting: Sendable, Hashable {
     case text
     /// A YAML list; a variable separates by commas.
     case list
-    /// A secret: the variable holds it, the variable with `_FILE` and the YAML key name a file that holds it.
+    /// A secret: the variable holds it, the variable with `_FILE` and the YAML key name a file that holds it. The YAML key
+    /// with `_variable` in place of `_file` names a variable.
     case secret
-    /// A file whose content is read: variable and YAML key name it.
+    /// A file whose content is read: variable and YAML key name it. So does the YAML key with `_variable`, as for a secret.
     case file
   }
 
@@ -70,6 +71,22 @@ public struct Setting: Sendable, Hashable {
   public var name: String { path ?? variable ?? flag ?? "" }
   /// Whether its value is never shown.
   public var isRedacted: Bool { form == .secret || holdsSecret }
+  /// The YAML key that names an environment variable with the content, in place of `path`, which names a file with it; nil
+  /// where the value is no content.
+  public var variablePath: String? {
+    guard let path, path.hasSuffix(Self.fileEnding) else { return nil }
+    return path.dropLast(Self.fileEnding.count) + Self.variableEnding
+  }
+  /// The last part of `variablePath`.
+  var variableKey: Key<String>? {
+    guard let path, let variablePath else { return nil }
+    let key = { (path: String) in String(path.split(separator: ".").last ?? "") }
+    return .one(
+      key(variablePath), VariableName.form,
+      "The environment variable with the content, instead of `\(key(path))`.")
+  }
+  static let fileEnding = "_file"
+  static let variableEnding = "_variable"
   /// The variable that names a file holding the value, for secrets.
   public var fileVariable: String? {
     // The YAML itself has a path variable already.
@@ -103,5 +120,49 @@ package struct TypedSetting<Value: Sendable>: Sendable {
     return name.hasSuffix("[]")
       ? .list(String(name.dropLast(2)), form, setting.meaning)
       : .one(name, form, required: setting.remedy, setting.meaning)
+  }
+}
+
+/// Where the content of a secret or a file is.
+package enum ContentSource: Sendable, Hashable {
+  /// In the file at this path.
+  case file(String)
+  /// In the environment variable of this name.
+  case variable(String)
+
+  /// The source as notices and `callgate check` show it.
+  var shown: String {
+    switch self {
+    case .file(let path): quoted(path: path)
+    case .variable(let name): "the variable \(name)"
+    }
+  }
+
+  /// The word for it, behind `names a`.
+  package var noun: String {
+    switch self {
+    case .file: "file"
+    case .variable: "variable"
+    }
+  }
+}
+
+/// The names of environment variables that hold a content.
+enum VariableName {
+  /// What POSIX.1-2017 §8.1 lets shells set. A refused text is not shown: it may be the secret itself.
+  static let form = TextForm<String>(.pattern("^[A-Za-z_][A-Za-z0-9_]*$")) { text throws(Refusal) in
+    let isName =
+      text.utf8.count <= 128 && text.utf8.first.map { !(0x30...0x39).contains($0) } ?? false
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true
+        default: false
+        }
+      }
+    guard isName else {
+      throw Refusal(
+        "is not the name of an environment variable", "write its name, of letters, digits and _, without $")
+    }
+    return text
   }
 }

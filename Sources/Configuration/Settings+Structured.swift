@@ -126,8 +126,10 @@ extension Settings {
   /// The keys of which one must be there, by the beginning of their paths.
   static let exactlyOne = [
     "callers[].": ["basic", "api_key", "jwt"],
-    "callers[].basic.": ["password_sha256", "password_file"],
-    "callers[].jwt.": ["jwks_url", "jwks_file", "hs256_secret_file"],
+    "callers[].basic.": ["password_sha256", "password_file", "password_variable"],
+    "callers[].jwt.": [
+      "jwks_url", "jwks_file", "jwks_variable", "hs256_secret_file", "hs256_secret_variable",
+    ],
   ]
 
   private static let brake = TextForm.number(0...Int(Brakes.maximum), of: "a number of callbacks")
@@ -174,6 +176,7 @@ extension Settings {
       }
       let own = rest == part ? setting : nil
       keys.append(NestedKey(name, shape, required: own?.remedy, own?.meaning ?? ""))
+      if let own, let variable = own.variableKey { keys.append(variable) }
     }
     if prefix.isEmpty { keys.append(NestedKey("rules", Policy.shape, "The business rules.")) }
     return keys

@@ -271,6 +271,17 @@ package enum Settings {
       "Where state is kept: `sqlite:PATH`, `memory` or `postgres://…`. `DATABASE_URL` and `CALLGATE_STATE` go before "
         + "it."), StoreText.read)
 
+  package static let storeKey = TypedSetting(
+    Setting(
+      "store.key_file", variable: "CALLGATE_STORE_KEY", .secret, example: "/run/secrets/store-key",
+      "The store key: 32 random bytes as Base64 or hex, which `callgate key generate --store` prints. The server seals values "
+        + "in the store with it. Keep a copy apart from the store's backups."), any)
+  package static let previousStoreKey = TypedSetting(
+    Setting(
+      "store.previous_key_file", variable: "CALLGATE_STORE_PREVIOUS_KEY", .secret,
+      example: "/run/secrets/store-key-previous",
+      "During a rotation: the other store key. It opens values and seals none."), any)
+
   // limits
 
   package static let connections = TypedSetting(
@@ -322,7 +333,7 @@ package enum Settings {
     nextKeyID.setting, nextClientID.setting, nextKeyAlgorithm.setting, nextKey.setting, phoneNumber.setting,
     caFile.setting,
     username.setting, password.setting, allowAnonymous.setting,
-    databaseURL.setting, state.setting, storeURL.setting,
+    databaseURL.setting, state.setting, storeURL.setting, storeKey.setting, previousStoreKey.setting,
     adminHost.setting, adminPort.setting, adminToken.setting,
     logLevel.setting, logFormat.setting,
     share.setting, minimumRemaining.setting, tokenDeadline.setting,

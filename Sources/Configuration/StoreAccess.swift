@@ -1,8 +1,11 @@
 // Opens the configured store for servers and for `callgate migrate`.
 
+import Gate
 import JOSE
+import Platform
 import PostgresStore
 import SQLiteStore
+package import Sealing
 package import Store
 
 /// Why a store cannot be used.
@@ -22,25 +25,81 @@ public struct StoreFailure: Error, Sendable, CustomStringConvertible {
     }
     description = "\(error)"
   }
+
+  /// The store keys do not fit the store.
+  package init(_ refusal: KeyRefusal) {
+    isTemporary = false
+    description = "\(refusal.message) — \(refusal.remedy)"
+  }
 }
 
 /// The store of a configuration, without a server.
 public enum StoreMigration {
-  /// Brings the schema up to date, under a lock; doing it again changes nothing.
-  /// - Returns: What kind of store it is: `memory`, `sqlite` or `postgres`.
-  public static func run(_ configuration: Configuration) async throws(StoreFailure) -> String {
+  /// What a store is after `run`.
+  public struct Outcome: Sendable {
+    /// What kind of store it is: `memory`, `sqlite` or `postgres`.
+    public let kind: String
+    /// The store keys, for operators; nil where there is none.
+    public let keys: String?
+  }
+
+  /// Brings the schema up to date, under a lock, and looks at the store keys; doing it again changes nothing.
+  /// - Parameter reseals: Whether the previous store key goes out of use. It must be configured.
+  public static func run(
+    _ configuration: Configuration, reseals: Bool
+  ) async throws(StoreFailure) -> Outcome {
     let location = StoreLocation(configuration.store)
     let store = location.store()
-    var failure: StoreFailure?
+    let ruling: Result<(KeyRuling, [KeyInUse]), StoreFailure>
     do throws(StoreError) {
       try await store.migrate()
+      let held = configuration.storeKeys
+      if reseals {
+        let made = try await store.updateKeys(at: Instant(SystemClock().unixTime)) {
+          KeyRuling($0, holding: held, removesPrevious: true)
+        }
+        ruling = .success((made, try await store.keys()))
+      } else {
+        let keys = try await store.keys()
+        ruling = .success((KeyRuling(keys, holding: held), keys))
+      }
     } catch {
-      failure = StoreFailure(error, of: location.kind)
+      ruling = .failure(StoreFailure(error, of: location.kind))
     }
     await store.close()
-    if let failure { throw failure }
-    return location.kind
+    switch try ruling.get() {
+    case (.refused(let refusal), _): throw StoreFailure(refusal)
+    case (.usable(let changes), let keys):
+      return Outcome(
+        kind: location.kind,
+        keys: configuration.storeKeys.map { changes.description(of: $0.current.id, in: keys) })
+    }
   }
+}
+
+extension KeyChanges {
+  /// The current store key and what becomes of others, for operators.
+  package func description(of current: StoreKeyID, in keys: [KeyInUse]) -> String {
+    var parts: [String]
+    if let row = keys.first(where: { $0.mark.id == current }) {
+      parts = ["\(current), in use since \(Instant(seconds: row.since).rfc3339)"]
+    } else {
+      parts = ["\(current), which serve takes into use"]
+    }
+    for id in removed {
+      let isThere = keys.contains { $0.mark.id == id }
+      parts.append(isThere ? "serve removes \(id), which seals nothing" : "\(id) is no longer in use")
+    }
+    if let previous {
+      parts.append("the previous key \(previous.id) may be removed from \(previous.from)")
+    }
+    return parts.joined(separator: "; ")
+  }
+}
+
+extension KeyChanges.PreviousKey {
+  /// From when the key may be removed: `now`, or a time.
+  package var from: String { sealedUntil?.rfc3339 ?? "now" }
 }
 
 /// The place of a configured store, and the only code that opens each kind.

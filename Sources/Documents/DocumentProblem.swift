@@ -74,7 +74,15 @@ public struct Refusal: Error, Hashable, Sendable {
     return Refusal(
       "unknown key",
       Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
-        ?? "use one of \(known.joined(separator: ", "))")
+        ?? "use one of \(list(known))")
+  }
+
+  /// Names of keys for a remedy. Of two keys for one content, in a file or in a variable, it names the file's.
+  package static func list(_ keys: [String]) -> String {
+    let (file, variable) = ("_file", "_variable")
+    return keys.filter { key in
+      !key.hasSuffix(variable) || !keys.contains(key.dropLast(variable.count) + file)
+    }.joined(separator: ", ")
   }
 }
 

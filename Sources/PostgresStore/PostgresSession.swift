@@ -186,6 +186,7 @@ final class PostgresSession: StoreSession {
   /// | `stop`, `resume` | the stop that is there keeps its time; what is gone is gone |
   /// | `recover` | what is unknown stays so; fewer are counted |
   /// | `live`, `leave`, `purge`, `settleDoubts` | says the same again |
+  /// | `updateKeys` | reads the keys again, under their lock |
   /// | `migrate` | reads the version again, under its lock |
   func use(_ body: (PostgresConnection) throws(PostgresFailure) -> Void) throws(StoreError) {
     if connection == nil { try instance.route.check(at: clock.now) }

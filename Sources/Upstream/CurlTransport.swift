@@ -33,7 +33,7 @@ public final class CurlTransport: HTTPTransport {
   init(
     _ settings: TransportSettings, names: NameCache, lookUp: @escaping NameLookup.Function
   ) throws(TransportSetupError) {
-    if let path = settings.caFile, access(path, R_OK) != 0 {
+    if case .file(let path) = settings.authorities, access(path, R_OK) != 0 {
       throw .unreadableCAFile(path: path, SystemError(operation: "access", code: errno))
     }
     var settings = settings

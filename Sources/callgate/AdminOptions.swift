@@ -50,7 +50,8 @@ struct AdminOptions: ParsableArguments {
       throw (error.isMisuse ? ExitStatus.usage : .configuration).exit
     }
     let settings = TransportSettings(
-      caFile: caFile ?? destination.caFile, pinnedKey: caFile == nil ? destination.pinnedKey : nil)
+      authorities: caFile.map { .file($0) } ?? destination.authorities,
+      pinnedKey: caFile == nil ? destination.pinnedKey : nil)
     let result: Result<AdminClient.Reply, Failure> = Blocker.run {
       do throws(TransportSetupError) {
         let transport = try CurlTransport(settings)

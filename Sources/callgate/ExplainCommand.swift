@@ -76,10 +76,10 @@ struct ExplainCommand: ParsableCommand {
     let question = try question()
     let configuration = try source.load(for: .explain)
     let asksRemotes = configuration.asksRemotePolicies
-    let caFile = configuration.caFile
+    let authorities = configuration.authorities
     let result: Result<Explanation, Question.Mistakes> = try Blocker.run {
       do {
-        let transport = asksRemotes ? try CurlTransport(TransportSettings(caFile: caFile)) : nil
+        let transport = asksRemotes ? try CurlTransport(TransportSettings(authorities: authorities)) : nil
         let rules = OfflineRules(configuration, transport: transport)
         let answer: Result<Explanation, Question.Mistakes>
         do throws(Question.Mistakes) {

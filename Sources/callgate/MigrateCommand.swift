@@ -3,31 +3,47 @@
 import ArgumentParser
 import Configuration
 import Gateway
+import Sealing
 
 /// `callgate migrate`: brings the store up to date.
 struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",
-    abstract: "Updates the store's schema.",
+    abstract: "Updates the store's schema, and shows its store keys.",
     discussion: """
       serve also updates the schema, under a lock. Use migrate to update it before serve starts. A second run changes nothing.
 
-      Exit status: 0 if the schema is up to date, 69 if the store does not respond, 78 if the configured store cannot be used.
+      With --reseal, migrate seals again with the current store key what the previous one sealed. The previous key is then \
+      no longer in use, and you can remove it. First give every instance the new key as its current one.
+
+      Exit status: 0 if the schema is up to date, 69 if the store does not respond, 78 if the configured store cannot be used, \
+      or not with the configured store keys.
       """)
 
   @OptionGroup var options: ConfigurationOptions
 
+  @Flag(help: "Seal everything with the current store key, and end the use of the previous one.")
+  var reseal = false
+
   func run() throws {
     let configuration = try options.load(for: .migrate)
-    let result: Result<String, StoreFailure> = Blocker.run {
+    if reseal, configuration.storeKeys?.previous == nil {
+      Output.message(
+        "callgate: --reseal needs the current and the previous store key: set CALLGATE_STORE_KEY (store.key_file) and "
+          + "CALLGATE_STORE_PREVIOUS_KEY (store.previous_key_file)")
+      throw ExitStatus.configuration.exit
+    }
+    let result: Result<StoreMigration.Outcome, StoreFailure> = Blocker.run { [reseal] in
       do throws(StoreFailure) {
-        return .success(try await StoreMigration.run(configuration))
+        return .success(try await StoreMigration.run(configuration, reseals: reseal))
       } catch {
         return .failure(error)
       }
     }
     switch result {
-    case .success(let kind): Output.line("The store (\(kind)) is up to date.")
+    case .success(let outcome):
+      Output.line("The store (\(outcome.kind)) is up to date.")
+      if let keys = outcome.keys { Output.line("Store key: \(keys).") }
     case .failure(let failure):
       Output.message("callgate: the store cannot be used: \(failure)")
       throw (failure.isTemporary ? ExitStatus.unavailable : .configuration).exit

@@ -71,7 +71,7 @@ struct ProbeCommand: ParsableCommand {
     let (url, timeout, caFile) = (url, timeout, caFile)
     let result: Result<ProbeReport, Failure> = Blocker.run {
       do throws(TransportSetupError) {
-        let transport = try CurlTransport(TransportSettings(caFile: caFile))
+        let transport = try CurlTransport(TransportSettings(authorities: caFile.map { .file($0) }))
         let probe = Probe(
           url: url, credential: credential, transport: transport, clock: SystemClock(),
           timeout: .seconds(timeout))

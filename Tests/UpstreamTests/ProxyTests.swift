@@ -38,7 +38,7 @@ import Testing
   }
 
   private func settings(_ variables: [String: String]) throws -> TransportSettings {
-    TransportSettings(caFile: caFile, proxies: try ProxySettings(environment: variables))
+    TransportSettings(authorities: .file(caFile), proxies: try ProxySettings(environment: variables))
   }
 
   @Test(arguments: ["127.0.0.1", "localhost"])

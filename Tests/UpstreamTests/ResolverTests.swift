@@ -36,7 +36,8 @@ import Testing
     _ body: (CurlTransport) async throws -> Void
   ) async throws {
     let transport = try CurlTransport(
-      settings ?? TransportSettings(caFile: caFile), names: NameCache(policy: policy), lookUp: lookUp)
+      settings ?? TransportSettings(authorities: .file(caFile)), names: NameCache(policy: policy),
+      lookUp: lookUp)
     do {
       try await body(transport)
       await transport.shutdown()
@@ -48,7 +49,7 @@ import Testing
 
   @Test func `a name that leads to this machine is verified even where loopback is not`() async throws {
     let addresses = [try address("127.0.0.1")]
-    let settings = TransportSettings(caFile: caFile, verifiesLoopback: false)
+    let settings = TransportSettings(authorities: .file(caFile), verifiesLoopback: false)
     try await withUpstream(script) { upstream in
       try await withResolver({ _, done in done(.success(addresses)) }, settings: settings) { transport in
         expect(await transport.failure(.post("https://third.test:\(upstream.port)/")), .tls, sent: false)
@@ -91,7 +92,7 @@ import Testing
       if name == "other.test" { return done(.success([IPAddress(v4: 0x7F00_0001)])) }
       lookups.withLock { $0 += 1 }
     }
-    var settings = TransportSettings(caFile: caFile)
+    var settings = TransportSettings(authorities: .file(caFile))
     settings.connectTimeout = .seconds(2)
     try await withUpstream(script) { upstream in
       try await withResolver(lookUp, settings: settings) { transport in

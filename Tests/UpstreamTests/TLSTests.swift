@@ -41,7 +41,7 @@ import Upstream
     _ failure: TransportDiagnosis.Failure? = nil, sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     try await withUpstream(script(context)) { upstream in
-      try await withTransport(TransportSettings(caFile: caFile ?? self.caFile)) { transport in
+      try await withTransport(TransportSettings(authorities: .file(caFile ?? self.caFile))) { transport in
         let error = await transport.failure(
           .post("https://\(host):\(upstream.port)/"), sourceLocation: sourceLocation)
         expect(error, .tls, sent: false, sourceLocation: sourceLocation)
@@ -65,7 +65,7 @@ import Upstream
   {
     let context = TLSContext(TestIdentity(Self.names, issuer: authority))
     try await withUpstream(script(context)) { upstream in
-      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+      try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
         for _ in 1...10 {
           let response = try await transport.send(.post("https://\(host):\(upstream.port)/", reuse: .allowed))
           #expect(response.text == "ok")
@@ -79,6 +79,25 @@ import Upstream
     }
   }
 
+  @Test func `authorities given as text are believed instead of the system's, and no others`() async throws {
+    let context = TLSContext(TestIdentity(Self.names, issuer: authority))
+    try await withUpstream(script(context)) { upstream in
+      try await withTransport(TransportSettings(authorities: .pem(authority.certificatePEM))) { transport in
+        let response = try await transport.send(.post("https://localhost:\(upstream.port)/"))
+        #expect(response.text == "ok")
+      }
+    }
+    let stranger = TestIdentity("", isAuthority: true)
+    try await withUpstream(script(context)) { upstream in
+      try await withTransport(TransportSettings(authorities: .pem(stranger.certificatePEM))) { transport in
+        await #expect(throws: TransportError.self) {
+          try await transport.send(.post("https://localhost:\(upstream.port)/"))
+        }
+        #expect(upstream.arrivals == 0)
+      }
+    }
+  }
+
   /// Whoever may not share a connection shares the cost of the first handshake all the same.
   @Test(arguments: [Int(TLS1_2_VERSION), Int(TLS1_3_VERSION)])
   func `connections of their own resume the session of an earlier one, with the same host only`(
@@ -87,14 +106,14 @@ import Upstream
     let context = TLSContext(TestIdentity(Self.names, issuer: authority), only: version)
     let resumptions = Resumptions()
     try await withUpstream(script(context, resumptions)) { upstream in
-      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+      try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
         for host in ["localhost", "localhost", "localhost", "127.0.0.1", "127.0.0.1"] {
           _ = try await transport.send(.post("https://\(host):\(upstream.port)/"))
         }
         #expect(resumptions.all == [false, true, true, false, true])
         #expect(upstream.connections == 5)
       }
-      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+      try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
         _ = try await transport.send(.post("https://localhost:\(upstream.port)/"))
         #expect(resumptions.all.last == false, "transports share nothing")
       }
@@ -105,7 +124,7 @@ import Upstream
     let context = TLSContext(TestIdentity(Self.names, issuer: authority))
     let resumptions = Resumptions()
     try await withUpstream(script(context, resumptions)) { upstream in
-      let settings = TransportSettings(caFile: caFile, sessionLifetime: .zero)
+      let settings = TransportSettings(authorities: .file(caFile), sessionLifetime: .zero)
       try await withTransport(settings) { transport in
         for _ in 1...2 { _ = try await transport.send(.post("https://localhost:\(upstream.port)/")) }
       }
@@ -126,7 +145,7 @@ import Upstream
       try connection.answerAll(Self.ok)
     }
     try await withUpstream(script) { upstream in
-      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+      try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
         expect(await transport.failure(.post("https://localhost:\(upstream.port)/")), .tls, sent: false)
         let response = try await transport.send(.post("https://localhost:\(upstream.port)/"))
         #expect(response.text == "ok")
@@ -144,7 +163,7 @@ import Upstream
       try connection.answerAll(Self.ok)
     }
     try await withUpstream(script) { upstream in
-      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+      try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
         for _ in 1...2 {
           let response = try await transport.send(.post("https://localhost:\(upstream.port)/"))
           #expect(response.text == "ok")
@@ -205,7 +224,7 @@ import Upstream
       .certificate(.weak))
     let context = TLSContext(TestIdentity(Self.names, issuer: authority, key: .rsa(bits: 2048)))
     try await withUpstream(script(context)) { upstream in
-      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+      try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
         let response = try await transport.send(.get("https://localhost:\(upstream.port)/"))
         #expect(response.status == 200)
       }
@@ -232,7 +251,7 @@ import Upstream
       },
     ] {
       try await withUpstream(script) { upstream in
-        try await withTransport(TransportSettings(caFile: caFile)) { transport in
+        try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
           expect(await transport.failure(.post("https://localhost:\(upstream.port)/")), .tls, sent: false)
           #expect(upstream.connections == 1)
         }
@@ -252,7 +271,7 @@ import Upstream
         connection.endsAbruptly = true
       }
     ) { upstream in
-      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+      try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
         let response = try await transport.send(.post("https://localhost:\(upstream.port)/"))
         #expect(response.text == "half of")
       }
@@ -268,7 +287,7 @@ import Upstream
         try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nhalf of")
       }
     ) { upstream in
-      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+      try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
         expect(
           await transport.failure(.post("https://localhost:\(upstream.port)/")), .connectionLost, sent: true)
       }
@@ -277,7 +296,7 @@ import Upstream
 
   @Test func `a file of authorities that cannot be read is refused at the start`() throws {
     #expect(throws: TransportSetupError.self) {
-      try CurlTransport(TransportSettings(caFile: "/nonexistent.pem"))
+      try CurlTransport(TransportSettings(authorities: .file("/nonexistent.pem")))
     }
   }
 
@@ -293,12 +312,13 @@ import Upstream
     let context = TLSContext(TestIdentity("DNS:elsewhere.test"))
     try await withUpstream(script(context)) { upstream in
       for host in ["localhost", "127.0.0.1"] {
-        try await withTransport(TransportSettings(caFile: caFile, verifiesLoopback: false)) { transport in
+        try await withTransport(TransportSettings(authorities: .file(caFile), verifiesLoopback: false)) {
+          transport in
           let response = try await transport.send(.post("https://\(host):\(upstream.port)/"))
           #expect(response.text == "ok")
         }
       }
-      try await withTransport(TransportSettings(caFile: caFile)) { transport in
+      try await withTransport(TransportSettings(authorities: .file(caFile))) { transport in
         expect(await transport.failure(.post("https://127.0.0.1:\(upstream.port)/")), .tls, sent: false)
       }
     }
@@ -309,7 +329,7 @@ import Upstream
     async throws
   {
     let identity = TestIdentity("DNS:elsewhere.test", validUntil: -60)
-    let settings = TransportSettings(caFile: caFile, pinnedKey: "sha256//" + identity.keyPin)
+    let settings = TransportSettings(authorities: .file(caFile), pinnedKey: "sha256//" + identity.keyPin)
     try await withUpstream(script(TLSContext(identity))) { upstream in
       try await withTransport(settings) { transport in
         let response = try await transport.send(.post("https://127.0.0.1:\(upstream.port)/"))

@@ -7,6 +7,7 @@ import Gate
 import HTTP
 import JSON
 import Platform
+import Sealing
 import Store
 import Upstream
 
@@ -48,8 +49,8 @@ extension Doctor {
             fix: "create the folder, writable for the server's user, or set CALLGATE_STATE",
             .configuration)
         }
-        return report.ok(
-          "store", "SQLite: the file \(quoted(path: path)) does not exist yet; serve creates it")
+        report.ok("store", "SQLite: the file \(quoted(path: path)) does not exist yet; serve creates it")
+        return report(keysInUse: [])
       }
     case .postgres: break
     }
@@ -62,6 +63,7 @@ extension Doctor {
         version < StoreSchema.latest
           ? "\(name) responds; its schema has version \(version), and serve updates it to \(StoreSchema.latest)"
           : "\(name) responds, and this user may write to it; schema version \(version)")
+      report(keysInUse: version < StoreSchema.latest ? [] : try await store.keys())
     } catch {
       let failure = StoreFailure(error, of: location.kind)
       report.fail(
@@ -69,6 +71,16 @@ extension Doctor {
         failure.isTemporary ? .unreachable : .configuration)
     }
     await store.close()
+  }
+
+  private mutating func report(keysInUse keys: [KeyInUse]) {
+    switch KeyRuling(keys, holding: configuration.storeKeys) {
+    case .refused(let refusal):
+      report.fail("store key", refusal.message, fix: refusal.remedy, .configuration)
+    case .usable(let changes):
+      guard let current = configuration.storeKeys?.current.id else { return }
+      report.ok("store key", changes.description(of: current, in: keys))
+    }
   }
 
   private func exists(_ path: String) -> Bool {

@@ -37,7 +37,7 @@ public struct Doctor {
     do {
       proxies = try .environment()
       transport = try CurlTransport(
-        TransportSettings(caFile: loaded.configuration.caFile, proxies: proxies))
+        TransportSettings(authorities: loaded.configuration.authorities, proxies: proxies))
     } catch {
       var report = DoctorReport()
       report.fail(

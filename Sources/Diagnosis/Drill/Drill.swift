@@ -101,7 +101,7 @@ public struct Drill: Sendable {
   public func run(onSending: @Sendable () -> Void) async -> DrillReport {
     let transport: CurlTransport
     do throws(TransportSetupError) {
-      transport = try CurlTransport(TransportSettings(caFile: configuration.caFile))
+      transport = try CurlTransport(TransportSettings(authorities: configuration.authorities))
     } catch {
       return DrillReport(noClient: "\(error)")
     }

@@ -4,6 +4,7 @@ public import Configuration
 import Documents
 import JOSE
 import TLS
+public import Upstream
 
 /// Where a running server's admin interface is, and what opens it.
 public struct AdminDestination: Sendable {
@@ -11,17 +12,17 @@ public struct AdminDestination: Sendable {
   public let url: String
   /// The operators' token; nil where the listener needs none.
   let token: Secret?
-  /// A PEM file of the certificate authorities to trust instead of the system's.
-  public let caFile: String?
+  /// The certificate authorities to trust instead of the system's.
+  public let authorities: Authorities?
   /// The key of the certificate that the configuration names, as `TransportSettings.pinnedKey`; nil where an operator gave the
   /// address, and for plain http.
   public let pinnedKey: String?
 
   /// An address and a token.
-  init(url: String, token: Secret?, caFile: String? = nil, pinnedKey: String? = nil) {
+  init(url: String, token: Secret?, authorities: Authorities? = nil, pinnedKey: String? = nil) {
     self.url = url
     self.token = token
-    self.caFile = caFile
+    self.authorities = authorities
     self.pinnedKey = pinnedKey
   }
 
@@ -43,7 +44,7 @@ public struct AdminDestination: Sendable {
       .overridden(by: PartialConfiguration(flags: sources.flags))
     if let tokenFile {
       overrides.entries[Settings.adminToken.setting] = PartialConfiguration.Entry(
-        content: .content(ofFile: tokenFile), place: .flag(tokenFlag))
+        content: .content(.file(tokenFile)), place: .flag(tokenFlag))
     }
     var finder = ConfigurationBuilder(
       partial: overrides, purpose: .serve, sources: sources, problems: ProblemList())
@@ -66,11 +67,11 @@ extension ConfigurationBuilder {
   }
 
   fileprivate mutating func destination(url: String?) -> AdminDestination {
-    let caFile = stated(Settings.caFile)
+    let authorities = authorities()
     if let url {
       var base = url
       while base.hasSuffix("/") { base.removeLast() }
-      return AdminDestination(url: base, token: adminToken(), caFile: caFile)
+      return AdminDestination(url: base, token: adminToken(), authorities: authorities)
     }
     let hasListener = place(of: Settings.adminHost) != nil || place(of: Settings.adminPort) != nil
     guard hasListener || partial.entries[Settings.adminToken.setting] == nil else {
@@ -79,7 +80,7 @@ extension ConfigurationBuilder {
         url: local(
           scheme, value(Settings.host), Settings.host.setting, value(Settings.port), Settings.port.setting,
           "give the server's https address with --url https://NAME"),
-        token: adminToken(), caFile: caFile, pinnedKey: listenerKey())
+        token: adminToken(), authorities: authorities, pinnedKey: listenerKey())
     }
     let host = value(Settings.adminHost)
     return AdminDestination(
@@ -87,28 +88,26 @@ extension ConfigurationBuilder {
         "http", host, Settings.adminHost.setting, value(Settings.adminPort), Settings.adminPort.setting,
         "set it to 127.0.0.1, or give the public port's https address with --url https://NAME"),
       // A listener on loopback asks for none. While the server is down, any user of the machine may listen there.
-      token: host.isLoopback ? nil : adminToken(), caFile: caFile)
+      token: host.isLoopback ? nil : adminToken(), authorities: authorities)
   }
 
   /// The key of the certificate that the public listener shows. That names the public host, and not the address by which this
   /// machine reaches it.
   private mutating func listenerKey() -> String? {
-    guard let path = stated(Settings.certificateFile), let place = place(of: Settings.certificateFile) else {
-      return nil
-    }
+    guard let (source, place) = source(Settings.certificateFile) else { return nil }
     let name = Settings.certificateFile.setting.name
-    guard let content = file(path, at: place, name: name, limit: Self.maximumDocumentBytes) else {
+    guard let bytes = content(of: source, at: place, name: name, limit: Self.maximumDocumentBytes) else {
       return nil
     }
     do throws(TLSFailure) {
-      if let own = try Certificate.chain(pem: content.bytes).first {
+      if let own = try Certificate.chain(pem: bytes).first {
         return "sha256//" + Base64.encode(own.keyFingerprint)
       }
     } catch {}  // Whatever is wrong with it, nobody can be recognised by it.
     problems.add(
       place, name,
       Refusal(
-        "names a file without a certificate that can be read",
+        "names a \(source.noun) without a certificate that can be read",
         "correct it, or give the server's https address with --url https://NAME"))
     return nil
   }

@@ -21,7 +21,8 @@ public enum ConfigurationReference {
     let rows = sorted.compactMap { setting -> [String]? in
       guard let path = setting.path else { return nil }
       let variable = setting.variable.map { "`\($0)`" } ?? ""
-      return ["`\(path)`", variable, setting.meaning, standard(setting)]
+      let other = setting.variablePath.map { " or `\($0)`" } ?? ""
+      return ["`\(path)`\(other)", variable, setting.meaning, standard(setting)]
     }
     return table(["key", "variable", "meaning", "default"], rows)
   }
@@ -43,6 +44,9 @@ public enum ConfigurationReference {
       The server ignores a final newline in that file, and reports a file that other users can read. The group of a
       file of root may read it.
     - The YAML file itself never holds a secret, except a password inside `store.url`.
+    - Wherever a YAML key ends in `_file`, the same key ending in `_variable` names an environment variable with the
+      content, for platforms without files: `client_secret_variable: SHOP_TALKDESK_SECRET`. Setting both keys is an error,
+      and so is a variable that is unset or empty.
     - Paths are relative to the working directory.
     - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are whole numbers of bytes. Digests are SHA-256 in
       lower-case hex. Telephone numbers are E.164: `"+18500000000"`. Address blocks are CIDR: `10.0.0.0/8`.

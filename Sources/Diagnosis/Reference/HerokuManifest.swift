@@ -47,6 +47,7 @@ public enum HerokuManifest {
       setting: Settings.configText.setting,
       hint: "Write your apps, callers and rules here. To change them you need no deploy."),
     Question(setting: Settings.adminToken.setting, isGenerated: true),
+    Question(setting: Settings.storeKey.setting, isGenerated: true),
     // Heroku's router comes from a private address, and no client can: its X-Forwarded-For ends with the client.
     Question(
       setting: Settings.trustedProxies.setting, value: "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7",
@@ -70,6 +71,7 @@ public enum HerokuManifest {
     "CALLGATE_ALLOW_ANONYMOUS": "the form creates a caller",
     "DATABASE_URL": "an add-on sets it",
     "CALLGATE_STATE": "every restart wipes a dyno's disk; DATABASE_URL keeps state",
+    "CALLGATE_STORE_PREVIOUS_KEY": "a new app rotates no key",
     "CALLGATE_CA_FILE": "nothing inspects a dyno's TLS",
     "CALLGATE_LOG_LEVEL": "its default is right",
     "CALLGATE_LOG_FORMAT": "its default is right",

@@ -20,7 +20,7 @@ public struct SetupInterview {
 
   /// The files that flags and answers name.
   public var sources: [String] {
-    partial.entries.values.compactMap { if case .content(let path) = $0.content { path } else { nil } }
+    partial.entries.values.compactMap { if case .content(.file(let path)) = $0.content { path } else { nil } }
   }
 
   /// Begins with flags.
@@ -68,7 +68,7 @@ public struct SetupInterview {
     for (setting, flag, path) in paths {
       guard let path else { continue }
       partial.entries[setting] = PartialConfiguration.Entry(
-        content: .content(ofFile: path), place: .flag(flag))
+        content: .content(.file(path)), place: .flag(flag))
     }
     var problems = judged().problems.filter { !$0.place.isMissing }
     func judge(_ flag: String, _ step: () throws(Refusal) -> Void) {
@@ -243,8 +243,8 @@ public struct SetupInterview {
     do throws(ConfigurationFiles.Failure) {
       let content = try files.read(path, ConfigurationBuilder.maximumSecretBytes)
       return Self.isSecret(content.bytes)
-        ? entry(secret, "--client-secret-file", .content(ofFile: path))
-        : entry(key, "--private-key-file", .content(ofFile: path))
+        ? entry(secret, "--client-secret-file", .content(.file(path)))
+        : entry(key, "--private-key-file", .content(.file(path)))
     } catch {
       guard error != .missing || ConfigurationBuilder.looksLikePath(Array(text.utf8)) else {
         return entry(secret, "--client-secret-file", .text(text))

@@ -26,7 +26,7 @@ public enum TokenFetch {
     let transport: CurlTransport
     let client: TalkdeskID
     do {
-      transport = try CurlTransport(TransportSettings(caFile: configuration.caFile))
+      transport = try CurlTransport(TransportSettings(authorities: configuration.authorities))
       client = try TalkdeskID(upstream, transport: transport, clock: clock)
     } catch {
       return .failure(Failure(isRefusal: false, description: "the HTTP client cannot be created: \(error)"))

@@ -11,9 +11,9 @@ import Upstream
 
 extension TransportSettings {
   /// For callbacks: how many run is the queue's to say, each on a connection of its own and with small messages.
-  static func callbacks(caFile: String?, proxies: ProxySettings?) -> TransportSettings {
+  static func callbacks(_ authorities: Authorities?, proxies: ProxySettings?) -> TransportSettings {
     TransportSettings(
-      caFile: caFile, proxies: proxies, transfersPerPath: 100_000,
+      authorities: authorities, proxies: proxies, transfersPerPath: 100_000,
       pooledConnections: 1, maximumHeaderLength: 16 * 1024, bufferLength: 1024)
   }
 }
@@ -56,7 +56,7 @@ extension JWTAuthenticator.Keys {
   init(_ keys: JWTIssuer.Keys, _ sources: KeySources) {
     switch keys {
     case .url(let url, _): self = .source(sources.source(url))
-    case .set(let set, _): self = .set(set)
+    case .set(let set): self = .set(set)
     case .secret(let secret): self = .secret(secret)
     case .unopened: preconditionFailure("a server's configuration has its callers' keys")
     }

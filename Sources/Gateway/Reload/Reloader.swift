@@ -8,6 +8,7 @@ import Gate
 import JOSE
 import Platform
 import Records
+import Sealing
 import Synchronization
 import TLS
 import Talkdesk
@@ -218,8 +219,9 @@ final class Reloader: Sendable {
     // Another certificate is shown at once; to begin or to cease speaking TLS takes a start.
     compare("listen.tls") { $0.listen.tls == nil }
     compare("admin.host, admin.port", \.admin.listener)
-    compare("outbound.ca_file", \.caFile)
+    compare("outbound.ca_file", \.authorities)
     compare("store", \.store.name)
+    compare("store.key_file, store.previous_key_file") { $0.storeKeys?.all.map(\.mark) }
     // How long to drain is looked up when it comes to that.
     compare("limits") { configuration in
       var limits = configuration.limits

@@ -12,6 +12,7 @@ import Metrics
 public import Platform
 import Records
 import SQLiteStore
+import Sealing
 import Store
 import Synchronization
 import TLS
@@ -30,6 +31,8 @@ public final class Service: Sendable {
   private let callbackTransport: CurlTransport
   private let tokens: TokenSource
   private let store: any Store
+  /// The sandbox makes one where none is configured.
+  private let storeKeys: StoreKeys?
   let runtime: Runtime
   private let upkeep = Mutex<Task<Void, Never>?>(nil)
   private let keys: KeySources
@@ -81,8 +84,9 @@ public final class Service: Sendable {
     do {
       // The sandbox is on this machine, whatever proxy leads out of it.
       let proxies: ProxySettings? = configuration.purpose == .sandbox ? .direct : nil
-      transport = try CurlTransport(TransportSettings(caFile: configuration.caFile, proxies: proxies))
-      callbackTransport = try CurlTransport(.callbacks(caFile: configuration.caFile, proxies: proxies))
+      transport = try CurlTransport(
+        TransportSettings(authorities: configuration.authorities, proxies: proxies))
+      callbackTransport = try CurlTransport(.callbacks(configuration.authorities, proxies: proxies))
       tokens = TokenSource(
         issuer: try TalkdeskID(upstream, transport: transport, clock: clock),
         policy: TokenPolicy(configuration.tokens), time: clock,
@@ -97,6 +101,15 @@ public final class Service: Sendable {
     let policies = MeteredTransport(transport: transport, upstream: .policy, metrics: metrics, clock: clock)
     let location = StoreLocation(configuration.store)
     store = location.store()
+    do throws(OpenSSLError) {
+      if configuration.storeKeys == nil, configuration.purpose == .sandbox {
+        storeKeys = StoreKeys(current: try .generate())
+      } else {
+        storeKeys = configuration.storeKeys
+      }
+    } catch {
+      throw .storeKey(error)
+    }
     let inHand = CallbacksInHand(time: clock)
     let callbackLog = CallbackLog(log: log)
     runtime = Runtime(
@@ -187,8 +200,8 @@ public final class Service: Sendable {
 
   /// Opens the store and updates it, and fetches the keys for callers' tokens. Call it before `start`.
   public func prepare() async throws(StartError) {
+    try await useStoreKeys()
     do throws(StoreError) {
-      try await store.migrate()
       // Before the first request: records that an ended process left `pending` become `unknown`.
       let abandoned = try await store.recoverCallbacks(at: Instant(clock.unixTime))
       if abandoned > 0 { runtime.callbacks.recovered(abandoned) }
@@ -202,6 +215,23 @@ public final class Service: Sendable {
     }
     for notice in await configuration.fetchKeys(keys) {
       log.write(.warning, "configuration notice", ["notice": "\(notice)"])
+    }
+  }
+
+  /// Brings the store up to date, and takes its keys into use if they are the ones that it knows.
+  private func useStoreKeys() async throws(StartError) {
+    let ruling: KeyRuling
+    do throws(StoreError) {
+      try await store.migrate()
+      ruling = try await store.updateKeys(at: Instant(clock.unixTime)) { [storeKeys] in
+        KeyRuling($0, holding: storeKeys)
+      }
+    } catch {
+      throw .store(kind: runtime.storeKind, StoreFailure(error, of: runtime.storeKind))
+    }
+    switch ruling {
+    case .refused(let refusal): throw .store(kind: runtime.storeKind, StoreFailure(refusal))
+    case .usable(let changes): log.write(changes)
     }
   }
 

@@ -1,7 +1,9 @@
 // Logs when the store fails, comes back or has a problem.
 
+import Configuration
 import Platform
 import Records
+import Sealing
 import Store
 
 /// Logs changes of a store's health.
@@ -36,5 +38,22 @@ struct StoreLog: Sendable {
   /// Seconds with one decimal.
   private static func seconds(_ span: Duration) -> String {
     "\((Double(span.nanosecondsClamped) / 1e8).rounded() / 10)"
+  }
+}
+
+extension Log {
+  /// Writes what a start has changed among the store keys, and from when the previous one is not needed.
+  func write(_ changes: KeyChanges) {
+    if let added = changes.added {
+      write(.info, "the store is in use with a store key", ["store_key": "\(added.id)"])
+    }
+    for id in changes.removed {
+      write(.info, "a store key is no longer in use, because it seals nothing", ["store_key": "\(id)"])
+    }
+    if let previous = changes.previous {
+      write(
+        .info, "the previous store key may be removed once every instance seals with the current one",
+        ["previous_store_key": "\(previous.id)", "from": previous.from])
+    }
   }
 }

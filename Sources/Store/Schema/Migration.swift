@@ -129,6 +129,18 @@ package struct Migration: Sendable {
         "ALTER TABLE callgate_stop ADD COLUMN ends bigint, ADD COLUMN reason text",
         "CREATE INDEX callgate_callback_status ON callgate_callback (status, id) WHERE status <> 'accepted'",
       ]),
+    // The store keys in use, by name and check value; never a key. Times are seconds since the epoch.
+    Migration(
+      sqlite: [
+        """
+        CREATE TABLE callgate_store_key (
+          id BLOB PRIMARY KEY NOT NULL, check_value BLOB NOT NULL, since INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """
+      ],
+      postgres: [
+        "CREATE TABLE callgate_store_key (id bytea PRIMARY KEY, check_value bytea NOT NULL, since bigint NOT NULL)"
+      ]),
   ]
 
   /// Why a store of some version cannot be used, for operators.

@@ -49,7 +49,11 @@ final class CurlOptions {
     set(CURLOPT_SSL_CIPHER_LIST, Self.ciphers)
     // libcurl compares it whatever else it verifies (CURLOPT_PINNEDPUBLICKEY(3)).
     if let key = settings.pinnedKey { set(CURLOPT_PINNEDPUBLICKEY, key) }
-    if let caFile = settings.caFile { set(CURLOPT_CAINFO, caFile) }
+    switch settings.authorities {
+    case .file(let path): set(CURLOPT_CAINFO, path)
+    case .pem(let bytes): set(CURLOPT_CAINFO_BLOB, copying: bytes)
+    case nil: break
+    }
   }
 
   /// The proxy, or none: the empty string also keeps libcurl from reading the environment.
@@ -62,7 +66,11 @@ final class CurlOptions {
     set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
     set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     set(CURLOPT_PROXY_SSL_CIPHER_LIST, Self.ciphers)
-    if let caFile = settings.caFile { set(CURLOPT_PROXY_CAINFO, caFile) }
+    switch settings.authorities {
+    case .file(let path): set(CURLOPT_PROXY_CAINFO, path)
+    case .pem(let bytes): set(CURLOPT_PROXY_CAINFO_BLOB, copying: bytes)
+    case nil: break
+    }
     set(CURLOPT_HTTPPROXYTUNNEL, 1)
     if let user = proxy.user { set(CURLOPT_PROXYUSERNAME, user) }
     if let password = proxy.password { set(CURLOPT_PROXYPASSWORD, password) }
@@ -115,6 +123,10 @@ final class CurlOptions {
 
   func set(_ share: CurlShare) {
     check("what is shared", callgate_easy_set_share(handle, share.handle))
+  }
+
+  private func set(_ option: CURLoption, copying bytes: [UInt8]) {
+    check("option \(option.rawValue)", callgate_easy_set_blob(handle, option, bytes, bytes.count))
   }
 
   func setReceiver(_ option: CURLoption, _ value: curl_write_callback) {

@@ -2,8 +2,8 @@
 
 /// The settings of a `CurlTransport`.
 public struct TransportSettings: Sendable {
-  /// A PEM file of the certificates to trust, in place of the system's bundle; used for an https proxy too.
-  public var caFile: String?
+  /// The authorities to trust, in place of the system's bundle; used for an https proxy too.
+  public var authorities: Authorities?
   /// Whether a server on this machine (`localhost`, 127.0.0.0/8, ::1) must prove its name too. Not where a process asks
   /// the server beside it by an address that no certificate names; a server elsewhere always must.
   public var verifiesLoopback: Bool
@@ -39,7 +39,7 @@ public struct TransportSettings: Sendable {
 
   /// Makes settings; the defaults suit two upstream hosts.
   public init(
-    caFile: String? = nil, verifiesLoopback: Bool = true, pinnedKey: String? = nil,
+    authorities: Authorities? = nil, verifiesLoopback: Bool = true, pinnedKey: String? = nil,
     proxies: ProxySettings? = nil,
     userAgent: String = "callgate",
     connectTimeout: Duration = .seconds(3), transfersPerPath: Int = 64,
@@ -48,7 +48,7 @@ public struct TransportSettings: Sendable {
     maximumHeaderLength: Int = 32 * 1024, bufferLength: Int? = nil
   ) {
     precondition(transfersPerPath > 0 && waitingPerPath >= 0 && pooledConnections > 0)
-    self.caFile = caFile
+    self.authorities = authorities
     self.verifiesLoopback = verifiesLoopback
     self.pinnedKey = pinnedKey
     self.proxies = proxies
@@ -62,4 +62,12 @@ public struct TransportSettings: Sendable {
     self.maximumHeaderLength = maximumHeaderLength
     self.bufferLength = bufferLength
   }
+}
+
+/// Certificates of the authorities to trust.
+public enum Authorities: Sendable, Hashable {
+  /// A file of them, as PEM. libcurl reads it.
+  case file(String)
+  /// The certificates themselves, as PEM.
+  case pem([UInt8])
 }

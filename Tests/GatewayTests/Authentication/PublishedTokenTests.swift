@@ -44,7 +44,7 @@ import Testing
       guard case .jwt(let issuer) = caller.proof else { return nil }
       let keys: JWTAuthenticator.Keys? =
         switch issuer.keys {
-        case .set(let set, _): .set(set)
+        case .set(let set): .set(set)
         case .secret(let secret): .secret(secret)
         case .url, .unopened: nil
         }

@@ -5,10 +5,12 @@ import Documents
 import Gate
 import JOSE
 import JSON
+import Sealing
 import TLS
 import Talkdesk
 import Testing
 import Tokens
+import Upstream
 
 @testable import Callers
 @testable import Configuration
@@ -69,7 +71,7 @@ import Tokens
         brakes: { number_per_day: 3, per_5m: 50, per_hour: 0 } }
     cors: { origins: ["https://shop.example", "http://localhost:3000"] }
     rules: []
-    store: { url: "sqlite:/data/callgate.sqlite3" }
+    store: { url: "sqlite:/data/callgate.sqlite3", key_file: /store-key, previous_key_file: /other-store-key }
     limits:
       { connections: 100, header_bytes: 2048, content_bytes: 4096, header_timeout: 1s, request_timeout: 2s, idle_timeout: 3s,
         drain_delay: 4s, drain_timeout: 5s }
@@ -83,7 +85,8 @@ import Tokens
       "/tls.key": String(decoding: Self.identity.keyPEM, as: UTF8.self), "/key": Fixture.key,
       "/key384": Fixture.otherKey, "/token": "0123456789abcdef0123\n", "/password": "long enough",
       "/set": set,
-      "/secret": String(repeating: "s", count: 32),
+      "/secret": String(repeating: "s", count: 32), "/store-key": String(repeating: "01", count: 32),
+      "/other-store-key": String(repeating: "02", count: 32),
     ]
     return try Fixture.load(
       Self.yaml, environment: [:], files: files.mapValues { Fixture.content($0) }, for: .check
@@ -96,8 +99,6 @@ import Tokens
     let listen = configuration.listen
     #expect(listen.host == "::1")
     #expect(listen.port == 8443)
-    #expect(listen.tls?.certificateFile == "/tls.pem")
-    #expect(listen.tls?.keyFile == "/tls.key")
     #expect(listen.tls?.identity.certificate.names == "DNS:api.example")
     #expect(listen.trustedProxies.map(\.description) == ["10.0.0.0/8", "2001:db8::/32"])
     #expect(listen.forwardedHops == 2)
@@ -120,7 +121,8 @@ import Tokens
     #expect([key.id, next.id] == ["key-1", "key-2"])
     #expect([key.algorithm, next.algorithm] == [.ES384, .ES256])
     #expect([key.clientID, next.clientID] == [nil, "client-2"])
-    #expect(configuration.caFile == "/tls.pem")
+    #expect(configuration.storeKeys?.previous != nil)
+    #expect(configuration.authorities == .file("/tls.pem"))
     #expect(
       configuration.tokens
         == Configuration.Tokens(share: false, minimumRemaining: .seconds(30), deadline: .seconds(5)))
@@ -156,7 +158,7 @@ import Tokens
       case .jwt(let issuer):
         switch issuer.keys {
         case .url(let url, _): proofs.append("\(url) \(issuer.subjectClaim)")
-        case .set(let set, let path): proofs.append("\(path) \(set.keys.count) \(issuer.subjectClaim)")
+        case .set(let set): proofs.append("\(set.keys.count) \(issuer.subjectClaim)")
         case .secret(let secret): proofs.append(secret.algorithm.rawValue)
         case .unopened: proofs.append("unopened")
         }
@@ -165,7 +167,7 @@ import Tokens
     let password = Hex.encode(SHA256.digest(Array("long enough".utf8))).prefix(2)
     #expect(
       proofs == [
-        "user 0a", "other \(password)", "0b", "https://id.example/jwks email", "/set 1 sub", "HS256",
+        "user 0a", "other \(password)", "0b", "https://id.example/jwks email", "1 sub", "HS256",
       ])
   }
 

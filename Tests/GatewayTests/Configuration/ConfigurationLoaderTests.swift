@@ -168,7 +168,8 @@ import Tokens
     }
     #expect(
       secrets.map(\.variable).sorted() == [
-        "CALLGATE_ADMIN_TOKEN", "DATABASE_URL", "DEFAULT_PASSWORD", "TD_CLIENT_SECRET", "TD_PRIVATE_KEY",
+        "CALLGATE_ADMIN_TOKEN", "CALLGATE_STORE_KEY", "CALLGATE_STORE_PREVIOUS_KEY", "DATABASE_URL",
+        "DEFAULT_PASSWORD", "TD_CLIENT_SECRET", "TD_PRIVATE_KEY",
       ])
     for (variable, file) in secrets {
       #expect(

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A store on a machine of its own: it can fail, and it counts who waits for it.
 final class DistantStore: Store {
-  private let memory = MemoryStore()
+  fileprivate let memory = MemoryStore()
   let isDown = Atomic<Bool>(false)
   let updates = Atomic<Int>(0)
   let reads = Atomic<Int>(0)
@@ -90,5 +90,12 @@ final class DistantStore: Store {
   func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
     try reach()
     return memory.recoverCallbacks(at: now, besides: inHand)
+  }
+}
+
+extension DistantStore {
+  func keys() -> [KeyInUse] { memory.keys() }
+  func updateKeys(at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling) -> KeyRuling {
+    memory.updateKeys(at: now, judge)
   }
 }

@@ -513,7 +513,7 @@ import Upstream
       try await store(file)?.found == "SQLite: the file \"\(file)\" does not exist yet; serve creates it")
     #expect(!FileManager.default.fileExists(atPath: file))
     let loaded = try Fixture.load(environment: Fixture.changed(["CALLGATE_STATE": file]), for: .migrate)
-    _ = try await StoreMigration.run(loaded.configuration)
+    _ = try await StoreMigration.run(loaded.configuration, reseals: false)
     #expect(
       try await store(file)?.found
         == "SQLite responds, and this user may write to it; schema version \(StoreSchema.latest)")

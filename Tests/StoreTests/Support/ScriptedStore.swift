@@ -191,3 +191,10 @@ final class ScriptedStore: Store {
     return memory.recoverCallbacks(at: now, besides: inHand)
   }
 }
+
+extension ScriptedStore {
+  func keys() -> [KeyInUse] { memory.keys() }
+  func updateKeys(at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling) -> KeyRuling {
+    memory.updateKeys(at: now, judge)
+  }
+}

@@ -1,0 +1,51 @@
+// Reads and checks the store keys.
+
+import Documents
+import JOSE
+import Sealing
+
+extension ConfigurationBuilder {
+  /// `store.key_file` and `store.previous_key_file`, with their variables.
+  mutating func storeKeys() -> StoreKeys? {
+    guard purpose.opensStoreKey else { return nil }
+    let current = storeKey(Settings.storeKey)
+    let previous = storeKey(Settings.previousStoreKey)
+    guard let place = place(of: Settings.previousStoreKey) else {
+      return current.map { StoreKeys(current: $0) }
+    }
+    let name = Settings.previousStoreKey.setting.name
+    guard self.place(of: Settings.storeKey) != nil else {
+      problems.add(
+        place, name,
+        Refusal(
+          "is set without the current key", "set CALLGATE_STORE_KEY (store.key_file), or remove this one"))
+      return nil
+    }
+    guard let current, let previous else { return nil }
+    guard current.mark != previous.mark else {
+      problems.add(
+        place, name,
+        Refusal("is the current store key", "give the other key of the rotation, or remove this one")
+      )
+      return nil
+    }
+    return StoreKeys(current: current, previous: previous)
+  }
+
+  private mutating func storeKey(_ setting: TypedSetting<String>) -> StoreKey? {
+    guard let (bytes, place) = secret(setting) else { return nil }
+    do throws(StoreKey.Malformed) {
+      return try StoreKey(text: bytes)
+    } catch {
+      let refusal =
+        Self.looksLikePath(bytes)
+        ? Refusal(
+          "holds a path, not a key", "set \(setting.setting.fileVariable ?? "") to the path instead")
+        : Refusal(
+          "is not a store key",
+          "give 32 bytes as Base64 or hex; `callgate key generate --store` prints one")
+      problems.add(place, setting.setting.name, refusal)
+      return nil
+    }
+  }
+}

@@ -1,0 +1,104 @@
+// The store keys of the PostgreSQL store.
+
+public import Gate
+import Sealing
+public import Store
+
+extension PostgresStore {
+  public func keys() async throws(StoreError) -> [KeyInUse] {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.keys() }
+  }
+
+  public func updateKeys(
+    at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling
+  ) async throws(StoreError) -> KeyRuling {
+    try await sessions.call(.writes) { session throws(StoreError) in
+      try session.updateKeys(at: now, judge)
+    }
+  }
+}
+
+extension PostgresSession {
+  func keys() throws(StoreError) -> [KeyInUse] {
+    var keys: [KeyInUse] = []
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      let found = try connection.run([.prepared(PostgresStatements.keys, [])], within: Self.span)
+      keys = try Self.keys(found[0], connection)
+    }
+    return keys
+  }
+
+  func updateKeys(at now: Instant, _ judge: ([KeyInUse]) -> KeyRuling) throws(StoreError) -> KeyRuling {
+    var ruling: KeyRuling?
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      // Others may read meanwhile; those that would write wait.
+      let found = try connection.run(
+        [
+          .plain("BEGIN"), .plain("LOCK TABLE callgate_store_key IN SHARE ROW EXCLUSIVE MODE"),
+          .prepared(PostgresStatements.keys, []),
+        ], within: Self.span)
+      let made = judge(try Self.keys(found[2], connection))
+      ruling = made
+      guard case .usable(let changes) = made, !changes.isEmpty else {
+        _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
+        return
+      }
+      var commands = changes.removed.map {
+        PostgresCommand.prepared(PostgresStatements.removeKey, [PostgresText.bytea($0.bytes)])
+      }
+      if let added = changes.added {
+        commands.append(
+          .prepared(
+            PostgresStatements.addKey,
+            [PostgresText.bytea(added.id.bytes), PostgresText.bytea(added.check), "\(now.seconds)"]))
+      }
+      _ = try connection.run(commands + [.plain("COMMIT")], within: Self.span)
+    }
+    guard let ruling else { preconditionFailure("the transaction ran") }
+    return ruling
+  }
+
+  private static func keys(
+    _ found: PostgresRows, _ connection: PostgresConnection
+  ) throws(PostgresFailure) -> [KeyInUse] {
+    var keys: [KeyInUse] = []
+    for row in found.rows {
+      guard let id = row[0].flatMap(PostgresText.bytes).flatMap(StoreKeyID.init),
+        let check = row[1].flatMap(PostgresText.bytes), let since = row[2].flatMap({ Int64($0) })
+      else { continue }
+      keys.append(
+        KeyInUse(
+          StoreKeyMark(id: id, check: check), since: since, sealedUntil: try sealedUntil(id, connection)))
+    }
+    return keys
+  }
+
+  /// When the last value that a key has sealed is forgotten; nil where there is none.
+  static func sealedUntil(
+    _ key: StoreKeyID, in tables: [SealedTable] = SealedTable.all, _ connection: PostgresConnection
+  ) throws(PostgresFailure) -> Instant? {
+    let questions = tables.map { table in
+      PostgresCommand.prepared(
+        PostgresStatement(
+          name: "callgate_sealed_\(table.name)", sql: table.question(parameter: "$1::bytea")),
+        [PostgresText.bytea(key.bytes)])
+    }
+    guard !questions.isEmpty else { return nil }
+    let found = try connection.run(questions, within: span)
+    return found.compactMap { $0.rows.first?.first?.flatMap { Int64($0) } }.max().map {
+      Instant(nanosecondsSinceEpoch: $0)
+    }
+  }
+}
+
+extension PostgresStatements {
+  static let keys = PostgresStatement(
+    name: "callgate_keys", sql: "SELECT id, check_value, since FROM callgate_store_key ORDER BY since, id")
+  static let addKey = PostgresStatement(
+    name: "callgate_add_key",
+    sql: "INSERT INTO callgate_store_key (id, check_value, since) VALUES ($1::bytea, $2::bytea, $3::bigint)")
+  static let removeKey = PostgresStatement(
+    name: "callgate_remove_key", sql: "DELETE FROM callgate_store_key WHERE id = $1::bytea")
+}

@@ -1,0 +1,77 @@
+// The store keys of the SQLite store.
+
+public import Gate
+import Sealing
+public import Store
+
+extension SQLiteStore {
+  public func keys() async throws(StoreError) -> [KeyInUse] {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.keys() }
+  }
+
+  public func updateKeys(
+    at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling
+  ) async throws(StoreError) -> KeyRuling {
+    try await sessions.call(.writes) { session throws(StoreError) in
+      try session.updateKeys(at: now, judge)
+    }
+  }
+}
+
+extension SQLiteSession {
+  /// The keys in use, of a file that another process may have open.
+  func keys() throws(StoreError) -> [KeyInUse] {
+    try Self.keys(try SQLiteConnection(reading: path, vfs: vfs))
+  }
+
+  func updateKeys(at now: Instant, _ judge: ([KeyInUse]) -> KeyRuling) throws(StoreError) -> KeyRuling {
+    var ruling: KeyRuling?
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      let made = judge(try Self.keys(open.connection))
+      ruling = made
+      guard case .usable(let changes) = made, !changes.isEmpty else { return false }
+      for id in changes.removed {
+        try SQLiteStatement(open.connection, "DELETE FROM callgate_store_key WHERE id = ?").run([
+          .blob(id.bytes)
+        ])
+      }
+      if let added = changes.added {
+        try SQLiteStatement(
+          open.connection, "INSERT INTO callgate_store_key (id, check_value, since) VALUES (?, ?, ?)"
+        ).run([.blob(added.id.bytes), .blob(added.check), .integer(now.seconds)])
+      }
+      return true
+    }
+    guard let ruling else { preconditionFailure("the transaction ran") }
+    return ruling
+  }
+
+  private static func keys(_ connection: SQLiteConnection) throws(StoreError) -> [KeyInUse] {
+    var rows: [(mark: StoreKeyMark, since: Int64)] = []
+    try SQLiteStatement(
+      connection, "SELECT id, check_value, since FROM callgate_store_key ORDER BY since, id"
+    ).run {
+      guard let id = StoreKeyID($0.blob(0)) else { return }
+      rows.append((StoreKeyMark(id: id, check: $0.blob(1)), $0.integer(2)))
+    }
+    var keys: [KeyInUse] = []
+    for (mark, since) in rows {
+      keys.append(KeyInUse(mark, since: since, sealedUntil: try sealedUntil(mark.id, connection)))
+    }
+    return keys
+  }
+
+  /// When the last value that a key has sealed is forgotten; nil where there is none.
+  static func sealedUntil(
+    _ key: StoreKeyID, in tables: [SealedTable] = SealedTable.all, _ connection: SQLiteConnection
+  ) throws(StoreError) -> Instant? {
+    var last: Int64?
+    for table in tables {
+      try SQLiteStatement(connection, table.question(parameter: "?")).run([.blob(key.bytes)]) {
+        if let until = $0.optionalInteger(0) { last = max(last ?? until, until) }
+      }
+    }
+    return last.map { Instant(nanosecondsSinceEpoch: $0) }
+  }
+}

@@ -1,0 +1,110 @@
+// The store key: a secret of 32 bytes, and the keys that are derived from it.
+
+public import JOSE
+
+/// The secret that what the store keeps sealed depends on. It never enters the store; its mark does.
+public struct StoreKey: Sendable {
+  /// Bytes of a key.
+  public static let byteCount = 32
+
+  /// A text that is not a store key.
+  public struct Malformed: Error, Hashable, Sendable {}
+
+  private let secret: Secret
+  /// What the store keeps to know the key again.
+  public let mark: StoreKeyMark
+  /// Its name in sealed values, in the store and in logs.
+  public var id: StoreKeyID { mark.id }
+
+  /// Takes a key.
+  public init(_ secret: Secret) {
+    precondition(secret.count == Self.byteCount)
+    self.secret = secret
+    let id = Self.derive(secret, "id", [], count: StoreKeyID.byteCount).exposedBytes()
+    guard let id = StoreKeyID(id) else { preconditionFailure("as many bytes as were derived") }
+    mark = StoreKeyMark(
+      id: id, check: Self.derive(secret, "check", [], count: StoreKeyMark.checkByteCount).exposedBytes())
+  }
+
+  /// Reads a key: 44 characters of Base64 or 64 hexadecimal digits. Nothing may stand around it.
+  public init(text: [UInt8]) throws(Malformed) {
+    let text = String(decoding: text, as: UTF8.self)
+    let bytes = text.utf8.count == 2 * Self.byteCount ? Hex.decode(text) : Base64.decode(text)
+    guard var bytes, bytes.count == Self.byteCount else { throw Malformed() }
+    self.init(Secret(wiping: &bytes))
+  }
+
+  /// Makes a random key.
+  public static func generate() throws(OpenSSLError) -> StoreKey {
+    var bytes = try RandomBytes.make(byteCount)
+    return StoreKey(Secret(wiping: &bytes))
+  }
+
+  /// The key as Base64: for the moment it leaves the process on purpose.
+  public func exposedText() -> String { Base64.encode(secret.exposedBytes()) }
+
+  /// What is derived for a purpose: other purposes and other `info` give other, independent bytes.
+  public func derived(_ purpose: Purpose, info: [UInt8] = [], count: Int) -> Secret {
+    Self.derive(secret, purpose.label, info, count: count)
+  }
+
+  /// No label holds a NUL, so no two pairs of label and `info` are the same bytes.
+  private static func derive(_ secret: Secret, _ label: String, _ info: [UInt8], count: Int) -> Secret {
+    HKDF.derive(
+      from: secret, salt: Array("callgate store key".utf8), info: Array(label.utf8) + [0] + info, count: count
+    )
+  }
+}
+
+/// What a derived key is for. The label of a case never changes: what was derived for it must be derived again.
+public enum Purpose: CaseIterable, Sendable {
+  /// Sealing values that the store keeps.
+  case sealing
+  /// Seeds of the one-time codes that change with time (RFC 6238).
+  case totp
+  /// Seeds of the one-time codes that are counted (RFC 4226).
+  case hotp
+
+  fileprivate var label: String {
+    switch self {
+    case .sealing: "sealing"
+    case .totp: "totp"
+    case .hotp: "hotp"
+    }
+  }
+}
+
+/// The name of a store key: 4 bytes derived from it, which tell nothing of it.
+public struct StoreKeyID: Hashable, Sendable, CustomStringConvertible {
+  /// How many bytes.
+  public static let byteCount = 4
+
+  /// The bytes.
+  public let bytes: [UInt8]
+
+  /// A name that was written down before; nil unless it has 4 bytes.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount else { return nil }
+    self.bytes = bytes
+  }
+
+  /// As lower-case hex.
+  public var description: String { Hex.encode(bytes) }
+}
+
+/// By what the store knows a key again: its name, and a check value that no other key has.
+public struct StoreKeyMark: Hashable, Sendable {
+  /// Bytes of a check value.
+  public static let checkByteCount = 16
+
+  /// The key's name.
+  public let id: StoreKeyID
+  /// The check value.
+  public let check: [UInt8]
+
+  /// A mark that was written down before.
+  public init(id: StoreKeyID, check: [UInt8]) {
+    self.id = id
+    self.check = check
+  }
+}

@@ -1,0 +1,83 @@
+// Seals values for the store with the current store key, and opens them with it or the previous one.
+
+public import JOSE
+
+/// The keys that a server holds: the current one seals, and both open.
+public struct StoreKeys: Sendable {
+  /// The key that seals.
+  public let current: StoreKey
+  /// During a rotation: the other key.
+  public let previous: StoreKey?
+
+  /// Takes the keys, which are different ones.
+  public init(current: StoreKey, previous: StoreKey? = nil) {
+    precondition(current.mark != previous?.mark)
+    self.current = current
+    self.previous = previous
+  }
+
+  /// Both, the current one first.
+  public var all: [StoreKey] { [current] + [previous].compactMap(\.self) }
+
+  /// What the current key derives for a purpose; see ``StoreKey/derived(_:info:count:)``.
+  public func derived(_ purpose: Purpose, info: [UInt8] = [], count: Int) -> Secret {
+    current.derived(purpose, info: info, count: count)
+  }
+
+  /// The form of sealed values: this byte, the key's id, then nonce, ciphertext and tag of AES-256-GCM.
+  private static let version: UInt8 = 1
+  private static let headerByteCount = 1 + StoreKeyID.byteCount
+
+  /// Why a sealed value is not opened.
+  public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// It is no sealed value, or one of a newer release.
+    case malformed
+    /// It was sealed with a key that is not held.
+    case unknownKey(StoreKeyID)
+    /// It was changed, or is not what was sealed for this purpose and these associated bytes.
+    case broken
+
+    public var description: String {
+      switch self {
+      case .malformed: "this is not a sealed value, or one of a newer release"
+      case .unknownKey(let id): "this value was sealed with the store key \(id), which is not configured"
+      case .broken: "the seal is broken, or made for another purpose or place"
+      }
+    }
+  }
+
+  /// Seals a value with the current key. `associated` ties the value to its place, such as a record's id: opening needs the same
+  /// bytes.
+  public func seal(
+    _ plaintext: [UInt8], for purpose: Purpose = .sealing, associated: [UInt8]
+  ) throws(OpenSSLError) -> [UInt8] {
+    let header = [Self.version] + current.id.bytes
+    return header
+      + (try Self.cipher(current, purpose).seal(plaintext, associated: header + associated))
+  }
+
+  /// Opens a value with the key that sealed it.
+  public func open(
+    _ sealed: [UInt8], for purpose: Purpose = .sealing, associated: [UInt8]
+  ) throws(Failure) -> [UInt8] {
+    guard let id = Self.keyID(of: sealed) else { throw .malformed }
+    guard let key = all.first(where: { $0.id == id }) else { throw .unknownKey(id) }
+    do throws(AESGCM.BrokenSeal) {
+      return try Self.cipher(key, purpose).open(
+        Array(sealed[Self.headerByteCount...]),
+        associated: Array(sealed[..<Self.headerByteCount]) + associated)
+    } catch {
+      throw .broken
+    }
+  }
+
+  /// The key that sealed a value; nil if this is no sealed value.
+  public static func keyID(of sealed: [UInt8]) -> StoreKeyID? {
+    guard sealed.count >= headerByteCount + AESGCM.overhead, sealed[0] == version else { return nil }
+    return StoreKeyID(Array(sealed[1..<headerByteCount]))
+  }
+
+  private static func cipher(_ key: StoreKey, _ purpose: Purpose) -> AESGCM {
+    AESGCM(key.derived(purpose, count: AESGCM.keyByteCount))
+  }
+}

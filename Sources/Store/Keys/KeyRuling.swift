@@ -1,0 +1,112 @@
+// Decides whether a server with certain store keys may use a store, and what becomes of the keys in use.
+
+public import Gate
+public import Sealing
+
+/// Whether a server may use a store with the store keys that it holds.
+public enum KeyRuling: Hashable, Sendable {
+  /// It may, after these changes.
+  case usable(KeyChanges)
+  /// It may not.
+  case refused(KeyRefusal)
+}
+
+/// What changes among the keys in use.
+public struct KeyChanges: Hashable, Sendable {
+  /// The key that is in use from now on.
+  public var added: StoreKeyMark?
+  /// The keys that are no longer in use.
+  public var removed: [StoreKeyID] = []
+  /// The previous key, where it is still in use.
+  public var previous: PreviousKey?
+
+  /// A previous key that is still in use.
+  public struct PreviousKey: Hashable, Sendable {
+    /// The key.
+    public let id: StoreKeyID
+    /// When the last value that was sealed with it is forgotten; nil where there is none.
+    public let sealedUntil: Instant?
+  }
+
+  /// Whether nothing changes.
+  package var isEmpty: Bool { added == nil && removed.isEmpty }
+}
+
+/// Why a server may not use a store.
+public enum KeyRefusal: Hashable, Sendable {
+  /// The store is in use with a key, and the server holds none.
+  case missing([StoreKeyID])
+  /// The store is in use with other keys than the server holds.
+  case other([StoreKeyID], held: [StoreKeyID])
+  /// Values are left that a key sealed which the server does not hold.
+  case stillSealed(StoreKeyID, until: Instant)
+
+  /// What is wrong, as half a sentence.
+  public var message: String {
+    switch self {
+    case .missing(let keys):
+      "this store is in use with the store key \(Self.list(keys)), and no store key is configured"
+    case .other(let keys, let held):
+      "this store is in use with the store key \(Self.list(keys)), and the configured one is \(Self.list(held))"
+    case .stillSealed(let key, let until):
+      "this store holds values until \(until.rfc3339) that only the store key \(key) opens"
+    }
+  }
+
+  /// What to do about it.
+  public var remedy: String {
+    switch self {
+    case .missing: "set CALLGATE_STORE_KEY (store.key_file) to that key"
+    case .other: "configure that key; to change it, follow \"Change the store key\" in docs/operations.md"
+    case .stillSealed:
+      "configure that key as CALLGATE_STORE_PREVIOUS_KEY (store.previous_key_file) until then, or run callgate migrate "
+        + "--reseal with both keys"
+    }
+  }
+
+  private static func list(_ keys: [StoreKeyID]) -> String {
+    keys.map(\.description).joined(separator: " or ")
+  }
+}
+
+extension KeyRuling {
+  /// Rules on the keys that a server holds.
+  ///
+  /// | in the store | held | ruling |
+  /// |---|---|---|
+  /// | nothing | any | usable; the current key is added |
+  /// | keys | none | refused |
+  /// | keys | none of these | refused |
+  /// | another key beside a held one, with values | | refused until they are forgotten |
+  /// | another key beside a held one, without values | | usable; that key is removed |
+  /// | the previous key, not the current one | both | usable; the current key is added |
+  ///
+  /// - Parameter removesPrevious: Whether the previous key goes as soon as nothing is sealed with it, though it is held.
+  public init(_ rows: [KeyInUse], holding keys: StoreKeys?, removesPrevious: Bool = false) {
+    let held = keys?.all.map(\.mark) ?? []
+    var changes = KeyChanges()
+    if let current = keys?.current.mark, !rows.contains(where: { $0.mark == current }) {
+      changes.added = current
+    }
+    guard rows.isEmpty || rows.contains(where: { held.contains($0.mark) }) else {
+      let ids = rows.map(\.mark.id)
+      self = .refused(held.isEmpty ? .missing(ids) : .other(ids, held: held.map(\.id)))
+      return
+    }
+    for row in rows where !held.contains(row.mark) {
+      if let until = row.sealedUntil {
+        self = .refused(.stillSealed(row.mark.id, until: until))
+        return
+      }
+      changes.removed.append(row.mark.id)
+    }
+    if let previous = rows.first(where: { $0.mark == keys?.previous?.mark }) {
+      if removesPrevious, previous.sealedUntil == nil {
+        changes.removed.append(previous.mark.id)
+      } else {
+        changes.previous = .init(id: previous.mark.id, sealedUntil: previous.sealedUntil)
+      }
+    }
+    self = .usable(changes)
+  }
+}

@@ -81,7 +81,7 @@ package final class CallbacksInHand: Sendable {
 
   /// How much content may wait for an issuer's keys: its callers are not known yet, so anybody may have sent it.
   static let mostHeldBytes = 16 * 1024 * 1024
-  /// How many may wait for numbers. Taps on a button come in twos and threes: more is somebody's loop.
+  /// How many may wait for numbers. Taps on a button come in twos and threes: more come from a client's loop.
   static let mostWaiting = 1024
 
   private let state = Mutex(State())

@@ -107,6 +107,6 @@ extension Problem {
     Problem(.storeUnavailable, "The server cannot read its records right now. Try again.", retryAfter: 1)
   }
 
-  /// There is no such callback, or it is somebody else's: the difference is nobody's business.
+  /// There is no such callback, or it is another caller's. The client is not told which.
   static var noCallback: Problem { Problem(.notFound, "You have no callback with this id.") }
 }

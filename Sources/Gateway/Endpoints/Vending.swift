@@ -199,7 +199,7 @@ extension Gateway {
   ) async -> PreparedResponse {
     if case .cancelled = error { return await abandon(&vending, receipts) }
     await giveBack(receipts, vending)
-    // A cool-down asked nobody.
+    // During a cool-down the server sends no request, so there is no status.
     if case .exchangeFailed(let cause, _) = error { vending.record.upstreamStatus = cause.status }
     return refuse(&vending, Problem(error))
   }

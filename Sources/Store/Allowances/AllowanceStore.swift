@@ -15,7 +15,7 @@ public protocol AllowanceStore: Sendable {
     _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
   ) async throws(StoreError) -> Result
 
-  /// What is kept of allowances, in the keys' order, without locking anything.
+  /// The states of allowances, in the keys' order. Reads without a lock.
   func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?]
 }
 

@@ -40,9 +40,9 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, KeyStore {
 
 /// Who else may write to a store.
 public enum StoreSharing: Sendable {
-  /// Nobody: it ends with this process.
+  /// No other process: the store ends with this one.
   case process
-  /// As a rule nobody, but another process on this machine could.
+  /// Usually no other process, but another one on this machine could.
   case machine
   /// Other instances.
   case instances

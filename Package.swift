@@ -39,12 +39,13 @@ let package = Package(
     .target(name: "Sealing", dependencies: ["JOSE"], swiftSettings: memorySafe),
     .target(name: "Documents", dependencies: ["JSON"], swiftSettings: memorySafe),
     .target(name: "Gate", dependencies: ["Documents", "Platform"], swiftSettings: memorySafe),
-    .target(name: "Store", dependencies: ["Gate", "JSON", "Platform", "Sealing"], swiftSettings: strict),
     .target(
-      name: "SQLiteStore", dependencies: ["Store", "Gate", "Platform", "Sealing", "CSQLite"],
+      name: "Store", dependencies: ["Gate", "JOSE", "JSON", "Platform", "Sealing"], swiftSettings: strict),
+    .target(
+      name: "SQLiteStore", dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CSQLite"],
       swiftSettings: strict),
     .target(
-      name: "PostgresStore", dependencies: ["Store", "Gate", "Platform", "Sealing", "CLibPQ"],
+      name: "PostgresStore", dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CLibPQ"],
       swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: memorySafe),
@@ -63,9 +64,15 @@ let package = Package(
       dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform"],
       swiftSettings: memorySafe),
     .target(
+      name: "Installations",
+      dependencies: ["API", "Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing", "Store"],
+      swiftSettings: memorySafe),
+    .target(
       name: "Callers",
       dependencies: [
-        "API", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform", "Records", "Tokens",
+        "API", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Platform",
+        "Records",
+        "Store", "Tokens",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -74,10 +81,9 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "API", "Callers", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform",
-        "PostgresStore", "Records", "SQLiteStore", "Sealing", "Store", "TLS",
-        "Talkdesk", "Tokens", "Upstream",
-        .product(name: "Yams", package: "Yams"),
+        "API", "Callers", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON",
+        "Platform", "PostgresStore", "Records", "SQLiteStore", "Sealing", "Store", "TLS", "Talkdesk",
+        "Tokens", "Upstream", .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: memorySafe),
     .target(
@@ -90,32 +96,24 @@ let package = Package(
     .target(
       name: "Deciding",
       dependencies: [
-        "API", "Callers", "Configuration", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON",
-        "Platform",
-        "Records", "Store",
+        "API", "Callers", "Configuration", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE",
+        "JSON", "Platform", "Records", "Store",
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Gateway",
       dependencies: [
         "API", "Callbacks", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate", "HTTP",
-        "HTTPServer",
-        "JOSE",
-        "JSON", "Metrics",
-        "Pages",
-        "Platform",
-        "Records", "SQLiteStore", "Sealing", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
+        "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Pages", "Platform", "Records",
+        "SQLiteStore", "Sealing", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Diagnosis",
       dependencies: [
         "API", "Callbacks", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate", "HTTP",
-        "HTTPServer",
-        "JOSE", "JSON",
-        "Platform",
-        "Records", "Sealing",
-        "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
+        "HTTPServer", "Installations", "JOSE", "JSON", "Platform", "Records", "Sealing", "Store", "TLS",
+        "Talkdesk", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -153,6 +151,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "JOSETests", dependencies: ["JOSE", "JSON", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "SealingTests", dependencies: ["Sealing", "JOSE"], swiftSettings: strict),
+    .testTarget(
+      name: "InstallationsTests",
+      dependencies: ["Installations", "API", "Gate", "JOSE", "Platform", "Sealing", "Store", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(name: "MetricsTests", dependencies: ["Metrics", "HTTP"], swiftSettings: strict),
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),

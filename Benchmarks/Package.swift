@@ -27,11 +27,12 @@ let package = Package(
     .target(name: "Documents", dependencies: ["JSON"], swiftSettings: strict),
     .target(name: "Gate", dependencies: ["Documents", "Platform"], swiftSettings: strict),
     .target(name: "Sealing", dependencies: ["JOSE"], swiftSettings: strict),
-    .target(name: "Store", dependencies: ["Gate", "Platform", "Sealing"], swiftSettings: strict),
     .target(
-      name: "SQLiteStore", dependencies: ["Store", "Gate", "Platform", "Sealing", "CSQLite"],
+      name: "Store", dependencies: ["Gate", "JOSE", "JSON", "Platform", "Sealing"], swiftSettings: strict),
+    .target(
+      name: "SQLiteStore", dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CSQLite"],
       swiftSettings: strict),
-    .target(name: "Tokens", dependencies: ["HTTP", "Platform", "JOSE"], swiftSettings: strict),
+    .target(name: "Tokens", dependencies: ["Gate", "HTTP", "Platform", "JOSE"], swiftSettings: strict),
     .target(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
       swiftSettings: strict),
@@ -45,18 +46,19 @@ let package = Package(
       dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform"],
       swiftSettings: strict),
     .target(
+      name: "Installations",
+      dependencies: ["API", "Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing", "Store"],
+      swiftSettings: strict),
+    .target(
       name: "Callers",
       dependencies: [
-        "API", "Documents", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform", "Records",
+        "API", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Platform",
+        "Records", "Store", "Tokens",
       ],
       swiftSettings: strict),
     .target(
       name: "Delivery",
-      dependencies: [
-        "API", "Gate", "HTTP", "HTTPServer", "JSON", "JOSE", "Metrics", "Platform", "Records", "Store",
-        "Talkdesk",
-        "Tokens",
-      ],
+      dependencies: ["Gate", "Metrics", "Platform", "Records", "Store", "Tokens"],
       swiftSettings: strict),
     .executableTarget(
       name: "microbench",

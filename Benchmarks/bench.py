@@ -20,6 +20,7 @@ from harness import (  # noqa: E402
     client,
     credentials,
     herd,
+    installations,
     machine,
     memory,
     micro,
@@ -33,12 +34,12 @@ from harness.progress import say  # noqa: E402
 from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
-NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "signing", "callers", "gate", "micro")
+NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "installations", "signing", "callers", "gate", "micro")
 # What nginx can be measured for in place of the server.
 CONTROLLED = ("throughput", "startup", "idle", "growth")
 # More than both servers' lines of the longest run ever take.
 LINES_LIMIT = 2 << 30
-NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks"}
+NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "installations"}
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,13 @@ class Scale:
     tls_pairs: int
     callback_rounds: int
     waiting: int
+    installations: int
     signing_pairs: int
     signing_seconds: int
 
 
-FULL = Scale(15, 4, 21, 5000, 100_000, 1_000_000, 5, 7, 5, 5000, 5, 3)
-QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 2, 2, 5000, 3, 1)
+FULL = Scale(15, 4, 21, 5000, 100_000, 1_000_000, 5, 7, 5, 5000, 1_000_000, 5, 3)
+QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 2, 2, 5000, 100_000, 3, 1)
 
 
 class Parser(argparse.ArgumentParser):
@@ -117,6 +119,9 @@ def measurements(
         "herd": lambda: herd.measure(stand(), size.herds),
         "callbacks": lambda: callbacks.measure(
             stand(), size.callback_rounds, size.seconds, size.waiting, descriptors
+        ),
+        "installations": lambda: installations.measure(
+            stand(), size.callback_rounds, size.seconds, size.installations
         ),
         "signing": lambda: micro.measure_signing(microbench, size.signing_pairs, size.signing_seconds),
         "callers": lambda: micro.measure_callers(microbench, size.signing_pairs, size.signing_seconds),

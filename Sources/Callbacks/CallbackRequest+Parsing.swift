@@ -34,7 +34,7 @@ extension CallbackRequest {
   }
 
   private init(_ body: JSONObject, terms: CallbackTerms) throws(Problem) {
-    var problems = CallbackProblems()
+    var problems = FieldProblems()
     problems.refuseUnknown(
       in: body, known: ["contact_phone_number", "talkdesk_phone_number", "context"], prefix: "")
     let contact = problems.number("contact_phone_number", in: body)
@@ -53,7 +53,7 @@ extension CallbackRequest {
     if talkdesk == nil, body["talkdesk_phone_number"] == nil {
       problems.add("talkdesk_phone_number", "Give one of the account's numbers; this server has no default.")
     }
-    var context = ContextReader(schema: terms.schema, problems: problems)
+    var context = ContextReader(terms, problems: problems)
     if let value = body["context"] { context.read(value) }
     context.finish()
     try context.problems.throwIfAny()
@@ -69,24 +69,7 @@ extension CallbackRequest {
   }
 }
 
-extension CallbackProblems {
-  /// Names every member that is not known.
-  mutating func refuseUnknown(in object: JSONObject, known: [String], prefix: String) {
-    for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.name) }) {
-      add(prefix + Self.shown(member.name), "This member is unknown. Leave it out.")
-    }
-  }
-
-  /// A member's string; nil where it is missing, which is no problem by itself, or something else.
-  mutating func string(_ name: String, in object: JSONObject, prefix: String = "") -> String? {
-    guard let value = object[name] else { return nil }
-    guard let text = value.string else {
-      add(prefix + name, "This is \(value.kindName); give a string.")
-      return nil
-    }
-    return text
-  }
-
+extension FieldProblems {
   /// A member's telephone number.
   mutating func number(_ name: String, in object: JSONObject) -> E164? {
     guard let text = string(name, in: object) else { return nil }

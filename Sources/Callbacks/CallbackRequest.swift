@@ -20,8 +20,15 @@ package struct CallbackRequest: Sendable, Equatable {
 
   /// The body Talkdesk is sent: both numbers, and five properties for each field. No context where there is no field,
   /// since a context without fields is none to Talkdesk.
-  package var content: [UInt8] {
-    Self.body(contact: contactNumber, talkdesk: talkdeskNumber, fields: fields + additions)
+  package var content: [UInt8] { content(adding: []) }
+
+  /// The same for an installation whose callbacks carry a verification code.
+  package func content(verificationCode code: String, installation id: String) -> [UInt8] {
+    content(adding: ContextField.verification(code: code, installation: id))
+  }
+
+  private func content(adding more: [ContextField]) -> [UInt8] {
+    Self.body(contact: contactNumber, talkdesk: talkdeskNumber, fields: fields + additions + more)
   }
 
   /// SHA-256, in lower-case hex, of the client's request, by which requests with the same `Idempotency-Key`

@@ -12,14 +12,18 @@ package struct CallbackTerms: Sendable {
   let takesAnyTalkdeskNumber: Bool
   /// The fields of the context; nil allows anything well-formed.
   let schema: Configuration.ContextSchema?
+  /// Whether callbacks of installations carry a verification code, so that no client may send such a field.
+  package let addsVerificationCode: Bool
 
   /// Makes terms.
   package init(
-    talkdeskNumbers: [E164], takesAnyTalkdeskNumber: Bool = false, schema: Configuration.ContextSchema? = nil
+    talkdeskNumbers: [E164], takesAnyTalkdeskNumber: Bool = false, schema: Configuration.ContextSchema? = nil,
+    addsVerificationCode: Bool = false
   ) {
     self.talkdeskNumbers = talkdeskNumbers
     self.takesAnyTalkdeskNumber = takesAnyTalkdeskNumber
     self.schema = schema
+    self.addsVerificationCode = addsVerificationCode
   }
 
   /// The terms of an app, or of requests without one.
@@ -36,5 +40,6 @@ package struct CallbackTerms: Sendable {
       }
     }
     schema = app?.contextSchema
+    addsVerificationCode = app?.verificationCode ?? false
   }
 }

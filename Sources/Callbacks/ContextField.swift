@@ -30,6 +30,21 @@ package struct ContextField: Sendable {
     self.value = value
   }
 
+  /// The names of the fields of a verification code.
+  static let verificationNames = Configuration.App.verificationFields
+
+  /// The fields by which the agent verifies the customer of an installation.
+  static func verification(code: String, installation id: String) -> [ContextField] {
+    [
+      ContextField(
+        name: verificationNames[0], displayName: "Verification code",
+        tooltipText: "The customer's app shows this code", value: code),
+      ContextField(
+        name: verificationNames[1], displayName: "Installation",
+        tooltipText: "The client_id of the customer's app", value: id),
+    ]
+  }
+
   /// The field as Talkdesk takes it.
   var json: JSONValue {
     [

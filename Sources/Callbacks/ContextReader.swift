@@ -10,12 +10,15 @@ struct ContextReader {
   private static let properties = ["name", "display_name", "tooltip_text", "data_type", "value"]
 
   let schema: Configuration.ContextSchema?
-  var problems: CallbackProblems
+  /// Whether the server itself may add the fields of a verification code.
+  let addsVerificationCode: Bool
+  var problems: FieldProblems
   private(set) var fields: [ContextField] = []
   private var names: Set<[UInt8]> = []
 
-  init(schema: Configuration.ContextSchema?, problems: CallbackProblems) {
-    self.schema = schema
+  init(_ terms: CallbackTerms, problems: FieldProblems) {
+    schema = terms.schema
+    addsVerificationCode = terms.addsVerificationCode
     self.problems = problems
   }
 
@@ -44,7 +47,7 @@ struct ContextReader {
     checkRoom(context.count, "context")
     for member in context.members {
       // Made where there is something to say: that is seldom.
-      var path: String { "context.\(CallbackProblems.shown(member.name))" }
+      var path: String { "context.\(FieldProblems.shown(member.name))" }
       let isNameSound = take(name: member.name, path)
       guard let value = member.value.string else {
         problems.add(path, "This is \(member.value.kindName); give a string.")
@@ -115,13 +118,13 @@ struct ContextReader {
       problems.add(path(), "Give the field a name.")
       return false
     }
+    if isReserved(name) {
+      problems.add(path(), "The server adds this field itself. Leave it out.")
+      return false
+    }
     if settled(name) != nil { return true }
     if let fault = ContextText.fault(in: name, longest: CallbackLimits.nameLength) {
       problems.add(path(), fault)
-      return false
-    }
-    if schema?.additions.contains(where: { $0.name.hasSameBytes(as: name) }) == true {
-      problems.add(path(), "The server adds this field itself. Leave it out.")
       return false
     }
     if let schema, !schema.allowsOthers {
@@ -129,6 +132,13 @@ struct ContextReader {
       return false
     }
     return true
+  }
+
+  /// Whether the server adds a field of this name.
+  private func isReserved(_ name: String) -> Bool {
+    schema?.additions.contains { $0.name.hasSameBytes(as: name) } == true
+      || addsVerificationCode
+        && ContextField.verificationNames.contains { $0.hasSameBytes(as: name) }
   }
 
   private mutating func check(

@@ -1,30 +1,72 @@
 // The identity behind a request after authentication: the caller, its user and the claims of its token.
 
 package import Gate
+package import Installations
 package import Records
+package import Store
 
 /// An authenticated caller.
 package struct Caller: Hashable, Sendable {
   /// The id of requests without credentials, where those are served.
   package static let anonymousID = "anonymous"
+  /// The id of every installation.
+  package static let installationID = Facts.installationCaller
+
+  /// How a caller proved its identity.
+  package enum Proof: Hashable, Sendable { case none, basic, key, jwt, installation }
 
   /// The id of the configured caller, or `anonymous`.
   package let id: String
   /// Who asks on the caller's behalf: a JWT's subject, otherwise the caller's id.
   package let subject: String
-  /// The claims of its JWT; empty for other callers.
+  /// What a JWT says of them, or an app of its installation; empty for other callers.
   package let claims: [FactMember]
+  /// How the caller proved its identity.
+  package let proof: Proof
+  /// The installation, of callers that are one.
+  package let installation: KnownInstallation?
   /// The subject for logs. Some identity providers name people by their telephone number.
   let loggedSubject: String
 
   /// Only the authenticators of this module make a caller.
-  init(authenticated id: String, subject: String? = nil, claims: [FactMember] = []) {
+  init(authenticated id: String, by proof: Proof = .basic, subject: String? = nil, claims: [FactMember] = [])
+  {
     self.id = id
     self.subject = subject ?? id
     loggedSubject = subject?.hidingPhoneNumbers ?? id
     self.claims = claims
+    self.proof = proof
+    installation = nil
+  }
+
+  /// An installation that has proved its identity.
+  init(authenticated installation: KnownInstallation) {
+    id = Self.installationID
+    subject = installation.subject
+    loggedSubject = installation.loggedSubject
+    claims = installation.claims
+    proof = .installation
+    self.installation = installation
+  }
+
+  /// The app that an installation belongs to.
+  package var installedFor: String? { installation?.installation.appID }
+
+  /// What rules count an installation by.
+  package var installationFacts: InstallationFacts? { installation?.facts }
+
+  /// Whose records, keys and duplicates the caller's are: a user's with an installation are those with the user's own JWT.
+  package var owner: InstallationUser {
+    installation?.installation.user ?? InstallationUser(callerID: id, subject: subject)
+  }
+
+  /// An installation as an audit line names it.
+  package static func audited(_ installation: Installation) -> AuditedCaller {
+    Caller(authenticated: KnownInstallation(installation)).audited
   }
 
   /// The caller as an audit line names it.
-  package var audited: AuditedCaller { AuditedCaller(id: id, subject: loggedSubject) }
+  package var audited: AuditedCaller {
+    AuditedCaller(id: id, subject: loggedSubject, installation: installation?.clientID)
+  }
 }

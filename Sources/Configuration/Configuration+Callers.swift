@@ -1,6 +1,7 @@
 // The settings for callers and apps: who may send requests, and how each caller proves its identity.
 
 import Documents
+package import Installations
 import JOSE
 
 extension Configuration {
@@ -16,6 +17,13 @@ extension Configuration {
     public let talkdeskPhoneNumbers: [String]
     /// What its callbacks may carry; nil takes anything well-formed.
     public let contextSchema: ContextSchema?
+    /// On which terms phones may be enrolled; nil: none may.
+    package let installations: InstallationTerms?
+    /// Whether callbacks of its installations carry a verification code.
+    public let verificationCode: Bool
+
+    /// The fields that the server then adds to such a callback: the code, and the installation's `client_id`.
+    package static let verificationFields = ["verification_code", "installation"]
   }
 
   /// The fields that the context of an app's callbacks may have.

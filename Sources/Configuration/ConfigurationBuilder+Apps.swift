@@ -3,18 +3,24 @@
 import API
 import Callers
 import Documents
+import Installations
 
 extension ConfigurationBuilder {
-  /// The app of Talkdesk's own samples, known where no `apps` section says otherwise.
-  static let sampleApp = Configuration.App(
-    id: "example-app-ios", callers: nil, scope: nil, talkdeskPhoneNumbers: [], contextSchema: nil)
+  /// The app of Talkdesk's own samples, known where no `apps` section says otherwise. In the sandbox it has installations, whose
+  /// codes every caller may verify.
+  private func sampleApp(callers: [String]) -> Configuration.App {
+    Configuration.App(
+      id: "example-app-ios", callers: nil, scope: nil, talkdeskPhoneNumbers: [], contextSchema: nil,
+      installations: purpose == .sandbox ? InstallationTerms(verifiers: Set(callers)) : nil,
+      verificationCode: false)
+  }
 
   /// `apps`.
   mutating func apps(callers: [ConfiguredCaller], allowAnonymous: Bool) -> [Configuration.App] {
-    guard let section = partial.sections["apps"] else { return [Self.sampleApp] }
-    guard let members = open(section, path: "apps") else { return [] }
     var known = callerIDs(callers)
     if allowAnonymous { known.append(Caller.anonymousID) }
+    guard let section = partial.sections["apps"] else { return [sampleApp(callers: known)] }
+    guard let members = open(section, path: "apps") else { return [] }
     return members.node.members.compactMap { member -> Configuration.App? in
       do throws(Refusal) {
         let read: (String) throws(Refusal) -> String = NameText.identifier("an app's id")
@@ -66,9 +72,62 @@ extension ConfigurationBuilder {
     let schema = members.node("context_schema").flatMap { node in
       contextSchema(node, path: members.name(of: "context_schema"))
     }
+    let installations = members.node("installations").flatMap { node in
+      self.installations(node, path: members.name(of: "installations"), caller)
+    }
+    let verificationCode = members.node("callbacks").map { node in
+      self.verificationCode(
+        node, path: members.name(of: "callbacks"), hasInstallations: members.has("installations"), schema)
+    }
     close(&members, "apps.*.")
     return Configuration.App(
-      id: id, callers: callers, scope: scope, talkdeskPhoneNumbers: numbers, contextSchema: schema)
+      id: id, callers: callers, scope: scope, talkdeskPhoneNumbers: numbers, contextSchema: schema,
+      installations: installations, verificationCode: verificationCode ?? false)
+  }
+
+  /// `apps.*.callbacks`: whether callbacks of installations carry a code.
+  private mutating func verificationCode(
+    _ node: DocumentNode, path: String, hasInstallations: Bool, _ schema: Configuration.ContextSchema?
+  ) -> Bool {
+    guard var members = open(node, path: path) else { return false }
+    let isOn = members.value(Settings.appVerificationCode.key()) ?? false
+    if isOn, !hasInstallations {
+      members.report(
+        Refusal(
+          at: "verification_code", "needs installations, whose callbacks alone carry a code",
+          "add installations to this app, or remove this line"))
+    }
+    let names = (schema?.fields.map(\.name) ?? []) + (schema?.additions.map(\.name) ?? [])
+    if isOn, let taken = Configuration.App.verificationFields.first(where: names.contains) {
+      members.report(
+        Refusal(
+          at: "verification_code", "makes the server add the field \(taken), which context_schema lists too",
+          "rename the field in context_schema, or remove this line"))
+    }
+    close(&members, "apps.*.callbacks.")
+    return isOn
+  }
+
+  private mutating func installations(
+    _ node: DocumentNode, path: String, _ caller: TextForm<String>
+  ) -> InstallationTerms? {
+    guard var members = open(node, path: path) else { return nil }
+    var terms = InstallationTerms()
+    if let authorizers = members.values(Settings.installationAuthorizers.key()) {
+      terms.authorize = Set(authorizers)
+      if authorizers.isEmpty {
+        members.report(
+          Refusal(
+            at: "authorize", "is empty, so no phone could be enrolled",
+            "list user, operator or both, or remove installations"))
+      }
+    }
+    if let pending = members.value(Settings.installationPending.key()) { terms.pending = pending }
+    if let idle = members.value(Settings.installationIdle.key()) { terms.idle = idle }
+    if let most = members.value(Settings.installationsPerSubject.key()) { terms.perSubject = most }
+    terms.verifiers = Set(members.values(Settings.installationVerifiers.key(caller)) ?? [])
+    close(&members, "apps.*.installations.")
+    return terms
   }
 
   private mutating func contextSchema(

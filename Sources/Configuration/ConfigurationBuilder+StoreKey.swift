@@ -32,6 +32,19 @@ extension ConfigurationBuilder {
     return StoreKeys(current: current, previous: previous)
   }
 
+  /// Installations need a store key, except in the sandbox, which makes one.
+  mutating func judgeInstallations(_ apps: [Configuration.App]) {
+    guard purpose.opensStoreKey, purpose != .sandbox, place(of: Settings.storeKey) == nil,
+      let app = apps.first(where: { $0.installations != nil }),
+      let node = partial.sections["apps"]?[app.id]?["installations"]
+    else { return }
+    problems.add(
+      node.place, "apps.\(app.id).installations",
+      Refusal(
+        "needs a store key",
+        "set CALLGATE_STORE_KEY (store.key_file); `callgate key generate --store` prints one"))
+  }
+
   private mutating func storeKey(_ setting: TypedSetting<String>) -> StoreKey? {
     guard let (bytes, place) = secret(setting) else { return nil }
     do throws(StoreKey.Malformed) {

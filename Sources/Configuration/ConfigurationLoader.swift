@@ -85,6 +85,7 @@ extension ConfigurationBuilder {
     let allowAnonymous = allowAnonymous(beside: callers)
     let apps = apps(callers: callers, allowAnonymous: allowAnonymous)
     let policy = policy(callers: callers, apps: apps)
+    judgeInstallations(apps)
     let store = store()
     noteLostState(store)
     let configuration = Configuration(

@@ -4,6 +4,7 @@ import API
 import Callers
 package import Documents
 import Gate
+import Installations
 
 extension Settings {
   static let brakePerDay = TypedSetting(
@@ -86,6 +87,37 @@ extension Settings {
       example: "\"+18500000000\"",
       "The numbers that its callbacks may use. The first is the default."),
     PhoneNumberText.read)
+  static let installationAuthorizers = TypedSetting(
+    Setting(
+      "apps.*.installations.authorize[]", note: "`user`, `operator`", example: "operator",
+      "Who may authorize an installation of the app: `user`, by the user's JWT, or `operator`, by the user code."
+    ),
+    TextForm<InstallationTerms.Authorizer>.choice)
+  static let installationPending = TypedSetting(
+    Setting(
+      "apps.*.installations.pending", default: "10m", example: "10m",
+      "How long a request for an installation waits for an operator: 1 minute to 1 day."),
+    TextForm.duration(.seconds(60) ... .seconds(86_400)))
+  static let installationIdle = TypedSetting(
+    Setting(
+      "apps.*.installations.idle", default: "180d", example: "180d",
+      "How long an installation lives without being used: 1 minute to 10 years."),
+    TextForm.duration(.seconds(60) ... .seconds(3650 * 86_400)))
+  static let installationsPerSubject = TypedSetting(
+    Setting(
+      "apps.*.installations.per_subject", default: "10", example: "10",
+      "How many installations of this app one user may have: 1 to 1,000."),
+    .number(1...1000, of: "a number of installations"))
+  static let installationVerifiers = TypedSetting(
+    Setting(
+      "apps.*.installations.verifiers[]", note: "no caller", example: "studio",
+      "The callers that may verify codes of the app's installations (`POST /codes/verify`)."), TextForm.text)
+  static let appVerificationCode = TypedSetting(
+    Setting(
+      "apps.*.callbacks.verification_code", default: "false", example: "true",
+      "Whether a callback of an installation carries a code, which the agent can ask for and the app shows. The app needs "
+        + "`installations`. Clients can then send no field named `verification_code` or `installation`."),
+    TextForm.boolean)
   static let fieldType = TypedSetting(
     Setting(
       "apps.*.context_schema.fields.*.data_type", default: "text", example: "text",
@@ -116,7 +148,10 @@ extension Settings {
     brakePerDay.setting, brakePer5m.setting, brakePerHour.setting, callerID.setting, basicUsername.setting,
     basicDigest.setting, basicFile.setting, keyDigest.setting, jwtIssuer.setting, jwtAudience.setting,
     jwtURL.setting, jwtFile.setting, jwtSecret.setting, jwtSubject.setting, appCallers.setting,
-    appScope.setting, appNumbers.setting, fieldType.setting, fieldLength.setting, fieldIsRequired.setting,
+    appScope.setting, appNumbers.setting, installationAuthorizers.setting,
+    installationPending.setting, installationIdle.setting, installationsPerSubject.setting,
+    installationVerifiers.setting, appVerificationCode.setting, fieldType.setting, fieldLength.setting,
+    fieldIsRequired.setting,
     addition.setting, otherFields.setting,
   ]
 
@@ -138,6 +173,9 @@ extension Settings {
     let id = try NameText.identifier("a caller's id")(text)
     guard id != Caller.anonymousID else {
       throw Refusal("\"anonymous\" is the caller of requests without credentials", "choose another id")
+    }
+    guard id != Caller.installationID else {
+      throw Refusal("\"installation\" is the caller of every installation", "choose another id")
     }
     return id
   }

@@ -7,6 +7,7 @@ import PostgresStore
 import SQLiteStore
 package import Sealing
 package import Store
+import Synchronization
 
 /// Why a store cannot be used.
 public struct StoreFailure: Error, Sendable, CustomStringConvertible {
@@ -44,24 +45,32 @@ public enum StoreMigration {
   }
 
   /// Brings the schema up to date, under a lock, and looks at the store keys; doing it again changes nothing.
-  /// - Parameter reseals: Whether the previous store key goes out of use. It must be configured.
+  /// - Parameter reseals: Whether everything is sealed with the current store key, and the previous one, which must be configured,
+  ///   goes out of use.
   public static func run(
     _ configuration: Configuration, reseals: Bool
   ) async throws(StoreFailure) -> Outcome {
     let location = StoreLocation(configuration.store)
     let store = location.store()
     let ruling: Result<(KeyRuling, [KeyInUse]), StoreFailure>
+    let unreadable = UnreadableValues()
     do throws(StoreError) {
       try await store.migrate()
       let held = configuration.storeKeys
+      let now = Instant(SystemClock().unixTime)
       if reseals {
-        let made = try await store.updateKeys(at: Instant(SystemClock().unixTime)) {
-          KeyRuling($0, holding: held, removesPrevious: true)
+        // The current key is in use before it seals anything.
+        let first = try await store.updateKeys(at: now) { KeyRuling($0, holding: held, at: now) }
+        if case .usable = first, let held, let previous = held.previous {
+          _ = try await store.reseal(previous.id) { held.resealed($0, noting: unreadable) }
+        }
+        let made = try await store.updateKeys(at: now) {
+          KeyRuling($0, holding: held, at: now, removesPrevious: true)
         }
         ruling = .success((made, try await store.keys()))
       } else {
         let keys = try await store.keys()
-        ruling = .success((KeyRuling(keys, holding: held), keys))
+        ruling = .success((KeyRuling(keys, holding: held, at: now), keys))
       }
     } catch {
       ruling = .failure(StoreFailure(error, of: location.kind))
@@ -72,7 +81,41 @@ public enum StoreMigration {
     case (.usable(let changes), let keys):
       return Outcome(
         kind: location.kind,
-        keys: configuration.storeKeys.map { changes.description(of: $0.current.id, in: keys) })
+        keys: configuration.storeKeys.map {
+          changes.description(of: $0.current.id, in: keys) + unreadable.description
+        })
+    }
+  }
+}
+
+/// The values that could not be opened when they were to be sealed again. They are removed: no key opens them.
+private final class UnreadableValues: Sendable {
+  private let ids = Mutex<Set<[UInt8]>>([])
+
+  func note(_ id: [UInt8]) { ids.withLock { _ = $0.insert(id) } }
+
+  /// What operators are told of them; empty where there is none.
+  var description: String {
+    let count = ids.withLock { $0.count }
+    return count == 0 ? "" : "; sealed values that were damaged and are removed: \(count)"
+  }
+}
+
+extension StoreKeys {
+  /// A value sealed with the current key; nil where it cannot be opened.
+  fileprivate func resealed(_ value: SealedValue, noting unreadable: UnreadableValues) -> [UInt8]? {
+    let plaintext: [UInt8]
+    do throws(StoreKeys.Failure) {
+      plaintext = try open(value.sealed, associated: value.id)
+    } catch {
+      unreadable.note(value.id)
+      return nil
+    }
+    do throws(OpenSSLError) {
+      return try seal(plaintext, associated: value.id)
+    } catch {
+      // Nothing is lost: the transaction is not committed.
+      preconditionFailure("OpenSSL has no randomness: \(error)")
     }
   }
 }

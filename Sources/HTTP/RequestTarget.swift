@@ -69,6 +69,15 @@ extension Request {
     return found
   }
 
+  /// The names of the query's items, in their order; a name that does not decode as it was sent.
+  public var queryNames: [String] {
+    guard let query else { return [] }
+    return head[query].split(separator: UInt8(ascii: "&")).map { item in
+      let name = item.prefix { $0 != UInt8(ascii: "=") }
+      return percentDecoded(name.startIndex..<name.endIndex) ?? String(decoding: name, as: UTF8.self)
+    }
+  }
+
   /// Whether the query has an item of this name, with or without a value.
   public func hasQueryItem(_ name: String) -> Bool { queryItem(name) != .absent }
 }

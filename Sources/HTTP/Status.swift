@@ -23,6 +23,7 @@ public struct Status: Hashable, Sendable {
   public static let methodNotAllowed = Status(405, "Method Not Allowed")
   public static let requestTimeout = Status(408, "Request Timeout")
   public static let conflict = Status(409, "Conflict")
+  public static let gone = Status(410, "Gone")
   public static let contentTooLarge = Status(413, "Content Too Large")
   public static let uriTooLong = Status(414, "URI Too Long")
   public static let unsupportedMediaType = Status(415, "Unsupported Media Type")

@@ -62,18 +62,26 @@ public enum JSONText {
     let start = bytes.count
     // One copy, then a look at it without a branch per byte.
     bytes.append(contentsOf: string.utf8)
-    var needsEscape = false
-    for index in start..<bytes.count {
-      let byte = bytes[index]
-      needsEscape = needsEscape || byte < 0x20 || byte == 0x22 || byte == 0x5C || byte >= 0x7F
-    }
-    if needsEscape {
+    if needsEscape(bytes.span.extracting(start...)) {
       // Rare: the copy just made is taken back and written anew.
       let raw = Array(bytes[start...])
       bytes.removeSubrange(start...)
       appendEscaped(raw, to: &bytes)
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func needsEscape(_ written: Span<UInt8>) -> Bool {
+    var escapes: UInt8 = 0
+    for index in written.indices {
+      let byte = written[index]
+      // C0; quotation mark; backslash; DELETE and what is not ASCII.
+      escapes |= byte < 0x20 ? 1 : 0
+      escapes |= byte == 0x22 ? 1 : 0
+      escapes |= byte == 0x5C ? 1 : 0
+      escapes |= byte >= 0x7F ? 1 : 0
+    }
+    return escapes != 0
   }
 
   private static func appendEscaped(_ raw: [UInt8], to bytes: inout [UInt8]) {

@@ -23,14 +23,14 @@ public final class DecisionCounters: Sendable {
   /// rule can be named.
   public static let mostRules = 62
   private static let mostCodes = 40
-  private static let mostActions = 4
+  private static let mostActions = 8
   /// The slot of decisions without a rule, and of rules without a slot of their own.
   private static let noRule = 0
   private static let otherRule = 1
 
   private final class Lane: Sendable {
-    let decisions = Cells<10240>()
-    let objections = Cells<256>()
+    let decisions = Cells<20480>()
+    let objections = Cells<512>()
   }
 
   private let actions: [String]

@@ -17,7 +17,10 @@ enum PostgresCallbacks {
         id: CallbackID(id), callerID: callerID, subject: row[2], appID: row[3], contact: contact,
         createdAt: Instant(nanosecondsSinceEpoch: created),
         settledAt: integer(row[6]).map { Instant(nanosecondsSinceEpoch: $0) }, status: status, code: row[8],
-        upstreamStatus: integer(row[9]).map { Int($0) }, platformTID: row[10]),
+        upstreamStatus: integer(row[9]).map { Int($0) }, platformTID: row[10],
+        verificationCode: row[16].flatMap { PostgresText.bytes($0) }.map {
+          SealedCode($0, until: Instant(nanosecondsSinceEpoch: integer(row[18]) ?? 0))
+        }),
       key: row[11].flatMap { StoreID(hex: $0) }, place: row[12].flatMap { StoreID(hex: $0) },
       instance: instance, abandoned: abandoned, expires: expires)
   }
@@ -93,7 +96,7 @@ enum PostgresCallbacks {
     }
   }
 
-  /// Sixteen arrays of the same length.
+  /// An array for each column, all of the same length.
   private static func parameters(_ rows: [CallbackBook.Row]) -> [String?] {
     [
       PostgresText.array(rows.map(\.record.id.id.hex)),
@@ -111,6 +114,10 @@ enum PostgresCallbacks {
       PostgresText.array(rows.map { $0.place?.hex ?? "NULL" }),
       PostgresText.array(rows.map { "\($0.instance)" }), PostgresText.array(rows.map { "\($0.abandoned)" }),
       PostgresText.array(rows.map { "\($0.expires)" }),
+      PostgresText.array(
+        quoting: rows.map { $0.record.verificationCode.map { PostgresText.bytea($0.sealed) } }),
+      PostgresText.array(quoting: rows.map { $0.record.verificationCode.map { PostgresText.bytea($0.key) } }),
+      PostgresText.array(rows.map { number($0.record.verificationCode?.until.nanosecondsSinceEpoch) }),
     ]
   }
 

@@ -23,7 +23,7 @@ extension PostgresSession {
         let record = PostgresCallbacks.row(row)
       {
         book.add(record)
-        PostgresCallbacks.add(key: row[16...], to: &book)
+        PostgresCallbacks.add(key: row[PostgresStatements.columnCount...], to: &book)
       }
       if place != nil, let row = found.last?.rows.first, row == found.first?.rows.first {
         PostgresCallbacks.add(place: row, to: &book)

@@ -38,51 +38,66 @@ final class PostgresSession: StoreSession {
   /// Runs all jobs in one transaction, which takes effect at most once: where its COMMIT was not answered, its mark
   /// says whether it was committed before anything is done again.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
-    // The transaction whose COMMIT may have been sent and was not answered, and whether a callback began in it.
-    var doubtful: PostgresMark?
     var hasBegun = false
+    let body = {
+      (connection: PostgresConnection, mark: PostgresMark) throws(PostgresFailure) -> [PostgresCommand]? in
+      var working = WorkingSet(jobs, ids: try self.maker(connection))
+      guard !working.isEmpty else {
+        working.run(instance: self.instance.number)
+        return nil
+      }
+      hasBegun = !working.begins.isEmpty
+      // Who begins something is known to be alive before that is there.
+      if hasBegun { try self.live(connection) }
+      try self.lock(&working, connection, mark)
+      working.run(instance: self.instance.number)
+      guard working.isChanged else { return [] }
+      var commands = PostgresCallbacks.commands(for: working.book)
+      if !working.writes.isEmpty {
+        commands.append(.prepared(PostgresStatements.put, Self.parameters(working.writes)))
+      }
+      return commands
+    }
+    try once(body, onDoubt: { if hasBegun { instance.doubt($0) } })
+  }
+
+  /// Runs one transaction, which takes effect at most once: where its COMMIT was not answered, its mark says whether it was
+  /// committed before anything is done again.
+  ///
+  /// - Parameters:
+  ///   - body: Begins the transaction, with its mark, and reads. Returns what it writes, empty to roll back; nil where it has not
+  ///     begun one.
+  ///   - onDoubt: Gets the mark of a transaction that may or may not have been committed.
+  func once(
+    _ body: (PostgresConnection, PostgresMark) throws(PostgresFailure) -> [PostgresCommand]?,
+    onDoubt: (PostgresMark) -> Void = { _ in }
+  ) throws(StoreError) {
+    var doubtful: PostgresMark?
     do throws(StoreError) {
       try use { connection throws(PostgresFailure) in
         if let mark = doubtful {
           let isCommitted = mark.isCommitted(try connection.run([mark.question], within: Self.span)[0])
           doubtful = nil
-          // What the jobs said in it is what counts.
+          // What the body said in it is what counts.
           if isCommitted { return }
         }
-        try self.update(jobs, connection, &doubtful, &hasBegun)
+        let mark = self.mark.next()
+        guard let commands = try body(connection, mark) else { return }
+        guard !commands.isEmpty else {
+          _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
+          return
+        }
+        do throws(PostgresFailure) {
+          _ = try connection.run(commands + [.plain("COMMIT")], within: Self.span)
+        } catch {
+          if error.leavesDoubt { doubtful = mark }
+          throw error
+        }
       }
     } catch {
       guard let doubtful else { throw error }
-      if hasBegun { instance.doubt(doubtful) }
+      onDoubt(doubtful)
       throw error.inDoubt
-    }
-  }
-
-  private func update(
-    _ jobs: [UpdateJob], _ connection: PostgresConnection, _ doubtful: inout PostgresMark?,
-    _ hasBegun: inout Bool
-  ) throws(PostgresFailure) {
-    var working = WorkingSet(jobs, ids: try maker(connection))
-    guard !working.isEmpty else { return working.run(instance: instance.number) }
-    hasBegun = !working.begins.isEmpty
-    // Who begins something is known to be alive before that is there.
-    if hasBegun { try live(connection) }
-    let mark = self.mark.next()
-    try lock(&working, connection, mark)
-    working.run(instance: instance.number)
-    guard working.isChanged else {
-      _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
-      return
-    }
-    var commands = PostgresCallbacks.commands(for: working.book)
-    if !working.writes.isEmpty {
-      commands.append(.prepared(PostgresStatements.put, Self.parameters(working.writes)))
-    }
-    do throws(PostgresFailure) {
-      _ = try connection.run(commands + [.plain("COMMIT")], within: Self.span)
-    } catch {
-      if error.leavesDoubt { doubtful = mark }
-      throw error
     }
   }
 

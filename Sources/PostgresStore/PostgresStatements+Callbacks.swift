@@ -4,11 +4,16 @@ import Store
 
 extension PostgresStatements {
   /// A record's columns, in the order in which rows are read and written.
+  private static let columns = [
+    "id", "caller", "subject", "app", "contact", "created", "settled", "status", "code", "upstream_status",
+    "platform_tid", "key", "place", "instance", "abandoned", "expires", "verification_code",
+    "verification_key", "verification_until",
+  ]
+  /// How many they are.
+  static var columnCount: Int { columns.count }
+
   private static func columns(_ table: String = "") -> String {
-    [
-      "id", "caller", "subject", "app", "contact", "created", "settled", "status", "code", "upstream_status",
-      "platform_tid", "key", "place", "instance", "abandoned", "expires",
-    ].map { table.isEmpty ? $0 : "\(table).\($0)" }.joined(separator: ", ")
+    columns.map { table.isEmpty ? $0 : "\(table).\($0)" }.joined(separator: ", ")
   }
 
   // MARK: Reading
@@ -76,9 +81,10 @@ extension PostgresStatements {
       INSERT INTO callgate_callback (\(columns()))
       SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
         $8::text[], $9::text[], $10::integer[], $11::text[], $12::uuid[], $13::uuid[], $14::bigint[], $15::bigint[],
-        $16::bigint[])
+        $16::bigint[], $17::bytea[], $18::bytea[], $19::bigint[])
       ON CONFLICT (id) DO UPDATE SET settled = excluded.settled, status = excluded.status, code = excluded.code,
-        upstream_status = excluded.upstream_status, platform_tid = excluded.platform_tid
+        upstream_status = excluded.upstream_status, platform_tid = excluded.platform_tid,
+        verification_until = excluded.verification_until
       """)
   static let putKeys = PostgresStatement(
     name: "callgate_put_keys",
@@ -119,7 +125,9 @@ extension PostgresStatements {
   static let recover = PostgresStatement(
     name: "callgate_recover",
     sql: """
-      UPDATE callgate_callback SET status = 'unknown', settled = $2::bigint, code = $3 WHERE id IN (
+      UPDATE callgate_callback SET status = 'unknown', settled = $2::bigint, code = $3,
+        verification_until = $2::bigint + (verification_until - abandoned)
+      WHERE id IN (
         SELECT id FROM callgate_callback AS kept WHERE status = 'pending' AND (
           (instance = $1::bigint AND abandoned <= $2::bigint AND id <> ALL ($4::uuid[]))
           OR NOT EXISTS (SELECT 1 FROM callgate_instance AS owner WHERE owner.id = kept.instance)
@@ -138,6 +146,7 @@ extension PostgresStatements {
     switch table {
     case .places: purgePlaces
     case .keys: purgeKeys
+    case .codes: purgeCodes
     case .records: purgeCallbacks
     }
   }
@@ -155,6 +164,15 @@ extension PostgresStatements {
         SELECT kept.id FROM callgate_callback_key AS kept WHERE kept.expires <= $1::bigint AND NOT EXISTS (
           SELECT 1 FROM callgate_callback AS named WHERE named.id = kept.callback AND named.status = 'pending')
         LIMIT $2::bigint FOR UPDATE OF kept SKIP LOCKED)
+      """)
+  private static let purgeCodes = PostgresStatement(
+    name: "callgate_purge_codes",
+    sql: """
+      UPDATE callgate_callback SET verification_code = NULL, verification_key = NULL, verification_until = NULL
+      WHERE id IN (
+        SELECT id FROM callgate_callback
+        WHERE verification_key IS NOT NULL AND verification_until <= $1::bigint AND status <> 'pending'
+        LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
       """)
   private static let purgeCallbacks = PostgresStatement(
     name: "callgate_purge_callbacks",

@@ -1,7 +1,7 @@
 // The store keys of the PostgreSQL store.
 
 public import Gate
-import Sealing
+public import Sealing
 public import Store
 
 extension PostgresStore {
@@ -15,6 +15,25 @@ extension PostgresStore {
     try await sessions.call(.writes) { session throws(StoreError) in
       try session.updateKeys(at: now, judge)
     }
+  }
+
+  public func reseal(
+    _ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?
+  ) async throws(StoreError) -> Int {
+    let portion = 1000
+    var total = 0
+    for table in SealedTable.all {
+      // No row has this id.
+      var last: String? = "00000000-0000-0000-0000-000000000000"
+      while let after = last {
+        let ids = try await sessions.call(.writes) { session throws(StoreError) in
+          try session.reseal(table, key, after: after, most: portion, seal)
+        }
+        total += ids.count
+        last = ids.count == portion ? ids.last : nil
+      }
+    }
+    return total
   }
 }
 
@@ -60,6 +79,47 @@ extension PostgresSession {
     return ruling
   }
 
+  /// Replaces some of the values that a key has sealed. Each statement is safe to repeat: it changes only what that key still seals.
+  ///
+  /// - Returns: The ids of their rows, in order.
+  func reseal(
+    _ table: SealedTable, _ key: StoreKeyID, after: String, most: Int, _ seal: (SealedValue) -> [UInt8]?
+  ) throws(StoreError) -> [String] {
+    var ids: [String] = []
+    try use { connection throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      let before = PostgresText.bytea(key.bytes)
+      let found = try connection.run(
+        [
+          .prepared(
+            PostgresStatement(
+              name: "callgate_find_\(table.key)",
+              sql: table.sealed(by: "$1::bytea", after: "$2::uuid", most: most)), [before, after])
+        ], within: Self.span)
+      ids = found[0].rows.compactMap { $0[0] }
+      let replace = PostgresStatement(
+        name: "callgate_reseal_\(table.key)",
+        sql: table.replacement(
+          value: "$1::bytea", key: "$2::bytea", id: "$3::uuid", before: "$4::bytea"))
+      var commands: [PostgresCommand] = []
+      for row in found[0].rows {
+        guard let text = row[0], let id = StoreID(hex: text) else { continue }
+        let sealed = row[1].flatMap(PostgresText.bytes).flatMap {
+          seal(SealedValue(id: id.bytes, sealed: $0))
+        }
+        commands.append(
+          .prepared(
+            replace,
+            [
+              sealed.map(PostgresText.bytea),
+              sealed.flatMap(StoreKeys.keyID).map { PostgresText.bytea($0.bytes) }, id.hex, before,
+            ]))
+      }
+      if !commands.isEmpty { _ = try connection.run(commands, within: Self.span) }
+    }
+    return ids
+  }
+
   private static func keys(
     _ found: PostgresRows, _ connection: PostgresConnection
   ) throws(PostgresFailure) -> [KeyInUse] {
@@ -82,7 +142,7 @@ extension PostgresSession {
     let questions = tables.map { table in
       PostgresCommand.prepared(
         PostgresStatement(
-          name: "callgate_sealed_\(table.name)", sql: table.question(parameter: "$1::bytea")),
+          name: "callgate_sealed_\(table.key)", sql: table.question(parameter: "$1::bytea")),
         [PostgresText.bytea(key.bytes)])
     }
     guard !questions.isEmpty else { return nil }

@@ -13,8 +13,10 @@ struct SQLiteCallbacks {
   /// A record's columns, in the order in which rows are read and written.
   private static let columns = """
     id, caller, subject, app, contact, created, settled, status, code, upstream_status, platform_tid, key, place,
-    instance, abandoned, expires
+    instance, abandoned, expires, verification_code, verification_key, verification_until
     """
+  /// How many they are.
+  private static let count: Int32 = 19
 
   /// The statement for a page of records.
   private static func list(_ status: StoredCallback.Status?) -> String {
@@ -33,9 +35,10 @@ struct SQLiteCallbacks {
       """
     static let readPlace = "SELECT callback, expires FROM callgate_callback_place WHERE id = ?"
     static let putRow = """
-      INSERT INTO callgate_callback (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO callgate_callback (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET settled = excluded.settled, status = excluded.status, code = excluded.code,
-        upstream_status = excluded.upstream_status, platform_tid = excluded.platform_tid
+        upstream_status = excluded.upstream_status, platform_tid = excluded.platform_tid,
+        verification_until = excluded.verification_until
       """
     static let putKey = """
       INSERT INTO callgate_callback_key (id, callback, fingerprint, answer_status, answer, expires)
@@ -54,11 +57,15 @@ struct SQLiteCallbacks {
     static let late = """
       SELECT id FROM callgate_callback WHERE status = 'pending' AND instance = ? AND abandoned <= ?
       """
+    /// The code is kept as long after this end as after the one that was the latest.
+    private static let abandonment = """
+      status = 'unknown', settled = ?1, code = ?2, verification_until = ?1 + (verification_until - abandoned)
+      """
     static let abandonAll = """
-      UPDATE callgate_callback SET status = 'unknown', settled = ?, code = ? WHERE status = 'pending' AND instance = ?
+      UPDATE callgate_callback SET \(abandonment) WHERE status = 'pending' AND instance = ?3
       """
     static let abandonOne = """
-      UPDATE callgate_callback SET status = 'unknown', settled = ?, code = ? WHERE status = 'pending' AND id = ?
+      UPDATE callgate_callback SET \(abandonment) WHERE status = 'pending' AND id = ?3
       """
   }
 
@@ -108,16 +115,16 @@ struct SQLiteCallbacks {
   /// Adds a key and its record to a book.
   func read(key name: StoreID, into book: inout CallbackBook) throws(StoreError) {
     try readKey.run([.blob(name.bytes)]) { row in
-      guard let record = Self.row(row), let callback = StoreID(bytes: row.blob(16)),
-        let fingerprint = StoreID(bytes: row.blob(17))
+      guard let record = Self.row(row), let callback = StoreID(bytes: row.blob(Self.count)),
+        let fingerprint = StoreID(bytes: row.blob(Self.count + 1))
       else { return }
       book.add(record)
       book.add(
         name,
         CallbackBook.Key(
           callback: CallbackID(callback), fingerprint: fingerprint,
-          refusedFields: row.optionalBlob(19).map { RefusedFields.read($0) } ?? [],
-          expires: row.integer(20))
+          refusedFields: row.optionalBlob(Self.count + 3).map { RefusedFields.read($0) } ?? [],
+          expires: row.integer(Self.count + 4))
       )
     }
   }
@@ -157,7 +164,10 @@ struct SQLiteCallbacks {
         contact: row.text(4), createdAt: Instant(nanosecondsSinceEpoch: row.integer(5)),
         settledAt: row.optionalInteger(6).map { Instant(nanosecondsSinceEpoch: $0) }, status: status,
         code: row.optionalText(8), upstreamStatus: row.optionalInteger(9).map { Int($0) },
-        platformTID: row.optionalText(10)),
+        platformTID: row.optionalText(10),
+        verificationCode: row.optionalBlob(16).map {
+          SealedCode($0, until: Instant(nanosecondsSinceEpoch: row.integer(18)))
+        }),
       key: row.optionalBlob(11).flatMap { StoreID(bytes: $0) },
       place: row.optionalBlob(12).flatMap { StoreID(bytes: $0) }, instance: row.integer(13),
       abandoned: row.integer(14), expires: row.integer(15))
@@ -180,6 +190,8 @@ struct SQLiteCallbacks {
         .optional(record.code), .optional(record.upstreamStatus.map { Int64($0) }),
         .optional(record.platformTID), .optional(row.key?.bytes), .optional(row.place?.bytes),
         .integer(row.instance), .integer(row.abandoned), .integer(row.expires),
+        .optional(record.verificationCode?.sealed), .optional(record.verificationCode?.key),
+        .optional(record.verificationCode?.until.nanosecondsSinceEpoch),
       ])
     }
     for name in book.changes.keys {

@@ -86,6 +86,13 @@ extension SQLiteSession {
         SELECT kept.id FROM callgate_callback_key AS kept WHERE kept.expires <= ? AND NOT EXISTS (
           SELECT 1 FROM callgate_callback WHERE id = kept.callback AND status = 'pending') LIMIT ?)
       """
+    case .codes:
+      """
+      UPDATE callgate_callback SET verification_code = NULL, verification_key = NULL, verification_until = NULL
+      WHERE id IN (
+        SELECT id FROM callgate_callback
+        WHERE verification_key IS NOT NULL AND verification_until <= ? AND status <> 'pending' LIMIT ?)
+      """
     case .records:
       """
       DELETE FROM callgate_callback WHERE id IN (

@@ -14,6 +14,7 @@ extension SQLiteSession {
       let ids: StoreIDMaker
       let read, put, remove: SQLiteStatement
       let callbacks: SQLiteCallbacks
+      let installation: SQLiteStatement
     }
 
     /// Opens the file, and moves into the database what a process before this one left in the log.
@@ -51,7 +52,9 @@ extension SQLiteSession {
           ON CONFLICT (id) DO UPDATE SET mark = excluded.mark, used = excluded.used, expires = excluded.expires
           """),
         remove: try SQLiteStatement(connection, "DELETE FROM callgate_allowance WHERE id = ?"),
-        callbacks: try SQLiteCallbacks(connection))
+        callbacks: try SQLiteCallbacks(connection),
+        installation: try SQLiteStatement(
+          connection, "SELECT \(Installation.columns) FROM callgate_installation WHERE id = ?"))
       statements = made
       return made
     }

@@ -1,7 +1,7 @@
 // The store keys of the SQLite store.
 
 public import Gate
-import Sealing
+public import Sealing
 public import Store
 
 extension SQLiteStore {
@@ -15,6 +15,24 @@ extension SQLiteStore {
     try await sessions.call(.writes) { session throws(StoreError) in
       try session.updateKeys(at: now, judge)
     }
+  }
+
+  public func reseal(
+    _ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?
+  ) async throws(StoreError) -> Int {
+    let portion = 250
+    var total = 0
+    for table in SealedTable.all {
+      var last: [UInt8]? = []
+      while let after = last {
+        let ids = try await sessions.call(.writes) { session throws(StoreError) in
+          try session.reseal(table, key, after: after, most: portion, seal)
+        }
+        total += ids.count
+        last = ids.count == portion ? ids.last : nil
+      }
+    }
+    return total
   }
 }
 
@@ -45,6 +63,35 @@ extension SQLiteSession {
     }
     guard let ruling else { preconditionFailure("the transaction ran") }
     return ruling
+  }
+
+  /// Replaces some of the values that a key has sealed.
+  ///
+  /// - Returns: The ids of their rows, in order.
+  func reseal(
+    _ table: SealedTable, _ key: StoreKeyID, after: [UInt8], most: Int, _ seal: (SealedValue) -> [UInt8]?
+  ) throws(StoreError) -> [[UInt8]] {
+    var values: [SealedValue] = []
+    try transaction { open throws(StoreError) in
+      _ = try open.prepared()
+      values = []
+      try SQLiteStatement(open.connection, table.sealed(by: "?", after: "?", most: most)).run([
+        .blob(key.bytes), .blob(after),
+      ]) {
+        values.append(SealedValue(id: $0.blob(0), sealed: $0.blob(1)))
+      }
+      let replace = try SQLiteStatement(
+        open.connection, table.replacement(value: "?1", key: "?2", id: "?3", before: "?4"))
+      for value in values {
+        let sealed = seal(value)
+        try replace.run([
+          .optional(sealed), .optional(sealed.flatMap(StoreKeys.keyID)?.bytes), .blob(value.id),
+          .blob(key.bytes),
+        ])
+      }
+      return !values.isEmpty
+    }
+    return values.map(\.id)
   }
 
   private static func keys(_ connection: SQLiteConnection) throws(StoreError) -> [KeyInUse] {

@@ -98,9 +98,11 @@ public final class Emulator: RequestHandler {
   /// - Parameters:
   ///   - address: where it came in, if that is beyond loopback.
   ///   - forgetTokens: makes the gateway on the same port forget its tokens, where there is one.
+  ///   - approve: has that gateway answer a request to approve an installation.
   public func handleOwnPath(
     _ request: borrowing Request, listeningOn address: IPAddress? = nil,
-    forgetTokens: (@Sendable () -> Void)? = nil, _ exchange: inout Exchange
+    forgetTokens: (@Sendable () -> Void)? = nil,
+    approve: (@Sendable (borrowing Request, inout Exchange) -> Void)? = nil, _ exchange: inout Exchange
   ) {
     let path = request.string(request.path)
     var call = Call(request)
@@ -109,6 +111,8 @@ public final class Emulator: RequestHandler {
     do throws(ControlRefusal) {
       if path == "/" {
         reply = try DemoClient.page(for: call)
+      } else if path == ControlEndpoint.approvalPath {
+        return try ControlEndpoint.admitApproval(call, approve)(request, &exchange)
       } else {
         reply = try state.withLock { (state) throws(ControlRefusal) in
           try ControlEndpoint.answer(

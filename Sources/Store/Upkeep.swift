@@ -14,6 +14,7 @@ public struct Upkeep: Sendable {
   private let recovered: @Sendable (Int) -> Void
   private let ended: @Sendable ([Stop]) -> Void
   private let saved: @Sendable (Stop) -> Void
+  private let unused: @Sendable (Instant) -> [String: Instant]
 
   /// Upkeep of a store and its caches.
   ///
@@ -22,13 +23,16 @@ public struct Upkeep: Sendable {
   ///   - recovered: Gets the number of callbacks that became `unknown` because no process settles them.
   ///   - ended: Gets the stops that have ended.
   ///   - saved: Gets each stop that the store has now saved and could not save before.
+  ///   - unused: Returns the latest last use of the installations to remove at a time; nil to remove none.
   public init(
     store: any Store, ledger: AllowanceLedger, board: StopBoard, clock: any TimeSource,
     inHand: @escaping @Sendable (Instant) -> Set<CallbackID> = { _ in [] },
     recovered: @escaping @Sendable (Int) -> Void = { _ in },
     ended: @escaping @Sendable ([Stop]) -> Void = { _ in },
-    saved: @escaping @Sendable (Stop) -> Void = { _ in }
+    saved: @escaping @Sendable (Stop) -> Void = { _ in },
+    unused: @escaping @Sendable (Instant) -> [String: Instant] = { _ in [:] }
   ) {
+    self.unused = unused
     self.inHand = inHand
     self.ended = ended
     self.saved = saved
@@ -91,5 +95,6 @@ public struct Upkeep: Sendable {
   private func purge() async {
     // The next minute tries again.
     do throws(StoreError) { try await store.purge(at: now) } catch {}
+    do throws(StoreError) { try await store.purgeInstallations(at: now, unusedSince: unused(now)) } catch {}
   }
 }

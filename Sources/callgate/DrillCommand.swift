@@ -64,7 +64,7 @@ struct DrillCommand: ParsableCommand {
     // The number is shown only here, where it was typed, so that a mistyped digit is visible. No log has it.
     let isSeen = !yes && isatty(STDERR_FILENO) == 1
     for line in drill.announcement(showingNumber: isSeen) { Output.message(line) }
-    guard yes || isConfirmed() else {
+    guard yes || Output.isConfirmed("Send the callback?") else {
       Output.message("No callback was sent.")
       throw ExitStatus.refused.exit
     }
@@ -111,11 +111,6 @@ struct DrillCommand: ParsableCommand {
       Output.message("callgate: --facts: \(error). No callback was sent")
       throw ExitStatus.usage.exit
     }
-  }
-
-  private func isConfirmed() -> Bool {
-    Output.prompt("Send the callback? [y/N] ")
-    return ["y", "yes"].contains((readLine() ?? "").lowercased())
   }
 
   /// The result of saving the facts.

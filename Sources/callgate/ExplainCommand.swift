@@ -26,6 +26,8 @@ struct ExplainCommand: ParsableCommand {
           --phone +14155550100 --at 2026-12-25T10:00:00-05:00
         callgate explain --action access --caller app-users --subject ann \\
           --claims '{"tier":"gold"}' --count daily=4
+        callgate explain --action enrol --app shop --address 203.0.113.7 \\
+          --claims '{"client_app":"Shop for iOS"}'
 
       Exit status: 0 if the request is allowed, 77 if not, 64 if there is no such caller, 78 if the configuration is wrong.
       """)
@@ -38,11 +40,23 @@ struct ExplainCommand: ParsableCommand {
     completion: .list(Question.actions))
   var action: String
 
-  @Option(help: ArgumentHelp("The caller's id, or anonymous. Without it: only the rules.", valueName: "id"))
+  @Option(
+    help: ArgumentHelp(
+      "The caller's id, anonymous, or installation. Without it: only the rules.", valueName: "id"))
   var caller: String?
 
-  @Option(help: ArgumentHelp("The subject of the caller's token.", valueName: "subject"))
+  @Option(
+    help: ArgumentHelp(
+      "The subject of the caller's token, or of the installation's user.", valueName: "subject"))
   var subject: String?
+
+  @Option(help: ArgumentHelp("The installation's client id.", valueName: "uuid"))
+  var installation: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The caller of the installation's user. Without it: the only one with users.", valueName: "id"))
+  var owner: String?
 
   @Option(help: ArgumentHelp("The app that the request names.", valueName: "id"))
   var app: String?
@@ -119,6 +133,8 @@ struct ExplainCommand: ParsableCommand {
     question.action = action
     question.caller = caller
     question.subject = subject
+    question.installation = installation
+    question.owner = owner
     question.app = app
     question.address = address
     question.phone = phone

@@ -15,6 +15,12 @@ enum Output {
   /// Writes a question, which is answered on the same line.
   static func prompt(_ text: String) { write(Array(text.utf8), to: STDERR_FILENO) }
 
+  /// Asks for a yes at the terminal.
+  static func isConfirmed(_ question: String) -> Bool {
+    prompt("\(question) [y/N] ")
+    return ["y", "yes"].contains((readLine() ?? "").lowercased())
+  }
+
   /// Writes a message.
   static func message(_ text: some StringProtocol) { write(Array(text.utf8) + [0x0A], to: STDERR_FILENO) }
 

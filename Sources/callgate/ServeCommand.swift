@@ -94,11 +94,12 @@ struct ServeCommand: ParsableCommand {
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
         inherited: inherited, reload: reloading(with: emulated),
-        front: { gateway, forgetTokens in
+        front: { gateway, controls in
           talkdesk.map {
             SandboxFront(
               emulator: $0.server.emulator, gateway: gateway,
-              listeningOn: IPAddress(configuration.listen.host), forgetTokens: forgetTokens)
+              listeningOn: IPAddress(configuration.listen.host), forgetTokens: controls.forgetTokens,
+              approve: controls.approveInstallation)
           } ?? gateway
         },
         isColoured: Style(STDOUT_FILENO).isColoured, write: StandardOutput.write)

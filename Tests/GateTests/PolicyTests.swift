@@ -250,13 +250,16 @@ struct PolicyTests {
     func parties() -> [String] { policy.charges(for: facts).map(\.key.partyText) }
     #expect(
       parties() == [
-        "caller:ios-app", "subject:ios-app", "unknown", "address:203.0.113.9", "phone:+14155550123", "global",
+        "caller:ios-app", "subject:ios-app", "subject:ios-app", "unknown", "address:203.0.113.9",
+        "phone:+14155550123", "global",
       ])
     facts.callerID = nil
     facts.appID = "shop"
     facts.address = IPAddress("2001:db8:1:2:3::4")
     #expect(
-      parties()[..<4] == ["caller:anonymous", "subject:anonymous", "app:shop", "address:2001:db8:1:2::"])
+      parties()[..<5] == [
+        "caller:anonymous", "subject:anonymous", "subject:anonymous", "app:shop", "address:2001:db8:1:2::",
+      ])
     facts.callerID = "app-users"
     facts.subject = "ann"
     #expect(parties()[1] == "subject:app-users\u{0}ann")
@@ -265,6 +268,28 @@ struct PolicyTests {
     #expect(parties()[1] == "subject:app-users\u{0}ios-app")
     facts.callerID = "other-users"
     #expect(parties()[1] == "subject:other-users\u{0}ios-app")
+  }
+
+  @Test
+  func `a user and each of the user's installations are one subject, and installations count by themselves`()
+    throws
+  {
+    let rules = try [AllowanceScope.caller, .subject, .installation].map {
+      try Rule(name: $0.rawValue, kind: rate(5, $0))
+    }
+    let policy = try Policy(rules: rules)
+    var facts = Facts.request(.callback)
+    facts.callerID = "installation"
+    facts.subject = "ann"
+    facts.installation = InstallationFacts(id: "5e9d", callerID: "app-users")
+    #expect(
+      policy.charges(for: facts).map(\.key.partyText) == [
+        "caller:installation", "subject:app-users\u{0}ann", "installation:5e9d",
+      ])
+    // An operator's has no user.
+    facts.subject = "5e9d"
+    facts.installation = InstallationFacts(id: "5e9d", callerID: nil)
+    #expect(policy.charges(for: facts).map(\.key.partyText)[1] == "subject:installation\u{0}5e9d")
   }
 
   @Test func `claims are compared by text, lists by any element, names with dots also as paths`() throws {
@@ -350,6 +375,7 @@ struct PolicyTests {
     #expect(query.rule == "fraud" && input?["action"] == .string("callback") && input?["app"] == nil)
     #expect(input?["phone"] == .string("+14155550123") && input?["claims"]?["tier"] == .string("gold"))
     #expect(input?["time"] == .string("2026-11-18T12:00:00Z") && input?["address"] == .string("203.0.113.9"))
+    #expect(input?["installation"] == nil && input?["owner"] == nil)
     evaluation.answer(.deny(reason: "known fraud"))
     guard case .decided(let decision) = evaluation.next(FetchedStates()) else {
       Issue.record("nothing is outstanding")
@@ -362,6 +388,18 @@ struct PolicyTests {
     let lenient = try RemoteRule(url: "http://127.0.0.1:8181/x", onFailure: .allow)
     let open = try Policy(rules: [Rule(name: "fraud", kind: .remote(lenient))])
     #expect(open.decide(facts, states: FetchedStates()).denial == nil)
+  }
+
+  @Test func `a remote policy can tell installations of two issuers' equal subjects apart`() {
+    var facts = Facts.request(.callback, at: noon)
+    facts.callerID = Facts.installationCaller
+    facts.subject = "ann"
+    facts.installation = InstallationFacts(id: "6f1c3d52", callerID: "customers")
+    #expect(facts.document["caller"] == .string("installation"))
+    #expect(facts.document["subject"] == .string("ann") && facts.document["owner"] == .string("customers"))
+    #expect(facts.document["installation"] == .string("6f1c3d52"))
+    facts.installation = InstallationFacts(id: "6f1c3d52", callerID: nil)
+    #expect(facts.document["installation"] == .string("6f1c3d52") && facts.document["owner"] == nil)
   }
 
   @Test func `answers are read bare and under result, and anything unclear is none`() {
@@ -416,7 +454,10 @@ struct PolicyTests {
     #expect(always.isOpen && always.nextChange == nil && always.windows.count == 1)
   }
 
-  @Test(arguments: ["", "-", "a b", "default-numbers", "é", "-a", String(repeating: "a", count: 65), "a\"b"])
+  @Test(arguments: [
+    "", "-", "a b", "default-numbers", "built-in.enrolments", "é", "-a", String(repeating: "a", count: 65),
+    "a\"b",
+  ])
   func `a name that cannot be printed everywhere is refused`(_ name: String) {
     #expect(throws: Refusal.self) { try Rule(name: name, kind: .numbers(NumbersRule())) }
   }

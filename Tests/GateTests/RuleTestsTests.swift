@@ -24,9 +24,12 @@ struct RuleTestsTests {
   private func failures(_ tests: DocumentNode...) throws -> [String?] {
     let context = RuleTestContext(
       known: KnownNames(callers: ["ios-app", "app-users"], apps: ["shop", "closed-shop"]), now: now
-    ) { caller, app in
-      app == "closed-shop"
-        ? .refused(Denial(code: .denied, rule: nil), because: "the shop is closed") : .admitted(app: app)
+    ) { facts, owner in
+      if owner == "nobody" {
+        return .mistake(Refusal(at: "owner", "there is no such caller", "name another"))
+      }
+      return facts.appID == "closed-shop"
+        ? .refused(Denial(code: .denied, rule: nil), because: "the shop is closed") : .admitted(facts)
     }
     let policy = try policy()
     switch policy.readingTests(["tests": DocumentNode(.list(tests))], context: context) {
@@ -130,12 +133,16 @@ struct RuleTestsTests {
     }
   }
 
+  @Test func `a test that the configuration contradicts is a mistake at its member`() throws {
+    #expect(
+      try failures(["name": "a", "caller": "installation", "owner": "nobody", "expect": "allow"])
+        == ["tests[0].owner: there is no such caller"])
+  }
+
   @Test func `a field's value is read as HTTP reads it`() throws {
     let policy = try #require(
       Policy.reading([["name": "version", "kind": "field", "field": "X-V", "equals": "2.3"]]).policy)
-    let context = RuleTestContext(known: KnownNames(callers: [], apps: []), now: now) { _, app in
-      .admitted(app: app)
-    }
+    let context = RuleTestContext(known: KnownNames(callers: [], apps: []), now: now)
     let tests: DocumentNode = [
       "tests": [["name": "spaces around", "fields": ["X-V": " 2.3\t "], "expect": "allow"]]
     ]

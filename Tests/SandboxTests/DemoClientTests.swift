@@ -45,7 +45,7 @@ import Testing
     #expect(!asked.isEmpty)
     for id in asked { #expect(ids.contains(id), "\(id)") }
     let inputs = DemoClient.page.matches(of: /<input id="([a-z-]+)"/).map { String($0.1) }
-    #expect(inputs.count == 3)
+    #expect(inputs.count == 4)
     for id in inputs { #expect(DemoClient.page.contains("<label for=\"\(id)\">")) }
   }
 
@@ -57,6 +57,11 @@ import Testing
       let text = fault.replacing(#/([a-z_]+): /#) { "\"\($0.output.1)\":" }
       #expect(throws: Never.self, "\(text)") { try FaultParser.parse(JSONValue(parsing: Array(text.utf8))) }
     }
+  }
+
+  @Test func `the page and its parts have at most 120 KB`() {
+    let parts = [DemoClient.page, DemoClient.script, DemoClient.style]
+    #expect(parts.map(\.utf8.count).reduce(0, +) <= 120_000)
   }
 
   @Test func `another method is 405`() {

@@ -23,7 +23,9 @@ private struct Gateway: RequestHandler {
   @Test func `the sandbox takes its own paths and leaves all others to the gateway`() async throws {
     try await RunningEmulator.run { emulator in
       let loops = try EventLoopGroup(count: 1)
-      let front = SandboxFront(emulator: emulator.sandbox.emulator, gateway: Gateway(), forgetTokens: {})
+      let front = SandboxFront(
+        emulator: emulator.sandbox.emulator, gateway: Gateway(), forgetTokens: {},
+        approve: { request, exchange in exchange.respond(Response(status: .ok, content: request.content)) })
       let server = Server(
         address: SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0), loops: loops, handler: front)
       let http = LoopbackClient(port: try server.start().port)
@@ -42,6 +44,13 @@ private struct Gateway: RequestHandler {
       #expect(fault?.status == 201)
       #expect(try await emulator.askToken()?.status == 503)
       #expect(try await http.send("GET", "/_sandbox/exchanges")?.json["count"] == 1)
+
+      // Only the gateway knows installations. The emulator judges where the request comes from.
+      let path = "/_sandbox/installations/approve"
+      #expect(try await http.send("POST", path, content: "asked")?.content == "asked")
+      #expect(try await http.send("GET", path)?.status == 405)
+      #expect(try await http.send("POST", path, fields: [("Sec-Fetch-Site", "cross-site")])?.status == 403)
+      #expect(try await emulator.http.send("POST", path)?.status == 404)
 
       await server.shutdown(within: .seconds(1))
       loops.shutdown()

@@ -74,6 +74,16 @@ import Testing
     #expect(KeyRuling([Self.row(Self.new)], holding: Self.swapped, removesPrevious: true) == Self.usable())
   }
 
+  @Test func `what is over and not removed yet needs no key`() {
+    let rows = [Self.row(Self.old, sealed: true), Self.row(Self.new)]
+    let second = Instant(seconds: Self.until.seconds - 1)
+    #expect(
+      KeyRuling(rows, holding: Self.onlyNew, at: second)
+        == .refused(.stillSealed(Self.old.id, until: Self.until)))
+    #expect(KeyRuling(rows, holding: Self.onlyNew, at: Self.until) == Self.usable(removed: [Self.old]))
+    #expect(KeyRuling(rows, holding: Self.swapped, at: Self.until) == Self.usable(previous: Self.free))
+  }
+
   @Test func `a key of the same name is another key where its check value differs`() {
     let twin = StoreKeyMark(id: Self.old.id, check: Self.new.mark.check)
     #expect(
@@ -127,7 +137,9 @@ import Testing
     defer { fixture.end() }
     _ = try await store.updateKeys(at: Instant(seconds: 7)) { KeyRuling($0, holding: Self.onlyOld) }
     await store.close()
-    let tables = [SealedTable("callgate_store_key", key: "id", until: "since * 1000000000")]
+    let tables = [
+      SealedTable("callgate_store_key", value: "check_value", key: "id", until: "since * 1000000000")
+    ]
     let connection = try SQLiteConnection(reading: fixture.path, vfs: nil)
     #expect(
       try SQLiteSession.sealedUntil(Self.old.id, in: tables, connection) == Instant(seconds: 7))

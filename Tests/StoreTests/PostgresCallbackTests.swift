@@ -197,7 +197,10 @@ struct PostgresCallbackTests {
           "INSERT INTO callgate_schema (version, applied) VALUES (1, 7)",
           "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', '\(key.hex)')",
           "INSERT INTO callgate_allowance VALUES ('\(id.hex)', \(state.mark), 4, 9000000000)",
-          "INSERT INTO callgate_stop (scope, id, action, since) VALUES ('app', 'shop', 'access', 3)",
+          """
+          INSERT INTO callgate_stop (scope, id, action, since) VALUES
+            ('app', 'shop', 'access', 3), ('all', '', 'access', 2), ('all', '', 'callback', 2)
+          """,
         ]).joined(separator: ";"))
     let store = PostgresStore(address)
     let error = await #expect(throws: StoreError.self) { try await store.ping() }
@@ -205,7 +208,9 @@ struct PostgresCallbackTests {
     try await store.migrate()
     #expect(try await store.take(charges, at: .noon()).isTaken)
     #expect(try await store.take(charges, at: .noon()).isRefused)
-    #expect(try await store.stops().list == [Stop(.app("shop"), .access, since: 3)])
+    // What stopped every action of its time stops every action.
+    #expect(
+      try await store.stops().list == [Stop(.all, .all, since: 2), Stop(.app("shop"), .access, since: 3)])
     #expect(try await store.begin(.made(key: "k"), at: .noon()) == .begun)
     await store.close()
   }

@@ -180,7 +180,10 @@ import Testing
         .blob(StoreIDMaker(key: key).id(of: charges[0].key).bytes), .integer(state.mark), .integer(.max / 2),
       ])
       try connection.execute(
-        "INSERT INTO callgate_stop (scope, id, action, since) VALUES ('app', 'shop', 'access', 3)")
+        """
+        INSERT INTO callgate_stop (scope, id, action, since) VALUES
+          ('app', 'shop', 'access', 3), ('all', '', 'access', 2), ('all', '', 'callback', 2)
+        """)
     }
     let store = SQLiteStore(path: path)
     let error = await #expect(throws: StoreError.self) { try await store.ping() }
@@ -192,7 +195,9 @@ import Testing
     try await store.ping()
     #expect(try await store.take(charges, at: .noon()).isTaken)
     #expect(try await store.take(charges, at: .noon()).isRefused)
-    #expect(try await store.stops().list == [Stop(.app("shop"), .access, since: 3)])
+    // What stopped every action of its time stops every action.
+    #expect(
+      try await store.stops().list == [Stop(.all, .all, since: 2), Stop(.app("shop"), .access, since: 3)])
     #expect(try await store.begin(.made(key: "k"), at: .noon()) == .begun)
     await store.close()
   }
@@ -210,6 +215,18 @@ import Testing
         let isPending = step == "SCAN callgate_callback USING COVERING INDEX callgate_callback_pending"
         #expect(isPending || step == "SCAN CONSTANT ROW", "\(step): \(sql)")
       }
+    }
+    var plan: [String] = []
+    try SQLiteStatement(connection, "EXPLAIN QUERY PLAN " + SQLiteSession.enrolmentByCode).run {
+      plan.append($0.text(3))
+    }
+    #expect(plan == ["SEARCH callgate_enrolment USING INDEX callgate_enrolment_code (code=?)"])
+    for table in SealedTable.all {
+      plan = []
+      try SQLiteStatement(
+        connection, "EXPLAIN QUERY PLAN " + table.sealed(by: "?", after: "?", most: 250)
+      ).run { plan.append($0.text(3)) }
+      #expect(plan.count == 1 && plan[0].hasSuffix("(id>?)"), "\(plan)")
     }
   }
 }

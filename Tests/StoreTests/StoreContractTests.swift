@@ -248,6 +248,8 @@ import Testing
       try await store.stops().list == [
         Stop(.all, .access, since: 100, until: 200, reason: text),
         Stop(.all, .callback, since: 100, until: 250, reason: "later"),
+        Stop(.all, .one(.enrol), since: 100, until: 200, reason: text),
+        Stop(.all, .one(.ticket), since: 100, until: 200, reason: text),
         Stop(.app("shop"), .access, since: 100, reason: "for good"),
         Stop(.caller("x"), .access, since: 100),
       ])
@@ -255,6 +257,8 @@ import Testing
     try await store.stop(Stop(.all, .access, since: 200, until: 220))
     #expect(try await other.stops().list.first == Stop(.all, .access, since: 200, until: 220))
     // Instances whose clocks are behind still see it for a minute.
+    try await store.purge(at: Instant(seconds: 259))
+    #expect(try await store.stops().list.count == 6)
     try await store.purge(at: Instant(seconds: 279))
     #expect(try await store.stops().list.count == 4)
     try await store.purge(at: Instant(seconds: 280))

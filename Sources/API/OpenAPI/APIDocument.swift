@@ -155,7 +155,10 @@ package struct APIDocument: Sendable {
 
   private static func contents(_ forms: [APIContent]) -> JSONValue {
     var contents = JSONObject()
-    for form in forms { contents[form.type] = form.json }
+    for form in forms {
+      contents[form.type] = form.json
+      if let type = form.formType { contents[type] = form.json }
+    }
     return .object(contents)
   }
 
@@ -210,6 +213,7 @@ extension APIOperation.Tag {
     switch self {
     case .tokens: "Talkdesk ID access tokens for apps."
     case .callbacks: "Calls from Talkdesk to customers, for apps without a token."
+    case .installations: "A credential for each phone, instead of one password in every app."
     case .health: "Health checks for platforms and load balancers."
     case .operators: "Metrics, state, kill switch and explanations, for the operators of this server."
     case .about: "This API description."

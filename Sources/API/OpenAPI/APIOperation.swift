@@ -9,6 +9,7 @@ package struct APIOperation: Sendable {
   enum Tag: String, CaseIterable, Sendable {
     case tokens = "Tokens"
     case callbacks = "Callbacks"
+    case installations = "Installations"
     case health = "Health"
     case operators = "Operators"
     case about = "About"
@@ -90,6 +91,8 @@ struct APIParameter: Sendable {
 /// One form of content.
 struct APIContent: Sendable {
   let type: String
+  /// The media type of a form that may have the same members instead.
+  var formType: String?
   /// What it looks like.
   let schema: JSONValue
   /// Examples by name.

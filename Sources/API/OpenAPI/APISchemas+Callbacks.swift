@@ -77,6 +77,14 @@ extension APISchemas {
           """#)
     ),
     (
+      "VerificationCode",
+      JSONValue(
+        literally: #"""
+          { "type": "string", "pattern": "^[0-9]{6}$",
+            "description": "The code that the agent sees and asks for, if the installation's callbacks carry one. Show it to the customer. The server forgets it some time after the end of the callback." }
+          """#)
+    ),
+    (
       "CallbackReceipt",
       JSONValue(
         literally: #"""
@@ -86,7 +94,8 @@ extension APISchemas {
               "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
               "status": { "type": "string", "enum": ["accepted"], "description": "As in the record." },
               "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
-              "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" } } }
+              "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" },
+              "verification_code": { "$ref": "#/components/schemas/VerificationCode" } } }
           """#)
     ),
     (
@@ -110,7 +119,8 @@ extension APISchemas {
               "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
               "settled_at": { "type": "string", "format": "date-time", "description": "When the status changed from pending." },
               "reason": { "type": "string", "description": "Why the callback is not accepted: the code of a problem." },
-              "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" } } }
+              "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" },
+              "verification_code": { "$ref": "#/components/schemas/VerificationCode" } } }
           """#)
     ),
     (

@@ -158,8 +158,10 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["action"],
             "properties": {
               "action": { "type": "string", "enum": "ACTIONS" },
-              "caller": { "type": ["string", "null"], "description": "The id of a configured caller. The default is `anonymous`." },
-              "subject": { "type": ["string", "null"], "description": "The subject of the caller's token." },
+              "caller": { "type": ["string", "null"], "description": "The id of a configured caller, or `installation`. The default is `anonymous`." },
+              "subject": { "type": ["string", "null"], "description": "The subject of the caller's token, or of the installation's user." },
+              "owner": { "type": ["string", "null"], "description": "The caller of the installation's user. The default is the only one with users." },
+              "installation": { "anyOf": [ { "type": "string", "format": "uuid" }, { "type": "null" } ], "description": "The installation's `client_id`." },
               "app": { "type": ["string", "null"], "description": "The app that the request names." },
               "address": { "anyOf": [ { "type": "string", "format": "ipv4" }, { "type": "string", "format": "ipv6" }, { "type": "null" } ],
                 "description": "The client's address." },

@@ -10,14 +10,14 @@ import JSON
 enum APISchemas {
   /// All of them, by name, in the order of the document.
   static let all: [(name: String, schema: JSONValue)] =
-    ([problem] + values + tokens + callbacks + health + operators).map { name, schema in
+    ([problem] + values + tokens + callbacks + installations + health + operators).map { name, schema in
       (name, ofRequests.contains(name) ? schema : opened(schema))
     }
 
   /// The schemas of request bodies.
   static let ofRequests: Set<String> = [
     "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "StopRequest", "ResumeRequest",
-    "Inquiry",
+    "Inquiry", "FetchCodeRequest", "VerifyCodeRequest", "UserCodeRequest", "RevocationRequest",
   ]
 
   /// A schema of a response as it is published: without an end to the members, and with the values known so far.
@@ -59,7 +59,8 @@ enum APISchemas {
               "rule": { "type": "string", "description": "The rule that refused the request." },
               "retry_after": { "type": "integer", "minimum": 0, "description": "Seconds, as in Retry-After." },
               "next_open": { "type": "string", "format": "date-time", "description": "When the next opening hours start." },
-              "id": { "type": "string", "description": "The id of the callback." } } }
+              "id": { "type": "string", "description": "The id of the callback." },
+              "verification_code": { "$ref": "#/components/schemas/VerificationCode" } } }
           """#
       ).object ?? [:]
     var properties = schema["properties"]?.object ?? [:]

@@ -1,6 +1,5 @@
 // What is known of one endpoint before anything answers it: its paths, who may ask, its methods and what is audited.
 
-package import Gate
 package import HTTP
 
 /// One endpoint as its clients see it. Routing, `Allow`, the labels of metrics, OpenAPI and `/docs` are made from the list of these.
@@ -18,9 +17,9 @@ package final class Endpoint: Sendable {
   package enum Auditing: Sendable {
     case none
     /// All of them: one with another method has its line, too.
-    case every(Action)
+    case every(AuditedAction)
     /// Those with a method that it knows.
-    case known(Action)
+    case known(AuditedAction)
   }
 
   /// Its paths as OpenAPI writes them, the usual one first.
@@ -54,7 +53,7 @@ package final class Endpoint: Sendable {
   }
 
   /// What its requests are audited as; nil for none.
-  package var action: Action? {
+  package var action: AuditedAction? {
     switch auditing {
     case .none: nil
     case .every(let action), .known(let action): action
@@ -62,7 +61,7 @@ package final class Endpoint: Sendable {
   }
 
   /// What a request with this method is audited as; nil for none.
-  package func action(audited method: Method) -> Action? {
+  package func action(audited method: Method) -> AuditedAction? {
     if case .known = auditing, operation(for: method) == nil { return nil }
     return action
   }

@@ -45,6 +45,17 @@ extension Problem.Code {
       problem.rule = "default-numbers"
       return problem
     case .unknownApp: return Problem(self, "This server has no app of this name.")
+    case .invalidClient:
+      return Problem(
+        self, "This is no installation with these values and this secret or request_id. Enrol again.")
+    case .tooMany:
+      return Problem(self, "This user has as many installations as the app allows. Revoke one first.")
+    case .taken: return Problem(self, "Another installation has this client_id. Make a new UUID.")
+    case .requestExpired: return Problem(self, "This request is over. Begin again without request_id.")
+    case .alreadyDelivered:
+      return Problem(
+        self, "The secret of this request was delivered already. Begin again without request_id.")
+    case .slowDown: return Problem(self, "Poll again after the time in Retry-After.", retryAfter: 3)
     case .duplicate:
       var problem = Problem(
         self,

@@ -12,6 +12,7 @@ public struct Problem: Error, Sendable {
     case invalidJSON = "invalid_json"
     case unauthenticated
     case invalidToken = "invalid_token"
+    case invalidClient = "invalid_client"
     case closed
     case denied
     case numberNotAllowed = "number_not_allowed"
@@ -20,6 +21,10 @@ public struct Problem: Error, Sendable {
     case unknownApp = "unknown_app"
     case methodNotAllowed = "method_not_allowed"
     case requestTimeout = "request_timeout"
+    case tooMany = "too_many"
+    case taken
+    case requestExpired = "request_expired"
+    case alreadyDelivered = "already_delivered"
     case duplicate
     case inProgress = "in_progress"
     case contentTooLarge = "content_too_large"
@@ -27,6 +32,7 @@ public struct Problem: Error, Sendable {
     case unsupportedMediaType = "unsupported_media_type"
     case invalidRequest = "invalid_request"
     case idempotencyMismatch = "idempotency_mismatch"
+    case slowDown = "slow_down"
     case rateLimited = "rate_limited"
     case quotaExhausted = "quota_exhausted"
     case upstreamRateLimited = "upstream_rate_limited"
@@ -68,6 +74,8 @@ public struct Problem: Error, Sendable {
   public var nextOpen: String?
   /// The id of the callback this is about.
   public var id: String?
+  /// The verification code of that callback, which may ring.
+  package var verificationCode: String?
   /// Whether the client has gone, so that no one reads the response. Its status is then 499, as in nginx: not
   /// a failure of this server.
   package var isUnread = false
@@ -100,6 +108,7 @@ public struct Problem: Error, Sendable {
     if let retryAfter { document["retry_after"] = .number(JSONNumber(Int64(retryAfter))) }
     if let nextOpen { document["next_open"] = .string(nextOpen) }
     if let id { document["id"] = .string(id) }
+    if let verificationCode { document["verification_code"] = .string(verificationCode) }
     return document.serialized()
   }
 
@@ -123,17 +132,18 @@ extension Problem.Code {
   package var status: Status {
     switch self {
     case .malformedRequest, .invalidJSON: .badRequest
-    case .unauthenticated, .invalidToken: .unauthorized
+    case .unauthenticated, .invalidToken, .invalidClient: .unauthorized
     case .closed, .denied, .numberNotAllowed, .stopped: .forbidden
     case .notFound, .unknownApp: .notFound
     case .methodNotAllowed: .methodNotAllowed
     case .requestTimeout: .requestTimeout
-    case .duplicate, .inProgress: .conflict
+    case .tooMany, .taken, .duplicate, .inProgress: .conflict
+    case .requestExpired, .alreadyDelivered: .gone
     case .contentTooLarge: .contentTooLarge
     case .targetTooLong: .uriTooLong
     case .unsupportedMediaType: .unsupportedMediaType
     case .invalidRequest, .idempotencyMismatch: .unprocessableContent
-    case .rateLimited, .quotaExhausted, .upstreamRateLimited: .tooManyRequests
+    case .slowDown, .rateLimited, .quotaExhausted, .upstreamRateLimited: .tooManyRequests
     case .fieldsTooLarge: .requestHeaderFieldsTooLarge
     case .internal: .internalServerError
     case .upstreamRefused, .upstreamFailed: .badGateway
@@ -149,6 +159,7 @@ extension Problem.Code {
     case .invalidJSON: "The body is not valid JSON"
     case .unauthenticated: "Credentials are missing or wrong"
     case .invalidToken: "The bearer token is not valid"
+    case .invalidClient: "The installation cannot be authenticated"
     case .closed: "Closed at this time"
     case .denied: "Not allowed"
     case .numberNotAllowed: "This phone number cannot be called"
@@ -157,6 +168,10 @@ extension Problem.Code {
     case .unknownApp: "There is no such app"
     case .methodNotAllowed: "This method is not supported here"
     case .requestTimeout: "The request did not arrive in time"
+    case .tooMany: "This user has too many installations"
+    case .taken: "This client_id is in use"
+    case .requestExpired: "The request for an installation is over"
+    case .alreadyDelivered: "The secret was delivered already"
     case .duplicate: "The same callback was requested a moment ago"
     case .inProgress: "The first request with this key is still running"
     case .contentTooLarge: "The body is too large"
@@ -164,6 +179,7 @@ extension Problem.Code {
     case .unsupportedMediaType: "The content type is not supported"
     case .invalidRequest: "The request is not valid"
     case .idempotencyMismatch: "This key was used with another request"
+    case .slowDown: "The poll came too early"
     case .rateLimited: "Too many requests"
     case .quotaExhausted: "The quota is used up"
     case .upstreamRateLimited: "Talkdesk is limiting requests"

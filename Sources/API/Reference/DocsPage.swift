@@ -138,8 +138,9 @@ package struct DocsPage {
 
   /// A content's type, and what it looks like.
   private func form(_ content: APIContent) -> String {
-    guard let name = Self.referred(content.schema) else { return HTMLText.code(content.type) }
-    return "\(HTMLText.code(content.type)): \(Self.link(name))"
+    let types = [content.type, content.formType].compactMap { $0.map(HTMLText.code) }.joined(separator: ", ")
+    guard let name = Self.referred(content.schema) else { return types }
+    return "\(types): \(Self.link(name))"
   }
 
   private func examples(_ content: APIContent) -> String {

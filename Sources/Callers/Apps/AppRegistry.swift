@@ -64,7 +64,7 @@ package struct AppRegistry: Sendable {
       switch self {
       case .admitted(let app): return app
       case .unlisted: throw Problem(.denied, "This caller is not listed for this app.")
-      case .unknown: throw Problem(.unknownApp, "This server has no app of this name.")
+      case .unknown: throw .noApp
       }
     }
   }
@@ -72,13 +72,39 @@ package struct AppRegistry: Sendable {
   /// The app of a request.
   ///
   /// - Parameters:
-  ///   - name: The name in the request, if any: a segment of its path or the query's `app`.
-  ///   - callerID: The caller's id.
-  package func claim(named name: Request.QueryItem, by callerID: String) -> Claim {
+  ///   - name: What the request names, if anything: a segment of its path or the query's `app`.
+  ///   - callerID: The id of the caller who asks.
+  ///   - installedFor: The app of an installation: that one only, whichever callers it lists.
+  package func claim(
+    named name: Request.QueryItem, by callerID: String, installedFor appID: String? = nil
+  ) -> Claim {
+    if let appID { return claim(named: name, installedFor: appID) }
     guard name != .absent else { return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[callerID]) }
     // A name given twice, or one that is no text, is no app's name.
     guard case .value(let name) = name, let app = apps[name] else { return .unknown }
     if let callers = app.callers, !callers.contains(callerID) { return .unlisted(app) }
     return .admitted(app)
   }
+
+  private func claim(named name: Request.QueryItem, installedFor appID: String) -> Claim {
+    let named: String
+    switch name {
+    case .absent: named = appID
+    case .value(let text): named = text
+    case .malformed: return .unknown
+    }
+    guard let app = apps[named] else { return .unknown }
+    return named == appID ? .admitted(app) : .unlisted(app)
+  }
+
+  /// Whether an app takes a caller.
+  package func lists(_ callerID: String, for app: App) -> Bool { app.callers?.contains(callerID) ?? true }
+
+  /// An app by its name.
+  package subscript(_ id: String) -> App? { apps[id] }
+}
+
+extension Problem {
+  /// A name that no app has.
+  package static var noApp: Problem { Problem(.unknownApp, "This server has no app of this name.") }
 }

@@ -1,9 +1,12 @@
 // Finds the caller that a request's credentials prove, or refuses the request.
 
 package import API
+import Gate
 package import HTTP
+package import Installations
 package import JOSE
 package import Platform
+package import Store
 
 /// Identifies the caller of a request: HTTP Basic (RFC 7617), API keys, JWTs, or anonymous if that is
 /// allowed.
@@ -41,8 +44,26 @@ package struct Authenticator: Sendable {
   package enum Outcome {
     case caller(Caller)
     case refused(Problem)
-    /// The token's key is not known yet: fetch the issuer's keys, then ask again, saying so.
-    case fetchFirst(KeySource)
+    /// Something has to be waited for. Then authenticate again, with what came of it.
+    case first(Prerequisite)
+  }
+
+  /// What has to be known before the caller is.
+  package enum Prerequisite: Sendable {
+    /// The keys of the issuer whose token names a key that is not known yet.
+    case keys(KeySource)
+    /// An installation that the store has to be asked for. At an address that is guessing it waits for its turn.
+    case installation(InstallationID, InstallationDirectory, isGuarded: Bool)
+  }
+
+  /// What came of waiting for it.
+  package enum Prepared: Sendable {
+    case keys
+    /// What the store has under the id.
+    case installation(KnownInstallation?)
+    /// There was no turn in time.
+    case noTurn
+    case storeFailed(StoreError)
   }
 
   /// Who asks and when.
@@ -54,14 +75,17 @@ package struct Authenticator: Sendable {
     /// The monotonic clock, for the throttle.
     package let now: MonotonicTime
 
-    package init(address: IPAddress, time: UnixTime, now: MonotonicTime, hasFetched: Bool = false) {
-      self.hasFetched = hasFetched
+    /// What was waited for, for this very request.
+    package let prepared: Prepared?
+
+    package init(address: IPAddress, time: UnixTime, now: MonotonicTime, prepared: Prepared? = nil) {
+      self.prepared = prepared
       self.address = address
       self.time = time
       self.now = now
     }
-    /// Whether keys were fetched for this very request.
-    package var hasFetched = false
+
+    var hasFetchedKeys: Bool { if case .keys = prepared { true } else { false } }
   }
 
   /// By a seeded hash of the user name.
@@ -70,17 +94,21 @@ package struct Authenticator: Sendable {
   package let jwt: JWTAuthenticator
   let allowsAnonymous: Bool
   /// Outlives a reload, so that guessing is not forgiven by one.
-  let throttle: LoginThrottle
-  private let anonymous = Caller(authenticated: Caller.anonymousID)
+  package let throttle: LoginThrottle
+  /// The installations that may call, of each app that has some.
+  private let installations: InstallationCallers?
+  private let anonymous = Caller(authenticated: Caller.anonymousID, by: .none)
 
   package init(
     basicCallers: [BasicCaller] = [], keyCallers: [KeyCaller] = [],
     jwt: JWTAuthenticator = JWTAuthenticator(issuers: []),
-    allowsAnonymous: Bool = false, throttle: LoginThrottle = LoginThrottle()
+    installations: InstallationCallers? = nil, allowsAnonymous: Bool = false,
+    throttle: LoginThrottle = LoginThrottle()
   ) {
+    self.installations = installations
     self.basicCallers = Dictionary(grouping: basicCallers) { $0.username.span.seededHash }
     self.keyCallers = Dictionary(
-      keyCallers.map { ($0.keyDigest, Caller(authenticated: $0.id)) }, uniquingKeysWith: { $1 })
+      keyCallers.map { ($0.keyDigest, Caller(authenticated: $0.id, by: .key)) }, uniquingKeysWith: { $1 })
     self.jwt = jwt
     self.allowsAnonymous = allowsAnonymous
     self.throttle = throttle
@@ -92,7 +120,9 @@ package struct Authenticator: Sendable {
   /// password. Only without configured callers are they ignored, because stock clients always send some.
   package func authenticate(_ request: borrowing Request, _ circumstances: Circumstances) -> Outcome {
     if allowsAnonymous, basicCallers.isEmpty, keyCallers.isEmpty, jwt.issuers.isEmpty {
-      return .caller(anonymous)
+      guard installations != nil, let range = request.value(of: .authorization),
+        case .basic(let pair) = Credentials(request.head.span.extracting(range)), pair.installation != nil
+      else { return .caller(anonymous) }
     }
     if let range = request.value(of: .authorization) {
       let value = request.head.span.extracting(range)
@@ -116,19 +146,55 @@ package struct Authenticator: Sendable {
     let digest = SHA256Digest(of: pair.octets.span.extracting(pair.password))
     let hash = name.seededHash
     let credential = LoginThrottle.Credential(digest: digest, name: hash)
+    let callers = basicCallers[hash]?.filter { $0.username.elementsEqual(pair.octets[pair.name]) } ?? []
+    if callers.isEmpty, let installations, let id = pair.installation {
+      return installation(id, digest, installations, circumstances)
+    }
     if let refusal = tooOften(Array(pair.octets[pair.name]), credential, circumstances) {
       return .refused(refusal)
     }
-    let found = basicCallers[hash]?.first {
-      $0.passwordDigest == digest && $0.username.elementsEqual(pair.octets[pair.name])
-    }
-    guard let found else {
+    guard let found = callers.first(where: { $0.passwordDigest == digest }) else {
       throttle.failed(
         address: circumstances.address, identity: Array(pair.octets[pair.name]), now: circumstances.now)
       return .refused(unauthenticated("The user name or the password is wrong."))
     }
     throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
     return .caller(found.caller)
+  }
+
+  /// The installation of an id and the digest of its secret. A right secret passes at any address. A wrong one gets the
+  /// response of any wrong password.
+  ///
+  private func installation(
+    _ id: InstallationID, _ digest: SHA256Digest, _ installations: InstallationCallers,
+    _ circumstances: Circumstances
+  ) -> Outcome {
+    // Case makes no other name.
+    let credential = LoginThrottle.Credential(digest: digest, name: id.hashValue)
+    let refusal = tooOften(Array(id.description.utf8), credential, circumstances)
+    let found: KnownInstallation?
+    switch circumstances.prepared {
+    case .installation(let looked): found = looked
+    case .noTurn: return .refused(.tooManyWaiting)
+    case .storeFailed: return .refused(.noInstallations)
+    case .keys, nil:
+      // A secret that is not the cached one may have been delivered a moment ago, at another instance.
+      guard let known = installations.directory.known(id, now: circumstances.now),
+        known.installation.secret == digest
+      else {
+        return .first(.installation(id, installations.directory, isGuarded: refusal != nil))
+      }
+      found = known
+    }
+    let now = Instant(circumstances.time)
+    guard let found, found.installation.secret == digest, installations.use(found.installation, at: now)
+    else {
+      throttle.failed(
+        address: circumstances.address, identity: Array(id.description.utf8), now: circumstances.now)
+      return .refused(refusal ?? unauthenticated("The user name or the password is wrong."))
+    }
+    throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
+    return .caller(Caller(authenticated: found))
   }
 
   /// A JWT of a configured issuer, otherwise an API key.
@@ -143,17 +209,17 @@ package struct Authenticator: Sendable {
     if let wait = throttle.waitToVerify(
       address: circumstances.address, credential: credential, now: circumstances.now)
     {
-      return .refused(tooOften(wait))
+      return .refused(.tooManyLogins(wait))
     }
     var octets: [UInt8] = []
     octets.append(contentsOf: token)
     switch jwt.authenticate(
-      octets, fetched: circumstances.hasFetched, now: circumstances.time, at: circumstances.now)
+      octets, fetched: circumstances.hasFetchedKeys, now: circumstances.time, at: circumstances.now)
     {
     case .caller(let caller):
       throttle.succeeded(address: circumstances.address, credential: credential, now: circumstances.now)
       return .caller(caller)
-    case .fetchFirst(let source): return .fetchFirst(source)
+    case .fetchFirst(let source): return .first(.keys(source))
     case .unavailable(let wait):
       return .refused(
         Problem(
@@ -190,22 +256,18 @@ package struct Authenticator: Sendable {
   ) -> Problem? {
     let wait = throttle.wait(
       address: circumstances.address, identity: identity(), credential: credential, now: circumstances.now)
-    return wait.map { tooOften($0) }
+    return wait.map { .tooManyLogins($0) }
   }
 
-  private func tooOften(_ wait: Duration) -> Problem {
-    Problem(
-      .rateLimited, "Too many logins from this address have failed. Retry after the time in Retry-After.",
-      retryAfter: wait.wholeSecondsRoundedUp)
-  }
+  private var takesBasic: Bool { !basicCallers.isEmpty || installations != nil }
 
-  private static let basicChallenge = #"Basic realm="callgate", charset="UTF-8""#
+  fileprivate static let basicChallenge = #"Basic realm="callgate", charset="UTF-8""#
 
   /// 401 for a Bearer credential that is wrong (RFC 6750 §3.1).
   private func invalidToken(_ detail: String) -> Problem {
     var problem = Problem(.invalidToken, detail)
     problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate", error="invalid_token""#)
-    if !basicCallers.isEmpty { problem.responseFields.append("WWW-Authenticate", Self.basicChallenge) }
+    if takesBasic { problem.responseFields.append("WWW-Authenticate", Self.basicChallenge) }
     return problem
   }
 
@@ -213,7 +275,7 @@ package struct Authenticator: Sendable {
   private func unauthenticated(_ detail: String) -> Problem {
     var problem = Problem(.unauthenticated, detail)
     let takesBearer = !keyCallers.isEmpty || !jwt.issuers.isEmpty
-    if !basicCallers.isEmpty || !takesBearer {
+    if takesBasic || !takesBearer {
       problem.responseFields.append("WWW-Authenticate", Self.basicChallenge)
     }
     if takesBearer { problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate""#) }
@@ -239,6 +301,11 @@ enum Credentials {
       self.octets = octets
       name = 0..<colon
       password = (colon + 1)..<octets.count
+    }
+
+    /// The installation that the name may be.
+    var installation: InstallationID? {
+      InstallationID(octets: octets.span.extracting(name))
     }
   }
 
@@ -275,5 +342,29 @@ extension Span<UInt8> {
     // The pointer lives inside the closure only.
     unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
     return hasher.finalize()
+  }
+}
+
+extension Problem {
+  /// Too many logins of an address have failed.
+  package static func tooManyLogins(_ wait: Duration) -> Problem {
+    Problem(
+      .rateLimited, "Too many logins from this address have failed. Retry after the time in Retry-After.",
+      retryAfter: wait.wholeSecondsRoundedUp)
+  }
+
+  /// An installation was revoked, or got another secret, after it had proved the one it has: as any wrong password.
+  package static var revoked: Problem {
+    var problem = Problem(
+      .unauthenticated,
+      "This installation was revoked or enrolled again, so no call was requested. Send its current credentials."
+    )
+    problem.responseFields.append("WWW-Authenticate", Authenticator.basicChallenge)
+    return problem
+  }
+
+  /// The store cannot be asked for an installation.
+  package static var noInstallations: Problem {
+    Problem(.storeUnavailable, "The server cannot check this credential right now. Try again.", retryAfter: 1)
   }
 }

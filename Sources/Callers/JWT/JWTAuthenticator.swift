@@ -167,7 +167,7 @@ package struct JWTAuthenticator: Sendable {
       return nil
     }
     return Caller(
-      authenticated: issuer.id, subject: subject,
+      authenticated: issuer.id, by: .jwt, subject: subject,
       claims: claims.members.members.map { FactMember($0.name, FactValue($0.value)) })
   }
 

@@ -112,15 +112,21 @@ extension Decider {
   ///
   /// Where the question gives no count, what is used now counts.
   package func explain(_ inquiry: Question.Inquiry) async -> Explanation {
-    // As on its way: nobody is asked, neither the switch nor the rules.
-    guard !inquiry.isUnauthenticated else {
-      return Explanation(.unauthenticated, because: Explanation.noCredential, verdicts: .none)
+    // As on its way: neither the kill switch nor the rules are asked.
+    if let reason = inquiry.entrance.unauthenticated {
+      return Explanation(.unauthenticated, because: reason, verdicts: .none)
     }
     var facts = inquiry.facts
     do throws(Decider.Refusal) {
-      facts.appID = try admit(inquiry.facts.effectiveCaller, to: facts.action, app: inquiry.app)?.id
+      // An enrolment without a user has no caller that a stop could name.
+      facts.appID = try admit(
+        facts.action == .enrol ? facts.callerID : facts.effectiveCaller, to: facts.action, app: inquiry.app,
+        installedFor: inquiry.entrance.installedFor)?.id
     } catch {
       return Explanation(error.problem.code, because: error.reason, verdicts: policy.skipped)
+    }
+    if let (code, reason) = inquiry.entrance.refusal {
+      return Explanation(Problem.Code(code), because: reason, verdicts: policy.skipped)
     }
     let given = GivenStates(
       counted: inquiry.states, rules: inquiry.countedRules, otherwise: await states(for: facts))

@@ -7,6 +7,7 @@ package import Gate
 import HTTP
 package import JSON
 import Platform
+import Store
 
 /// A request to be explained, unjudged.
 public struct Question: Sendable {
@@ -26,11 +27,15 @@ public struct Question: Sendable {
 
   /// `access` or `callback`.
   public var action: String?
-  /// A configured caller's id; `anonymous` for a request without credentials, which is refused where those are needed; nil to
-  /// ask the rules alone, which take it for somebody anonymous.
+  /// A configured caller's id; `anonymous` for a request without credentials, which is refused where those are needed;
+  /// `installation` for an installation; nil to ask the rules alone, as for an anonymous caller.
   public var caller: String?
-  /// The subject of the caller's token.
+  /// The subject of the caller's token, or the user who authorized the installation.
   public var subject: String?
+  /// The caller of the user who authorized the installation; nil for the only one with users.
+  public var owner: String?
+  /// The id of the installation; nil for one that has counted nothing.
+  public var installation: String?
   /// The app the request names.
   public var app: String?
   /// The client's address.
@@ -75,13 +80,13 @@ public struct Question: Sendable {
 extension Question {
   /// What the rules are asked, the app excepted.
   package struct Inquiry: Sendable {
-    var facts: Facts
-    var app: Request.QueryItem
+    var facts: Facts { entrance.facts }
+    var app: Request.QueryItem { facts.appID.map { .value($0) } ?? .absent }
     /// What is used already, of the rules that counts are given for.
     var states: CountedStates
     var countedRules: Set<String>
-    /// Whether the request would bring no credential where one is needed.
-    var isUnauthenticated: Bool
+    /// Who asks, as far as the configuration alone decides.
+    var entrance: Entrance
   }
 
   /// Judges every member.
@@ -97,11 +102,16 @@ extension Question {
     var facts = Facts(
       action: action ?? .access, callerID: nil, subject: subject, address: nil, phone: nil, instant: now)
 
-    let known = configuration.callers.map(\.id) + [Caller.anonymousID]
-    let callerID = caller ?? Caller.anonymousID
-    if !known.contains(callerID) {
-      let near = Spelling.nearest(to: callerID, among: known).map { "; did you mean \($0)?" } ?? ""
-      note("caller", "there is no caller \(quoted(callerID))\(near)")
+    let known = configuration.callers.map(\.id) + [Caller.anonymousID, Caller.installationID]
+    if let caller, !known.contains(caller) {
+      let near = Spelling.nearest(to: caller, among: known).map { "; did you mean \($0)?" } ?? ""
+      note("caller", "there is no caller \(quoted(caller))\(near)")
+    }
+    if let installation {
+      let id = InstallationID(installation)
+      if id == nil { note("installation", "\(quoted(installation)) is not a UUID") }
+      if caller != Caller.installationID { note("installation", "is only for the caller installation") }
+      facts.installation = id.map { InstallationFacts(id: $0.description, callerID: nil) }
     }
     if let address {
       facts.address = IPAddress(address)
@@ -140,13 +150,15 @@ extension Question {
     } catch {
       note(error.key, "\(error.message); \(error.remedy)")
     }
-    guard mistakes.isEmpty, let states else { throw Mistakes(list: mistakes) }
-    facts.callerID = callerID
-    facts.subject = subject ?? callerID
-    return Inquiry(
-      facts: facts, app: app.map { .value($0) } ?? .absent, states: states,
-      countedRules: Set(counts.keys),
-      isUnauthenticated: self.caller == Caller.anonymousID && configuration.refusesAnonymous)
+    (facts.callerID, facts.appID) = (caller, app)
+    var entrance: Entrance?
+    do throws(Refusal) {
+      entrance = try configuration.entrance(facts, owner: owner)
+    } catch {
+      note(error.key, "\(error.message); \(error.remedy)")
+    }
+    guard mistakes.isEmpty, let states, let entrance else { throw Mistakes(list: mistakes) }
+    return Inquiry(states: states, countedRules: Set(counts.keys), entrance: entrance)
   }
 }
 

@@ -39,18 +39,23 @@ package struct Decider: Sendable {
   }
 
   /// The app of a request: the kill switch first, which goes before everything but who asks.
-  /// - Parameter name: What the request names, if anything.
-  package func admit(_ callerID: String, to action: Action, app name: Request.QueryItem) throws(Refusal)
-    -> App?
-  {
-    let claim = apps.claim(named: name, by: callerID)
+  ///
+  /// - Parameters:
+  ///   - callerID: Nil for an enrolment that no user authorizes.
+  ///   - name: What the request names, if anything.
+  ///   - appID: The app of an installation.
+  package func admit(
+    _ callerID: String?, to action: Action, app name: Request.QueryItem, installedFor appID: String? = nil
+  ) throws(Refusal) -> App? {
+    let caller = callerID ?? Caller.anonymousID
+    let claim = apps.claim(named: name, by: caller, installedFor: appID)
     if let stop = stops.stop(for: action, callerID: callerID, appID: claim.app?.id) {
       throw Refusal(problem: .stopped, app: claim.app?.id, reason: stop.auditReason)
     }
     do throws(Problem) {
       return try claim.admitted()
     } catch {
-      throw Refusal(problem: error, app: claim.app?.id, reason: claim.refusal(of: callerID))
+      throw Refusal(problem: error, app: claim.app?.id, reason: claim.refusal(of: caller))
     }
   }
 
@@ -158,7 +163,7 @@ package struct Decider: Sendable {
 
 extension Stop {
   /// The stop with its start, end and reason, for operators.
-  fileprivate var auditReason: String {
+  package var auditReason: String {
     let (scope, id) = target.parts
     let what = action == .all ? "all requests" : "action \(action.rawValue)"
     let whose = id.isEmpty ? "everyone" : "\(scope) \(id)"

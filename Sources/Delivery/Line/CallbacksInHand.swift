@@ -30,17 +30,17 @@ package final class CallbacksInHand: Sendable {
     }
   }
 
-  /// A number and the caller that requested it.
+  /// A number and the owner that requested it.
   package struct Number: Hashable, Sendable {
-    let callerID: String
+    let owner: String
     let number: E164
 
-    init(callerID: String, number: E164) {
-      self.callerID = callerID
+    init(owner: String, number: E164) {
+      self.owner = owner
       self.number = number
     }
 
-    init(_ intent: CallbackIntent) { self.init(callerID: intent.callerID, number: intent.contact) }
+    init(_ intent: CallbackIntent) { self.init(owner: intent.owner, number: intent.contact) }
   }
 
   /// What a key is to a request.

@@ -59,7 +59,7 @@ extension CallbackDelivery {
     } catch {
       return (first, .noToken(error))
     }
-    if let obstacle = obstacle(order, leastTime: leastTime) { return (first, obstacle) }
+    if let obstacle = await obstacle(order, leastTime: leastTime) { return (first, obstacle) }
     let second = await courier.carry(order, with: next, within: order.deadline - parts.clock.now)
     if second.outcome.showsAcceptedToken { tokens.accepted(scope: scope) }
     return (second, nil)

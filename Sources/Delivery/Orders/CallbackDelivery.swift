@@ -115,7 +115,7 @@ package final class CallbackDelivery: Sendable {
         return .stop(DeliveryResult(.noToken(error), cache: cache, upstreamStatus: status))
       }
     }
-    if let obstacle = obstacle(order, leastTime: hold.leastTime) {
+    if let obstacle = await obstacle(order, leastTime: hold.leastTime) {
       return .stop(DeliveryResult(obstacle, cache: cache))
     }
     // From here on the callback is finished, whether or not its client stays.
@@ -125,7 +125,7 @@ package final class CallbackDelivery: Sendable {
       return .stop(DeliveryResult(outcome, cache: cache))
     }
     // The commit may have taken its time.
-    if let obstacle = obstacle(order, leastTime: hold.leastTime) {
+    if let obstacle = await obstacle(order, leastTime: hold.leastTime) {
       parts.store.withdraw(order.intent)
       return .stop(DeliveryResult(obstacle, cache: cache))
     }
@@ -133,10 +133,13 @@ package final class CallbackDelivery: Sendable {
     return .send(Departure(token: token, createdAt: createdAt, cache: cache))
   }
 
-  /// What has come up while the order waited that keeps it from being sent: the kill switch stops what waits, too.
-  func obstacle(_ order: CallbackOrder, leastTime: Duration) -> Undelivered? {
+  /// What has come up while the order waited that keeps it from being sent: the kill switch and a revocation stop what waits, too.
+  /// A user's installation is stopped as an installation, though its callbacks are the user's.
+  func obstacle(_ order: CallbackOrder, leastTime: Duration) async -> Undelivered? {
+    // First, because the store may take its time: what is judged after it is judged by the clock of then.
+    if let revoked = await order.recheck?() { return revoked }
     let intent = order.intent
-    guard stops.stop(for: .callback, callerID: intent.callerID, appID: intent.appID) == nil else {
+    guard stops.stop(for: .callback, callerID: order.grant.callerID, appID: intent.appID) == nil else {
       return .stopped
     }
     if let rest = parts.queue.pause { return .noTurn(.paused(rest)) }
@@ -156,26 +159,12 @@ package final class CallbackDelivery: Sendable {
       case .replay(let record): return .replay(record)
       case .duplicate(let first):
         hold.stands(first)
-        return stop(.duplicate(of: await parts.store.visible(first, to: order.intent)))
+        return stop(.duplicate(of: first))
       }
     } catch {
       // Should it have been committed all the same, the store withdraws it.
       parts.log.storeFailed(error, doing: "begin", order.context)
       return stop(.notSaved)
-    }
-  }
-}
-
-extension CallbackStore {
-  /// The first callback, of which an intent is a duplicate, where its caller may look at it. Users of one issuer share a caller,
-  /// and with it the numbers it has asked for, but not their records.
-  package func visible(_ first: CallbackID, to intent: CallbackIntent) async -> CallbackID? {
-    do throws(StoreError) {
-      let record = try await callback(first, of: intent.callerID)
-      return record?.belongs(to: intent.subject ?? intent.callerID) == true ? first : nil
-    } catch {
-      // The name is a courtesy; that it is a duplicate is known.
-      return nil
     }
   }
 }

@@ -20,11 +20,14 @@ package final class CallbackOrder: Sendable {
   package let deadline: MonotonicTime
   /// The request it came with.
   package let context: RequestContext
+  /// Says what has come up about its caller while it waited that keeps it from being sent. Nil for callers that only a reload
+  /// can remove.
+  let recheck: (@Sendable () async -> Undelivered?)?
 
   /// An order, which takes leave for it.
   package init(
     _ grant: consuming Grant, intent: CallbackIntent, content: [UInt8], deadline: MonotonicTime,
-    context: RequestContext
+    context: RequestContext, recheck: (@Sendable () async -> Undelivered?)? = nil
   ) {
     precondition(grant.action == .callback && grant.phone == intent.contact)
     self.grant = grant
@@ -32,6 +35,7 @@ package final class CallbackOrder: Sendable {
     self.content = content
     self.deadline = deadline
     self.context = context
+    self.recheck = recheck
   }
 }
 
@@ -73,6 +77,10 @@ package enum Undelivered: Sendable {
   case noToken(TokenError)
   /// An operator stopped it while it waited.
   case stopped
+  /// Its installation was revoked or replaced while it waited.
+  case revoked
+  /// The store could not say whether its installation still holds.
+  case unchecked
   /// Its client left before it was begun.
   case clientLeft
   /// The store failed before anything was sent.
@@ -81,8 +89,8 @@ package enum Undelivered: Sendable {
   case inProgress
   /// Its key belongs to another request.
   case mismatch
-  /// The same caller has asked for this number before. The callback that stands, where this caller may look at it.
-  case duplicate(of: CallbackID?)
+  /// The same owner has asked for this number before: the callback that stands.
+  case duplicate(of: CallbackID)
   /// The provider accepted nothing.
   case notAccepted(CourierReport.Reason)
   /// The provider may have accepted it. Whether it answered at all.

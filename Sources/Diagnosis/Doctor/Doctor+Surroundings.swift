@@ -74,7 +74,7 @@ extension Doctor {
   }
 
   private mutating func report(keysInUse keys: [KeyInUse]) {
-    switch KeyRuling(keys, holding: configuration.storeKeys) {
+    switch KeyRuling(keys, holding: configuration.storeKeys, at: Instant(SystemClock().unixTime)) {
     case .refused(let refusal):
       report.fail("store key", refusal.message, fix: refusal.remedy, .configuration)
     case .usable(let changes):

@@ -1,4 +1,4 @@
-// Calls the admin interface of a running server for the commands `status`, `stop`, `resume` and `reload`.
+// Calls the admin interface of a running server for the commands of operators.
 
 public import HTTP
 import JOSE
@@ -39,14 +39,35 @@ public struct AdminClient: Sendable {
     case resume(StopOrder)
     /// `POST /admin/reload`.
     case reload
+    /// `GET /admin/installations`: a page, of one state or of all.
+    case installations(state: String?, after: String?)
+    /// `POST /admin/installations/find`.
+    case findInstallation(userCode: String)
+    /// `POST /admin/installations/approve`.
+    case approveInstallation(userCode: String)
+    /// `POST /admin/installations/deny`.
+    case denyInstallation(userCode: String)
+    /// `POST /admin/installations/revoke`: one installation, or all of a subject.
+    case revokeInstallations(InstallationTarget)
   }
+
+  /// Which installations `revoke` means.
+  public enum InstallationTarget: Sendable {
+    case client(String)
+    case subject(String)
+  }
+
+  /// The states of installations, for help and completions.
+  public static let installationStates = InstallationQuery.State.allCases.map(\.rawValue)
 
   /// The result of a request.
   public struct Reply: Hashable, Sendable {
     /// For a person at a terminal of 80 columns.
     public let lines: [String]
-    /// The server's document as it came.
+    /// The server's document as it came; of a page, each entry on a line of its own.
     public let json: String
+    /// Where the next page begins; nil for the last.
+    public var next: String?
   }
 
   /// Sends a command's request.
@@ -55,7 +76,7 @@ public struct AdminClient: Sendable {
     let lines: [String]
     switch command {
     case .status:
-      document = try await ask(.get, "/admin/status")
+      document = try await ask(.get, Self.statusPath)
       lines = StatusText.lines(document, at: destination.url)
     case .stop(let order):
       document = try await ask(.post, "/admin/stop", order.document)
@@ -67,9 +88,42 @@ public struct AdminClient: Sendable {
     case .reload:
       document = try await ask(.post, "/admin/reload", [:])
       lines = Self.reloaded(document)
+    case .installations(let state, let after):
+      return try await page(state: state, after: after)
+    case .findInstallation(let code):
+      document = try await ask(.post, "/admin/installations/find", ["user_code": .string(code)])
+      lines = InstallationText.found(.object(document))
+    case .approveInstallation(let code):
+      document = try await ask(.post, "/admin/installations/approve", ["user_code": .string(code)])
+      lines = ["Approved. The app gets its secret when it next polls."]
+    case .denyInstallation(let code):
+      document = try await ask(.post, "/admin/installations/deny", ["user_code": .string(code)])
+      lines = ["Denied. The app gets no secret."]
+    case .revokeInstallations(let target):
+      let body: JSONObject =
+        switch target {
+        case .client(let id): ["client_id": .string(id)]
+        case .subject(let subject): ["subject": .string(subject)]
+        }
+      document = try await ask(.post, "/admin/installations/revoke", body)
+      lines = ["Revoked. Every instance refuses the secret within 2 seconds."]
     }
+    return Reply(lines: lines, json: Self.text(.object(document)))
+  }
+
+  private static func text(_ value: JSONValue) -> String {
+    String(decoding: value.serialized(), as: UTF8.self)
+  }
+
+  private func page(state: String?, after: String?) async throws(Failure) -> Reply {
+    var query = "?limit=500"
+    if let state { query += "&state=\(state)" }
+    if let after { query += "&after=\(after)" }
+    let document = try await ask(.get, "/admin/installations" + query)
+    let entries = document["installations"]?.array ?? []
     return Reply(
-      lines: lines, json: String(decoding: JSONValue.object(document).serialized(), as: UTF8.self))
+      lines: (after == nil ? [InstallationText.head] : []) + entries.flatMap(InstallationText.lines),
+      json: entries.map(Self.text).joined(separator: "\n"), next: document["next"]?.string)
   }
 
   private static func reloaded(_ document: JSONObject) -> [String] {
@@ -81,6 +135,8 @@ public struct AdminClient: Sendable {
   }
 
   // MARK: Requests
+
+  private static let statusPath = "/admin/status"
 
   private func ask(
     _ method: Method, _ path: String, _ content: JSONObject? = nil
@@ -100,10 +156,15 @@ public struct AdminClient: Sendable {
       if error.reason == .invalidURL { throw .invalidURL(error.detail) }
       throw .unreachable("no response from \(destination.url): \(error.words(about: "the server"))")
     }
-    return try read(response)
+    let hasInterface = response.status == 404 && path != Self.statusPath
+    // The server may have no such installation, or no admin interface. Its status tells which.
+    if hasInterface { _ = try await ask(.get, Self.statusPath) }
+    return try read(response, hasInterface: hasInterface)
   }
 
-  private func read(_ response: InboundResponse) throws(Failure) -> JSONObject {
+  /// - Parameter hasInterface: Whether the server is known to have an admin interface.
+  private func read(_ response: InboundResponse, hasInterface: Bool) throws(Failure) -> JSONObject {
+    if response.status == 204 { return [:] }
     let document: JSONObject?
     do { document = try JSONValue(parsing: response.content).object } catch {
       document = nil  // Another server's page: the status says what to tell.
@@ -121,10 +182,12 @@ public struct AdminClient: Sendable {
         "\(destination.url) responds with status \(response.status) and is not a Callgate admin listener; check --url"
       )
     }
-    throw failure(code, response.status, document)
+    throw failure(code, response.status, document, hasInterface: hasInterface)
   }
 
-  private func failure(_ code: String, _ status: Int, _ document: JSONObject) -> Failure {
+  private func failure(
+    _ code: String, _ status: Int, _ document: JSONObject, hasInterface: Bool
+  ) -> Failure {
     let detail = TerminalText.plain(document["detail"]?.string ?? document["title"]?.string ?? code)
     let fields = (document["fields"]?.array ?? []).compactMap { field -> String? in
       guard let name = field["name"]?.string, let text = field["description"]?.string else { return nil }
@@ -136,7 +199,7 @@ public struct AdminClient: Sendable {
       return .refused([
         "\(destination.url) needs the operators' token: give \(AdminDestination.tokenFlag), or set CALLGATE_ADMIN_TOKEN"
       ])
-    case 404:
+    case 404 where !hasInterface:
       return .refused([
         "there is no admin interface at \(destination.url): give the address of the admin listener with --url, or set an "
           + "operators' token on the server"

@@ -132,6 +132,21 @@ enum TerminalText {
     }
   }
 
+  /// Facts beside each other, separated by two spaces, in indented lines. A fact that is longer than a line is wrapped.
+  static func packed(_ facts: [String], indent: Int) -> [String] {
+    var lines: [String] = []
+    var line = ""
+    for fact in facts {
+      if !line.isEmpty, line.count + 2 + fact.count > columns - indent {
+        lines += wrap(line, width: columns - indent)
+        line = fact
+      } else {
+        line += line.isEmpty ? fact : "  \(fact)"
+      }
+    }
+    return (lines + wrap(line, width: columns - indent)).map { String(repeating: " ", count: indent) + $0 }
+  }
+
   private static func wrap(_ text: String, width: Int) -> [String] {
     var lines: [String] = []
     var line = ""

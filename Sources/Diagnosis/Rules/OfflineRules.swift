@@ -75,24 +75,36 @@ public struct OfflineRules: Sendable {
   }
 
   private var context: RuleTestContext {
-    let apps = decider.apps
-    let refusesAnonymous = configuration.refusesAnonymous
+    let (configuration, apps) = (configuration, decider.apps)
     return RuleTestContext(
       known: KnownNames(
         callers: Set(configuration.callers.map(\.id)), apps: Set(configuration.apps.map(\.id))),
       now: Instant(clock.unixTime)
-    ) { callerID, name in
-      if callerID == Caller.anonymousID, refusesAnonymous {
-        return .refused(Denial(code: .unauthenticated, rule: nil), because: Explanation.noCredential)
+    ) { facts, owner in
+      let entrance: Entrance
+      do throws(Refusal) {
+        entrance = try configuration.entrance(facts, owner: owner)
+      } catch {
+        return .mistake(error)
       }
-      let callerID = callerID ?? Caller.anonymousID
-      let claim = apps.claim(named: name.map { .value($0) } ?? .absent, by: callerID)
+      if let reason = entrance.unauthenticated {
+        return .refused(Denial(code: .unauthenticated, rule: nil), because: reason)
+      }
+      var facts = entrance.facts
+      let claim = apps.claim(
+        named: facts.appID.map { .value($0) } ?? .absent, by: facts.effectiveCaller,
+        installedFor: entrance.installedFor)
       switch claim {
-      case .admitted(let app): return .admitted(app: app?.id)
+      case .admitted(let app): facts.appID = app?.id
       // An unknown name is a mistake in the table and reported as such.
       case .unlisted, .unknown:
-        return .refused(Denial(code: .denied, rule: nil), because: claim.refusal(of: callerID))
+        return .refused(
+          Denial(code: .denied, rule: nil), because: claim.refusal(of: facts.effectiveCaller))
       }
+      if let (code, reason) = entrance.refusal {
+        return .refused(Denial(code: code, rule: nil), because: reason)
+      }
+      return .admitted(facts)
     }
   }
 }

@@ -4,7 +4,7 @@ public import Platform
 
 /// The key by which a rate or quota counts.
 public enum AllowanceScope: String, CaseIterable, Sendable {
-  case caller, subject, app, address, phone, global
+  case caller, subject, installation, app, address, phone, global
 }
 
 /// One party an allowance belongs to.
@@ -13,6 +13,8 @@ public enum AllowanceParty: Hashable, Sendable {
   /// A caller's id; for the subject of its token, the id, NUL, which no id holds, and the subject. Subjects are unique to their
   /// issuer only (RFC 7519 §4.1.2), and some issuers let users choose them.
   case subject(String)
+  /// An installation's id.
+  case installation(String)
   case app(String)
   /// A client: an IPv4 address, or the /64 of an IPv6 address.
   case address(IPAddress)
@@ -42,6 +44,7 @@ public struct AllowanceKey: Hashable, Sendable {
     switch party {
     case .caller(let id): "caller:\(id)"
     case .subject(let id): "subject:\(id)"
+    case .installation(let id): "installation:\(id)"
     case .app(let id): "app:\(id)"
     case .address(let address): "address:\(address)"
     case .phone(let number): "phone:\(number.text)"
@@ -56,10 +59,10 @@ extension AllowanceScope {
   func party(of facts: Facts) -> AllowanceParty {
     switch self {
     case .caller: .caller(facts.effectiveCaller)
+    case .installation: facts.installation.map { .installation($0.id) } ?? Self.subject.party(of: facts)
     case .subject:
       .subject(
-        facts.effectiveSubject == facts.effectiveCaller
-          ? facts.effectiveCaller : facts.effectiveCaller + "\u{0}" + facts.effectiveSubject)
+        facts.effectiveSubject == facts.owner ? facts.owner : facts.owner + "\u{0}" + facts.effectiveSubject)
     case .app: facts.appID.map { .app($0) } ?? .unknown
     case .address: facts.address.map { .address($0.client) } ?? .unknown
     case .phone: facts.phone.map { .phone($0) } ?? .unknown

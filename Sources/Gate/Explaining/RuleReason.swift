@@ -169,10 +169,11 @@ extension AllowanceScope {
   fileprivate func words(of facts: Facts) -> String {
     switch party(of: facts) {
     case .caller(let id): "caller \(id)"
+    case .installation(let id): "installation \(id)"
     case .subject:
-      facts.effectiveSubject == facts.effectiveCaller
-        ? "caller \(facts.effectiveCaller)"
-        : "subject \(quoted(facts.effectiveSubject.hidingPhoneNumbers)) of caller \(facts.effectiveCaller)"
+      facts.effectiveSubject == facts.owner
+        ? "caller \(facts.owner)"
+        : "subject \(quoted(facts.effectiveSubject.hidingPhoneNumbers)) of caller \(facts.owner)"
     case .app(let id): "app \(id)"
     case .address(let address): address.isV4 ? "\(address)" : "\(address)/64"
     case .phone(let number): "\(number)"

@@ -13,10 +13,6 @@ public enum Action: String, CaseIterable, Sendable {
   /// A credential for an installation.
   case enrol
 
-  /// The actions that this version serves: a stop of `all` stops these. A version that serves more changes the store's schema, so
-  /// that no earlier one reads a stop that it does not know.
-  public static let served: [Action] = [.access, .callback]
-
   /// The actions of a rule without `on`: all but `enrol`, which a rule must name.
   public static let usual = Set(allCases).subtracting([.enrol])
 
@@ -39,6 +35,8 @@ public struct Facts: Sendable {
   public var callerID: String?
   /// The subject of the caller's token, where there is one.
   public var subject: String?
+  /// The installation that asks, where one does.
+  public var installation: InstallationFacts?
   /// The app the request is for, where there is one.
   public var appID: String?
   /// The client's address; nil where it is unknown.
@@ -70,10 +68,29 @@ public struct Facts: Sendable {
 
   /// The id and subject of callers without a name.
   public static let anonymous = "anonymous"
+  /// The caller's id of every installation.
+  public static let installationCaller = "installation"
 
   /// The caller's id, `anonymous` without one.
   public var effectiveCaller: String { callerID ?? Self.anonymous }
 
+  /// The caller to whom the subject belongs: of an installation that a user authorized, the caller of that user's token.
+  public var owner: String { installation?.callerID ?? effectiveCaller }
+
   /// Who is behind the request: the token's subject, else the caller.
   public var effectiveSubject: String { subject ?? effectiveCaller }
+}
+
+/// What rules count an installation by.
+public struct InstallationFacts: Hashable, Sendable {
+  /// Its id.
+  public let id: String
+  /// The caller of the user's token who authorized it; nil where an operator did.
+  public let callerID: String?
+
+  /// Names an installation.
+  public init(id: String, callerID: String?) {
+    self.id = id
+    self.callerID = callerID
+  }
 }

@@ -106,6 +106,11 @@ extension Facts {
       FactMember("action", .string(action.rawValue)), FactMember("caller", .string(effectiveCaller)),
       FactMember("subject", .string(effectiveSubject)),
     ]
+    if let installation {
+      members.append(FactMember("installation", .string(installation.id)))
+      // With the subject, it names the user: two issuers may give two users the same subject.
+      if let owner = installation.callerID { members.append(FactMember("owner", .string(owner))) }
+    }
     if let appID { members.append(FactMember("app", .string(appID))) }
     if let address { members.append(FactMember("address", .string(address.description))) }
     if let phone { members.append(FactMember("phone", .string(phone.text))) }

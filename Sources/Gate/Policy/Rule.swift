@@ -60,6 +60,9 @@ public struct Rule: Sendable {
 
   /// The name of the rule that refuses premium, short and satellite numbers without being configured.
   public static let defaultNumbers = "default-numbers"
+  /// The name of the rule that limits first requests for an installation without being configured. A configured rule of this name
+  /// would share its count.
+  static let enrolments = "built-in.enrolments"
 
   /// A rule. Throws for a name that cannot be printed everywhere, and for a rule that would concern nothing.
   public init(
@@ -75,7 +78,7 @@ public struct Rule: Sendable {
         at: "name", "\(quoted(name)) is not a name for a rule",
         "use up to 64 letters, digits, dashes, dots and underscores, a letter or digit first")
     }
-    guard name != Self.defaultNumbers else {
+    guard name != Self.defaultNumbers, name != Self.enrolments else {
       throw Refusal(at: "name", "\"\(name)\" is the name of a built-in rule", "choose another name")
     }
     guard !name.utf8.starts(with: Brake.prefix.utf8) else {
@@ -98,6 +101,17 @@ public struct Rule: Sendable {
     self.apps = apps
     self.callers = callers
     self.mode = mode
+    self.kind = kind
+    brake = nil
+  }
+
+  /// The built-in limit on first requests for an installation.
+  init(enrolments kind: Kind) {
+    name = Self.enrolments
+    actions = [.enrol]
+    apps = nil
+    callers = nil
+    mode = .enforce
     self.kind = kind
     brake = nil
   }

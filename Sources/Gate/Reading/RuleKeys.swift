@@ -20,8 +20,13 @@ enum RuleKeys {
 
   static func callers(_ known: Set<String>? = nil) -> Key<String> {
     .many(
-      "callers", name(among: known.map { $0.union([Facts.anonymous]) }),
-      "The callers that the rule applies to. Without it: all.")
+      "callers", caller(among: known),
+      "The callers that the rule applies to, `anonymous` and `installation` among them. Without it: all.")
+  }
+
+  /// A caller: a configured one, or one that every server has.
+  static func caller(among known: Set<String>?) -> TextForm<String> {
+    name(among: known.map { $0.union([Facts.anonymous, Facts.installationCaller]) })
   }
 
   /// A name, which has to be one of those there are.
@@ -57,7 +62,8 @@ enum RuleKeys {
   static let key = Key<AllowanceScope>.one(
     "key", .choice,
     required: "use one of " + AllowanceScope.allCases.map(\.rawValue).joined(separator: ", "),
-    "Each caller, subject, app, address or number has a count of its own; `global` has one for all.")
+    "Each caller, subject, installation, app, address or number has a count of its own; `global` has one for all."
+  )
   static let limit = Key<Int64>.one(
     "limit", .wholeNumber, required: "give the number of allowed requests, as in \"limit: 30\"",
     "The number of allowed requests.")

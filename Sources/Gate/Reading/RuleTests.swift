@@ -5,25 +5,28 @@ import Platform
 
 /// The configuration that a table of tests needs besides the rules.
 public struct RuleTestContext: Sendable {
-  /// The app of a request, or its refusal, before any rule is evaluated.
+  /// What the server finds out about a request before it evaluates any rule.
   public enum Admission: Sendable {
-    /// The request is for this app, if for any.
-    case admitted(app: String?)
+    /// The rules decide by these facts, with the request's app.
+    case admitted(Facts)
     /// The server refuses the request before any rule, for this reason.
     case refused(Denial, because: String)
+    /// The test does not say enough, or contradicts itself.
+    case mistake(Refusal)
   }
 
   /// The callers and apps there are.
   public var known: KnownNames
   /// The time of tests that give none.
   public var now: Instant
-  /// Finds the app of a request. The caller is nil if the test names none, and so is the app.
-  public var admission: @Sendable (_ callerID: String?, _ appID: String?) -> Admission
+  /// Finds the app of a request. The facts' caller is nil if the test names none, and so is the app. The owner is the caller of
+  /// the user whose installation asks, if the test names one.
+  public var admission: @Sendable (_ facts: Facts, _ owner: String?) -> Admission
 
   /// Collects these. Without `admission` a request is for the app that it names.
   public init(
     known: KnownNames = KnownNames(), now: Instant,
-    admission: @escaping @Sendable (String?, String?) -> Admission = { _, app in .admitted(app: app) }
+    admission: @escaping @Sendable (Facts, String?) -> Admission = { facts, _ in .admitted(facts) }
   ) {
     self.known = known
     self.now = now
@@ -130,6 +133,7 @@ struct RuleTestReader {
     var mapping = MappingReader(node, path: path, remedy: "write a test as { name: …, expect: allow }")
     let name = mapping.value(TestKeys.name)
     let facts = facts(&mapping)
+    let owner = mapping.value(TestKeys.owner)
     var counts: [String: Int64] = [:]
     for member in mapping.members(TestKeys.counts, "write { daily: 5 }") ?? [] {
       counts[member.name] = mapping.value(member.value, at: "counts.\(member.name)", .wholeNumber)
@@ -158,9 +162,12 @@ struct RuleTestReader {
     }
     var resolved = facts
     var refusal: (denial: Denial, reason: String)?
-    switch context.admission(facts.callerID, facts.appID) {
-    case .admitted(let app): resolved.appID = app
+    switch context.admission(facts, owner) {
+    case .admitted(let admitted): resolved = admitted
     case .refused(let denial, let reason): refusal = (denial, reason)
+    case .mistake(let mistake):
+      mapping.report(mistake)
+      return (nil, mapping.problems)
     }
     return (
       RuleTest(

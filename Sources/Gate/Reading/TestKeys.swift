@@ -23,7 +23,10 @@ enum TestKeys {
       }
       return instant
     }, "The time of the request, with its offset.")
-  static let subject = Key<String>.one("subject", .text, "The user that the caller's token names.")
+  static let subject = Key<String>.one(
+    "subject", .text, "The user that the caller's token names, or whose installation asks.")
+  static let owner = Key<String>.one(
+    "owner", .text, "The caller of the user whose installation asks. Without it: the only one with users.")
   static let address = Key<IPAddress>.one(
     "address",
     TextForm { text throws(Refusal) in
@@ -50,8 +53,8 @@ enum TestKeys {
 
   static func caller(_ known: Set<String>? = nil) -> Key<String> {
     .one(
-      "caller", RuleKeys.name(among: known.map { $0.union([Facts.anonymous]) }),
-      "The caller's id; `anonymous` for a request without credentials.")
+      "caller", RuleKeys.caller(among: known),
+      "The caller's id; `anonymous` for a request without credentials, `installation` for an installation.")
   }
 
   static func app(_ known: Set<String>? = nil) -> Key<String> {
@@ -68,7 +71,8 @@ enum TestKeys {
   }
 
   static let all: [any DeclaredKey] = [
-    name, action, at, caller(), subject, app(), address, phone, claims, fields, counts, remote, expect, code,
+    name, action, at, caller(), subject, owner, app(), address, phone, claims, fields, counts, remote, expect,
+    code,
     rule(),
   ]
 

@@ -137,6 +137,8 @@ extension Question {
     action = body.text("action")
     caller = body.text("caller")
     subject = body.text("subject")
+    owner = body.text("owner")
+    installation = body.text("installation")
     app = body.text("app")
     address = body.text("address")
     phone = body.text("phone")

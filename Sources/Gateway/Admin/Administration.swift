@@ -31,8 +31,9 @@ final class Administration: Sendable {
   private let reloader: Reloader
   private let health: Health
   private let metrics: MetricsPage
+  let audit: AuditLog
   let log: Log
-  private let clock: any TimeSource
+  let clock: any TimeSource
   private let started: UnixTime
   /// Of its own: who fails to log in as a caller must not keep operators from the kill switch.
   let throttle = LoginThrottle()
@@ -40,8 +41,9 @@ final class Administration: Sendable {
   init(
     generations: Generations, runtime: Runtime, store: any Store, reloader: Reloader,
     health: Health,
-    metrics: MetricsPage, log: Log, clock: any TimeSource
+    metrics: MetricsPage, audit: AuditLog, log: Log, clock: any TimeSource
   ) {
+    self.audit = audit
     self.generations = generations
     self.runtime = runtime
     self.store = store
@@ -176,7 +178,8 @@ final class Administration: Sendable {
     switch target {
     case .all: return
     case .app: known = generation.configuration.apps.map(\.id)
-    case .caller: known = generation.configuration.callers.map(\.id) + [Caller.anonymousID]
+    case .caller:
+      known = generation.configuration.callers.map(\.id) + [Caller.anonymousID, Caller.installationID]
     }
     let (scope, id) = target.parts
     guard !known.contains(id) else { return }

@@ -8,10 +8,12 @@ import Store
 /// The JSON of callbacks: never a whole number.
 enum CallbackDocument {
   /// What its caller is told who asks for it.
-  static func record(_ record: StoredCallback) -> Response {
-    Response(
+  static func record(_ record: StoredCallback, verificationCode: String?) -> Response {
+    var document = members(of: record)
+    if let verificationCode { document["verification_code"] = .string(verificationCode) }
+    return Response(
       status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
-      content: members(of: record).serialized())
+      content: document.serialized())
   }
 
   /// What everybody is told who may see one.
@@ -32,11 +34,14 @@ enum CallbackDocument {
     content: Array(#"{"valid":true}"#.utf8))
 
   /// What the caller is told of one that Talkdesk accepted.
-  static func created(_ id: CallbackID, createdAt: Instant, contact: String) -> Response {
-    let document: JSONObject = [
+  static func created(
+    _ id: CallbackID, createdAt: Instant, contact: String, verificationCode: String?
+  ) -> Response {
+    var document: JSONObject = [
       "id": .string(id.description), "status": .string(StoredCallback.Status.accepted.rawValue),
       "created_at": .string(createdAt.rfc3339), "contact_phone_number": .string(contact),
     ]
+    if let verificationCode { document["verification_code"] = .string(verificationCode) }
     return Response(
       status: .created,
       fields: [
@@ -45,7 +50,8 @@ enum CallbackDocument {
   }
 
   /// The same for those that repeat the request.
-  static func created(_ record: StoredCallback) -> Response {
-    created(record.id, createdAt: record.createdAt, contact: record.contact)
+  static func created(_ record: StoredCallback, verificationCode: String?) -> Response {
+    created(
+      record.id, createdAt: record.createdAt, contact: record.contact, verificationCode: verificationCode)
   }
 }

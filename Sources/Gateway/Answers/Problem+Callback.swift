@@ -1,6 +1,7 @@
 // The problems that callers get for callbacks that were not made; Talkdesk's own words stay in the log.
 
 import API
+import Callers
 import Delivery
 import Platform
 import Store
@@ -20,6 +21,8 @@ extension Problem {
       self.init(.overloaded, "The server is shutting down. Try again with the same key.", retryAfter: 1)
     case .noToken(let error): self.init(error)
     case .stopped: self = .stopped
+    case .revoked: self = .revoked
+    case .unchecked: self = .noInstallations
     case .clientLeft: self = .clientLeft
     case .notSaved:
       self.init(
@@ -33,11 +36,11 @@ extension Problem {
         .idempotencyMismatch,
         "The first request with this Idempotency-Key was a different one. Use a new key.")
     case .duplicate(let first):
-      let hint = first == nil ? "" : " See id for the first."
       self.init(
         .duplicate,
-        "A callback to this number was requested a moment ago, so no second call was requested.\(hint)")
-      id = first?.description
+        "A callback to this number was requested a moment ago, so no second call was requested. See id for the first."
+      )
+      id = first.description
     case .notAccepted(let reason): self.init(reason)
     case .unknown(isAnswered: true):
       self.init(

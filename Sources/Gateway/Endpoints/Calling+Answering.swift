@@ -5,6 +5,7 @@ import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Platform
 import Records
 import Store
 
@@ -20,12 +21,14 @@ extension Gateway {
     case .undelivered(let reason, let isRecorded):
       var problem = Problem(reason)
       if isRecorded { problem.id = id.description }
+      if problem.code == .outcomeUnknown { problem.verificationCode = pending.verificationCode }
       return refuse(&calling, problem)
     case .replay(let record): return replay(&calling, record)
     case .accepted(let createdAt):
       calling.record.callback = id.description
       let created = CallbackDocument.created(
-        id, createdAt: createdAt, contact: order.intent.contact.masked)
+        id, createdAt: createdAt, contact: order.intent.contact.masked,
+        verificationCode: pending.verificationCode)
       return answer(&calling, created, pending.statuses)
     }
   }
@@ -34,8 +37,12 @@ extension Gateway {
   func replay(_ calling: inout Calling, _ record: StoredCallback) -> PreparedResponse {
     calling.record.callback = record.id.description
     calling.record.isReplay = true
-    if let problem = Problem(repeating: record) { return refuse(&calling, problem) }
-    return answer(&calling, CallbackDocument.created(record), [])
+    let code = calling.generation.verificationCode(of: record, at: Instant(clock.unixTime), log)
+    if var problem = Problem(repeating: record) {
+      if problem.code == .outcomeUnknown { problem.verificationCode = code }
+      return refuse(&calling, problem)
+    }
+    return answer(&calling, CallbackDocument.created(record, verificationCode: code), [])
   }
 
   /// Writes the record of a success, before it leaves, and makes its answer.

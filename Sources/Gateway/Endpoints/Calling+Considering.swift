@@ -2,12 +2,14 @@
 
 import API
 import Callbacks
+import Callers
 import Configuration
 import Deciding
 import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Installations
 import Platform
 import Records
 import Store
@@ -16,13 +18,19 @@ import Store
 final class PendingResponse: Sendable {
   let calling: Calling
   let order: CallbackOrder
+  /// The code that the callback carries.
+  let verificationCode: String?
   /// The rest of the caller's allowances.
   let statuses: [AllowanceStatus]
   let responder: Responder
 
-  init(calling: Calling, order: CallbackOrder, statuses: [AllowanceStatus], responder: Responder) {
+  init(
+    calling: Calling, order: CallbackOrder, verificationCode: String?, statuses: [AllowanceStatus],
+    responder: Responder
+  ) {
     self.calling = calling
     self.order = order
+    self.verificationCode = verificationCode
     self.statuses = statuses
     self.responder = responder
   }
@@ -32,8 +40,8 @@ extension Gateway {
   /// What a sound request comes to.
   private enum Verdict {
     case answer(PreparedResponse)
-    /// Nothing stands against it.
-    case make(CallbackOrder, [AllowanceStatus])
+    /// Nothing stands against it. The order, the code that it carries, and the rest of the caller's allowances.
+    case make(CallbackOrder, String?, [AllowanceStatus])
   }
 
   /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, and then Talkdesk.
@@ -45,8 +53,9 @@ extension Gateway {
       await hold.withdraw()
       responder.respond(response)
       callbacks.inHand.leave()
-    case .make(let order, let statuses):
-      let pending = PendingResponse(calling: calling, order: order, statuses: statuses, responder: responder)
+    case .make(let order, let code, let statuses):
+      let pending = PendingResponse(
+        calling: calling, order: order, verificationCode: code, statuses: statuses, responder: responder)
       await calling.generation.delivery(callbacks, tokens: tokens).carryOut(order, hold) { [self] result in
         pending.responder.respond(response(to: pending, result))
         callbacks.inHand.leave()
@@ -162,16 +171,32 @@ extension Gateway {
     }
     calling.record.verdicts = verdicts
     calling.record.reason = reason
-    if let duplicate {
-      let visible = await callbacks.store.visible(duplicate, to: requested.intent)
-      return .answer(refuse(&calling, Problem(.duplicate(of: visible))))
-    }
+    if let duplicate { return .answer(refuse(&calling, Problem(.duplicate(of: duplicate)))) }
     if calling.isValidation { return .answer(answer(&calling, CallbackDocument.valid, statuses)) }
     if let noTurn { return .answer(refuse(&calling, Problem(.noTurn(noTurn)))) }
+    guard let installation = requested.caller.installation?.installation, let desk = calling.generation.desk
+    else {
+      let order = CallbackOrder(
+        grant, intent: requested.intent, content: content, deadline: requested.deadline,
+        context: calling.context)
+      return .make(order, nil, statuses)
+    }
+    var (intent, sent) = (requested.intent, content)
+    var code: String?
+    if requested.carriesCode {
+      do throws(Problem) {
+        let made = try await verificationCode(of: installation, desk, intent, calling.context)
+        (code, intent.sealedCode) = made
+        sent = requested.request.content(
+          verificationCode: made.code, installation: installation.client.id.description)
+      } catch {
+        return .answer(refuse(&calling, error))
+      }
+    }
     let order = CallbackOrder(
-      grant, intent: requested.intent, content: content, deadline: requested.deadline,
-      context: calling.context)
-    return .make(order, statuses)
+      grant, intent: intent, content: sent, deadline: requested.deadline, context: calling.context,
+      recheck: recheck(installation, desk, calling.context))
+    return .make(order, code, statuses)
   }
 
   private func clientLeft(_ calling: Calling) -> PreparedResponse {

@@ -33,6 +33,9 @@ struct Calling: Sendable {
 struct RequestedCallback: Sendable {
   let request: CallbackRequest
   let key: IdempotencyKey?
+  let caller: Caller
+  /// Whether it carries a verification code if an installation asks.
+  let carriesCode: Bool
   let facts: Facts
   let intent: CallbackIntent
   let deadline: MonotonicTime
@@ -90,25 +93,27 @@ extension Gateway {
   ) -> NextStep {
     let generation = calling.generation
     switch generation.authenticator.authenticate(request, circumstances) {
-    case .fetchFirst(let keys): return .fetchFirst(keys)
+    case .first(let prerequisite): return .first(prerequisite)
     case .refused(let problem): return .respond(refuse(&calling, problem))
     case .caller(let caller):
       calling.record.caller = caller.audited
       let app: App?
       do throws(Decider.Refusal) {
-        app = try generation.decider.admit(caller.id, to: .callback, app: request.queryItem("app"))
+        app = try generation.decider.admit(
+          caller.id, to: .callback, app: request.queryItem("app"), installedFor: caller.installedFor)
       } catch {
         calling.record.note(error, generation.decider.policy)
         return .respond(refuse(&calling, error.problem))
       }
       calling.record.app = app?.id
       do throws(Problem) {
-        let (asked, key) = try content(of: request, generation.callbackTerms.terms(of: app?.id))
+        let terms = generation.callbackTerms.terms(of: app?.id)
+        let (asked, key) = try content(of: request, terms)
         calling.record.contact = asked.maskedContact
         var facts = generation.facts(
           .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
         facts.phone = asked.contactNumber
-        let requested = requested(asked, key, caller, facts, calling)
+        let requested = requested(asked, key, caller, terms, facts, calling)
         guard calling.mayWait else { return .respond(refuse(&calling, .tooManyWaiting)) }
         callbacks.inHand.enter()
         return .later { [self, calling] in await answer(calling, requested, $0) }
@@ -147,19 +152,22 @@ extension Gateway {
   }
 
   private func requested(
-    _ asked: CallbackRequest, _ key: IdempotencyKey?, _ caller: Caller, _ facts: Facts, _ calling: Calling
+    _ asked: CallbackRequest, _ key: IdempotencyKey?, _ caller: Caller, _ own: CallbackTerms, _ facts: Facts,
+    _ calling: Calling
   ) -> RequestedCallback {
     let terms = calling.generation.configuration.callbacks
-    // Users of one issuer share a caller; a key is one user's own.
-    let prefix = caller.subject == caller.id ? "" : caller.subject + "\u{0}"
+    // Users of one issuer share a caller; a key is one user's own, with or without an installation.
+    let owner = caller.owner
+    let prefix = owner.subject == owner.callerID ? "" : owner.subject + "\u{0}"
     let intent = CallbackIntent(
-      id: CallbackID(at: facts.instant), callerID: caller.id, subject: caller.subject, appID: facts.appID,
+      id: CallbackID(at: facts.instant), callerID: owner.callerID, subject: owner.subject, appID: facts.appID,
       contact: asked.contactNumber,
       key: key.map { .init(text: prefix + $0.text, fingerprint: Array(asked.fingerprint.utf8)) },
       terms: .init(
         dedupeWindow: terms.dedupeWindow, keyRetention: terms.keyRetention, retention: terms.retention),
       deadline: facts.instant.later(by: terms.timeout))
     return RequestedCallback(
-      request: asked, key: key, facts: facts, intent: intent, deadline: calling.start + terms.timeout)
+      request: asked, key: key, caller: caller, carriesCode: own.addsVerificationCode, facts: facts,
+      intent: intent, deadline: calling.start + terms.timeout)
   }
 }

@@ -5,8 +5,10 @@ import Callers
 import Delivery
 import HTTP
 import HTTPServer
+import Installations
 import Platform
 import Records
+import Store
 
 /// The work for one request at an endpoint that needs a caller.
 protocol RequestWork: Sendable {
@@ -30,13 +32,13 @@ enum NextStep {
   case respond(PreparedResponse)
   /// The work has to wait for something, and responds itself.
   case later(@Sendable (Responder) async -> Void)
-  /// The issuer's keys have to be fetched before the caller is known.
-  case fetchFirst(KeySource)
+  /// Something has to be waited for before the caller is known.
+  case first(Authenticator.Prerequisite)
 }
 
 extension Gateway {
-  /// Does a request's work. Where its token names a key that is not known, the issuer's keys are fetched first. Then the work
-  /// begins again, by the clocks of then: a token, a rate or an opening may have ended while the request waited.
+  /// Does a request's work. Where the caller is not known without waiting, it waits for an issuer's keys or for the store. Then
+  /// the work begins again, by the clocks of then: a token, a rate or an opening may have ended while the request waited.
   func perform(_ work: some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange) {
     let circumstances = Authenticator.Circumstances(
       address: work.address, time: clock.unixTime, now: exchange.now)
@@ -45,7 +47,7 @@ extension Gateway {
     case .later(let rest):
       let responder = exchange.deferred()
       work.context.task(answering: responder) { await rest(responder) }
-    case .fetchFirst(let keys):
+    case .first(let prerequisite):
       let bytes = work.needsContent ? request.content.count : 0
       guard exchange.mayDefer, callbacks.inHand.hold(bytes) else {
         return exchange.respond(work.refuse(.tooManyWaiting, because: nil, at: self))
@@ -53,18 +55,40 @@ extension Gateway {
       let responder = exchange.deferred()
       let request = work.needsContent ? copy request : request.withoutContent()
       work.context.task(answering: responder) { [self] in
-        await keys.fetchForUnknownKey()
+        let prepared = await prepare(prerequisite, from: work.address)
         callbacks.inHand.release(bytes: bytes)
         guard !Task.isCancelled else {
           return responder.respond(work.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self))
         }
         let circumstances = Authenticator.Circumstances(
-          address: work.address, time: clock.unixTime, now: clock.now, hasFetched: true)
+          address: work.address, time: clock.unixTime, now: clock.now, prepared: prepared)
         switch work.begin(request, circumstances, at: self) {
         case .respond(let response): responder.respond(response)
         case .later(let rest): await rest(responder)
-        case .fetchFirst: preconditionFailure("keys are fetched once for a request")
+        case .first: preconditionFailure("a request waits once for its caller")
         }
+      }
+    }
+  }
+
+  /// Waits for what has to be known before the caller is.
+  private func prepare(
+    _ prerequisite: Authenticator.Prerequisite, from address: IPAddress
+  ) async -> Authenticator.Prepared {
+    switch prerequisite {
+    case .keys(let source):
+      await source.fetchForUnknownKey()
+      return .keys
+    case .installation(let id, let directory, let isGuarded):
+      if isGuarded {
+        guard await directory.waitForGuardedTurn(address, deadline: clock.now + .seconds(5)) else {
+          return .noTurn
+        }
+      }
+      do throws(StoreError) {
+        return .installation(try await directory.look(id))
+      } catch {
+        return .storeFailed(error)
       }
     }
   }

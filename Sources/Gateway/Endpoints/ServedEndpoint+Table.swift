@@ -4,6 +4,7 @@ import API
 import Gate
 import HTTP
 import HTTPServer
+import Installations
 
 extension Endpoint {
   /// The facts of every endpoint, in the order of the table.
@@ -39,6 +40,15 @@ extension ServedEndpoint {
       .gateway(.availability) { gateway, request, _, exchange in gateway.showAvailability(request, &exchange)
       }
     ),
+    ServedEndpoint(
+      "/fetch-code", for: .apps, auditing: .known(.enrol),
+      .gateway(.fetchCode) { gateway, request, _, exchange in gateway.fetchCode(request, &exchange) }),
+    ServedEndpoint(
+      "/installations/self", for: .apps, auditing: .known(.revoke),
+      .gateway(.revokeSelf) { gateway, request, _, exchange in gateway.revokeSelf(request, &exchange) }),
+    ServedEndpoint(
+      "/codes/verify", for: .apps, auditing: .known(.verify),
+      .gateway(.verifyCode) { gateway, request, _, exchange in gateway.verifyCode(request, &exchange) }),
     ServedEndpoint("/livez", "/healthz", for: .everybody, .health(.liveness) { _ in Health.alive }),
     ServedEndpoint("/readyz", for: .everybody, .health(.readiness) { PreparedResponse($0.readiness()) }),
     ServedEndpoint("/metrics", for: .operators, .operators(.metrics) { $0.showMetrics($2, &$3) }),
@@ -63,6 +73,32 @@ extension ServedEndpoint {
       "/admin/callbacks", for: .operators,
       .operators(.adminCallbacks) { (administration, request, operators, exchange) throws(Problem) in
         try administration.listCallbacks(request, operators, &exchange)
+      }),
+    ServedEndpoint(
+      "/admin/installations", for: .operators,
+      .operators(.adminInstallations) { (administration, request, operators, exchange) throws(Problem) in
+        try administration.listInstallations(request, operators, &exchange)
+      }),
+    ServedEndpoint(
+      "/admin/installations/find", for: .operators,
+      .operators(.adminFindInstallation) { (administration, request, operators, exchange) throws(Problem) in
+        try administration.findInstallation(request, operators, &exchange)
+      }),
+    ServedEndpoint(
+      "/admin/installations/approve", for: .operators, auditing: .known(.approve),
+      .operators(.adminApproveInstallation) {
+        (administration, request, operators, exchange) throws(Problem) in
+        try administration.judgeInstallation(.approve, request, operators, &exchange)
+      }),
+    ServedEndpoint(
+      "/admin/installations/deny", for: .operators, auditing: .known(.deny),
+      .operators(.adminDenyInstallation) { (administration, request, operators, exchange) throws(Problem) in
+        try administration.judgeInstallation(.deny, request, operators, &exchange)
+      }),
+    ServedEndpoint(
+      "/admin/installations/revoke", for: .operators, auditing: .known(.revoke),
+      .operators(.adminRevokeInstallation) { (administration, request, operators, exchange) throws(Problem) in
+        try administration.revokeInstallation(request, operators, &exchange)
       }),
     ServedEndpoint(
       "/", for: .everybody,

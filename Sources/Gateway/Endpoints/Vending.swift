@@ -55,12 +55,13 @@ extension Gateway {
     let generation = vending.generation
     let facts: Facts
     switch generation.authenticator.authenticate(request, circumstances) {
-    case .fetchFirst(let keys): return .fetchFirst(keys)
+    case .first(let prerequisite): return .first(prerequisite)
     case .refused(let problem): return .respond(refuse(&vending, problem))
     case .caller(let caller):
       vending.record.caller = caller.audited
       do throws(Decider.Refusal) {
-        let app = try generation.decider.admit(caller.id, to: .access, app: vending.app)
+        let app = try generation.decider.admit(
+          caller.id, to: .access, app: vending.app, installedFor: caller.installedFor)
         vending.record.app = app?.id
         if let grant = generation.decider.policy.unconditionalAccess(
           callerID: caller.id, subject: caller.subject, appID: app?.id, at: Instant(circumstances.time))
@@ -286,6 +287,7 @@ extension Generation {
     var facts = Facts(
       action: action, callerID: caller.id, subject: caller.subject, appID: app?.id, address: address,
       phone: nil, claims: caller.claims, instant: Instant(now))
+    facts.installation = caller.installationFacts
     for field in ruleFields {
       for value in request.values(of: field.field) {
         facts.fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))

@@ -1,4 +1,4 @@
-// The endpoints where callers only look something up, which are authenticated but not audited.
+// The endpoints that only need a caller: they look something up, verify a code or revoke an installation.
 
 import API
 import Callers
@@ -7,6 +7,7 @@ import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Installations
 import JSON
 import Platform
 import Records
@@ -24,25 +25,29 @@ struct Visit: Sendable {
 extension Gateway {
   /// `GET /callbacks/{id}`: the record, for the caller that asked for it and, where users share a caller, for the user.
   func showCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange) { [store = callbacks.store] visit throws(Problem) in
+    visit(request, &exchange) { [store = callbacks.store, log] visit, _ throws(Problem) in
       guard let id = CallbackID(id) else { throw .noCallback }
+      let owner = visit.caller.owner
       let record: StoredCallback?
       do throws(StoreError) {
-        record = try await store.callback(id, of: visit.caller.id)
+        record = try await store.callback(id, of: owner.callerID)
       } catch {
         throw .noRecords
       }
-      guard let record, record.belongs(to: visit.caller.subject) else { throw .noCallback }
-      return CallbackDocument.record(record)
+      guard let record, record.belongs(to: owner.subject) else { throw .noCallback }
+      return CallbackDocument.record(
+        record, verificationCode: visit.generation.verificationCode(of: record, at: Instant(visit.time), log))
     }
   }
 
   /// `GET /availability`: whether the server accepts callbacks now, the next change, and the rest of the
   /// caller's allowances.
   func showAvailability(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange) { visit throws(Problem) in
+    visit(request, &exchange) { visit, _ throws(Problem) in
       let decider = visit.generation.decider
-      let claim = decider.apps.claim(named: visit.request.queryItem("app"), by: visit.caller.id)
+      let claim = decider.apps.claim(
+        named: visit.request.queryItem("app"), by: visit.caller.id,
+        installedFor: visit.caller.installedFor)
       let app = try claim.admitted()
       let facts = visit.generation.facts(
         .callback, visit.caller, app: app, address: visit.address, visit.request, at: visit.time)
@@ -59,17 +64,59 @@ extension Gateway {
     }
   }
 
+  /// `DELETE /installations/self`: a phone revokes its own installation.
+  func revokeSelf(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange, as: .revoke) { visit, _ throws(Problem) in
+      guard let installation = visit.caller.installation?.installation, let desk = visit.generation.desk
+      else {
+        throw Problem(.denied, "Only an installation can revoke itself.")
+      }
+      do throws(InstallationDesk.Failure) {
+        try await desk.revoke(installation.client.id)
+      } catch {
+        throw Problem(error)
+      }
+      return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
+    }
+  }
+
+  /// `POST /codes/verify`: whether a code is an installation's, now.
+  func verifyCode(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange, as: .verify) { visit, record throws(Problem) in
+      let request = visit.request
+      try JSONContent.check(
+        type: request.value(of: .contentType).map { request.head[$0] },
+        encodings: request.values(of: .contentEncoding).map { request.head[$0] })
+      let terms = visit.generation.installations?.terms ?? [:]
+      guard let desk = visit.generation.desk,
+        terms.values.contains(where: { $0.verifiers.contains(visit.caller.id) })
+      else { throw Problem(.denied, "This caller may not verify codes.") }
+      let asked = try VerifyCodeRequest(parsing: request.content)
+      record?.installation = asked.id.description
+      do throws(InstallationDesk.Failure) {
+        let isValid = try await desk.verify(asked.code, of: asked.id, by: visit.caller.id) { terms[$0] }
+        if !isValid { record?.reason = "the code is not valid" }
+        return InstallationDocument.verified(isValid)
+      } catch {
+        throw Problem(error)
+      }
+    }
+  }
+
   /// Authenticates a request and responds to it from a task.
   private func visit(
-    _ request: borrowing Request, _ exchange: inout Exchange,
-    _ answer: @escaping @Sendable (Visit) async throws(Problem) -> Response
+    _ request: borrowing Request, _ exchange: inout Exchange, as action: AuditedAction? = nil,
+    _ answer: @escaping @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
   ) {
     let generation = generations.current
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
     let context = RequestContext(requestID: exchange.requestID, trace: TraceContext(request))
+    var record = action.map { AuditRecord(action: $0, requestID: exchange.requestID, address: address) }
+    record?.trace = context.trace
     perform(
       Visiting(
-        generation: generation, address: address, context: context, mayWait: exchange.mayDefer, answer: answer
+        generation: generation, address: address, context: context, mayWait: exchange.mayDefer,
+        start: exchange.now, lane: exchange.loopIndex, record: record, answer: answer
       ), request, &exchange
     )
   }
@@ -82,31 +129,57 @@ private struct Visiting: RequestWork {
   let context: RequestContext
   /// Whether the response may wait for a task; false if too many requests wait already.
   let mayWait: Bool
-  let answer: @Sendable (Visit) async throws(Problem) -> Response
+  let start: MonotonicTime
+  let lane: Int
+  /// Nil where looking is not audited.
+  let record: AuditRecord?
+  /// Makes the response, and notes in the record what it is about.
+  let answer: @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
 
-  var needsContent: Bool { false }
+  /// What is audited changes something, or says something of a secret: its content counts.
+  var needsContent: Bool { record != nil }
 
   func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
-    PreparedResponse(problem.response(requestID: context.requestID))
+    refuse(problem, record, by: nil, because: reason, at: gateway)
+  }
+
+  private func refuse(
+    _ problem: Problem, _ record: AuditRecord?, by caller: Caller?, because reason: String? = nil,
+    at gateway: Gateway
+  ) -> PreparedResponse {
+    if var record {
+      record.caller = caller?.audited
+      record.outcome = problem.code.isError ? .error : .deny
+      record.code = problem.code
+      record.reason = reason
+      gateway.audit.append(record, since: start, lane: lane)
+    }
+    return PreparedResponse(problem.response(requestID: context.requestID))
   }
 
   func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
   ) -> NextStep {
     switch generation.authenticator.authenticate(request, circumstances) {
-    case .fetchFirst(let keys): return .fetchFirst(keys)
-    case .refused(let problem):
-      return .respond(PreparedResponse(problem.response(requestID: context.requestID)))
+    case .first(let prerequisite): return .first(prerequisite)
+    case .refused(let problem): return .respond(refuse(problem, record, by: nil, at: gateway))
     case .caller(let caller):
-      guard mayWait else { return .respond(refuse(.tooManyWaiting, because: nil, at: gateway)) }
+      guard mayWait else { return .respond(refuse(.tooManyWaiting, record, by: caller, at: gateway)) }
       let visit = Visit(
-        generation: generation, caller: caller, request: request.withoutContent(), address: address,
+        generation: generation, caller: caller,
+        request: needsContent ? copy request : request.withoutContent(), address: address,
         time: circumstances.time)
-      return .later { [answer, context] responder in
+      return .later { [self] responder in
+        var noted = record
         do throws(Problem) {
-          responder.respond(try await answer(visit))
+          let response = try await answer(visit, &noted)
+          if var record = noted {
+            record.caller = caller.audited
+            gateway.audit.append(record, since: start, lane: lane)
+          }
+          responder.respond(response)
         } catch {
-          responder.respond(error.response(requestID: context.requestID))
+          responder.respond(refuse(error, noted, by: caller, at: gateway))
         }
       }
     }

@@ -27,7 +27,10 @@ extension TokenPolicy {
 
 extension Authenticator {
   /// The authenticator of the configured callers.
-  init(_ configuration: Configuration, throttle: LoginThrottle, keys sources: KeySources) {
+  init(
+    _ configuration: Configuration, throttle: LoginThrottle, keys sources: KeySources,
+    installations: InstallationCallers?
+  ) {
     var basic: [BasicCaller] = []
     var keys: [KeyCaller] = []
     var issuers: [JWTAuthenticator.Issuer] = []
@@ -47,7 +50,7 @@ extension Authenticator {
     }
     self.init(
       basicCallers: basic, keyCallers: keys, jwt: JWTAuthenticator(issuers: issuers),
-      allowsAnonymous: configuration.allowAnonymous, throttle: throttle)
+      installations: installations, allowsAnonymous: configuration.allowAnonymous, throttle: throttle)
   }
 }
 

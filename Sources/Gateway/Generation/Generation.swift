@@ -8,6 +8,7 @@ import Deciding
 import Delivery
 import Gate
 import HTTP
+import Installations
 import JOSE
 import Records
 import Store
@@ -38,6 +39,9 @@ final class Generation: Sendable {
   let upstream: TokenSource.Upstream
   /// The fields of a request that rules look at.
   let ruleFields: [RuleField]
+  /// The desk of installations and their callers, where an app has some and there is a store key.
+  let installations: InstallationCallers?
+  let desk: InstallationDesk?
   /// SHA-256 of the operators' token.
   let adminTokenDigest: SHA256Digest?
   /// Carries out callbacks; made for the first one.
@@ -53,7 +57,13 @@ final class Generation: Sendable {
     runtime.metrics.register(rules: configuration.policy.rules.lazy.map(\.name))
     self.number = number
     self.configuration = configuration
-    authenticator = Authenticator(configuration, throttle: runtime.throttle, keys: runtime.keys)
+    let terms = configuration.apps.compactMap { app in app.installations.map { (app.id, $0) } }
+    desk = terms.isEmpty ? nil : runtime.installations
+    installations = desk.map {
+      InstallationCallers(directory: $0.directory, terms: Dictionary(uniqueKeysWithValues: terms))
+    }
+    authenticator = Authenticator(
+      configuration, throttle: runtime.throttle, keys: runtime.keys, installations: installations)
     clientAddress = ClientAddress(
       trusted: configuration.listen.trustedProxies, hops: configuration.listen.forwardedHops)
     decider = Decider(
@@ -73,6 +83,14 @@ final class Generation: Sendable {
   }
 }
 
+extension Generation {
+  /// When an installation of an app was last used at the latest to be forgotten at a time. For thirty days after its idle time it
+  /// stays: a mistake in a configuration does not forget phones. Those of an app without installations stay, too.
+  func unused(at now: Instant) -> [String: Instant] {
+    installations?.terms.mapValues { now.advanced(by: .zero - $0.idle - .seconds(30 * 86_400)) } ?? [:]
+  }
+}
+
 /// The state that outlives a configuration: used allowances stay used, and stops stay.
 struct Runtime: Sendable {
   let tokens: TokenSource
@@ -80,6 +98,8 @@ struct Runtime: Sendable {
   let storeKind: String
   let storeHealth: StoreHealth
   let ledger: AllowanceLedger
+  /// Nil without a store key.
+  let installations: InstallationDesk?
   let stops: StopBoard
   let remotes: RemotePolicies
   let throttle: LoginThrottle

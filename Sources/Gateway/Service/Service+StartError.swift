@@ -1,7 +1,6 @@
 // The reasons why a server does not start, by whether waiting or a new configuration helps.
 
 public import Configuration
-public import JOSE
 public import Platform
 
 extension Service {
@@ -13,15 +12,13 @@ extension Service {
     case upstream(String)
     /// The store cannot be opened or brought up to date.
     case store(kind: String, StoreFailure)
-    /// The sandbox has no store key and cannot make one.
-    case storeKey(OpenSSLError)
 
     /// Whether another address or time could succeed.
     public var isUnavailable: Bool {
       switch self {
       case .listen: true
       case .store(_, let failure): failure.isTemporary
-      case .upstream, .storeKey: false
+      case .upstream: false
       }
     }
 
@@ -29,7 +26,7 @@ extension Service {
     public var configurationProblems: [String] {
       switch self {
       case .store(let kind, let failure) where !failure.isTemporary: ["store: \(kind): \(failure)"]
-      case .listen, .store, .upstream, .storeKey: []
+      case .listen, .store, .upstream: []
       }
     }
 
@@ -37,7 +34,6 @@ extension Service {
       switch self {
       case .listen(let host, let port, let error): "cannot listen on \(host) port \(port): \(error)"
       case .store(let kind, let failure): "the store (\(kind)) cannot be used: \(failure)"
-      case .storeKey(let error): "no store key can be made: \(error)"
       case .upstream(let reason): "the HTTP client cannot be created: \(reason)"
       }
     }

@@ -7,6 +7,7 @@ import Delivery
 import Gate
 import HTTP
 public import HTTPServer
+import Installations
 import JOSE
 import Metrics
 public import Platform
@@ -33,8 +34,12 @@ public final class Service: Sendable {
   private let store: any Store
   /// The sandbox makes one where none is configured.
   private let storeKeys: StoreKeys?
+  /// Nil without a store key.
+  private let installations: InstallationDesk?
   let runtime: Runtime
   private let upkeep = Mutex<Task<Void, Never>?>(nil)
+  /// Keeps the last uses of installations, and counts them.
+  private let counting = Mutex<Task<Void, Never>?>(nil)
   private let keys: KeySources
   private let generations: Generations
   private let reloader: Reloader
@@ -53,7 +58,7 @@ public final class Service: Sendable {
   /// - Parameters:
   ///   - configuration: Loaded for serving. Its upstream must be there.
   ///   - reload: Loads the configuration again, as at the start.
-  ///   - front: Wraps the gateway's handler, as the sandbox does, which may have the tokens forgotten.
+  ///   - front: Wraps the gateway's handler, as the sandbox does.
   ///   - loops: The loops to run on.
   ///   - inherited: A listening descriptor to take over instead of binding the configured address.
   ///   - descriptorLimit: How many descriptors the process may open; connections are capped to fit it.
@@ -62,10 +67,7 @@ public final class Service: Sendable {
   public init(
     configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: Int32? = nil,
     reload: @escaping @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration,
-    front: (any RequestHandler, _ forgetTokens: @escaping @Sendable () -> Void) -> any RequestHandler = {
-      handler, _ in
-      handler
-    },
+    front: (any RequestHandler, SandboxControls) -> any RequestHandler = { handler, _ in handler },
     isColoured: Bool = false,
     write: @escaping @Sendable ([UInt8]) -> Bool
   ) throws(StartError) {
@@ -101,20 +103,17 @@ public final class Service: Sendable {
     let policies = MeteredTransport(transport: transport, upstream: .policy, metrics: metrics, clock: clock)
     let location = StoreLocation(configuration.store)
     store = location.store()
-    do throws(OpenSSLError) {
-      if configuration.storeKeys == nil, configuration.purpose == .sandbox {
-        storeKeys = StoreKeys(current: try .generate())
-      } else {
-        storeKeys = configuration.storeKeys
-      }
-    } catch {
-      throw .storeKey(error)
+    storeKeys = configuration.storeKeys ?? (configuration.purpose == .sandbox ? .sandbox : nil)
+    let directory = InstallationDirectory(store: store, clock: clock)
+    installations = storeKeys.map { [store, clock] keys in
+      InstallationDesk(
+        store: store, directory: directory, codes: InstallationCodes(keys: keys), clock: clock)
     }
     let inHand = CallbacksInHand(time: clock)
     let callbackLog = CallbackLog(log: log)
     runtime = Runtime(
       tokens: tokens, storeKind: location.kind, storeHealth: store.health,
-      ledger: AllowanceLedger(store: store),
+      ledger: AllowanceLedger(store: store), installations: installations,
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(transport: policies, log: log, time: clock), throttle: LoginThrottle(),
       keys: keys,
@@ -150,13 +149,13 @@ public final class Service: Sendable {
       metrics: metrics, tokens: tokens, stops: runtime.stops, store: store.health, throttle: runtime.throttle,
       brakes: runtime.callbacks.brakes, generations: generations,
       health: health, sink: sink, connectionLimit: limits.connections)
+    let audit = AuditLog(sink: sink, clock: clock, metrics: metrics, log: log)
     let administration = Administration(
       generations: generations, runtime: runtime, store: store, reloader: reloader, health: health,
-      metrics: page,
-      log: log, clock: clock)
+      metrics: page, audit: audit, log: log, clock: clock)
     let gateway = Gateway(
       generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
-      audit: AuditLog(sink: sink, clock: clock, metrics: metrics, log: log), log: log, clock: clock,
+      audit: audit, log: log, clock: clock,
       health: health,
       callbacks: runtime.callbacks, administration: administration)
     let source: Server.Source =
@@ -164,9 +163,12 @@ public final class Service: Sendable {
       ?? .address(
         Self.address(configuration.listen.host, configuration.listen.port),
         sharesPort: configuration.listen.sharePort)
+    let controls = SandboxControls(
+      forgetTokens: { [tokens] in tokens.forgetTokens() },
+      approveInstallation: { administration.approveInSandbox($0, &$1) })
     // A sandbox must not tell browsers that this host name uses TLS for the next year.
     server = Server(
-      source, limits: limits, loops: loops, handler: front(gateway) { [tokens] in tokens.forgetTokens() },
+      source, limits: limits, loops: loops, handler: front(gateway, controls),
       filter: tls?.filter(log: log, metrics: metrics),
       filteredFields: configuration.purpose == .sandbox
         ? [:] : ["Strict-Transport-Security": "max-age=31536000"],
@@ -177,6 +179,15 @@ public final class Service: Sendable {
         "Requests that wait for a token, keys, a policy, the store or Talkdesk."
       )
       text.sample(server?.deferredCount ?? 0)
+    }
+    if let installations {
+      metrics.addPart { [generations, weak counts = installations.counts] text in
+        guard generations.current.installations != nil, let counts = counts?.latest else { return }
+        text.family("callgate_installations", .gauge, "Installations and requests for them, by state.")
+        for state in InstallationQuery.State.allCases {
+          text.sample([("state", state.rawValue)], counts[state])
+        }
+      }
     }
     adminServer = configuration.admin.listener.map { [loops, health] listener in
       // Operators need few connections, and other clients cannot use them up for the public listener.
@@ -223,8 +234,9 @@ public final class Service: Sendable {
     let ruling: KeyRuling
     do throws(StoreError) {
       try await store.migrate()
-      ruling = try await store.updateKeys(at: Instant(clock.unixTime)) { [storeKeys] in
-        KeyRuling($0, holding: storeKeys)
+      let now = Instant(clock.unixTime)
+      ruling = try await store.updateKeys(at: now) { [storeKeys] in
+        KeyRuling($0, holding: storeKeys, at: now)
       }
     } catch {
       throw .store(kind: runtime.storeKind, StoreFailure(error, of: runtime.storeKind))
@@ -255,7 +267,8 @@ public final class Service: Sendable {
       store: store, ledger: runtime.ledger, board: runtime.stops, clock: clock,
       inHand: { callbacks.store.overdue(at: $0) }, recovered: { callbacks.recovered($0) },
       ended: { [log] stops in for stop in stops { log.write(stop, "a stop has ended") } },
-      saved: { [log] in log.write($0, "the store has saved a stop that it could not save before") })
+      saved: { [log] in log.write($0, "the store has saved a stop that it could not save before") },
+      unused: { [generations] in generations.current.unused(at: $0) })
     upkeep.withLock { [keys, generations, clock] in
       $0 = Task {
         async let renewal: Void = keys.keepFresh(generations, clock: clock)
@@ -263,6 +276,7 @@ public final class Service: Sendable {
         await renewal
       }
     }
+    counting.withLock { [installations] in $0 = Task { await installations?.keepCounted() } }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }
     }
@@ -344,6 +358,10 @@ public final class Service: Sendable {
     tokens.shutdown()
     await transport.shutdown()
     upkeep.withLock { $0 }?.cancel()
+    let counting = counting.withLock { $0 }
+    counting?.cancel()
+    // It saves the last uses of installations.
+    await counting?.value
     runtime.callbacks.store.end()
     await runtime.ledger.close(at: Instant(clock.unixTime))
     await store.close()

@@ -97,22 +97,30 @@ enum Base64Codec {
     }
     guard end % 4 != 1 else { return nil }
     let values = values.span
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(end * 3 / 4)
-    var pending: UInt32 = 0
-    var bits: UInt32 = 0
-    for index in 0..<end {
-      let value = values[Int(text[index])]
-      guard value != none else { return nil }
-      pending = pending << 6 | UInt32(value)
-      bits += 6
-      if bits >= 8 {
-        bits -= 8
-        bytes.append(UInt8(truncatingIfNeeded: pending >> bits))
-      }
+    var bytes = [UInt8](repeating: 0, count: end * 3 / 4)
+    var octets = bytes.mutableSpan
+    var index = 0
+    var place = 0
+    while index + 3 < end {
+      let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
+      let (c, d) = (values[Int(text[index + 2])], values[Int(text[index + 3])])
+      // Of all values only `none` has these bits.
+      guard (a | b | c | d) & 0xC0 == 0 else { return nil }
+      octets[place] = a << 2 | b >> 4
+      octets[place + 1] = b << 4 | c >> 2
+      octets[place + 2] = c << 6 | d
+      index += 4
+      place += 3
     }
-    // Bits beyond the last byte must be zero, so that each value has one text only.
-    guard pending & (1 << bits - 1) == 0 else { return nil }
+    if index < end {
+      let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
+      let c = index + 2 < end ? values[Int(text[index + 2])] : 0
+      guard (a | b | c) & 0xC0 == 0 else { return nil }
+      octets[place] = a << 2 | b >> 4
+      if index + 2 < end { octets[place + 1] = b << 4 | c >> 2 }
+      // Bits beyond the last byte must be zero, so that each value has one text only.
+      guard (index + 2 < end ? c << 6 : b << 4) == 0 else { return nil }
+    }
     return bytes
   }
 }

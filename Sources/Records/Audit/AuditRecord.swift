@@ -13,10 +13,13 @@ package struct AuditedCaller: Hashable, Sendable {
   package let id: String
   /// The subject that the credential names, without telephone numbers.
   package let subject: String
+  /// The `client_id` of an installation.
+  package let installation: String?
 
-  package init(id: String, subject: String) {
+  package init(id: String, subject: String, installation: String? = nil) {
     self.id = id
     self.subject = subject
+    self.installation = installation
   }
 }
 
@@ -25,10 +28,12 @@ package struct AuditRecord: Sendable {
   package enum Outcome: String, Sendable { case allow, deny, error }
   package enum CacheUse: String, Sendable { case hit, miss, none }
 
-  var action: Action
+  var action: AuditedAction
   package var requestID: RequestID
   package var address: IPAddress
   package var caller: AuditedCaller?
+  /// The `client_id` of the installation that it is about, where the caller is none.
+  package var installation: String?
   package var app: String?
   /// Nil for a request that needs no decision and gets no token.
   package var outcome: Outcome? = .allow
@@ -54,7 +59,7 @@ package struct AuditRecord: Sendable {
   /// The reason of a request whose client closed the connection while it waited.
   package static let clientLeft = "the client closed the connection before the response"
 
-  package init(action: Action, requestID: RequestID, address: IPAddress) {
+  package init(action: AuditedAction, requestID: RequestID, address: IPAddress) {
     self.action = action
     self.requestID = requestID
     self.address = address
@@ -74,6 +79,7 @@ package struct AuditRecord: Sendable {
     output.append(UInt8(ascii: "\""))
     Self.member(#","caller":"#, caller?.id, to: &output)
     Self.member(#","subject":"#, caller?.subject, to: &output)
+    Self.member(#","installation":"#, caller?.installation ?? installation, to: &output)
     Self.member(#","app":"#, app, to: &output)
     output.append(contentsOf: #","address":""#.utf8)
     output.append(contentsOf: address.description.utf8)

@@ -1,5 +1,6 @@
 // Counts a decision in the metrics when its audit line is written.
 
+import API
 import Gate
 import Metrics
 

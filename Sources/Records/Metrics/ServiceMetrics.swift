@@ -1,7 +1,7 @@
 // The counters of a running server and their metric names.
 
-import API
-package import Gate
+package import API
+import Gate
 import HTTP
 import HTTPServer
 package import Metrics
@@ -61,12 +61,12 @@ package final class ServiceMetrics: Sendable {
   ///   - loops: How many loops the server runs on.
   ///   - routes: The values of the label `route`, by their numbers.
   ///   - audited: The actions that endpoints audit.
-  package init(loops: Int, routes: [String], audited: Set<Action>) {
+  package init(loops: Int, routes: [String], audited: Set<AuditedAction>) {
     requests = RequestCounters(routes: routes, lanes: loops)
     alwaysShown = Dictionary(
       uniqueKeysWithValues: audited.map { ($0.rawValue, Self.codesOfAlerts) })
     decisions = DecisionCounters(
-      actions: Action.allCases.map(\.rawValue),
+      actions: AuditedAction.allCases.map(\.rawValue),
       codes: [.init("", decision: "allow")]
         + Problem.Code.allCases.map { .init($0.rawValue, decision: $0.isError ? "error" : "deny") },
       lanes: loops)

@@ -8,18 +8,15 @@ import Platform
 enum ControlEndpoint {
   /// The prefix of its paths.
   static let prefix = "/_sandbox/"
+  /// Where an installation is approved, which only a gateway on the same port can do.
+  static let approvalPath = prefix + "installations/approve"
 
   /// Answers a call to a path that begins with `prefix`.
   static func answer(
     _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock,
     forgetTokens: (@Sendable () -> Void)? = nil
   ) throws(ControlRefusal) -> Reply {
-    // What was seen and what is to go wrong is no business of a site whose name was made to point here.
-    guard call.meansThisMachine else {
-      throw ControlRefusal(
-        status: .forbidden, code: "denied",
-        detail: "Use the sandbox's IP address or localhost; from beyond this machine also a name in .local.")
-    }
+    try requireThisMachine(call)
     switch path.dropFirst(prefix.count) {
     case "faults":
       switch try method(of: call, among: [.get, .post, .delete]) {
@@ -38,11 +35,7 @@ enum ControlEndpoint {
       }
       state.journal.removeCallbacks()
     case "token":
-      guard let forgetTokens else {
-        throw ControlRefusal(
-          status: .notFound, code: "not_found",
-          detail: "Callgate does not run on this port. Use the port of serve --sandbox.")
-      }
+      guard let forgetTokens else { throw noGateway }
       _ = try method(of: call, among: [.delete])
       forgetTokens()
     case "clock":
@@ -73,6 +66,29 @@ enum ControlEndpoint {
         status: .notFound, code: "not_found", detail: "The sandbox has no endpoint at this path.")
     }
     return Reply(.noContent, fields: ["Cache-Control": "no-store"])
+  }
+
+  /// What answers a request to approve an installation, if the request may be answered.
+  static func admitApproval<Approve>(_ call: Call, _ approve: Approve?) throws(ControlRefusal) -> Approve {
+    try requireThisMachine(call)
+    guard let approve else { throw noGateway }
+    _ = try method(of: call, among: [.post])
+    return approve
+  }
+
+  /// What was seen and what is to go wrong is no business of a site whose name was made to point here.
+  private static func requireThisMachine(_ call: Call) throws(ControlRefusal) {
+    guard call.meansThisMachine else {
+      throw ControlRefusal(
+        status: .forbidden, code: "denied",
+        detail: "Use the sandbox's IP address or localhost; from beyond this machine also a name in .local.")
+    }
+  }
+
+  private static var noGateway: ControlRefusal {
+    ControlRefusal(
+      status: .notFound, code: "not_found",
+      detail: "Callgate does not run on this port. Use the port of serve --sandbox.")
   }
 
   private static func post(_ call: Call, _ faults: inout FaultQueue) throws(ControlRefusal) -> Reply {

@@ -102,6 +102,40 @@ extension DemoClient {
     <th scope="col">Contact</th><th scope="col">About</th></tr></thead><tbody id="callbacks"></tbody></table>
     </div>
     </section>
+
+    <section class="card" aria-labelledby="enrol-title">
+    <h2 id="enrol-title">Enrol a phone</h2>
+    <p>An app sends <code>POST /fetch-code</code> once. After an operator's approval the phone has a secret of its own, so
+    the app holds no shared password.</p>
+    <ol id="enrol-steps" class="steps"><li aria-current="step">The phone asks</li><li>An operator approves</li>
+    <li>The phone has its secret</li></ol>
+    <form id="enrol">
+    <label for="app-name">App name</label>
+    <input id="app-name" maxlength="64" required value="Demo phone" aria-describedby="app-name-help">
+    <small id="app-name-help">The operator sees this name. Anyone can write it.</small>
+    <p class="row"><button type="submit" class="primary">Enrol this phone</button>
+    <span id="enrol-status" class="result" role="status"></span></p>
+    </form>
+    <div id="approval" hidden>
+    <p>The customer tells an operator this code: <strong id="user-code" class="mono"></strong></p>
+    <p class="row"><button type="button" id="approve">Approve as operator</button>
+    <span id="approve-status" class="result" role="status"></span></p>
+    </div>
+    <div id="installed" hidden>
+    <h3>On the phone</h3>
+    <dl id="phone-facts"></dl>
+    <p class="countdown"><strong id="code"></strong> <span id="code-left" class="soft"></span></p>
+    <p class="row"><button type="button" id="fetch-code">Fetch a code</button>
+    <button type="button" id="phone-token">Fetch a token as this phone</button>
+    <button type="button" id="revoke">Revoke this phone</button>
+    <span id="phone-status" class="result" role="status"></span></p>
+    <h3>At the agent's desk</h3>
+    <p>The customer reads the code out. A verifier sends it to <code>POST /codes/verify</code>, where each code is valid
+    once.</p>
+    <p class="row"><button type="button" id="verify">Verify the code</button>
+    <span id="verify-status" class="result" role="status"></span></p>
+    </div>
+    </section>
     </div>
     </main>
     </body>

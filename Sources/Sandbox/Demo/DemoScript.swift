@@ -49,21 +49,26 @@ extension DemoClient {
       cid: "client", gty: "grant", scp: "scopes",
     };
 
+    function facts(id, values) {
+      $(id).replaceChildren(...Object.entries(values).flatMap(([name, value]) => {
+        const term = document.createElement("dt");
+        term.textContent = name;
+        const data = document.createElement("dd");
+        data.textContent = value;
+        return [term, data];
+      }));
+    }
+
     function showToken(token) {
       $("raw").textContent = token;
       $("token").hidden = false;
-      const list = $("claims");
-      list.replaceChildren();
       try { claims = decode(token); } catch { claims = null; }
-      for (const [name, value] of Object.entries(claims ?? {})) {
-        const term = document.createElement("dt");
-        term.textContent = meanings[name] ? `${name} · ${meanings[name]}` : name;
-        const data = document.createElement("dd");
-        data.textContent = ["exp", "nbf", "iat"].includes(name)
+      facts("claims", Object.fromEntries(Object.entries(claims ?? {}).map(([name, value]) => [
+        meanings[name] ? `${name} · ${meanings[name]}` : name,
+        ["exp", "nbf", "iat"].includes(name)
           ? `${value} (${new Date(value * 1000).toLocaleTimeString()})`
-          : Array.isArray(value) ? value.join(" ") : String(value);
-        list.append(term, data);
-      }
+          : Array.isArray(value) ? value.join(" ") : String(value),
+      ])));
       $("life").max = claims ? Math.max(1, claims.exp - claims.iat) : 1;
       tick();
     }
@@ -138,6 +143,124 @@ extension DemoClient {
       const reason = record.reason ? ` (${record.reason})` : "";
       $("call-record").textContent = `GET ${path}: ${record.status}${reason}`;
     }
+
+    // What the app keeps on its phone. The page keeps it in memory only.
+    let phone = null;
+
+    function newUUID() {
+      const hex = newKey();
+      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
+    }
+
+    // Omits the browser's credentials, so that the browser asks for no password after a 401.
+    async function ask(method, path, body, credential) {
+      const headers = {};
+      if (body) headers["Content-Type"] = "application/json";
+      if (credential) headers["Authorization"] = "Basic " + btoa(credential);
+      const answer = await fetch(path, {
+        method, headers, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
+      });
+      const text = await answer.text();
+      return { status: answer.status, text, wait: Number(answer.headers.get("Retry-After") ?? 5) };
+    }
+
+    const fetchCode = (more) => ask("POST", "/fetch-code", { ...phone.values, ...more });
+    const credential = () => `${phone.values.client_id}:${phone.secret}`;
+
+    // Shows which step the phone has reached: 0 is asking, 1 is waiting, 2 is installed.
+    function reach(step) {
+      [...$("enrol-steps").children].forEach((item, index) => {
+        if (index === step) item.setAttribute("aria-current", "step"); else item.removeAttribute("aria-current");
+      });
+      $("approval").hidden = step !== 1;
+      $("installed").hidden = step !== 2;
+    }
+
+    const enrol = () => attempt("enrol-status", async () => {
+      clearTimeout(phone?.timer);
+      phone = { values: { client_id: newUUID(), client_app: $("app-name").value } };
+      reach(0);
+      const answer = await fetchCode();
+      if (answer.status !== 202) return [problem(answer.status, answer.text), false];
+      const { request_id, user_code, interval } = JSON.parse(answer.text);
+      phone.request = { request_id };
+      $("user-code").textContent = user_code;
+      say("approve-status", "");
+      reach(1);
+      pollLater(interval);
+      return [`202: pending; the phone polls every ${interval} s`, true];
+    });
+
+    function pollLater(seconds) {
+      const mine = phone;
+      mine.timer = setTimeout(async () => {
+        try {
+          const answer = await fetchCode(mine.request);
+          if (phone === mine) delivered(answer);
+        } catch {
+          if (phone === mine) pollLater(seconds);
+        }
+      }, seconds * 1000);
+    }
+
+    function delivered(answer) {
+      if (answer.status === 202 || answer.status === 429) return pollLater(answer.wait);
+      if (answer.status !== 200) {
+        reach(0);
+        return say("enrol-status", problem(answer.status, answer.text), false);
+      }
+      const document = JSON.parse(answer.text);
+      phone.secret = document.client_secret;
+      facts("phone-facts", { ...phone.values, client_secret: phone.secret.slice(0, 4) + "…, stored on the phone" });
+      showCode(document);
+      say("phone-status", "");
+      say("verify-status", "");
+      say("enrol-status", "200: installed", true);
+      reach(2);
+    }
+
+    const approve = () => attempt("approve-status", async () => {
+      const answer = await ask("POST", "/_sandbox/installations/approve", { user_code: $("user-code").textContent });
+      return answer.status === 204
+        ? ["204: approved; wait for the next poll", true] : [problem(answer.status, answer.text), false];
+    });
+
+    function showCode({ code, expires_in }) {
+      phone.code = code;
+      phone.codeEnd = Date.now() + expires_in * 1000;
+      $("code").textContent = code;
+      tickCode();
+    }
+
+    function tickCode() {
+      if (!phone?.code) return;
+      const left = Math.max(0, Math.round((phone.codeEnd - Date.now()) / 1000));
+      $("code-left").textContent = left > 0 ? `for ${left} s` : "expired: fetch another";
+    }
+
+    const renewCode = () => attempt("phone-status", async () => {
+      const answer = await fetchCode({ client_secret: phone.secret });
+      if (answer.status !== 200) return [problem(answer.status, answer.text), false];
+      showCode(JSON.parse(answer.text));
+      return ["200: a code", true];
+    });
+
+    const fetchPhoneToken = () => attempt("phone-status", async () => {
+      const answer = await ask("GET", "/access", undefined, credential());
+      return answer.status === 200 ? ["200: authorized", true] : [problem(answer.status, answer.text), false];
+    });
+
+    const revoke = () => attempt("phone-status", async () => {
+      const answer = await ask("DELETE", "/installations/self", undefined, credential());
+      return answer.status === 204 ? ["204: revoked", true] : [problem(answer.status, answer.text), false];
+    });
+
+    const verify = () => attempt("verify-status", async () => {
+      const answer = await ask("POST", "/codes/verify", { client_id: phone.values.client_id, code: phone.code });
+      if (answer.status !== 200) return [problem(answer.status, answer.text), false];
+      const { valid } = JSON.parse(answer.text);
+      return [valid ? "200: valid" : "200: not valid", valid];
+    });
 
     // Shows whether the rules allow callbacks now. `callgate sandbox` alone has no rules, and no API reference.
     async function showOpen() {
@@ -293,7 +416,13 @@ extension DemoClient {
     $("clear-faults").addEventListener("click", clearFaults);
     $("call").addEventListener("submit", (event) => { event.preventDefault(); call(false); });
     $("call").addEventListener("input", showCommands);
-    setInterval(tick, 1000);
+    $("enrol").addEventListener("submit", (event) => { event.preventDefault(); enrol(); });
+    $("approve").addEventListener("click", approve);
+    $("fetch-code").addEventListener("click", renewCode);
+    $("phone-token").addEventListener("click", fetchPhoneToken);
+    $("revoke").addEventListener("click", revoke);
+    $("verify").addEventListener("click", verify);
+    setInterval(() => { tick(); tickCode(); }, 1000);
     setInterval(() => { if (!document.hidden) refresh(); }, 5000);
     showCommands();
     refresh();

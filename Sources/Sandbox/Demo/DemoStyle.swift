@@ -15,7 +15,7 @@ extension DemoClient {
     .countdown strong { font-size: 1.75rem; font-variant-numeric: tabular-nums; }
     header a, td { white-space: nowrap; }
     td:last-child { min-width: 6rem; white-space: normal; }
-    #claims { font-size: .875rem; }
+    #claims, #phone-facts { font-size: .875rem; }
     #call-record { margin-bottom: 0; overflow-wrap: anywhere; }
     @media (min-width: 60rem) { main { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; } }
 

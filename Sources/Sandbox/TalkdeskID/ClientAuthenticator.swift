@@ -1,5 +1,6 @@
 // Authenticates the client of a token request, by signed assertion or by client secret.
 
+import HTTP
 import JOSE
 import Platform
 

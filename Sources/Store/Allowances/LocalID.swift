@@ -32,6 +32,10 @@ struct LocalIDMaker: Sendable {
       hash.add(length | 2, rounds: 1)
       hash.add(text: key.rule)
       hash.add(text: id)
+    case .installation(let id):
+      hash.add(length | 5, rounds: 1)
+      hash.add(text: key.rule)
+      hash.add(text: id)
     case .app(let id):
       hash.add(length | 3, rounds: 1)
       hash.add(text: key.rule)

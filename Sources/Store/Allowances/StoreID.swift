@@ -4,8 +4,8 @@ package import Gate
 
 /// 128 bits that identify a rule and a party, the same in every process that has the store's key.
 package struct StoreID: Hashable, Comparable, Sendable {
-  var high: UInt64
-  var low: UInt64
+  package var high: UInt64
+  package var low: UInt64
 
   package static func < (a: Self, b: Self) -> Bool { a.high != b.high ? a.high < b.high : a.low < b.low }
 
@@ -77,7 +77,7 @@ package struct StoreIDMaker: Sendable {
   }
 
   /// The name of some bytes.
-  func id(of bytes: [UInt8]) -> StoreID {
+  package func id(of bytes: [UInt8]) -> StoreID {
     let (low, high) = SipHash.hash(bytes, key: key)
     return StoreID(high: high, low: low)
   }

@@ -61,8 +61,22 @@ package struct CallbackBook: Sendable {
       self.expires = expires
     }
 
+    /// The same row with a callback that has ended at a time: from then on its code is kept for as long as before.
+    func ended(at time: Instant, _ change: (inout StoredCallback) -> Void) -> Row {
+      changed { record in
+        if let code = record.verificationCode {
+          let end = record.settledAt?.nanosecondsSinceEpoch ?? abandoned
+          record.verificationCode?.until = Instant(
+            nanosecondsSinceEpoch: time.nanosecondsSinceEpoch.adding(
+              .nanoseconds(code.until.nanosecondsSinceEpoch - end)))
+        }
+        record.settledAt = time
+        change(&record)
+      }
+    }
+
     /// The same row with a changed record.
-    func settled(_ change: (inout StoredCallback) -> Void) -> Row {
+    func changed(_ change: (inout StoredCallback) -> Void) -> Row {
       var record = record
       change(&record)
       return Row(
@@ -141,6 +155,10 @@ package struct CallbackBook: Sendable {
     let abandoned = intent.deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace)
     let keyExpires = max(time.adding(intent.terms.keyRetention), abandoned)
     let placeExpires = time.adding(intent.terms.dedupeWindow)
+    let code = intent.sealedCode.map {
+      SealedCode(
+        $0, until: Instant(nanosecondsSinceEpoch: abandoned.adding(intent.terms.keyRetention)))
+    }
     if let name = names.key, let fingerprint = names.fingerprint {
       keys[name] = Key(callback: intent.id, fingerprint: fingerprint, expires: keyExpires)
       changes.keys.insert(name)
@@ -153,11 +171,12 @@ package struct CallbackBook: Sendable {
       record: StoredCallback(
         id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
         contact: intent.contact.masked, createdAt: now, settledAt: nil, status: .pending, code: nil,
-        upstreamStatus: nil, platformTID: nil),
+        upstreamStatus: nil, platformTID: nil, verificationCode: code),
       key: names.key, place: names.place, instance: instance, abandoned: abandoned,
-      // Keys and dedupe entries point to their record.
+      // Keys and dedupe entries point to their record, and codes are kept in it.
       expires: max(
-        time.adding(intent.terms.retention), abandoned, names.key == nil ? .min : keyExpires, placeExpires))
+        time.adding(intent.terms.retention), abandoned, names.key == nil ? .min : keyExpires, placeExpires,
+        code?.until.nanosecondsSinceEpoch ?? .min))
     changes.rows.insert(intent.id)
     return .begun
   }
@@ -167,9 +186,8 @@ package struct CallbackBook: Sendable {
     // A settlement that is tried again finds its own first commit, and not a recovered record, where the times agree.
     let wasRecovered = row.record.isRecovered && row.record.settledAt != settlement.time
     guard row.record.status == .pending || wasRecovered else { return row.record }
-    let settled = row.settled { record in
+    let settled = row.ended(at: settlement.time) { record in
       record.status = StoredCallback.Status(settlement.outcome)
-      record.settledAt = settlement.time
       record.code = settlement.code
       record.upstreamStatus = settlement.upstreamStatus
       record.platformTID = settlement.platformTID
@@ -214,9 +232,8 @@ package struct CallbackBook: Sendable {
   /// Makes a record `unknown` that is still pending.
   mutating func abandon(_ id: CallbackID, at now: Instant) -> Bool {
     guard let row = rows[id], row.record.status == .pending else { return false }
-    rows[id] = row.settled { record in
+    rows[id] = row.ended(at: now) { record in
       record.status = .unknown
-      record.settledAt = now
       record.code = CallbackRecovery.code
     }
     changes.rows.insert(id)
@@ -239,6 +256,20 @@ package struct CallbackBook: Sendable {
     guard let place = places[name], place.expires <= now else { return false }
     places[name] = nil
     return true
+  }
+
+  /// Forgets a code whose time is over, unless its callback is pending.
+  mutating func forgetCode(_ id: CallbackID, at now: Int64) -> Bool {
+    guard let row = rows[id], let code = row.record.verificationCode, row.record.status != .pending,
+      code.until.nanosecondsSinceEpoch <= now
+    else { return false }
+    rows[id] = row.changed { $0.verificationCode = nil }
+    return true
+  }
+
+  /// Replaces or removes the code of a callback.
+  mutating func reseal(_ id: CallbackID, _ code: SealedCode?) {
+    rows[id] = rows[id]?.changed { $0.verificationCode = code }
   }
 
   /// Forgets a record whose time is over, unless it is pending.

@@ -10,6 +10,9 @@ public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConverti
 
   package init(_ id: StoreID) { self.id = id }
 
+  /// Its 16 bytes, which tie a sealed value to its callback.
+  package var bytes: [UInt8] { id.bytes }
+
   /// A new one for a callback of this time.
   public init(at now: Instant) {
     var generator = SystemRandomNumberGenerator()
@@ -21,26 +24,12 @@ public struct CallbackID: Hashable, Comparable, Sendable, LosslessStringConverti
 
   /// Reads the 36 characters that `description` gives, in either case (RFC 9562 §4); nil for any other text.
   public init?(_ description: String) {
-    let octets = Array(description.utf8)
-    guard octets.count == 36, [8, 13, 18, 23].allSatisfy({ octets[$0] == UInt8(ascii: "-") }),
-      let id = StoreID(hex: description)
-    else { return nil }
+    guard let id = StoreID(uuid: Array(description.utf8).span) else { return nil }
     self.id = id
   }
 
   /// `0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87`: lower-case hex digits with hyphens.
-  public var description: String {
-    var octets: [UInt8] = []
-    octets.reserveCapacity(36)
-    for word in [id.high, id.low] {
-      for shift in stride(from: UInt64(60), through: 0, by: -4) {
-        let digit = UInt8(truncatingIfNeeded: word >> shift & 15)
-        octets.append(digit < 10 ? digit + 0x30 : digit + 0x57)
-        if [8, 13, 18, 23].contains(octets.count) { octets.append(UInt8(ascii: "-")) }
-      }
-    }
-    return String(decoding: octets, as: UTF8.self)
-  }
+  public var description: String { id.uuid }
 
   public static func < (a: Self, b: Self) -> Bool { a.id < b.id }
 }

@@ -55,6 +55,8 @@ public struct CallbackIntent: Sendable {
   /// When it is settled at the latest, as long as all is well. One that is still pending a grace after this becomes
   /// `unknown`.
   public let deadline: Instant
+  /// Its verification code, sealed with a store key, with the bytes of `id` associated; nil where it carries none.
+  public var sealedCode: [UInt8]?
 
   /// An intent.
   public init(
@@ -69,5 +71,14 @@ public struct CallbackIntent: Sendable {
     self.key = key
     self.terms = terms
     self.deadline = deadline
+  }
+}
+
+extension CallbackIntent {
+  /// The owner as one text: the caller, and its user where it has such. A number that one user has asked for is no duplicate for
+  /// another one.
+  package var owner: String {
+    guard let subject, subject != callerID else { return callerID }
+    return callerID + "\u{0}" + subject
   }
 }

@@ -8,7 +8,7 @@ package struct CallbackNames: Hashable, Sendable {
   package let key: StoreID?
   /// Of these and the request.
   package let fingerprint: StoreID?
-  /// Of caller and number; nil if repetitions are no duplicates.
+  /// Of owner and number; nil where repetitions are no duplicates.
   package let place: StoreID?
 }
 
@@ -21,7 +21,7 @@ extension StoreIDMaker {
       key: key.map { id(of: .callbackKey, [caller, $0]) },
       fingerprint: key.map { id(of: .fingerprint, [caller, $0, intent.key?.fingerprint ?? []]) },
       place: intent.terms.dedupeWindow > .zero
-        ? id(of: .dedupePlace, [caller, Array(intent.contact.text.utf8)]) : nil)
+        ? id(of: .dedupePlace, [Array(intent.owner.utf8), Array(intent.contact.text.utf8)]) : nil)
   }
 
   private enum Purpose: UInt8 {

@@ -1,6 +1,6 @@
-// The database tables of callbacks, in the order in which expired rows are deleted.
+// What expires of callbacks, in the order in which it is deleted.
 
-/// The tables of callbacks, in the order of purging: rows that point to a record go before it.
+/// What a purge deletes of callbacks, in this order: rows that point to a record go before it. Codes are columns of records.
 package enum CallbackTable: CaseIterable, Sendable {
-  case places, keys, records
+  case places, keys, codes, records
 }

@@ -40,12 +40,15 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var platformTID: String?
   /// The names of the fields that Talkdesk refused. Only a record that is asked for by its key says so.
   public internal(set) var refusedFields: [String] = []
+  /// Its verification code; nil where it carried none, and where a purge has removed it.
+  public internal(set) var verificationCode: SealedCode?
   /// Whether it had been recovered as `unknown` before its process settled it. Only what `settle` returns says so.
   public internal(set) var wasRecovered = false
 
   package init(
     id: CallbackID, callerID: String, subject: String?, appID: String?, contact: String, createdAt: Instant,
-    settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?, platformTID: String?
+    settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?, platformTID: String?,
+    verificationCode: SealedCode? = nil
   ) {
     self.id = id
     self.callerID = callerID
@@ -58,6 +61,7 @@ public struct StoredCallback: Hashable, Sendable {
     self.code = code
     self.upstreamStatus = upstreamStatus
     self.platformTID = platformTID
+    self.verificationCode = verificationCode
   }
 
   /// Whether recovery made it `unknown`, as far as the record tells: there is no upstream status.

@@ -4,7 +4,7 @@ public import Gate
 
 /// Where state is kept. Every function may be called from anywhere, fails within seconds where it fails, and works
 /// again by itself when what it needs is back.
-public protocol Store: AllowanceStore, StopStore, CallbackStore, KeyStore {
+public protocol Store: AllowanceStore, StopStore, CallbackStore, InstallationStore, KeyStore {
   /// Who else may write to it.
   var sharing: StoreSharing { get }
 
@@ -27,7 +27,7 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, KeyStore {
   /// Callbacks of every caller, the newest first.
   func callbacks(_ query: CallbackQuery) async throws(StoreError) -> [StoredCallback]
 
-  /// Forgets allowances' states that say no more than none, and callbacks' keys, places and records whose time is over;
+  /// Forgets allowances' states that say no more than none, and callbacks' keys, places, codes and records whose time is over;
   /// nothing of a pending one.
   /// So are stops that ended some time ago.
   ///

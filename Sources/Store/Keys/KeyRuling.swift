@@ -81,8 +81,16 @@ extension KeyRuling {
   /// | another key beside a held one, without values | | usable; that key is removed |
   /// | the previous key, not the current one | both | usable; the current key is added |
   ///
-  /// - Parameter removesPrevious: Whether the previous key goes as soon as nothing is sealed with it, though it is held.
-  public init(_ rows: [KeyInUse], holding keys: StoreKeys?, removesPrevious: Bool = false) {
+  /// - Parameters:
+  ///   - now: Values whose time is over by then count as forgotten, though no purge has removed them yet.
+  ///   - removesPrevious: Whether the previous key goes as soon as nothing is sealed with it, though it is held.
+  public init(
+    _ rows: [KeyInUse], holding keys: StoreKeys?, at now: Instant = Instant(seconds: 0),
+    removesPrevious: Bool = false
+  ) {
+    let rows = rows.map { row in
+      KeyInUse(row.mark, since: row.since, sealedUntil: row.sealedUntil.flatMap { now < $0 ? $0 : nil })
+    }
     let held = keys?.all.map(\.mark) ?? []
     var changes = KeyChanges()
     if let current = keys?.current.mark, !rows.contains(where: { $0.mark == current }) {

@@ -13,6 +13,27 @@ public protocol KeyStore: Sendable {
   func updateKeys(
     at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling
   ) async throws(StoreError) -> KeyRuling
+
+  /// Replaces every value that a key has sealed, in portions. What fails in between is done for the portions before.
+  ///
+  /// - Parameter seal: Says what comes in a value's place; nil removes it. It may be called more than once for a value.
+  /// - Returns: How many values were replaced or removed.
+  func reseal(
+    _ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?
+  ) async throws(StoreError) -> Int
+}
+
+/// A sealed value in a store.
+public struct SealedValue: Hashable, Sendable {
+  /// The id of its row, which is associated with the value.
+  public let id: [UInt8]
+  /// The sealed value.
+  public let sealed: [UInt8]
+
+  package init(id: [UInt8], sealed: [UInt8]) {
+    self.id = id
+    self.sealed = sealed
+  }
 }
 
 /// A store key that a store is in use with.
@@ -32,27 +53,52 @@ public struct KeyInUse: Hashable, Sendable {
   }
 }
 
-/// A table whose rows hold sealed values.
+/// A table whose rows, named by the column `id`, hold a sealed value.
 package struct SealedTable: Sendable {
   /// Its name.
   package let name: String
-  /// The column with the id of the key that sealed the row.
-  let key: String
-  /// The column that says when the row is forgotten, in nanoseconds since the epoch.
+  /// The column with the sealed value.
+  let value: String
+  /// The column with the id of the key that sealed it.
+  package let key: String
+  /// The column that says when the value is forgotten, in nanoseconds since the epoch.
   let until: String
 
   /// Describes a table.
-  package init(_ name: String, key: String, until: String) {
+  package init(_ name: String, value: String, key: String, until: String) {
     self.name = name
+    self.value = value
     self.key = key
     self.until = until
   }
 
-  /// All of them.
-  package static let all: [SealedTable] = []
+  /// All of them. A value is NULL, and so are its key and time, where there is none.
+  package static let all = [
+    SealedTable(
+      "callgate_callback", value: "verification_code", key: "verification_key", until: "verification_until")
+  ]
 
-  /// Asks when the last row that a key has sealed is forgotten; NULL where there is none.
+  /// Asks when the last value that a key has sealed is forgotten; NULL where there is none.
   package func question(parameter: String) -> String {
     "SELECT max(\(until)) FROM \(name) WHERE \(key) = \(parameter)"
+  }
+
+  /// Asks for some of the values that a key has sealed, in the order of their ids. Each portion begins after the last id of the one
+  /// before, so that all of them together read the table once.
+  ///
+  /// - Parameters: The parameters of the key, and of the id to begin after.
+  package func sealed(by key: String, after id: String, most: Int) -> String {
+    "SELECT id, \(value) FROM \(name) WHERE \(self.key) = \(key) AND id > \(id) ORDER BY id LIMIT \(most)"
+  }
+
+  /// Replaces a value, unless it was replaced or removed meanwhile.
+  ///
+  /// - Parameters: The parameters of the new value and key, the row's id, and the key before.
+  package func replacement(value: String, key: String, id: String, before: String) -> String {
+    """
+    UPDATE \(name) SET \(self.value) = \(value), \(self.key) = \(key),
+      \(until) = CASE WHEN \(key) IS NULL THEN NULL ELSE \(until) END
+    WHERE id = \(id) AND \(self.key) = \(before)
+    """
   }
 }

@@ -1,12 +1,14 @@
 // Callback records in memory, which are lost when the process ends.
 
 import Gate
+import Sealing
 
 /// All callbacks in one book, with queues by due time, so that recovering and purging do not scan everything.
 struct MemoryCallbacks: Sendable {
   private enum Item: Sendable {
     case key(StoreID)
     case place(StoreID)
+    case code(CallbackID)
     case row(CallbackID)
   }
 
@@ -45,17 +47,26 @@ struct MemoryCallbacks: Sendable {
   }
 
   mutating func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
-    defer {
-      book.written()
-      forgetIdle()
-    }
-    return book.settle(id, settlement)
+    let settled = book.settle(id, settlement)
+    expireCode(of: id)
+    book.written()
+    forgetIdle()
+    return settled
   }
 
   mutating func withdraw(_ id: CallbackID) {
     _ = book.withdraw(id)
     book.written()
     forgetIdle()
+  }
+
+  /// Has the code of a callback that has ended removed at its time.
+  private mutating func expireCode(of id: CallbackID) {
+    guard let row = book.rows[id], row.record.status != .pending, let code = row.record.verificationCode
+    else {
+      return
+    }
+    expiring.add(.code(id), code.until.nanosecondsSinceEpoch)
   }
 
   /// Drops queue entries of removed callbacks before they outnumber the others, so that repeated withdrawals
@@ -65,7 +76,10 @@ struct MemoryCallbacks: Sendable {
     expiring = DueQueue()
     for (name, key) in book.keys { expiring.add(.key(name), key.expires) }
     for (name, place) in book.places { expiring.add(.place(name), place.expires) }
-    for (id, row) in book.rows { expiring.add(.row(id), row.expires) }
+    for (id, row) in book.rows {
+      expiring.add(.row(id), row.expires)
+      expireCode(of: id)
+    }
   }
 
   /// How many things wait to be forgotten.
@@ -75,7 +89,13 @@ struct MemoryCallbacks: Sendable {
     var count = 0
     var held: [CallbackID] = []
     while let id = abandoned.removeDue(at: now.nanosecondsSinceEpoch) {
-      if inHand.contains(id) { held.append(id) } else if book.abandon(id, at: now) { count += 1 }
+      guard !inHand.contains(id) else {
+        held.append(id)
+        continue
+      }
+      guard book.abandon(id, at: now) else { continue }
+      expireCode(of: id)
+      count += 1
     }
     for id in held { abandoned.add(id, now.nanosecondsSinceEpoch) }
     book.written()
@@ -93,6 +113,7 @@ struct MemoryCallbacks: Sendable {
         switch item {
         case .key(let name): book.forgetKey(name, at: time)
         case .place(let name): book.forgetPlace(name, at: time)
+        case .code(let id): book.forgetCode(id, at: time)
         case .row(let id): book.forgetRow(id, at: time)
         }
       if isForgotten { count += 1 } else if isPending(item) { early.append(item) }
@@ -101,11 +122,33 @@ struct MemoryCallbacks: Sendable {
     return count
   }
 
+  // MARK: Store keys
+
+  /// When the last code that a key has sealed is forgotten.
+  func sealedUntil(_ key: StoreKeyID) -> Instant? {
+    book.rows.values.compactMap { row in
+      row.record.verificationCode.flatMap { $0.key == key.bytes ? $0.until : nil }
+    }.max()
+  }
+
+  /// Replaces the codes that a key has sealed.
+  mutating func reseal(_ key: StoreKeyID, _ seal: (SealedValue) -> [UInt8]?) -> Int {
+    let sealed = book.rows.values.compactMap { row in
+      row.record.verificationCode.flatMap { $0.key == key.bytes ? (row.record.id, $0) : nil }
+    }
+    for (id, code) in sealed {
+      let value = SealedValue(id: id.bytes, sealed: code.sealed)
+      book.reseal(id, seal(value).map { SealedCode($0, until: code.until) })
+      expireCode(of: id)
+    }
+    return sealed.count
+  }
+
   private func isPending(_ item: Item) -> Bool {
     let id: CallbackID? =
       switch item {
       case .key(let name): book.keys[name]?.callback
-      case .place: nil
+      case .place, .code: nil
       case .row(let id): id
       }
     return id.flatMap { book.rows[$0] }?.record.status == .pending

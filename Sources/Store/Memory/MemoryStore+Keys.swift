@@ -1,21 +1,33 @@
 // The store keys of the store in memory.
 
 public import Gate
-import Sealing
+public import Sealing
 import Synchronization
 
 extension MemoryStore {
-  public func keys() -> [KeyInUse] { keysInUse.withLock { $0 } }
+  public func keys() -> [KeyInUse] { keysInUse.withLock { $0.map(counted) } }
+
+  /// A key with what it has sealed.
+  private func counted(_ key: KeyInUse) -> KeyInUse {
+    KeyInUse(
+      key.mark, since: key.since, sealedUntil: callbacks.withLock { $0.sealedUntil(key.mark.id) })
+  }
 
   public func updateKeys(
     at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling
   ) -> KeyRuling {
     keysInUse.withLock { keys in
-      let ruling = judge(keys)
+      let ruling = judge(keys.map(counted))
       guard case .usable(let changes) = ruling else { return ruling }
       keys.removeAll { changes.removed.contains($0.mark.id) }
       if let added = changes.added { keys.append(KeyInUse(added, since: now.seconds)) }
       return ruling
     }
+  }
+
+  public func reseal(
+    _ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?
+  ) -> Int {
+    callbacks.withLock { $0.reseal(key, seal) }
   }
 }

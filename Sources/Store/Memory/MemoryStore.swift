@@ -19,6 +19,7 @@ public final class MemoryStore: Store {
   private let maker = LocalIDMaker()
   let stopped = Mutex(StopSet())
   let callbacks = Mutex(MemoryCallbacks())
+  let installed = Mutex(MemoryInstallations())
   let keysInUse = Mutex<[KeyInUse]>([])
 
   /// An empty store.

@@ -141,7 +141,92 @@ package struct Migration: Sendable {
       postgres: [
         "CREATE TABLE callgate_store_key (id bytea PRIMARY KEY, check_value bytea NOT NULL, since bigint NOT NULL)"
       ]),
+    // Installations, the requests for them, and the codes of their callbacks. Times are nanoseconds since the epoch. A stop of all
+    // actions becomes one of the new actions, too.
+    Migration(
+      sqlite: [
+        stopNewActions,
+        """
+        CREATE TABLE callgate_installation (
+          id BLOB PRIMARY KEY NOT NULL, client_app TEXT NOT NULL, client_detail TEXT, app TEXT NOT NULL, caller TEXT,
+          subject TEXT, address TEXT NOT NULL, secret BLOB NOT NULL, generation INTEGER NOT NULL,
+          created INTEGER NOT NULL, used INTEGER NOT NULL, revoked INTEGER, last_step INTEGER NOT NULL,
+          counter INTEGER NOT NULL, failures INTEGER NOT NULL, locked INTEGER
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE INDEX callgate_installation_subject ON callgate_installation (subject, caller)
+          WHERE subject IS NOT NULL AND revoked IS NULL
+        """,
+        "CREATE INDEX callgate_installation_revoked ON callgate_installation (id) WHERE revoked IS NOT NULL",
+        "CREATE INDEX callgate_installation_used ON callgate_installation (used)",
+        """
+        CREATE TABLE callgate_enrolment (
+          id BLOB PRIMARY KEY NOT NULL, installation BLOB NOT NULL, client_app TEXT NOT NULL, client_detail TEXT,
+          app TEXT NOT NULL, code TEXT NOT NULL, address TEXT NOT NULL, created INTEGER NOT NULL,
+          expires INTEGER NOT NULL, forgotten INTEGER NOT NULL, answered INTEGER NOT NULL, state TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_enrolment_code ON callgate_enrolment (code)",
+        "CREATE INDEX callgate_enrolment_installation ON callgate_enrolment (installation)",
+        "CREATE INDEX callgate_enrolment_state ON callgate_enrolment (state, expires)",
+        "CREATE INDEX callgate_enrolment_forgotten ON callgate_enrolment (forgotten)",
+        "ALTER TABLE callgate_callback ADD COLUMN verification_code BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN verification_key BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN verification_until INTEGER",
+        """
+        CREATE INDEX callgate_callback_verification ON callgate_callback (verification_until, verification_key)
+          WHERE verification_key IS NOT NULL
+        """,
+      ],
+      postgres: [
+        stopNewActions,
+        """
+        CREATE TABLE callgate_installation (
+          id uuid PRIMARY KEY, client_app text NOT NULL, client_detail text, app text NOT NULL, caller text,
+          subject text, address text NOT NULL, secret bytea NOT NULL, generation bigint NOT NULL,
+          created bigint NOT NULL, used bigint NOT NULL, revoked bigint, last_step bigint NOT NULL,
+          counter bigint NOT NULL, failures bigint NOT NULL, locked bigint
+        )
+        """,
+        """
+        CREATE INDEX callgate_installation_subject ON callgate_installation (subject, caller)
+          WHERE subject IS NOT NULL AND revoked IS NULL
+        """,
+        "CREATE INDEX callgate_installation_revoked ON callgate_installation (id) WHERE revoked IS NOT NULL",
+        "CREATE INDEX callgate_installation_used ON callgate_installation (used)",
+        """
+        CREATE TABLE callgate_enrolment (
+          id bytea PRIMARY KEY, installation uuid NOT NULL, client_app text NOT NULL, client_detail text,
+          app text NOT NULL, code text NOT NULL, address text NOT NULL, created bigint NOT NULL,
+          expires bigint NOT NULL, forgotten bigint NOT NULL, answered bigint NOT NULL, state text NOT NULL
+        )
+        """,
+        "CREATE INDEX callgate_enrolment_code ON callgate_enrolment (code)",
+        "CREATE INDEX callgate_enrolment_installation ON callgate_enrolment (installation)",
+        "CREATE INDEX callgate_enrolment_state ON callgate_enrolment (state, expires)",
+        "CREATE INDEX callgate_enrolment_forgotten ON callgate_enrolment (forgotten)",
+        """
+        ALTER TABLE callgate_callback ADD COLUMN verification_code bytea, ADD COLUMN verification_key bytea,
+          ADD COLUMN verification_until bigint
+        """,
+        """
+        CREATE INDEX callgate_callback_verification ON callgate_callback (verification_until, verification_key)
+          WHERE verification_key IS NOT NULL
+        """,
+      ]),
   ]
+
+  /// Extends what stopped access and callbacks alike: before tickets and installations that was a stop of all actions.
+  private static let stopNewActions = """
+    INSERT INTO callgate_stop (scope, id, action, since, ends, reason)
+    SELECT a.scope, a.id, new.action, a.since, a.ends, a.reason
+    FROM callgate_stop a JOIN callgate_stop b ON a.scope = b.scope AND a.id = b.id AND a.since = b.since
+    CROSS JOIN (SELECT 'ticket' AS action UNION ALL SELECT 'enrol') AS new
+    WHERE a.action = 'access' AND b.action = 'callback'
+      AND coalesce(a.ends, -1) = coalesce(b.ends, -1) AND coalesce(a.reason, '') = coalesce(b.reason, '')
+    ON CONFLICT DO NOTHING
+    """
 
   /// Why a store of some version cannot be used, for operators.
   package static func mismatch(_ version: Int) -> String {

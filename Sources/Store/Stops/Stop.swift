@@ -18,7 +18,7 @@ public struct Stop: Hashable, Sendable {
   public enum Action: Hashable, Sendable {
     /// One action of requests.
     case one(Gate.Action)
-    /// Every action that is served.
+    /// Every action.
     case all
   }
 
@@ -119,7 +119,7 @@ extension Stop.Action: RawRepresentable {
   package var single: [Gate.Action] {
     switch self {
     case .one(let action): [action]
-    case .all: Gate.Action.served
+    case .all: Gate.Action.allCases
     }
   }
 }

@@ -71,12 +71,12 @@ public struct StopSet: Hashable, Sendable {
     stops[Key(target: target, action: action)].flatMap { $0.hasEnded(at: seconds) ? nil : $0 }
   }
 
-  /// The stops in a fixed order. Where every served action of a target is stopped alike, that is one stop of `all`.
+  /// The stops in a fixed order. Where every action of a target is stopped alike, that is one stop of `all`.
   public var list: [Stop] {
     var list: [Stop] = []
     for stops in Dictionary(grouping: stops.values, by: \.target).values {
       let alike = Set(stops.map { $0.of(.all) })
-      if alike.count == 1, Set(stops.map(\.action)) == Set(Gate.Action.served.map(Stop.Action.one)) {
+      if alike.count == 1, Set(stops.map(\.action)) == Set(Gate.Action.allCases.map(Stop.Action.one)) {
         list += alike
       } else {
         list += stops

@@ -68,7 +68,7 @@ import Testing
     return switch (other ?? authenticator).authenticate(request, circumstances) {
     case .caller(let caller): caller.id == caller.subject ? caller.id : "\(caller.id) \(caller.subject)"
     case .refused(let problem): problem.code.rawValue
-    case .fetchFirst: "fetch first"
+    case .first: "fetch first"
     }
   }
 

@@ -41,4 +41,18 @@ import Testing
       }
     }
   }
+
+  @Test(arguments: [
+    ("", "", true), ("; charset=utf-8", "", true), (";charset=\"UTF-8\"", "identity", true),
+    ("; charset=latin1", "", false), ("; charset=utf-8; charset=latin1", "", false), ("", "gzip", false),
+    ("; charset", "", false),
+  ]) func `a form is taken in UTF-8 and in no coding`(parameters: String, encoding: String, isTaken: Bool) {
+    let type = Array("application/x-www-form-urlencoded\(parameters)".utf8)[...]
+    let encodings = encoding.isEmpty ? [] : [Array(encoding.utf8)[...]]
+    do throws(Problem) {
+      #expect(try JSONContent.isForm(type: type, encodings: encodings) && isTaken)
+    } catch {
+      #expect(!isTaken && error.code == .unsupportedMediaType)
+    }
+  }
 }

@@ -3,6 +3,7 @@
 import Certificates
 import Documents
 import Gate
+import Installations
 import JOSE
 import JSON
 import Sealing
@@ -65,6 +66,8 @@ import Upstream
           fields: { issue: { data_type: url, max_length: 200, required: true }, note: {} }
           add: { channel: ios }
           other: allow
+        installations: { authorize: [user], pending: 5m, idle: 30d, per_subject: 3, verifiers: [partner] }
+        callbacks: { verification_code: true }
       open: {}
     callbacks:
       { dedupe_window: 0s, key_retention: 1h, retention: 1d, timeout: 15s, concurrency: 2, talkdesk_phone_numbers: [+18500000002],
@@ -185,8 +188,16 @@ import Upstream
             Schema.Field(name: "issue", dataType: .url, maximumLength: 200, isRequired: true),
             Schema.Field(name: "note", dataType: .text, maximumLength: nil, isRequired: false),
           ], additions: [Schema.Addition(name: "channel", value: "ios")], allowsOthers: true))
+    #expect(apps[0].verificationCode)
     #expect(apps[1].callers == nil)
+    #expect(!apps[1].verificationCode)
     #expect(apps[1].contextSchema == nil)
+    #expect(
+      apps[0].installations
+        == InstallationTerms(
+          authorize: [.user], pending: .seconds(300), idle: .seconds(30 * 86_400), perSubject: 3,
+          verifiers: ["partner"]))
+    #expect(apps[1].installations == nil)
   }
 
   @Test func `the declared keys are exactly those of the file`() throws {

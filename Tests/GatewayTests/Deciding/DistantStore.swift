@@ -1,12 +1,13 @@
 // A store in memory that plays a remote one: it can fail, and it counts its operations.
 
 import Gate
+import Sealing
 import Store
 import Synchronization
 
 /// A store on a machine of its own: it can fail, and it counts who waits for it.
 final class DistantStore: Store {
-  fileprivate let memory = MemoryStore()
+  let memory = MemoryStore()
   let isDown = Atomic<Bool>(false)
   let updates = Atomic<Int>(0)
   let reads = Atomic<Int>(0)
@@ -97,5 +98,8 @@ extension DistantStore {
   func keys() -> [KeyInUse] { memory.keys() }
   func updateKeys(at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling) -> KeyRuling {
     memory.updateKeys(at: now, judge)
+  }
+  func reseal(_ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?) -> Int {
+    memory.reseal(key, seal)
   }
 }

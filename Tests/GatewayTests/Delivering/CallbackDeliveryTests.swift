@@ -1,5 +1,6 @@
 // Tests of what a callback holds, and what is given back, however its courier ends.
 
+import API
 import Gate
 import HTTP
 import HTTPServer
@@ -61,8 +62,12 @@ import Testing
     let policy = Policy(brakes: Brakes(numberPerDay: 1, perFiveMinutes: 0, perHour: 0))
     let courier: Scripted
     let delivery: CallbackDelivery
+    let stops: StopBoard
+    /// The caller whom the policy grants it to; the record belongs to `app`.
+    let callerID: String
 
-    init(_ outcomes: CourierReport.Outcome...) {
+    init(_ outcomes: CourierReport.Outcome..., callerID: String = "app") {
+      self.callerID = callerID
       courier = Scripted(outcomes)
       ledger = AllowanceLedger(store: store)
       let log = Log(sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .info, format: .json, clock: time)
@@ -74,8 +79,9 @@ import Testing
         metrics: ServiceMetrics(loops: 1, routes: ["other"], audited: []),
         brakes: BrakeWatch(log: log, clock: time))
       let tokens = TokenSource(issuer: Issuer(time), time: time)
+      stops = StopBoard(store: store, clock: time)
       delivery = CallbackDelivery(
-        parts, tokens: tokens, stops: StopBoard(store: store, clock: time), courier: courier,
+        parts, tokens: tokens, stops: stops, courier: courier,
         scope: tokens.scopeID("callback:write"), upstream: tokens.upstream, code: { "\($0)" })
     }
 
@@ -90,8 +96,11 @@ import Testing
     }
 
     /// Takes the number's only callback of the day; nil where it is used up.
-    func order(_ intent: CallbackIntent, _ hold: inout Hold) -> CallbackOrder? {
-      let facts = Facts(action: .callback, callerID: "app", address: nil, phone: intent.contact, instant: now)
+    func order(
+      _ intent: CallbackIntent, _ hold: inout Hold, recheck: (@Sendable () async -> Undelivered?)? = nil
+    ) -> CallbackOrder? {
+      let facts = Facts(
+        action: .callback, callerID: callerID, address: nil, phone: intent.contact, instant: now)
       let view = ledger.view(at: now, taking: true)
       let decision = policy.decide(facts, states: view)
       guard let taken = view.take(decision.charges),
@@ -100,16 +109,16 @@ import Testing
       hold.keep(grant.receipts, at: now)
       return CallbackOrder(
         grant, intent: intent, content: [], deadline: time.now + .seconds(20),
-        context: RequestContext(requestID: .init(), trace: nil))
+        context: RequestContext(requestID: .init(), trace: nil), recheck: recheck)
     }
 
     /// Makes a callback as the gateway does; nil where the number's allowance is used up.
-    func call() async throws -> DeliveryResult? {
+    func call(recheck: (@Sendable () async -> Undelivered?)? = nil) async throws -> DeliveryResult? {
       let intent = try intent()
       var hold = Hold(intent, parts, ledger)
       #expect(hold.claimKey(fingerprint: "a") == .free)
       #expect(await hold.takeNumber(deadline: time.now + .seconds(20)) == .free)
-      guard let order = order(intent, &hold) else {
+      guard let order = order(intent, &hold, recheck: recheck) else {
         await hold.withdraw()
         return nil
       }
@@ -214,6 +223,75 @@ import Testing
     fixture.parts.queue.end(running, wasSent: false)
     #expect(fixture.isFree(try fixture.intent()))
     #expect(try await fixture.call() != nil, "the allowance is there again")
+  }
+
+  /// The reasons for which a callback is not sent though its turn has come: an ended installation, and a store that cannot say.
+  private static let endings: [Undelivered] = [.revoked, .unchecked]
+
+  @Test(arguments: endings.indices, [0, 1])
+  func `a callback whose installation ends while it waits, or while its record is saved, is not sent`(
+    _ ending: Int, after good: Int
+  ) async throws {
+    let fixture = Fixture(.accepted)
+    let asked = Atomic<Int>(0)
+    let result = try await fixture.call {
+      asked.wrappingAdd(1, ordering: .relaxed).oldValue < good ? nil : Self.endings[ending]
+    }
+    guard case .undelivered(let reason, isRecorded: false) = result?.outcome else {
+      Issue.record("sent")
+      return
+    }
+    #expect("\(reason)" == "\(Self.endings[ending])")
+    #expect(fixture.courier.tokens.withLock { $0.isEmpty })
+    let intent = try fixture.intent()
+    #expect(fixture.isFree(intent))
+    // The record that was saved goes in the background.
+    try await until {
+      let standing = fixture.store.standing(of: intent, at: fixture.now)
+      return standing == CallbackStanding(key: .free, duplicate: nil) && fixture.parts.store.count == 0
+    }
+    #expect(try await fixture.call() != nil, "the allowance is there again")
+  }
+
+  @Test func `a callback whose installation ends after a refused token is not sent again`() async throws {
+    let fixture = Fixture(.notAccepted(.tokenRefused), .accepted)
+    let asked = Atomic<Int>(0)
+    let result = try await fixture.call {
+      asked.wrappingAdd(1, ordering: .relaxed).newValue < 3 ? nil : .revoked
+    }
+    guard case .undelivered(.revoked, isRecorded: true) = result?.outcome else {
+      Issue.record("sent again")
+      return
+    }
+    #expect(fixture.courier.tokens.withLock { $0.count } == 1)
+    #expect(fixture.store.callbacks(CallbackQuery(limit: 9)).map(\.status) == [.failed])
+    #expect(fixture.isFree(try fixture.intent()))
+    #expect(try await fixture.call() != nil, "the allowance is there again")
+  }
+
+  @Test
+  func
+    `what ends with its installation is refused as a wrong password is, and what nobody could check may be tried again`()
+  {
+    let revoked = Problem(.revoked)
+    #expect(revoked.code == .unauthenticated && revoked.responseFields["WWW-Authenticate"] != nil)
+    let unchecked = Problem(.unchecked)
+    #expect(unchecked.code == .storeUnavailable && unchecked.retryAfter == 1)
+    #expect(!Undelivered.revoked.isKept && !Undelivered.unchecked.isKept)
+  }
+
+  @Test(arguments: ["app", "installation"])
+  func `a stop of the granted caller stops what waits, whoever owns the record`(_ stopped: String)
+    async throws
+  {
+    let stand = Fixture(.accepted, callerID: "installation")
+    try await stand.stops.stop(Stop(.caller(stopped), .one(.callback), since: stand.now.seconds))
+    let result = try #require(try await stand.call())
+    switch result.outcome {
+    case .accepted: #expect(stopped == "app")
+    case .undelivered(.stopped, isRecorded: false): #expect(stopped == "installation")
+    default: Issue.record("\(result.outcome)")
+    }
   }
 
   @Test func `a hold that is dropped stops the process`() async {

@@ -15,7 +15,7 @@ import Testing
 
   init() throws {
     inHand = CallbacksInHand(time: time)
-    number = CallbacksInHand.Number(callerID: "app", number: try E164("+14155550100"))
+    number = CallbacksInHand.Number(owner: "app", number: try E164("+14155550100"))
   }
 
   private func take(seconds: Int64 = 20) async -> CallbacksInHand.NumberTurn {
@@ -87,7 +87,7 @@ import Testing
     for _ in 0..<CallbacksInHand.mostWaiting { waiting.append(try await wait()) }
     #expect(await take() == .full)
     // One that has not to wait is not concerned.
-    let elsewhere = CallbacksInHand.Number(callerID: "app", number: try E164("+14155550101"))
+    let elsewhere = CallbacksInHand.Number(owner: "app", number: try E164("+14155550101"))
     #expect(await inHand.take(elsewhere, deadline: time.now + .seconds(9)) == .free)
     #expect(await inHand.take(elsewhere, deadline: time.now + .seconds(9)) == .full)
     inHand.release(number, standing: nil)
@@ -102,8 +102,8 @@ import Testing
   @Test func `another number, and another caller's request for it, wait for nobody`() async throws {
     #expect(await take() == .free)
     for other in [
-      CallbacksInHand.Number(callerID: "partner", number: number.number),
-      CallbacksInHand.Number(callerID: "app", number: try E164("+14155550101")),
+      CallbacksInHand.Number(owner: "partner", number: number.number),
+      CallbacksInHand.Number(owner: "app", number: try E164("+14155550101")),
     ] {
       #expect(await inHand.take(other, deadline: time.now) == .free)
     }

@@ -60,13 +60,16 @@ import Testing
   }
 
   @Test(arguments: policies) func `a server would take every policy of the page`(policy: Policy) throws {
-    #expect(throws: Never.self) { try Fixture.load(policy.configuration) }
+    // Installations need a store key.
+    let environment = Fixture.environment.merging(["CALLGATE_STORE_KEY": String(repeating: "0f", count: 32)])
+    { $1 }
+    #expect(throws: Never.self) { try Fixture.load(policy.configuration, environment: environment) }
   }
 
-  @Test func `the page has ten policies and brakes, and each has tests`() {
+  @Test func `the page has ten policies, installations and brakes, and each has tests`() {
     #expect(
       Set(Self.policies.map { $0.heading.prefix { $0 != "." } })
-        == Set((1...10).map { "\($0)" } + ["Brakes"]))
+        == Set((1...10).map { "\($0)" } + ["Installations", "Brakes"]))
     #expect(Self.policies.allSatisfy { !$0.configuration.isEmpty && !$0.tests.isEmpty })
   }
 

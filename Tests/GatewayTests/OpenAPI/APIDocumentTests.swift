@@ -105,6 +105,19 @@ import Tokens
       Endpoint.all.flatMap(\.operations).contains { $0.allRefusals.contains(code) })
   }
 
+  @Test func `a request for a code is JSON or a form`() throws {
+    let content = try #require(
+      document["paths"]?["/fetch-code"]?["post"]?["requestBody"]?["content"]?.object)
+    #expect(
+      content.members.map(\.name).sorted() == ["application/json", "application/x-www-form-urlencoded"])
+  }
+
+  @Test func `the example of a request that waits is pending`() throws {
+    let content = document["paths"]?["/admin/installations/find"]?["post"]?["responses"]?["200"]?["content"]
+    let example = try #require(content?["application/json"]?["examples"]?["pending"]?["value"])
+    #expect(example["state"] == "pending" && example["subject"] == nil && example["used_at"] == nil)
+  }
+
   @Test func `each response holds exactly the codes of its status`() throws {
     for (endpoint, operation) in Endpoint.all.flatMap({ endpoint in
       endpoint.operations.map { (endpoint, $0) }

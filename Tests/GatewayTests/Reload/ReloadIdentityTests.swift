@@ -60,6 +60,7 @@ import Tokens
         issuer: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
         policy: TokenPolicy(first.tokens), time: clock),
       storeKind: location.kind, storeHealth: store.health, ledger: AllowanceLedger(store: store),
+      installations: nil,
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(transport: Nobody(), log: log), throttle: LoginThrottle(),
       keys: KeySources(transport: Nobody(), time: clock, log: log), metrics: metrics,

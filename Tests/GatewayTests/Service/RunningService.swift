@@ -2,6 +2,7 @@
 
 import HTTP
 import HTTPServer
+import Installations
 import JOSE
 import JSON
 import Platform
@@ -122,6 +123,9 @@ final class RunningService: Sendable {
 
   /// How many clients are connected, and how many requests wait for their answers.
   var connections: (open: Int, waiting: Int) { service.connections }
+
+  /// Whether installations have been counted.
+  var hasCountedInstallations: Bool { service.runtime.installations?.counts.latest != nil }
 
   /// What was written so far.
   func lines() throws -> [JSONValue] { try output.lines() }

@@ -1,6 +1,7 @@
 // A store in memory that plays a shared, slow or failing store, for tests of the code in front of it.
 
 import Gate
+import Sealing
 import Store
 import Synchronization
 import TestSupport
@@ -196,5 +197,8 @@ extension ScriptedStore {
   func keys() -> [KeyInUse] { memory.keys() }
   func updateKeys(at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling) -> KeyRuling {
     memory.updateKeys(at: now, judge)
+  }
+  func reseal(_ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?) -> Int {
+    memory.reseal(key, seal)
   }
 }

@@ -9,9 +9,9 @@ extension Stop.Action {
 }
 
 extension Stop {
-  /// What is left of this stop of all served actions once one of them was resumed, as `StopSet.list` shows it.
+  /// What is left of this stop of all actions once one of them was resumed, as `StopSet.list` shows it.
   func afterResuming(_ resumed: Action) -> [Stop] {
-    Gate.Action.served.map { Action.one($0) }.filter { $0 != resumed }.sorted { $0.rawValue < $1.rawValue }
+    Gate.Action.allCases.map { Action.one($0) }.filter { $0 != resumed }.sorted { $0.rawValue < $1.rawValue }
       .map { Stop(target, $0, since: since, until: until, reason: reason) }
   }
 }

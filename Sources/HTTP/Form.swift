@@ -1,12 +1,17 @@
-// Decodes the form content of a token request strictly, so that client mistakes show in the sandbox.
+// Decodes form content strictly: what a lenient server would repair is refused.
 
-import HTTP
+/// Form content (`application/x-www-form-urlencoded`), decoded strictly: what a careless server would repair is refused, so
+/// that a client's mistake shows at once.
+public struct Form: Sendable {
+  /// A name and its value.
+  public struct Parameter: Hashable, Sendable {
+    public let name: String
+    /// May be empty.
+    public let value: String
+  }
 
-/// Form content as a token request carries it (`application/x-www-form-urlencoded`), decoded without leniency: what a
-/// careless server would repair, the emulator refuses, so that a client's mistake shows here and not at Talkdesk.
-struct Form: Sendable {
   /// Why content is no form.
-  enum Problem: Error, Hashable, Sendable {
+  public enum Problem: Error, Hashable, Sendable, CustomStringConvertible {
     /// A `%` that is not followed by two hexadecimal digits.
     case malformedEscape
     /// An octet that has to be escaped and is not: a control, a space or one beyond ASCII.
@@ -17,39 +22,49 @@ struct Form: Sendable {
     case duplicate(String)
     /// More parameters than `Form.maximumCount`.
     case tooMany
+
+    public var description: String {
+      switch self {
+      case .malformedEscape: "a % is not followed by two hexadecimal digits"
+      case .unescapedOctet: "a byte that has to be escaped is not"
+      case .notUTF8: "a value is not UTF-8"
+      case .duplicate: "a parameter stands twice"
+      case .tooMany: "it has more than \(Form.maximumCount) parameters"
+      }
+    }
   }
 
   /// How many parameters are taken.
-  static let maximumCount = 64
+  public static let maximumCount = 64
 
-  private var values: [String: String] = [:]
+  /// In their order; no name stands twice.
+  public private(set) var parameters: [Parameter] = []
 
   /// Decodes content.
-  init(decoding content: [UInt8]) throws(Problem) {
+  public init(decoding content: [UInt8]) throws(Problem) {
     var rest = content[...]
-    var count = 0
+    var names: Set<String> = []
     while !rest.isEmpty {
       let end = rest.firstIndex(of: UInt8(ascii: "&")) ?? rest.endIndex
       let pair = rest[..<end]
       rest = end < rest.endIndex ? rest[(end + 1)...] : []
       if pair.isEmpty { continue }
-      count += 1
-      guard count <= Self.maximumCount else { throw .tooMany }
+      guard parameters.count < Self.maximumCount else { throw .tooMany }
       let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
       let name = try Self.decode(pair[..<equals])
       let value = try Self.decode(equals < pair.endIndex ? pair[(equals + 1)...] : [])
-      guard values.updateValue(value, forKey: name) == nil else { throw .duplicate(name) }
+      guard names.insert(name).inserted else { throw .duplicate(name) }
+      parameters.append(Parameter(name: name, value: value))
     }
   }
 
   /// The value of a parameter. One sent without a value counts as left out (RFC 6749 §3.1).
-  subscript(_ name: String) -> String? {
-    guard let value = values[name], !value.isEmpty else { return nil }
-    return value
+  public subscript(_ name: String) -> String? {
+    parameters.first { $0.name == name && !$0.value.isEmpty }?.value
   }
 
   /// Undoes the encoding of one name or value.
-  static func decode(_ text: ArraySlice<UInt8>) throws(Problem) -> String {
+  public static func decode(_ text: ArraySlice<UInt8>) throws(Problem) -> String {
     var octets: [UInt8] = []
     octets.reserveCapacity(text.count)
     var index = text.startIndex

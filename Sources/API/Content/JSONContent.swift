@@ -17,16 +17,41 @@ package enum JSONContent {
       throw Problem(.unsupportedMediaType, "Send Content-Type: application/json.")
     }
     // The first is what nearly every client sends.
-    guard type.equals(lowercase: "application/json") || (type.count <= 256 && isJSON(type)) else {
+    guard
+      type.equals(lowercase: "application/json")
+        || (type.count <= 256 && isText(type, of: "application/json"))
+    else {
       throw Problem(
         .unsupportedMediaType, "Send Content-Type: application/json. The only allowed charset is utf-8.")
     }
   }
 
-  /// `application/json` and parameters (RFC 9110 §8.3.1), of which `charset` at most once.
-  private static func isJSON(_ octets: ArraySlice<UInt8>) -> Bool {
+  /// Whether a request's content is a form (`application/x-www-form-urlencoded`) where a form is taken, too.
+  ///
+  /// - Throws: `unsupported_media_type` for what is neither that nor JSON.
+  package static func isForm(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = []) throws(Problem)
+    -> Bool
+  {
+    if let type, type.count <= 256, encodings.allSatisfy({ $0.equals(lowercase: "identity") }),
+      isText(type, of: "application/x-www-form-urlencoded")
+    {
+      return true
+    }
+    do throws(Problem) {
+      try check(type: type, encodings: encodings)
+      return false
+    } catch {
+      var problem = error
+      problem.detail =
+        "Send Content-Type: application/json or application/x-www-form-urlencoded, without Content-Encoding. The only allowed charset is utf-8."
+      throw problem
+    }
+  }
+
+  /// Whether a type is the given one in UTF-8: with parameters (RFC 9110 §8.3.1), of which `charset` at most once.
+  private static func isText(_ octets: ArraySlice<UInt8>, of type: StaticString) -> Bool {
     let (parts, isUnended) = octets.parts(separatedBy: UInt8(ascii: ";"))
-    guard !isUnended, parts[0].trimmed.equals(lowercase: "application/json") else { return false }
+    guard !isUnended, parts[0].trimmed.equals(lowercase: type) else { return false }
     var hasCharset = false
     for part in parts.dropFirst().map(\.trimmed) where !part.isEmpty {
       guard let equals = part.firstIndex(of: UInt8(ascii: "=")), isToken(part[..<equals]) else {

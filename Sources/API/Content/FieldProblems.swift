@@ -1,13 +1,15 @@
-// Collects every problem in a callback request, so that one response can name them all.
+// Collects every problem in a request's body, so that one response can name them all.
 
-import API
+package import JSON
 
-/// The mistakes in a callback request, collected so that one response names all. It never holds a value.
-struct CallbackProblems {
-  private(set) var fields: [Problem.FieldProblem] = []
+/// What is wrong with a request's body, collected so that one response names it all. It never holds a value of it.
+package struct FieldProblems {
+  package private(set) var fields: [Problem.FieldProblem] = []
+
+  package init() {}
 
   /// Adds one.
-  mutating func add(_ path: String, _ description: String) {
+  package mutating func add(_ path: String, _ description: String) {
     guard fields.count <= CallbackLimits.problems else { return }
     if fields.count == CallbackLimits.problems {
       return fields.append(.init(name: "", description: "There are more mistakes. Fix these first."))
@@ -16,7 +18,7 @@ struct CallbackProblems {
   }
 
   /// Ends the validation where anything was found.
-  func throwIfAny() throws(Problem) {
+  package func throwIfAny() throws(Problem) {
     guard !fields.isEmpty else { return }
     var problem = Problem(.invalidRequest, "The request has invalid values. See fields.")
     problem.fields = fields
@@ -25,7 +27,7 @@ struct CallbackProblems {
 
   /// A member's name from outside as a path may show it: at most 64 characters, controls as `?`, and from a run of seven
   /// or more digits only the last two, as it may be a telephone number.
-  static func shown(_ name: String) -> String {
+  package static func shown(_ name: String) -> String {
     var scalars = name.unicodeScalars.prefix(64).map { CallbackLimits.isControl($0) ? "?" : $0 }
     var start: Int?
     for index in 0...scalars.count {
@@ -39,5 +41,24 @@ struct CallbackProblems {
     var shown = String.UnicodeScalarView(scalars)
     if name.unicodeScalars.count > 64 { shown.append("…") }
     return String(shown)
+  }
+}
+
+extension FieldProblems {
+  /// Names every member that is not known.
+  package mutating func refuseUnknown(in object: JSONObject, known: [String], prefix: String) {
+    for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.name) }) {
+      add(prefix + Self.shown(member.name), "This member is unknown. Leave it out.")
+    }
+  }
+
+  /// A member's string; nil where it is missing, which is no problem by itself, or something else.
+  package mutating func string(_ name: String, in object: JSONObject, prefix: String = "") -> String? {
+    guard let value = object[name] else { return nil }
+    guard let text = value.string else {
+      add(prefix + name, "This is \(value.kindName); give a string.")
+      return nil
+    }
+    return text
   }
 }

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import Sandbox
+@testable import HTTP
 
 @Suite struct FormTests {
   @Test func `a form is decoded`() throws {

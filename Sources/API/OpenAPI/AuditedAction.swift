@@ -1,0 +1,44 @@
+// What audit lines and their metrics call what was asked for.
+
+package import Gate
+
+/// What somebody asked for, as audit lines name it: an action that rules judge, or what only operators and verifiers do.
+package enum AuditedAction: String, CaseIterable, Sendable {
+  case access
+  case callback
+  case ticket
+  case enrol
+  /// An operator approves an installation.
+  case approve
+  /// An operator denies an installation.
+  case deny
+  /// An operator, or the phone itself, revokes an installation.
+  case revoke
+  /// A caller verifies an installation's code.
+  case verify
+
+  /// The name of an action that rules judge.
+  package init(_ action: Action) {
+    self =
+      switch action {
+      case .access: .access
+      case .callback: .callback
+      case .ticket: .ticket
+      case .enrol: .enrol
+      }
+  }
+
+  /// Its number, from 0, in the order of `allCases`.
+  package var number: Int {
+    switch self {
+    case .access: 0
+    case .callback: 1
+    case .ticket: 2
+    case .enrol: 3
+    case .approve: 4
+    case .deny: 5
+    case .revoke: 6
+    case .verify: 7
+    }
+  }
+}

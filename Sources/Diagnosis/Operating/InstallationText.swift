@@ -1,0 +1,62 @@
+// Formats the operators' list of installations for a terminal of 80 columns.
+
+import Documents
+import JSON
+
+/// The entries of `/admin/installations` in lines. Strangers wrote names, details and subjects, so these are quoted, with each
+/// character escaped that would steer a terminal.
+enum InstallationText {
+  private static let columns = [38, 9, 18]
+
+  /// The head of the table.
+  static let head = row(["CLIENT_ID", "STATE", "CREATED (UTC)"], "APP")
+
+  /// The lines of one entry in the table: its columns, then everything else below them.
+  static func lines(_ entry: JSONValue) -> [String] {
+    let first = row(
+      [word(entry, "client_id"), word(entry, "state"), time(entry["created_at"])], word(entry, "app"))
+    var facts = [client(entry)]
+    // An operator's installation is its own subject.
+    if let subject = entry["subject"]?.string, subject != entry["client_id"]?.string {
+      facts.append("subject \(shown(subject))")
+    }
+    facts.append("address \(word(entry, "address"))")
+    for (name, member) in [("used", "used_at"), ("expires", "expires_at")] where entry[member] != nil {
+      facts.append("\(name) \(time(entry[member]))")
+    }
+    return [first] + TerminalText.packed(facts, indent: 2)
+  }
+
+  /// A request that waits, one fact a line: for the operator who is about to decide.
+  static func found(_ entry: JSONValue) -> [String] {
+    var rows = [("App", word(entry, "app")), ("Client app", shown(entry["client_app"]?.string ?? "-"))]
+    if let detail = entry["client_detail"]?.string { rows.append(("Client detail", shown(detail))) }
+    rows += [
+      ("Client id", word(entry, "client_id")), ("State", word(entry, "state")),
+      ("Address", word(entry, "address")),
+      ("Since", "\(time(entry["created_at"])) UTC"), ("Expires", "\(time(entry["expires_at"])) UTC"),
+    ]
+    return rows.flatMap { TerminalText.row($0.0, $0.1) }
+  }
+
+  private static func client(_ entry: JSONValue) -> String {
+    shown(entry["client_app"]?.string ?? "-") + (entry["client_detail"]?.string.map { " " + shown($0) } ?? "")
+  }
+
+  private static func shown(_ text: String) -> String { quoted(text, limit: 255) }
+
+  private static func word(_ entry: JSONValue, _ member: String) -> String {
+    TerminalText.plain(entry[member]?.string ?? "-")
+  }
+
+  /// `2026-11-22T10:04:31.250Z` as `2026-11-22 10:04`.
+  private static func time(_ value: JSONValue?) -> String {
+    String(TerminalText.plain(value?.string ?? "-").prefix(16)).replacing("T", with: " ")
+  }
+
+  private static func row(_ cells: [String], _ last: String) -> String {
+    zip(cells, columns).map { cell, width in
+      cell + String(repeating: " ", count: max(1, width - cell.count))
+    }.joined() + last
+  }
+}

@@ -1,0 +1,349 @@
+// `POST /fetch-code`: enrols an installation and gives it codes.
+
+import API
+import Callers
+import Configuration
+import Deciding
+import Delivery
+import Gate
+import HTTP
+import HTTPServer
+import Installations
+import JOSE
+import JSON
+import Platform
+import Records
+import Store
+
+/// One request for a code on its way.
+struct FetchingCode: Sendable {
+  let generation: Generation
+  let start: MonotonicTime
+  let lane: Int
+  /// Whether the answer may be put off; false where too many requests wait already.
+  let mayWait: Bool
+  var record: AuditRecord
+}
+
+/// What a request for a code says, all of it checked.
+private struct RequestedCode: Sendable {
+  let request: FetchCodeRequest
+  let desk: InstallationDesk
+  let app: App
+  let terms: InstallationTerms
+  /// The user by whose fresh JWT the request came.
+  let user: Caller?
+  let facts: Facts
+}
+
+extension FetchingCode: RequestWork {
+  var address: IPAddress { record.address }
+  var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
+  var needsContent: Bool { true }
+
+  func begin(
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
+  ) -> NextStep {
+    var work = self
+    return gateway.read(request, &work, circumstances)
+  }
+
+  func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
+    var work = self
+    work.record.reason = reason
+    return gateway.refuse(&work, problem)
+  }
+}
+
+extension Gateway {
+  /// `POST /fetch-code`
+  func fetchCode(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let generation = generations.current
+    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
+    var work = FetchingCode(
+      generation: generation, start: exchange.now, lane: exchange.loopIndex, mayWait: exchange.mayDefer,
+      record: AuditRecord(action: .enrol, requestID: exchange.requestID, address: address))
+    work.record.trace = TraceContext(request)
+    perform(work, request, &exchange)
+  }
+
+  // MARK: On the loop
+
+  fileprivate func read(
+    _ request: borrowing Request, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    var caller: Caller?
+    // No credential is needed, and a wrong one is never taken for none.
+    if request.value(of: .authorization) != nil || request.value(of: .xAPIKey) != nil {
+      switch work.generation.authenticator.authenticate(request, circumstances) {
+      case .first(let prerequisite): return .first(prerequisite)
+      case .refused(let problem): return .respond(refuse(&work, problem))
+      case .caller(let known): if known.proof == .jwt { caller = known }
+      }
+    }
+    do throws(Problem) {
+      let requested = try requested(request, &work, caller, circumstances)
+      guard work.mayWait else { throw .tooManyWaiting }
+      return .later { [self, work] in $0.respond(await answer(work, requested)) }
+    } catch {
+      return .respond(refuse(&work, error))
+    }
+  }
+
+  /// The kill switch, the app and the content.
+  private func requested(
+    _ request: borrowing Request, _ work: inout FetchingCode, _ caller: Caller?,
+    _ circumstances: Authenticator.Circumstances
+  ) throws(Problem) -> RequestedCode {
+    let generation = work.generation
+    work.record.caller = caller?.audited
+    let app: App?
+    let terms: InstallationTerms?
+    do throws(Problem) {
+      (app, terms) = try generation.appWithInstallations(named: request.queryItem("app"))
+    } catch {
+      try checkStops(&work, Self.unread, appID: nil)
+      throw error
+    }
+    work.record.app = app?.id
+    try checkStops(&work, Self.unread, appID: app?.id)
+    let isForm = try JSONContent.isForm(
+      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
+      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
+    let asked: FetchCodeRequest
+    do throws(Problem) {
+      asked = try FetchCodeRequest(parsing: request.content, isForm: isForm, query: request.queryNames)
+    } catch {
+      var problem = error
+      if app == nil, problem.code == .invalidRequest { problem.fields += Problem.appNeeded.fields }
+      throw problem
+    }
+    guard let app else { throw .appNeeded }
+    work.record.installation = asked.client.id.description
+    guard let terms, let desk = generation.desk else {
+      throw Problem(.denied, "This app has no installations.")
+    }
+    // Where users do not authorize, a token counts as none.
+    let signedIn = terms.authorize.contains(.user) ? caller : nil
+    try checkStops(&work, asked.form == .first ? signedIn?.id : Caller.installationID, appID: app.id)
+    var user: Caller?
+    if asked.form == .first, let caller = signedIn {
+      try caller.requireFreshToken(at: circumstances.time)
+      guard generation.decider.apps.lists(caller.id, for: app) else {
+        throw Problem(.denied, "This caller is not listed for this app.")
+      }
+      user = caller
+    }
+    if user == nil { work.record.caller = nil }
+    guard asked.form != .first || user != nil || terms.authorize.contains(.operator) else {
+      throw .signInFirst
+    }
+    var facts = Facts(
+      action: .enrol, callerID: user?.id, subject: user?.subject, appID: app.id,
+      address: circumstances.address,
+      phone: nil, claims: asked.client.claims(beside: user?.claims ?? []),
+      instant: Instant(circumstances.time))
+    for field in generation.ruleFields {
+      for value in request.values(of: field.field) {
+        facts.fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))
+      }
+    }
+    return RequestedCode(request: asked, desk: desk, app: app, terms: terms, user: user, facts: facts)
+  }
+
+  /// The caller of a request whose content, which names it, is not read yet: no caller has this id.
+  private static let unread = ""
+
+  private func checkStops(_ work: inout FetchingCode, _ callerID: String?, appID: String?) throws(Problem) {
+    if let stop = work.generation.decider.stops.stop(for: .enrol, callerID: callerID, appID: appID) {
+      work.record.reason = stop.auditReason
+      throw .stopped
+    }
+  }
+
+  // MARK: Beside the loop
+
+  private func answer(_ work: FetchingCode, _ requested: RequestedCode) async -> PreparedResponse {
+    var work = work
+    do throws(Problem) {
+      switch requested.request.form {
+      case .first: return try await enrol(&work, requested)
+      case .poll(let requestID): return try await poll(&work, requested, requestID)
+      case .code(let secret): return try await code(&work, requested, secret)
+      }
+    } catch {
+      return refuse(&work, error)
+    }
+  }
+
+  /// The first request: the rules, and then the user's installation or a request that waits for an operator.
+  private func enrol(_ work: inout FetchingCode, _ requested: RequestedCode) async throws(Problem)
+    -> PreparedResponse
+  {
+    let decider = work.generation.decider
+    var receipts: [AllowanceReceipt] = []
+    if requested.user == nil {
+      receipts = try await takeFirstRequest(of: work.address, decider.ledger)
+    }
+    let ruling: Ruling
+    do throws(Problem) {
+      ruling = try await decider.rule(
+        requested.facts, taking: true,
+        deadline: work.start + work.generation.configuration.tokens.deadline)
+    } catch {
+      await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
+      work.record.verdicts = decider.policy.skipped
+      throw error
+    }
+    (work.record.verdicts, work.record.reason) = (ruling.verdicts, ruling.reason)
+    switch ruling.concluded() {
+    case .refused(let denial):
+      logRefusal(denial, of: requested.facts, by: decider.policy, work.context)
+      throw Problem(denial)
+    case .granted(let grant):
+      receipts += grant.receipts
+      do throws(InstallationDesk.Failure) {
+        if let user = requested.user {
+          let new = try await requested.desk.install(
+            grant, requested.request.client, requested.terms, user: user.owner, address: work.address)
+          // Its line names the user who authorized it.
+          return installed(&work, new, requested.desk, by: work.record.caller)
+        }
+        let opened = try await requested.desk.open(
+          grant, requested.request.client, requested.terms, address: work.address)
+        audit.append(work.record, since: work.start, lane: work.lane)
+        return PreparedResponse(
+          InstallationDocument.pending(
+            requestID: opened.requestID, userCode: opened.userCode, until: opened.expiresAt,
+            at: Instant(clock.unixTime)))
+      } catch {
+        // What was refused has cost work; what failed is given back.
+        if case .refused = error { receipts = receipts.filter { !EnrolmentLimit.isReceipt($0) } }
+        await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
+        throw problem(error, work)
+      }
+    }
+  }
+
+  /// Takes one first request from what an address may make.
+  private func takeFirstRequest(
+    of address: IPAddress, _ ledger: AllowanceLedger
+  ) async throws(Problem) -> [AllowanceReceipt] {
+    let now = Instant(clock.unixTime)
+    switch await ledger.take([EnrolmentLimit.charge(address)], at: now) {
+    case .taken(let receipts): return receipts
+    case .refused(_, let states):
+      let denial = EnrolmentLimit.denial(states, at: now)
+      throw Problem(
+        .rateLimited,
+        "This address has asked for too many installations. Retry after the time in Retry-After.",
+        retryAfter: denial.retryAfter.map { Int(clamping: $0) })
+    case .unavailable:
+      throw Problem(InstallationDesk.Failure.store(StoreError(.unavailable, "enrol", "no store")))
+    }
+  }
+
+  /// Runs a step that a stranger could guess at. At an address that is guessing it waits for its turn: what is right passes, what
+  /// is wrong is told to wait.
+  private func guarded<Success: Sendable>(
+    _ work: FetchingCode, _ client: InstallationClient, secret: String,
+    _ step: () async throws(InstallationDesk.Failure) -> Success
+  ) async throws(Problem) -> Success {
+    let throttle = work.generation.authenticator.throttle
+    let identity = Array(client.id.description.utf8)
+    let credential = LoginThrottle.Credential(digest: SHA256Digest(of: Array(secret.utf8)))
+    let wait = throttle.wait(
+      address: work.address, identity: identity, credential: credential, now: clock.now)
+    if wait != nil, let desk = work.generation.desk,
+      await !desk.directory.waitForGuardedTurn(work.address, deadline: clock.now + .seconds(5))
+    {
+      throw .tooManyWaiting
+    }
+    do throws(InstallationDesk.Failure) {
+      let success = try await step()
+      throttle.succeeded(address: work.address, credential: credential, now: clock.now)
+      return success
+    } catch {
+      guard case .refused(.invalidClient) = error else { throw problem(error, work) }
+      throttle.failed(address: work.address, identity: identity, now: clock.now)
+      if let wait { throw .tooManyLogins(wait) }
+      throw problem(error, work)
+    }
+  }
+
+  private func poll(
+    _ work: inout FetchingCode, _ requested: RequestedCode, _ requestID: String
+  ) async throws(Problem) -> PreparedResponse {
+    let poll = try await guarded(work, requested.request.client, secret: requestID) {
+      () async throws(InstallationDesk.Failure) in
+      try await requested.desk.poll(requested.request.client, appID: requested.app.id, requestID: requestID)
+    }
+    switch poll {
+    // A poll that has to wait decides nothing, and has no audit line.
+    case .pending(let userCode, let expiresAt):
+      return PreparedResponse(
+        InstallationDocument.pending(
+          requestID: requestID, userCode: userCode, until: expiresAt, at: Instant(clock.unixTime)))
+    case .delivered(let new):
+      return installed(&work, new, requested.desk, by: Caller.audited(new.installation))
+    }
+  }
+
+  private func code(
+    _ work: inout FetchingCode, _ requested: RequestedCode, _ secret: String
+  ) async throws(Problem) -> PreparedResponse {
+    let installation = try await guarded(work, requested.request.client, secret: secret) {
+      () async throws(InstallationDesk.Failure) in
+      try await requested.desk.authenticate(
+        requested.request.client, appID: requested.app.id, secret: secret, requested.terms)
+    }
+    work.record.caller = Caller.audited(installation)
+    audit.append(work.record, since: work.start, lane: work.lane)
+    let code = requested.desk.codes.code(installation, at: clock.unixTime.seconds)
+    return PreparedResponse(InstallationDocument.code(code, secret: nil))
+  }
+
+  /// Writes the record of a delivered secret, before it leaves, and makes its answer.
+  private func installed(
+    _ work: inout FetchingCode, _ new: NewInstallation, _ desk: InstallationDesk, by caller: AuditedCaller?
+  ) -> PreparedResponse {
+    work.record.caller = caller
+    audit.append(work.record, since: work.start, lane: work.lane)
+    let code = desk.codes.code(new.installation, at: clock.unixTime.seconds)
+    return PreparedResponse(InstallationDocument.code(code, secret: new.secret))
+  }
+
+  private func problem(_ failure: InstallationDesk.Failure, _ work: FetchingCode) -> Problem {
+    if case .store(let error) = failure {
+      callbacks.log.storeFailed(error, doing: "enrol", work.context)
+    }
+    return Problem(failure)
+  }
+
+  /// Writes the record of a refusal and makes its answer.
+  fileprivate func refuse(_ work: inout FetchingCode, _ problem: Problem) -> PreparedResponse {
+    work.record.outcome = problem.code.isError ? .error : .deny
+    work.record.code = problem.code
+    work.record.rule = problem.rule
+    audit.append(work.record, since: work.start, lane: work.lane)
+    return PreparedResponse(problem.response(requestID: work.record.requestID))
+  }
+}
+
+extension Generation {
+  /// The app that a request for an installation names, or the one app with installations; and its terms, if it has some.
+  func appWithInstallations(named name: Request.QueryItem) throws(Problem) -> (
+    app: App?, terms: InstallationTerms?
+  ) {
+    let terms = installations?.terms ?? [:]
+    switch name {
+    case .absent:
+      guard terms.count == 1, let only = terms.first else { return (nil, nil) }
+      return (decider.apps[only.key], only.value)
+    case .value(let id):
+      guard let app = decider.apps[id] else { throw .noApp }
+      return (app, terms[id])
+    case .malformed: throw .noApp
+    }
+  }
+}

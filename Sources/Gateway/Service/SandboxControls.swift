@@ -1,0 +1,12 @@
+// What the sandbox may do with the server on its port.
+
+public import HTTP
+public import HTTPServer
+
+/// The controls of a running server that only the sandbox uses.
+public struct SandboxControls: Sendable {
+  /// Forgets the access tokens that the server keeps.
+  public let forgetTokens: @Sendable () -> Void
+  /// Answers a request to approve an installation: `{"user_code"}`.
+  public let approveInstallation: @Sendable (borrowing Request, inout Exchange) -> Void
+}

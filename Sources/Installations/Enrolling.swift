@@ -1,0 +1,233 @@
+// Decides every step of an enrolment from what the store has: pure, so each step can run inside a transaction.
+
+package import Gate
+package import JOSE
+import Platform
+package import Store
+
+/// Why an enrolment or a code does not go on.
+package enum InstallationRefusal: Error, Hashable, Sendable {
+  /// Unknown, revoked, or something about it is wrong. The client is never told which.
+  case invalidClient
+  /// The poll came too early. Retry after this many seconds.
+  case slowDown(Int)
+  /// An operator denied the request.
+  case denied
+  /// The request is over.
+  case expired
+  /// The secret was delivered already.
+  case delivered
+  /// The user has as many installations as the app allows.
+  case tooMany
+  /// Another user, app or an operator's installation has this id.
+  case taken
+  /// Too many requests wait.
+  case full
+  /// No such request or installation.
+  case unknown
+  /// Too many wrong codes. Retry after this many seconds.
+  case locked(Int)
+}
+
+/// The steps of an enrolment.
+package enum Enrolling {
+  /// How often a phone may poll, in seconds.
+  package static let interval: Int64 = 5
+  /// How many requests may wait for operators.
+  package static let mostPending = 10_000
+
+  package typealias Step<Success> = (change: InstallationChange, result: Result<Success, InstallationRefusal>)
+
+  private static func refuse<Success>(_ refusal: InstallationRefusal) -> Step<Success> {
+    (InstallationChange(), .failure(refusal))
+  }
+
+  // MARK: Requests
+
+  /// What opening a request comes to.
+  package enum Opening: Hashable, Sendable {
+    case opened
+    /// The user code is another live request's: make another one.
+    case userCodeTaken
+  }
+
+  /// Keeps a new request, which waits for an operator.
+  package static func open(_ enrolment: Enrolment, _ view: InstallationView) -> Step<Opening> {
+    // The same transaction again, after its answer was lost.
+    if let kept = view.enrolment, kept.request == enrolment.request {
+      return (InstallationChange(), .success(.opened))
+    }
+    guard view.pending < mostPending else { return refuse(.full) }
+    guard !view.isUserCodeTaken else { return (InstallationChange(), .success(.userCodeTaken)) }
+    return (InstallationChange(enrolment: enrolment), .success(.opened))
+  }
+
+  /// What a poll comes to.
+  package enum Poll: Hashable, Sendable {
+    case pending(Enrolment)
+    /// The secret that was made for this poll is the installation's now.
+    case delivered(Installation)
+  }
+
+  /// Answers a poll: tells that the request waits, or delivers the secret to exactly one poll.
+  ///
+  /// - Parameter secret: SHA-256 of the secret to deliver if it is time.
+  package static func poll(
+    _ client: InstallationClient, appID: String, secret: SHA256Digest, _ view: InstallationView,
+    at now: Instant
+  ) -> Step<Poll> {
+    guard var enrolment = view.enrolment, enrolment.client == client, enrolment.appID == appID else {
+      return refuse(.invalidClient)
+    }
+    switch enrolment.state {
+    case .denied: return refuse(.denied)
+    case .delivered:
+      // The same transaction again, after its answer was lost.
+      if let kept = view.installation, kept.secret == secret {
+        return (InstallationChange(), .success(.delivered(kept)))
+      }
+      return refuse(.delivered)
+    case .ended: return refuse(.expired)
+    case .pending, .approved: break
+    }
+    guard now < enrolment.expiresAt else { return refuse(.expired) }
+    if enrolment.state == .pending {
+      let early = interval * 1_000_000_000 - (now - enrolment.answeredAt).nanosecondsClamped
+      guard early <= 0 else { return refuse(.slowDown(Int((early + 999_999_999) / 1_000_000_000))) }
+      enrolment.answeredAt = now
+      return (InstallationChange(enrolment: enrolment), .success(.pending(enrolment)))
+    }
+    enrolment.state = .delivered
+    let installation = installation(
+      client, appID: appID, user: nil, address: enrolment.address, secret: secret, after: view.installation,
+      at: now)
+    return (
+      InstallationChange(installation: installation, enrolment: enrolment, endsOthers: true),
+      .success(.delivered(installation))
+    )
+  }
+
+  /// What an operator says of a request.
+  package enum Judgement: Sendable { case approve, deny }
+
+  /// Approves or denies a request that waits. To say the same again changes nothing.
+  package static func judge(_ judgement: Judgement, _ view: InstallationView, at now: Instant) -> Step<
+    Enrolment
+  > {
+    guard var enrolment = view.enrolment else { return refuse(.unknown) }
+    if judgement == .deny, enrolment.state == .denied { return (InstallationChange(), .success(enrolment)) }
+    guard enrolment.isLive(at: now) else { return refuse(.unknown) }
+    switch (judgement, enrolment.state) {
+    case (.approve, .approved): return (InstallationChange(), .success(enrolment))
+    case (.approve, _): enrolment.state = .approved
+    case (.deny, _): enrolment.state = .denied
+    }
+    return (InstallationChange(enrolment: enrolment), .success(enrolment))
+  }
+
+  // MARK: By a user
+
+  /// Makes the installation of a signed-in user at once.
+  package static func install(
+    _ client: InstallationClient, appID: String, user: InstallationUser, address: String,
+    secret: SHA256Digest,
+    _ terms: InstallationTerms, _ view: InstallationView, at now: Instant
+  ) -> Step<Installation> {
+    var counts = false
+    if let kept = view.installation, kept.revokedAt == nil {
+      // Idle or not: whether another app's is idle is not this app's to say.
+      guard kept.user == user, kept.appID == appID else { return refuse(.taken) }
+      counts = isInstalled(kept, terms, at: now)
+    }
+    guard counts || view.others < terms.perSubject else { return refuse(.tooMany) }
+    let installation = installation(
+      client, appID: appID, user: user, address: address, secret: secret, after: view.installation, at: now)
+    return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
+  }
+
+  private static func installation(
+    _ client: InstallationClient, appID: String, user: InstallationUser?, address: String,
+    secret: SHA256Digest, after before: Installation?, at now: Instant
+  ) -> Installation {
+    Installation(
+      client: client, appID: appID, user: user, address: address, secret: secret,
+      // Never one that was there before, not even after the store has forgotten it.
+      generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0) + 1), createdAt: now, usedAt: now)
+  }
+
+  // MARK: Installed ones
+
+  /// Whether an installation holds: neither revoked nor unused for too long.
+  package static func isInstalled(_ installation: Installation, _ terms: InstallationTerms, at now: Instant)
+    -> Bool
+  {
+    installation.revokedAt == nil && now - installation.usedAt < terms.idle
+  }
+
+  /// Revokes an installation, and ends the requests of its id, approved ones too.
+  ///
+  /// - Returns: The installation; nil where only requests have ended.
+  package static func revoke(_ view: InstallationView, at now: Instant) -> Step<Installation?> {
+    guard var installation = view.installation, installation.revokedAt == nil else {
+      return view.live == 0 ? refuse(.unknown) : (InstallationChange(endsOthers: true), .success(nil))
+    }
+    installation.revokedAt = now
+    return (InstallationChange(installation: installation, endsOthers: true), .success(installation))
+  }
+
+  // MARK: Codes
+
+  /// How many wrong codes in a row lock an installation.
+  static let mostFailures: Int64 = 5
+  /// For how long the first of them locks it; each further one doubles that.
+  static let firstLock: Int64 = 30
+  /// The longest lock.
+  static let longestLock: Int64 = 3600
+
+  /// Whether an installation that has proved its secret still has it: it was neither revoked nor replaced since.
+  package static func holds(_ proved: Installation, now kept: Installation?) -> Bool {
+    kept?.revokedAt == nil && kept?.secret == proved.secret
+  }
+
+  /// Takes a counter for the code of a callback.
+  package static func count(_ proved: Installation, _ view: InstallationView) -> Step<Int64> {
+    guard var installation = view.installation, holds(proved, now: installation) else {
+      return refuse(.unknown)
+    }
+    let counter = installation.codes.counter
+    installation.codes.counter += 1
+    return (InstallationChange(installation: installation), .success(counter))
+  }
+
+  /// Verifies a code by time: its step or one beside it, each step once.
+  ///
+  /// - Parameter matches: Whether the code is that of a step.
+  package static func verify(
+    _ terms: InstallationTerms, _ view: InstallationView, at now: Instant,
+    matches: (Installation, Int64) -> Bool
+  ) -> Step<Bool> {
+    guard var installation = view.installation, isInstalled(installation, terms, at: now) else {
+      return (InstallationChange(), .success(false))
+    }
+    if let until = installation.codes.lockedUntil, now < until {
+      return refuse(.locked(max(1, Int(until.seconds - now.seconds))))
+    }
+    let current = OneTimePassword.step(at: now.seconds)
+    let found = (current - 1...current + 1).filter { $0 >= 0 && matches(installation, $0) }
+    if let step = found.first(where: { $0 > installation.codes.lastStep }) {
+      installation.codes.lastStep = step
+      installation.codes.failures = 0
+      installation.codes.lockedUntil = nil
+      return (InstallationChange(installation: installation), .success(true))
+    }
+    // A step that was used is no guess.
+    guard found.isEmpty else { return (InstallationChange(), .success(false)) }
+    installation.codes.failures += 1
+    let over = installation.codes.failures - mostFailures
+    if over >= 0 {
+      let seconds = min(longestLock, firstLock << min(over, 10))
+      installation.codes.lockedUntil = Instant(seconds: now.seconds + seconds, nanoseconds: now.nanoseconds)
+    }
+    return (InstallationChange(installation: installation), .success(false))
+  }
+}

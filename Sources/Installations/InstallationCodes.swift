@@ -1,0 +1,55 @@
+// Derives an installation's one-time passwords from the store key, so that no seed is stored.
+
+package import JOSE
+package import Sealing
+package import Store
+
+/// The one-time passwords of installations. Seeds depend on the store key, the installation's id and its generation: a new
+/// secret comes with new passwords.
+package struct InstallationCodes: Sendable {
+  private let keys: StoreKeys
+
+  package init(keys: StoreKeys) { self.keys = keys }
+
+  /// The code by time, and for how many seconds its step still lasts.
+  package func code(_ installation: Installation, at seconds: Int64) -> (code: String, expiresIn: Int64) {
+    (
+      Self.code(keys.current, .totp, installation, OneTimePassword.step(at: seconds)),
+      OneTimePassword.secondsLeft(at: seconds)
+    )
+  }
+
+  /// Whether a code is that of a time step, with either key while the store key is being replaced.
+  func isCode(_ code: String, of installation: Installation, step: Int64) -> Bool {
+    let code = Array(code.utf8)
+    return keys.all.contains { key in
+      constantTimeEqual(Array(Self.code(key, .totp, installation, step).utf8), code)
+    }
+  }
+
+  /// The code of a callback: the installation's password for a counter.
+  package func callbackCode(_ installation: Installation, counter: Int64) -> String {
+    Self.code(keys.current, .hotp, installation, counter)
+  }
+
+  /// Seals a callback's code for the store, tied to the callback.
+  package func seal(_ code: String, for callback: CallbackID) throws(OpenSSLError) -> [UInt8] {
+    try keys.seal(Array(code.utf8), associated: callback.bytes)
+  }
+
+  /// Opens the code of a callback that the store has kept.
+  package func open(_ sealed: [UInt8], of callback: CallbackID) throws(StoreKeys.Failure) -> String {
+    String(decoding: try keys.open(sealed, associated: callback.bytes), as: UTF8.self)
+  }
+
+  private static func code(
+    _ key: StoreKey, _ purpose: Purpose, _ installation: Installation, _ counter: Int64
+  ) -> String {
+    var info = installation.client.id.bytes
+    for shift in stride(from: UInt64(56), through: 0, by: -8) {
+      info.append(UInt8(truncatingIfNeeded: UInt64(bitPattern: installation.generation) >> shift))
+    }
+    // As long as the digest (RFC 4226 §4, R6).
+    return OneTimePassword.code(seed: key.derived(purpose, info: info, count: 20), counter: counter)
+  }
+}

@@ -1,0 +1,276 @@
+// Carries enrolments, revocations and codes out in the store.
+
+package import Gate
+package import JOSE
+package import Platform
+package import Store
+import Synchronization
+
+/// What an app gets when an operator is asked.
+package struct OpenedEnrolment: Sendable {
+  /// What the app polls with: 24 random bytes, base64url. Only its SHA-256 is kept.
+  package let requestID: String
+  /// What the customer tells the operator, as people read it.
+  package let userCode: String
+  package let expiresAt: Instant
+}
+
+/// An installation and the secret it has just got. The secret is nowhere else.
+package struct NewInstallation: Sendable {
+  package let installation: Installation
+  /// 32 random bytes, base64url.
+  package let secret: String
+}
+
+/// Everything that is done to installations. All state is in the store, so any instance may do any step.
+package struct InstallationDesk: Sendable {
+  private let store: any InstallationStore
+  package let directory: InstallationDirectory
+  package let codes: InstallationCodes
+  /// How many there are, for metrics.
+  package let counts = CurrentCounts()
+  private let clock: any TimeSource
+
+  package init(
+    store: any InstallationStore, directory: InstallationDirectory, codes: InstallationCodes,
+    clock: any TimeSource
+  ) {
+    self.store = store
+    self.directory = directory
+    self.codes = codes
+    self.clock = clock
+  }
+
+  /// Why a step did not happen.
+  package enum Failure: Error, Sendable {
+    case refused(InstallationRefusal)
+    case store(StoreError)
+    /// OpenSSL has no randomness.
+    case random(OpenSSLError)
+  }
+
+  private var now: Instant { Instant(clock.unixTime) }
+
+  /// - Parameter isSeen: Whether the step changes what authentication looks at.
+  private func change<Success: Sendable>(
+    _ scope: InstallationScope, isSeen: Bool = true,
+    _ step: @escaping @Sendable (InstallationView, Instant) -> Enrolling.Step<Success>
+  ) async throws(Failure) -> Success {
+    let now = now
+    let result: Result<Success, InstallationRefusal>
+    do throws(StoreError) {
+      result = try await store.changeInstallation(scope, at: now) { view in
+        let (change, result) = step(view, now)
+        return (change, result)
+      }
+    } catch {
+      throw .store(error)
+    }
+    if isSeen { directory.forget(scope.id) }
+    switch result {
+    case .success(let success): return success
+    case .failure(let refusal): throw .refused(refusal)
+    }
+  }
+
+  private func random(_ count: Int) throws(Failure) -> String {
+    do throws(OpenSSLError) { return Base64URL.encode(try RandomBytes.make(count)) } catch {
+      throw .random(error)
+    }
+  }
+
+  // MARK: Enrolling
+
+  /// Keeps a request that waits for an operator, with leave to enrol.
+  package func open(
+    _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms, address: IPAddress
+  ) async throws(Failure) -> OpenedEnrolment {
+    let appID = Self.app(of: grant)
+    let requestID = try random(24)
+    let request = SHA256Digest(of: Array(requestID.utf8))
+    // Two codes are the same once in some million requests.
+    while true {
+      let userCode: String
+      do throws(OpenSSLError) { userCode = try UserCode.make() } catch { throw .random(error) }
+      let now = self.now
+      let expiresAt = now.advanced(by: terms.pending)
+      let enrolment = Enrolment(
+        request: request, client: client, appID: appID, userCode: userCode, address: address.description,
+        createdAt: now, expiresAt: expiresAt, forgottenAt: expiresAt.advanced(by: terms.pending),
+        answeredAt: now, state: .pending)
+      let opening = try await change(
+        InstallationScope(client.id, request: request, userCode: userCode)
+      ) { view, _ in Enrolling.open(enrolment, view) }
+      if opening == .opened {
+        return OpenedEnrolment(
+          requestID: requestID, userCode: UserCode.shown(userCode), expiresAt: expiresAt)
+      }
+    }
+  }
+
+  /// What a poll gets.
+  package enum Poll: Sendable {
+    case pending(userCode: String, expiresAt: Instant)
+    case delivered(NewInstallation)
+  }
+
+  /// Answers a poll.
+  package func poll(
+    _ client: InstallationClient, appID: String, requestID: String
+  ) async throws(Failure) -> Poll {
+    let secret = try random(32)
+    let digest = SHA256Digest(of: Array(secret.utf8))
+    let poll = try await change(
+      InstallationScope(client.id, request: SHA256Digest(of: Array(requestID.utf8)))
+    ) { view, now in
+      Enrolling.poll(client, appID: appID, secret: digest, view, at: now)
+    }
+    switch poll {
+    case .pending(let enrolment):
+      return .pending(userCode: UserCode.shown(enrolment.userCode), expiresAt: enrolment.expiresAt)
+    case .delivered(let installation):
+      return .delivered(NewInstallation(installation: installation, secret: secret))
+    }
+  }
+
+  /// Makes a signed-in user's installation, with leave to enrol.
+  package func install(
+    _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
+    user: InstallationUser,
+    address: IPAddress
+  ) async throws(Failure) -> NewInstallation {
+    let appID = Self.app(of: grant)
+    let secret = try random(32)
+    let digest = SHA256Digest(of: Array(secret.utf8))
+    let counted = InstallationScope.CountedUser(
+      user, appID: appID, usedSince: now.advanced(by: .zero - terms.idle))
+    let installation = try await change(InstallationScope(client.id, user: counted)) { view, now in
+      Enrolling.install(
+        client, appID: appID, user: user, address: address.description, secret: digest, terms, view, at: now)
+    }
+    return NewInstallation(installation: installation, secret: secret)
+  }
+
+  private static func app(of grant: borrowing Grant) -> String {
+    guard grant.action == .enrol, let appID = grant.appID else {
+      preconditionFailure("an enrolment needs a grant to enrol for an app")
+    }
+    return appID
+  }
+
+  /// The installation that an app says it is, with its secret.
+  package func authenticate(
+    _ client: InstallationClient, appID: String, secret: String, _ terms: InstallationTerms
+  ) async throws(Failure) -> Installation {
+    let digest = SHA256Digest(of: Array(secret.utf8))
+    let found: Installation?
+    do throws(StoreError) { found = try await directory.look(client.id)?.installation } catch {
+      throw .store(error)
+    }
+    guard let found, found.secret == digest, found.client == client, found.appID == appID,
+      Enrolling.isInstalled(found, terms, at: now)
+    else { throw .refused(.invalidClient) }
+    directory.used(found, terms, at: now)
+    return found
+  }
+
+  // MARK: Operators
+
+  /// The request that waits under a user code.
+  package func find(userCode: String) async throws(Failure) -> Enrolment {
+    let found: Enrolment?
+    do throws(StoreError) {
+      found = try await store.enrolment(userCode: userCode, at: now)
+    } catch {
+      throw .store(error)
+    }
+    guard let found else { throw .refused(.unknown) }
+    return found
+  }
+
+  /// Approves or denies the request that waits under a user code.
+  @discardableResult
+  package func judge(_ judgement: Enrolling.Judgement, userCode: String) async throws(Failure) -> Enrolment {
+    let found = try await find(userCode: userCode)
+    return try await change(InstallationScope(found.client.id, request: found.request)) { view, now in
+      Enrolling.judge(judgement, view, at: now)
+    }
+  }
+
+  /// Revokes an installation, and ends the requests for it.
+  ///
+  /// - Returns: The installation; nil where there were only requests.
+  @discardableResult
+  package func revoke(_ id: InstallationID) async throws(Failure) -> Installation? {
+    try await change(InstallationScope(id, countsLive: true)) { view, now in Enrolling.revoke(view, at: now) }
+  }
+
+  /// The installations of a subject, of every issuer, that are not revoked.
+  package func installations(subject: String) async throws(Failure) -> [InstallationID] {
+    do throws(StoreError) { return try await store.installations(subject: subject) } catch {
+      throw .store(error)
+    }
+  }
+
+  /// A page of what operators list.
+  package func list(_ query: InstallationQuery) async throws(StoreError) -> InstallationPage {
+    try await store.installations(query)
+  }
+
+  // MARK: Upkeep
+
+  /// Keeps the last uses each second and counts what there is every ten, until its task is cancelled; then it keeps the last uses
+  /// once more. What fails is noted by the store, and tried again.
+  package func keepCounted() async {
+    var turn = 0
+    repeat {
+      do throws(StoreError) { try await directory.saveUses() } catch {}
+      if turn % 10 == 0 {
+        do throws(StoreError) { counts.latest = try await store.installationCounts(at: now) } catch {}
+      }
+      turn += 1
+    } while await clock.hasSlept(until: clock.now + .seconds(1))
+    do throws(StoreError) { try await directory.saveUses() } catch {}
+  }
+
+  // MARK: Codes
+
+  /// The code that shows a callback's agent that the phone is this installation's. Each call gives the code of the next counter.
+  package func callbackCode(_ installation: Installation) async throws(Failure) -> String {
+    let counter = try await change(InstallationScope(installation.client.id), isSeen: false) { view, _ in
+      Enrolling.count(installation, view)
+    }
+    return codes.callbackCode(installation, counter: counter)
+  }
+
+  /// Whether a code is one of the installation's, now. Each is right once.
+  ///
+  /// - Parameters:
+  ///   - callerID: The verifier.
+  ///   - terms: The terms of an app.
+  package func verify(
+    _ code: String, of id: InstallationID, by callerID: String,
+    terms: @escaping @Sendable (String) -> InstallationTerms?
+  ) async throws(Failure) -> Bool {
+    try await change(InstallationScope(id)) { [codes] view, now in
+      guard let kept = view.installation, let terms = terms(kept.appID) else {
+        return (InstallationChange(), .success(false))
+      }
+      guard terms.verifiers.contains(callerID) else { return (InstallationChange(), .failure(.denied)) }
+      return Enrolling.verify(terms, view, at: now) { installation, step in
+        codes.isCode(code, of: installation, step: step)
+      }
+    }
+  }
+}
+
+/// How many installations there were when they were last counted.
+package final class CurrentCounts: Sendable {
+  private let counts = Mutex<InstallationCounts?>(nil)
+
+  /// Nil before they were first counted.
+  package internal(set) var latest: InstallationCounts? {
+    get { counts.withLock { $0 } }
+    set { counts.withLock { $0 = newValue } }
+  }
+}

@@ -1,0 +1,137 @@
+// Looks installations up for authentication: from a bounded cache for a second, otherwise from the store.
+
+package import Gate
+package import Platform
+package import Store
+import Synchronization
+
+/// Finds installations by their id, and keeps what it found for one second: a revocation at any instance holds within that
+/// time and the next read.
+///
+/// A phone asks seldom, so nearly every look-up asks the store; the cache serves bursts. It is bounded: a million installations
+/// take no more memory than those that are busy right now.
+package final class InstallationDirectory: Sendable {
+  /// How old a record may be.
+  package static let freshness = Duration.seconds(1)
+  /// How many records are kept.
+  static let capacity = 16_384
+  /// Look-ups for addresses that are guessing, in a second.
+  private static let guardedRate: Int64 = 200
+  /// How many guessing addresses may wait for look-ups.
+  private static let guardedAddresses = 4096
+
+  private struct Entry: Sendable {
+    let known: KnownInstallation
+    let readAt: MonotonicTime
+  }
+
+  private struct State {
+    var entries: [InstallationID: Entry] = [:]
+    /// What was used since the store was told.
+    var uses: [InstallationID: Instant] = [:]
+    /// The theoretical arrival time of the next guarded look-up (GCRA), in nanoseconds of the monotonic clock.
+    var guardedArrival: Int64 = 0
+    /// The same for each address that is guessing.
+    var guardedArrivals: [IPAddress: Int64] = [:]
+  }
+
+  private let store: any InstallationStore
+  private let clock: any TimeSource
+  private let state = Mutex(State())
+
+  package init(store: any InstallationStore, clock: any TimeSource) {
+    self.store = store
+    self.clock = clock
+  }
+
+  /// An installation that was read less than a second ago; nil where the store has to be asked.
+  package func known(_ id: InstallationID, now: MonotonicTime) -> KnownInstallation? {
+    state.withLock { state in
+      guard let entry = state.entries[id], now - entry.readAt < Self.freshness else { return nil }
+      return entry.known
+    }
+  }
+
+  /// Asks the store.
+  package func look(_ id: InstallationID) async throws(StoreError) -> KnownInstallation? {
+    let readAt = clock.now
+    let known = try await store.installation(id).map { KnownInstallation($0) }
+    state.withLock { state in
+      if let kept = state.entries[id], kept.readAt > readAt { return }
+      if state.entries.count >= Self.capacity, state.entries[id] == nil {
+        state.entries = state.entries.filter { readAt - $0.value.readAt < Self.freshness / 2 }
+        if state.entries.count >= Self.capacity { state.entries = [:] }
+      }
+      // Unknown ids are strangers' guesses: they do not push out what phones need.
+      state.entries[id] = known.map { Entry(known: $0, readAt: readAt) }
+    }
+    return known
+  }
+
+  /// Whether an installation that has proved its secret still has it, by what was read less than a second ago, or is read now.
+  package func holds(_ proved: Installation) async throws(StoreError) -> Bool {
+    let id = proved.client.id
+    if let known = known(id, now: clock.now) { return Enrolling.holds(proved, now: known.installation) }
+    return Enrolling.holds(proved, now: try await look(id)?.installation)
+  }
+
+  /// Forgets what is known of an id, which changes here and now.
+  package func forget(_ id: InstallationID) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
+
+  /// Waits for a turn to look up an id for an address that is guessing: 200 a second in this instance, at most half of them for
+  /// one address.
+  ///
+  /// - Parameter deadline: When waiting makes no sense any more.
+  /// - Returns: Whether there was a turn before the deadline.
+  package func waitForGuardedTurn(_ address: IPAddress, deadline: MonotonicTime) async -> Bool {
+    let interval = 1_000_000_000 / Self.guardedRate
+    let now = clock.now
+    let client = address.client
+    let turn: MonotonicTime? = state.withLock { state in
+      let own = max(state.guardedArrivals[client] ?? 0, now.nanoseconds)
+      let all = max(state.guardedArrival, now.nanoseconds)
+      let turn = max(own, all)
+      guard turn < deadline.nanoseconds else { return nil }
+      if state.guardedArrivals.count >= Self.guardedAddresses {
+        state.guardedArrivals = state.guardedArrivals.filter { $0.value > now.nanoseconds }
+        guard state.guardedArrivals.count < Self.guardedAddresses else { return nil }
+      }
+      state.guardedArrivals[client] = own + 2 * interval
+      state.guardedArrival = all + interval
+      return MonotonicTime(nanoseconds: turn)
+    }
+    guard let turn else { return false }
+    if turn <= now { return true }
+    return await clock.hasSlept(until: turn)
+  }
+
+  // MARK: Last use
+
+  /// Notes that an installation was used, where the time that is kept is older than its terms allow.
+  package func used(_ installation: Installation, _ terms: InstallationTerms, at now: Instant) {
+    guard now - installation.usedAt >= terms.useGrain else { return }
+    state.withLock { state in
+      let id = installation.client.id
+      if state.uses.count < Self.capacity || state.uses[id] != nil { state.uses[id] = now }
+    }
+  }
+
+  /// Has the store keep the last uses. To be called each second or so; what fails is tried again with the next call.
+  package func saveUses() async throws(StoreError) {
+    let uses = state.withLock { state in
+      defer { state.uses = [:] }
+      return state.uses
+    }
+    guard !uses.isEmpty else { return }
+    do throws(StoreError) {
+      try await store.touchInstallations(uses)
+    } catch {
+      state.withLock { state in
+        for (id, time) in uses where state.uses.count < Self.capacity || state.uses[id] != nil {
+          state.uses[id] = max(time, state.uses[id] ?? time)
+        }
+      }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// The settings of an app's installations.
+
+/// What the operator has settled for an app's installations.
+package struct InstallationTerms: Hashable, Sendable {
+  /// Who may authorize an installation.
+  package enum Authorizer: String, CaseIterable, Hashable, Sendable {
+    /// The signed-in user, by a JWT.
+    case user
+    /// An operator, by the user code.
+    case `operator`
+  }
+
+  /// Who may authorize one.
+  package var authorize: Set<Authorizer>
+  /// How long a request waits for an operator.
+  package var pending: Duration
+  /// How long an installation lives without being used.
+  package var idle: Duration
+  /// How many installations one user may have.
+  package var perSubject: Int
+  /// The ids of the callers that may verify codes.
+  package var verifiers: Set<String>
+
+  package init(
+    authorize: Set<Authorizer> = Set(Authorizer.allCases), pending: Duration = .seconds(600),
+    idle: Duration = .seconds(180 * 86_400), perSubject: Int = 10, verifiers: Set<String> = []
+  ) {
+    self.authorize = authorize
+    self.pending = pending
+    self.idle = idle
+    self.perSubject = perSubject
+    self.verifiers = verifiers
+  }
+
+  /// How coarsely the last use is kept: a tenth of the idle time, at most an hour.
+  package var useGrain: Duration { min(idle / 10, .seconds(3600)) }
+}

@@ -1,0 +1,49 @@
+// An installation as it was read from the store, with the texts that each of its requests needs.
+
+package import Gate
+package import Store
+
+/// An installation that the store has, ready for requests. Its texts are made once, when it is read.
+package final class KnownInstallation: Sendable {
+  package let installation: Installation
+  /// Its `client_id` as text.
+  package let clientID: String
+  /// The person it speaks for: its user, or itself where an operator authorized it.
+  package let subject: String
+  /// The subject for logs. Some identity providers name people by their telephone number.
+  package let loggedSubject: String
+  /// What rules may look at of the app's own words.
+  package let claims: [FactMember]
+  /// What rules count it by.
+  package let facts: InstallationFacts
+
+  package init(_ installation: Installation) {
+    self.installation = installation
+    clientID = installation.client.id.description
+    subject = installation.user?.subject ?? clientID
+    loggedSubject = installation.user?.subject.hidingPhoneNumbers ?? clientID
+    claims = installation.client.claims
+    facts = InstallationFacts(id: clientID, callerID: installation.user?.callerID)
+  }
+}
+
+extension KnownInstallation: Hashable {
+  package static func == (a: KnownInstallation, b: KnownInstallation) -> Bool {
+    a.installation == b.installation
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(installation) }
+}
+
+extension InstallationClient {
+  /// What rules may look at of an app's own words.
+  package var claims: [FactMember] {
+    [FactMember("client_app", .string(app))]
+      + (detail.map { [FactMember("client_detail", .string($0))] } ?? [])
+  }
+
+  /// The same beside a token's claims. A claim of the same name gives way, so that each name stands once.
+  package func claims(beside others: [FactMember]) -> [FactMember] {
+    others.filter { $0.name != "client_app" && $0.name != "client_detail" } + claims
+  }
+}

@@ -1,0 +1,51 @@
+// The code that a customer tells the operator, by which a request for an installation is approved.
+
+package import JOSE
+
+/// Eight letters without vowels, so that no words appear, and without letters that look or sound alike (RFC 8628 §6.1).
+package enum UserCode {
+  /// 20 letters: eight of them make 2.6 · 10¹⁰ codes.
+  static let letters = Array("BCDFGHJKLMNPQRSTVWXZ".utf8)
+  /// How many letters a code has.
+  static let length = 8
+
+  /// A new code, as the store keeps it: eight capital letters.
+  package static func make() throws(OpenSSLError) -> String {
+    var code: [UInt8] = []
+    while code.count < length {
+      // Octets beyond the largest multiple of 20 would favour some letters.
+      for octet in try RandomBytes.make(16) where octet < 240 && code.count < length {
+        code.append(letters[Int(octet) % letters.count])
+      }
+    }
+    return String(decoding: code, as: UTF8.self)
+  }
+
+  /// A code as people read it: `BCDF-GHJK`.
+  package static func shown(_ code: String) -> String { "\(code.prefix(4))-\(code.suffix(4))" }
+
+  /// What a person typed, as the store keeps it: without regard to case, spaces, dashes and punctuation of any script, since phones
+  /// replace what is typed. Nil where it cannot be a code.
+  package static func normalized(_ text: String) -> String? {
+    guard text.utf8.count <= 64 else { return nil }
+    var code: [UInt8] = []
+    for scalar in text.unicodeScalars where !isSeparator(scalar) {
+      guard let octet = UInt8(exactly: scalar.value) else { return nil }
+      code.append((UInt8(ascii: "a")...UInt8(ascii: "z")).contains(octet) ? octet & 0xDF : octet)
+    }
+    guard code.count == length, code.allSatisfy(letters.contains) else { return nil }
+    return String(decoding: code, as: UTF8.self)
+  }
+
+  private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+    // Tabs and line ends are controls; the minus sign is a dash and no punctuation.
+    if (9...13).contains(scalar.value) || scalar.properties.isDash { return true }
+    return switch scalar.properties.generalCategory {
+    case .spaceSeparator, .lineSeparator, .paragraphSeparator, .connectorPunctuation, .dashPunctuation,
+      .openPunctuation, .closePunctuation, .initialPunctuation,
+      .finalPunctuation, .otherPunctuation:
+      true
+    default: false
+    }
+  }
+}

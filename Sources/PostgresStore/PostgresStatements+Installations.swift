@@ -1,0 +1,123 @@
+// The SQL statements for installations in PostgreSQL.
+
+extension PostgresStatements {
+  private static let columns = """
+    id, client_app, client_detail, app, caller, subject, address, secret, generation, created, used, revoked, last_step, \
+    counter, failures, locked
+    """
+  private static let enrolmentColumns = """
+    id, installation, client_app, client_detail, app, code, address, created, expires, forgotten, answered, state
+    """
+
+  static let lockName = PostgresStatement(
+    name: "callgate_lock_name", sql: "SELECT pg_advisory_xact_lock($1::integer, $2::integer)")
+
+  // MARK: Installations
+
+  static let installation = PostgresStatement(
+    name: "callgate_installation", sql: "SELECT \(columns) FROM callgate_installation WHERE id = $1::uuid")
+  static let installationsOfUser = PostgresStatement(
+    name: "callgate_installations_of_user",
+    sql: """
+      SELECT count(*) FROM callgate_installation
+      WHERE subject = $1 AND caller = $2 AND app = $3 AND used >= $4::bigint AND revoked IS NULL AND id <> $5::uuid
+      """)
+  static let installationsOfSubject = PostgresStatement(
+    name: "callgate_installations_of_subject",
+    sql: """
+      SELECT id FROM callgate_installation WHERE subject = $1 AND revoked IS NULL
+      UNION SELECT id FROM callgate_installation WHERE id = $2::uuid AND subject IS NULL AND revoked IS NULL
+      """)
+  static let putInstallation = PostgresStatement(
+    name: "callgate_put_installation",
+    sql: """
+      INSERT INTO callgate_installation (\(columns))
+      VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8::bytea, $9::bigint, $10::bigint, $11::bigint, $12::bigint, $13::bigint,
+        $14::bigint, $15::bigint, $16::bigint)
+      ON CONFLICT (id) DO UPDATE SET client_app = excluded.client_app, client_detail = excluded.client_detail,
+        app = excluded.app, caller = excluded.caller, subject = excluded.subject, address = excluded.address,
+        secret = excluded.secret, generation = excluded.generation, created = excluded.created,
+        used = greatest(callgate_installation.used, excluded.used),
+        revoked = excluded.revoked, last_step = excluded.last_step, counter = excluded.counter,
+        failures = excluded.failures, locked = excluded.locked
+      """)
+  static let touchInstallations = PostgresStatement(
+    name: "callgate_touch_installations",
+    sql: """
+      UPDATE callgate_installation AS kept SET used = new.used
+      FROM unnest($1::uuid[], $2::bigint[]) AS new (id, used) WHERE kept.id = new.id AND kept.used < new.used
+      """)
+  static let activeInstallations = list("active", "revoked IS NULL")
+  static let revokedInstallations = list("revoked", "revoked IS NOT NULL")
+
+  private static func list(_ name: String, _ condition: String) -> PostgresStatement {
+    PostgresStatement(
+      name: "callgate_list_installations_\(name)",
+      sql: """
+        SELECT \(columns) FROM callgate_installation WHERE ($1::uuid IS NULL OR id > $1::uuid) AND \(condition)
+        ORDER BY id LIMIT $2::bigint
+        """)
+  }
+
+  static let installationCounts = PostgresStatement(
+    name: "callgate_installation_counts",
+    sql: """
+      SELECT
+        (SELECT count(*) FROM callgate_enrolment WHERE state IN ('pending', 'approved') AND expires > $1::bigint),
+        (SELECT count(*) FROM callgate_installation),
+        (SELECT count(*) FROM callgate_installation WHERE revoked IS NOT NULL),
+        (SELECT count(*) FROM callgate_enrolment WHERE state = 'denied')
+      """)
+  static let purgeInstallations = PostgresStatement(
+    name: "callgate_purge_installations",
+    sql: """
+      DELETE FROM callgate_installation WHERE id IN (
+        SELECT id FROM callgate_installation WHERE app = $1 AND used < $2::bigint
+        LIMIT $3::bigint FOR UPDATE SKIP LOCKED)
+      """)
+
+  // MARK: Requests
+
+  static let enrolment = PostgresStatement(
+    name: "callgate_enrolment", sql: "SELECT \(enrolmentColumns) FROM callgate_enrolment WHERE id = $1::bytea"
+  )
+  static let enrolmentOfCode = PostgresStatement(
+    name: "callgate_enrolment_of_code",
+    sql: """
+      SELECT \(enrolmentColumns) FROM callgate_enrolment
+      WHERE code = $1 AND state IN ('pending', 'approved', 'denied') AND expires > $2::bigint
+      """)
+  static let liveEnrolments = PostgresStatement(
+    name: "callgate_live_enrolments",
+    sql: """
+      SELECT count(*) FROM callgate_enrolment
+      WHERE installation = $1::uuid AND state IN ('pending', 'approved') AND expires > $2::bigint
+      """)
+  static let pendingEnrolments = PostgresStatement(
+    name: "callgate_pending_enrolments",
+    sql: "SELECT count(*) FROM callgate_enrolment WHERE state = 'pending' AND expires > $1::bigint")
+  static let putEnrolment = PostgresStatement(
+    name: "callgate_put_enrolment",
+    sql: """
+      INSERT INTO callgate_enrolment (\(enrolmentColumns))
+      VALUES ($1::bytea, $2::uuid, $3, $4, $5, $6, $7, $8::bigint, $9::bigint, $10::bigint, $11::bigint, $12)
+      ON CONFLICT (id) DO UPDATE SET answered = excluded.answered, state = excluded.state
+      """)
+  static let endEnrolments = PostgresStatement(
+    name: "callgate_end_enrolments",
+    sql: """
+      UPDATE callgate_enrolment SET state = 'ended' WHERE installation = $1::uuid AND state IN ('pending', 'approved')
+      """)
+  static let enrolments = PostgresStatement(
+    name: "callgate_list_enrolments",
+    sql: """
+      SELECT \(enrolmentColumns) FROM callgate_enrolment
+      WHERE state = ANY ($1::text[]) AND id > $2::bytea AND expires > $3::bigint ORDER BY id LIMIT $4::bigint
+      """)
+  static let purgeEnrolments = PostgresStatement(
+    name: "callgate_purge_enrolments",
+    sql: """
+      DELETE FROM callgate_enrolment WHERE id IN (
+        SELECT id FROM callgate_enrolment WHERE forgotten <= $1::bigint LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
+      """)
+}

@@ -1,0 +1,65 @@
+// The record of a request for an installation's credential, which waits for an operator.
+
+public import Gate
+public import JOSE
+
+/// A request for an installation that an operator approves or denies by its user code.
+public struct Enrolment: Hashable, Sendable {
+  /// What became of it.
+  public enum State: String, Sendable, CaseIterable {
+    /// It waits for an operator.
+    case pending
+    /// An operator approved it. The next poll delivers the secret.
+    case approved
+    /// An operator denied it.
+    case denied
+    /// The secret was delivered.
+    case delivered
+    /// Another request of the same installation was delivered, or the installation was revoked.
+    case ended
+  }
+
+  /// SHA-256 of the `request_id`, which only the app has.
+  public let request: SHA256Digest
+  /// What the app said of itself.
+  public let client: InstallationClient
+  /// The id of the configured app.
+  public let appID: String
+  /// What the customer tells the operator: eight letters.
+  public let userCode: String
+  /// The address that the request came from, as text.
+  public let address: String
+  /// When it came.
+  public let createdAt: Instant
+  /// When it can no longer be approved or delivered.
+  public let expiresAt: Instant
+  /// When the store forgets it.
+  public let forgottenAt: Instant
+  /// When a poll was last answered that it is pending.
+  public var answeredAt: Instant
+  /// What became of it.
+  public var state: State
+
+  /// A record.
+  public init(
+    request: SHA256Digest, client: InstallationClient, appID: String, userCode: String, address: String,
+    createdAt: Instant, expiresAt: Instant, forgottenAt: Instant, answeredAt: Instant, state: State
+  ) {
+    self.request = request
+    self.client = client
+    self.appID = appID
+    self.userCode = userCode
+    self.address = address
+    self.createdAt = createdAt
+    self.expiresAt = expiresAt
+    self.forgottenAt = forgottenAt
+    self.answeredAt = answeredAt
+    self.state = state
+  }
+
+  /// Whether an operator can look at it by its user code: it is live, or was denied.
+  func isJudged(at now: Instant) -> Bool { isLive(at: now) || state == .denied && now < expiresAt }
+
+  /// Whether it can still be approved, denied or delivered.
+  public func isLive(at now: Instant) -> Bool { (state == .pending || state == .approved) && now < expiresAt }
+}

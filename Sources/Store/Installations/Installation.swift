@@ -1,0 +1,97 @@
+// The record of an installation: one app on one phone, with a secret of its own.
+
+public import Gate
+public import JOSE
+
+/// A user of a configured caller: the caller's id and the subject that its token names.
+public struct InstallationUser: Hashable, Sendable {
+  /// The id of the caller that the user's token belongs to.
+  public let callerID: String
+  /// The token's subject.
+  public let subject: String
+
+  /// A user.
+  public init(callerID: String, subject: String) {
+    self.callerID = callerID
+    self.subject = subject
+  }
+}
+
+/// What an app says of itself when it asks for a credential. All three are compared byte for byte.
+public struct InstallationClient: Hashable, Sendable {
+  /// The UUID that the app made.
+  public let id: InstallationID
+  /// The app's name for people: 1–64 Unicode scalars.
+  public let app: String
+  /// What else the app says, for example the account: 1–255 Unicode scalars.
+  public let detail: String?
+
+  /// A client.
+  public init(id: InstallationID, app: String, detail: String?) {
+    self.id = id
+    self.app = app
+    self.detail = detail
+  }
+}
+
+/// The record of an installation. The secret itself is nowhere: the store has its SHA-256.
+public struct Installation: Hashable, Sendable {
+  /// What the app said of itself.
+  public let client: InstallationClient
+  /// The id of the configured app that it belongs to.
+  public let appID: String
+  /// The user who authorized it; nil where an operator did.
+  public let user: InstallationUser?
+  /// The address that the request for it came from, as text.
+  public let address: String
+  /// SHA-256 of the secret that holds now.
+  public let secret: SHA256Digest
+  /// Counts the secrets of this id, so that each has one-time passwords of its own.
+  public let generation: Int64
+  /// When this secret was delivered.
+  public let createdAt: Instant
+  /// When it was last used, no coarser than a tenth of the idle time.
+  public var usedAt: Instant
+  /// When it was revoked.
+  public var revokedAt: Instant?
+  /// What was verified of its one-time passwords.
+  public var codes = CodeState()
+
+  /// A record.
+  public init(
+    client: InstallationClient, appID: String, user: InstallationUser?, address: String, secret: SHA256Digest,
+    generation: Int64, createdAt: Instant, usedAt: Instant, revokedAt: Instant? = nil,
+    codes: CodeState = CodeState()
+  ) {
+    self.client = client
+    self.appID = appID
+    self.user = user
+    self.address = address
+    self.secret = secret
+    self.generation = generation
+    self.createdAt = createdAt
+    self.usedAt = usedAt
+    self.revokedAt = revokedAt
+    self.codes = codes
+  }
+
+  /// What was verified of an installation's one-time passwords, and how often it failed.
+  public struct CodeState: Hashable, Sendable {
+    /// The last time step whose code was verified; steps up to it are used. -1 for none.
+    public var lastStep: Int64
+    /// How many codes for callbacks were made: the next counter (RFC 4226).
+    public var counter: Int64
+    /// How many wrong codes came since the last right one.
+    public var failures: Int64
+    /// Until when no code is verified.
+    public var lockedUntil: Instant?
+
+    /// A state.
+    public init(lastStep: Int64 = -1, counter: Int64 = 0, failures: Int64 = 0, lockedUntil: Instant? = nil) {
+      self.lastStep = lastStep
+      self.counter = counter
+      self.failures = failures
+      self.lockedUntil = lockedUntil
+    }
+  }
+}

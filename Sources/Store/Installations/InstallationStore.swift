@@ -1,0 +1,199 @@
+// The protocol for installations and the requests for them, which all instances share.
+
+public import Gate
+public import JOSE
+
+/// What one transaction about an installation reads and locks.
+public struct InstallationScope: Hashable, Sendable {
+  /// The installation. Transactions about the same one run one after the other.
+  public var id: InstallationID
+  /// One of its requests.
+  public var request: SHA256Digest?
+  /// A user whose installations are counted. Transactions about the same user run one after the other.
+  public var user: CountedUser?
+  /// Whether the requests that wait are counted, and a user code that shall be unique among them.
+  public var userCode: String?
+  /// Whether the live requests of the installation are counted.
+  public var countsLive = false
+
+  /// A scope.
+  public init(
+    _ id: InstallationID, request: SHA256Digest? = nil, user: CountedUser? = nil, userCode: String? = nil,
+    countsLive: Bool = false
+  ) {
+    self.id = id
+    self.request = request
+    self.user = user
+    self.userCode = userCode
+    self.countsLive = countsLive
+  }
+
+  /// The installations that count toward a user's limit: those of an app that were used since a time.
+  public struct CountedUser: Hashable, Sendable {
+    /// The user.
+    public let user: InstallationUser
+    /// The app.
+    public let appID: String
+    /// Installations that were last used before this are idle, and count no more.
+    public let usedSince: Instant
+
+    /// A user.
+    public init(_ user: InstallationUser, appID: String, usedSince: Instant) {
+      self.user = user
+      self.appID = appID
+      self.usedSince = usedSince
+    }
+  }
+}
+
+/// What the store has of a scope.
+public struct InstallationView: Sendable {
+  /// The installation, revoked ones too.
+  public var installation: Installation?
+  /// The request, if the scope names one.
+  public var enrolment: Enrolment?
+  /// How many installations the scope's user has that count; the one of the scope's id is left out.
+  public var others = 0
+  /// How many requests of the installation can still be approved or delivered, if the scope asks.
+  public var live = 0
+  /// How many requests wait, if the scope has a user code.
+  public var pending = 0
+  /// Whether the scope's user code is another live request's.
+  public var isUserCodeTaken = false
+
+  /// A view.
+  public init(installation: Installation? = nil, enrolment: Enrolment? = nil) {
+    self.installation = installation
+    self.enrolment = enrolment
+  }
+}
+
+/// What becomes of it.
+public struct InstallationChange: Hashable, Sendable {
+  /// The installation as it is from now on; nil where it stays as it is.
+  public var installation: Installation?
+  /// The request as it is from now on; nil where it stays as it is.
+  public var enrolment: Enrolment?
+  /// Whether all other live requests of the installation end.
+  public var endsOthers: Bool
+
+  /// A change.
+  public init(installation: Installation? = nil, enrolment: Enrolment? = nil, endsOthers: Bool = false) {
+    self.installation = installation
+    self.enrolment = enrolment
+    self.endsOthers = endsOthers
+  }
+
+  /// Whether there is nothing to write.
+  public var isEmpty: Bool { installation == nil && enrolment == nil && !endsOthers }
+}
+
+/// What operators list: one entry.
+public enum InstallationEntry: Hashable, Sendable {
+  case installation(Installation)
+  case enrolment(Enrolment)
+}
+
+/// A list that operators ask for, in pages.
+public struct InstallationQuery: Hashable, Sendable {
+  /// What is listed, in this order where everything is.
+  public enum State: String, Sendable, CaseIterable { case pending, active, denied, revoked }
+
+  /// What is listed.
+  public var state: State
+  /// The key of the last entry of the page before (`InstallationPage.next`).
+  public var after: String?
+  /// How many entries a page has at most.
+  public var limit: Int
+  /// Requests that have expired are left out.
+  public var now: Instant
+
+  /// A query.
+  public init(_ state: State, after: String? = nil, limit: Int, at now: Instant) {
+    self.state = state
+    self.after = after
+    self.limit = limit
+    self.now = now
+  }
+}
+
+/// One page of a list.
+public struct InstallationPage: Hashable, Sendable {
+  /// Ordered by the key of each entry, in no order of time.
+  public var entries: [InstallationEntry]
+  /// The key for the next page; nil where this is the last one.
+  public var next: String?
+
+  /// A page.
+  public init(entries: [InstallationEntry] = [], next: String? = nil) {
+    self.entries = entries
+    self.next = next
+  }
+}
+
+/// How many installations there are in each state.
+public struct InstallationCounts: Hashable, Sendable {
+  /// By state.
+  public var counts: [InstallationQuery.State: Int]
+
+  /// Counts.
+  public init(_ counts: [InstallationQuery.State: Int] = [:]) { self.counts = counts }
+
+  /// The number in a state.
+  public subscript(state: InstallationQuery.State) -> Int { counts[state] ?? 0 }
+}
+
+/// Where installations are kept. What `change` commits survives the process and a power cut when it returns, outside of memory.
+public protocol InstallationStore: Sendable {
+  /// An installation, revoked ones too. Reads without a lock.
+  func installation(_ id: InstallationID) async throws(StoreError) -> Installation?
+
+  /// The request under a user code that was not delivered and has not expired, denied ones too. Reads without a lock.
+  func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment?
+
+  /// Reads and locks what a scope names, shows it to `body`, and saves the change that `body` returns: one transaction.
+  ///
+  /// - Parameter body: A pure function of the view. It may be called more than once; its last result counts.
+  func changeInstallation<Result: Sendable>(
+    _ scope: InstallationScope, at now: Instant,
+    _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
+  ) async throws(StoreError) -> Result
+
+  /// Keeps that installations were used. Times that are older than what is kept change nothing.
+  func touchInstallations(_ uses: [InstallationID: Instant]) async throws(StoreError)
+
+  /// The installations with a subject, of every caller, that are not revoked; those whose id is the subject too.
+  func installations(subject: String) async throws(StoreError) -> [InstallationID]
+
+  /// One page of a list.
+  func installations(_ query: InstallationQuery) async throws(StoreError) -> InstallationPage
+
+  /// How many there are.
+  func installationCounts(at now: Instant) async throws(StoreError) -> InstallationCounts
+
+  /// Forgets requests whose time is over, and installations that were revoked or last used before a time.
+  ///
+  /// - Parameter unused: When an installation of an app was last used at the latest to be forgotten. Those of other apps stay.
+  /// - Returns: How many were forgotten.
+  @discardableResult
+  func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant]) async throws(StoreError)
+    -> Int
+}
+
+extension InstallationEntry {
+  /// The key by which lists are ordered, as hex: of an installation its id, of a request its digest, which leads nowhere.
+  package var key: String {
+    switch self {
+    case .installation(let installation): Hex.encode(installation.client.id.bytes)
+    case .enrolment(let enrolment): Hex.encode(enrolment.request.bytes)
+    }
+  }
+}
+
+extension InstallationPage {
+  /// A page of entries of which one more than the limit was asked for.
+  package init(cutting entries: [InstallationEntry], to limit: Int) {
+    let page = Array(entries.prefix(limit))
+    self.init(entries: page, next: entries.count > limit ? page.last?.key : nil)
+  }
+}

@@ -1,0 +1,115 @@
+// Installations in memory, which are lost when the process ends.
+
+import Gate
+import JOSE
+import Synchronization
+
+/// All installations and requests. Counting and listing look at every one: this store is for one process, and for trying
+/// things out.
+struct MemoryInstallations: Sendable {
+  private var installations: [InstallationID: Installation] = [:]
+  private var enrolments: [SHA256Digest: Enrolment] = [:]
+
+  func installation(_ id: InstallationID) -> Installation? { installations[id] }
+
+  func enrolment(userCode: String, at now: Instant) -> Enrolment? {
+    enrolments.values.first { $0.userCode == userCode && $0.isJudged(at: now) }
+  }
+
+  mutating func change<Result>(
+    _ scope: InstallationScope, at now: Instant,
+    _ body: (InstallationView) -> (InstallationChange, Result)
+  ) -> Result {
+    var view = InstallationView(installation: installations[scope.id])
+    view.enrolment = scope.request.flatMap { enrolments[$0] }
+    if let counted = scope.user {
+      view.others =
+        installations.values.count {
+          $0.user == counted.user && $0.appID == counted.appID && $0.usedAt >= counted.usedSince
+            && $0.revokedAt == nil && $0.client.id != scope.id
+        }
+    }
+    if scope.countsLive {
+      view.live = enrolments.values.count { $0.client.id == scope.id && $0.isLive(at: now) }
+    }
+    if let code = scope.userCode {
+      view.pending = enrolments.values.count { $0.state == .pending && $0.isLive(at: now) }
+      view.isUserCodeTaken = enrolment(userCode: code, at: now) != nil
+    }
+    let (change, result) = body(view)
+    if let installation = change.installation { installations[installation.client.id] = installation }
+    if change.endsOthers {
+      for (request, other) in enrolments
+      where other.client.id == scope.id && request != change.enrolment?.request
+        && (other.state == .pending || other.state == .approved)
+      {
+        enrolments[request]?.state = .ended
+      }
+    }
+    if let enrolment = change.enrolment { enrolments[enrolment.request] = enrolment }
+    return result
+  }
+
+  mutating func touch(_ uses: [InstallationID: Instant]) {
+    for (id, time) in uses {
+      if let kept = installations[id], kept.usedAt < time { installations[id]?.usedAt = time }
+    }
+  }
+
+  func installations(subject: String) -> [InstallationID] {
+    let id = InstallationID(subject)
+    return installations.values.compactMap { installation in
+      guard installation.revokedAt == nil else { return nil }
+      if let user = installation.user { return user.subject == subject ? installation.client.id : nil }
+      return installation.client.id == id ? id : nil
+    }
+  }
+
+  func page(_ query: InstallationQuery) -> InstallationPage {
+    var entries: [InstallationEntry]
+    switch query.state {
+    case .active, .revoked:
+      entries = installations.values.lazy
+        .filter { ($0.revokedAt != nil) == (query.state == .revoked) }.map { .installation($0) }
+    case .pending, .denied: entries = enrolments.values.lazy.filter(query.lists).map { .enrolment($0) }
+    }
+    if let after = query.after { entries.removeAll { $0.key <= after } }
+    entries.sort { $0.key < $1.key }
+    return InstallationPage(cutting: entries, to: query.limit)
+  }
+
+  func counts(at now: Instant) -> InstallationCounts {
+    var counts = InstallationCounts()
+    for installation in installations.values {
+      counts.counts[installation.revokedAt == nil ? .active : .revoked, default: 0] += 1
+    }
+    for enrolment in enrolments.values {
+      if enrolment.state == .denied {
+        counts.counts[.denied, default: 0] += 1
+      } else if enrolment.isLive(at: now) {
+        counts.counts[.pending, default: 0] += 1
+      }
+    }
+    return counts
+  }
+
+  mutating func purge(at now: Instant, unusedSince unused: [String: Instant]) -> Int {
+    let before = enrolments.count + installations.count
+    enrolments = enrolments.filter { now < $0.value.forgottenAt }
+    installations = installations.filter { entry in
+      unused[entry.value.appID].map { $0 <= entry.value.usedAt } ?? true
+    }
+    return before - enrolments.count - installations.count
+  }
+}
+
+extension InstallationQuery {
+  /// Whether a request belongs on this list.
+  func lists(_ enrolment: Enrolment) -> Bool {
+    switch state {
+    case .pending: enrolment.isLive(at: now)
+    case .denied: enrolment.state == .denied
+    case .active, .revoked: false
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// Reads and writes 128 bits as the text of a UUID.
+
+extension StoreID {
+  /// Reads the 36 characters of a UUID, in either case (RFC 9562 §4); nil for anything else, so that what a client sends can
+  /// only be an id or nothing.
+  package init?(uuid octets: Span<UInt8>) {
+    guard octets.count == 36 else { return nil }
+    var words: (UInt64, UInt64) = (0, 0)
+    for index in octets.indices {
+      let octet = octets[index]
+      if index == 8 || index == 13 || index == 18 || index == 23 {
+        guard octet == UInt8(ascii: "-") else { return nil }
+        continue
+      }
+      let digit: UInt8
+      switch octet {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = octet - 0x30
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = octet - 0x57
+      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = octet - 0x37
+      default: return nil
+      }
+      words = (words.0 << 4 | words.1 >> 60, words.1 << 4 | UInt64(digit))
+    }
+    self.init(high: words.0, low: words.1)
+  }
+
+  /// The text of a UUID in lower case.
+  package var uuid: String {
+    var octets: [UInt8] = []
+    octets.reserveCapacity(36)
+    for word in [high, low] {
+      for shift in stride(from: UInt64(60), through: 0, by: -4) {
+        let digit = UInt8(truncatingIfNeeded: word >> shift & 15)
+        octets.append(digit < 10 ? digit + 0x30 : digit + 0x57)
+        if [8, 13, 18, 23].contains(octets.count) { octets.append(UInt8(ascii: "-")) }
+      }
+    }
+    return String(decoding: octets, as: UTF8.self)
+  }
+}

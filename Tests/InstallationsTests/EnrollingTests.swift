@@ -1,0 +1,192 @@
+// Tests of the steps of an enrolment, each decided from what a store has.
+
+import Gate
+import JOSE
+import Store
+import Testing
+
+@testable import Installations
+
+@Suite struct EnrollingTests {
+  private let now = Instant(seconds: 1_800_000_000)
+  private let client = InstallationClient(
+    id: InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")!, app: "Shop", detail: nil)
+  private let secret = SHA256Digest(of: [1])
+
+  private func enrolment(_ state: Enrolment.State, answered: Int64 = -60) -> Enrolment {
+    Enrolment(
+      request: SHA256Digest(of: [9]), client: client, appID: "shop", userCode: "BCDFGHJK",
+      address: "192.0.2.1",
+      createdAt: now.advanced(by: .seconds(-60)), expiresAt: now.advanced(by: .seconds(540)),
+      forgottenAt: now.advanced(by: .seconds(1140)), answeredAt: now.advanced(by: .seconds(answered)),
+      state: state)
+  }
+
+  private func installation(user: InstallationUser? = nil, app: String = "shop") -> Installation {
+    Installation(
+      client: client, appID: app, user: user, address: "192.0.2.1", secret: SHA256Digest(of: [2]),
+      generation: 7,
+      createdAt: now, usedAt: now)
+  }
+
+  private func poll(_ view: InstallationView, _ client: InstallationClient? = nil, app: String = "shop")
+    -> Enrolling.Step<Enrolling.Poll>
+  {
+    Enrolling.poll(client ?? self.client, appID: app, secret: secret, view, at: now)
+  }
+
+  private func refusal<Success>(_ step: Enrolling.Step<Success>) -> InstallationRefusal? {
+    #expect(step.change.isEmpty)
+    if case .failure(let refusal) = step.result { return refusal }
+    return nil
+  }
+
+  @Test func `a request that is approved is delivered once, and ends the others`() throws {
+    let step = poll(InstallationView(installation: installation(), enrolment: enrolment(.approved)))
+    guard case .success(.delivered(let new)) = step.result else {
+      Issue.record("not delivered")
+      return
+    }
+    #expect(new.secret == secret && new.user == nil && new.generation > 7)
+    #expect(step.change.enrolment?.state == .delivered && step.change.endsOthers)
+    // The same transaction again, and another poll.
+    let again = poll(InstallationView(installation: new, enrolment: step.change.enrolment))
+    guard case .success(.delivered(let same)) = again.result else {
+      Issue.record("not told again")
+      return
+    }
+    #expect(same == new)
+    #expect(
+      refusal(
+        Enrolling.poll(
+          client, appID: "shop", secret: SHA256Digest(of: [3]),
+          InstallationView(installation: new, enrolment: step.change.enrolment), at: now)) == .delivered)
+  }
+
+  @Test func `a poll is told what became of its request`() {
+    #expect(refusal(poll(InstallationView(enrolment: enrolment(.denied)))) == .denied)
+    #expect(refusal(poll(InstallationView(enrolment: enrolment(.ended)))) == .expired)
+    #expect(refusal(poll(InstallationView(enrolment: enrolment(.pending, answered: -2)))) == .slowDown(3))
+    #expect(refusal(poll(InstallationView())) == .invalidClient)
+    var late = InstallationView(enrolment: enrolment(.approved))
+    late.enrolment?.state = .approved
+    #expect(
+      refusal(
+        Enrolling.poll(
+          client, appID: "shop", secret: secret, late, at: now.advanced(by: .seconds(540)))) == .expired)
+  }
+
+  @Test(arguments: [
+    InstallationClient(id: InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")!, app: "shop", detail: nil),
+    InstallationClient(id: InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")!, app: "Shop", detail: "x"),
+    InstallationClient(id: InstallationID("7f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")!, app: "Shop", detail: nil),
+  ])
+  func `other values are another client`(_ other: InstallationClient) {
+    #expect(refusal(poll(InstallationView(enrolment: enrolment(.approved)), other)) == .invalidClient)
+    #expect(refusal(poll(InstallationView(enrolment: enrolment(.approved)), app: "other")) == .invalidClient)
+  }
+
+  @Test func `a user replaces only the user's own installation of the app`() {
+    let ann = InstallationUser(callerID: "users", subject: "ann")
+    func install(_ view: InstallationView) -> Enrolling.Step<Installation> {
+      Enrolling.install(
+        client, appID: "shop", user: ann, address: "192.0.2.1", secret: secret,
+        InstallationTerms(perSubject: 2),
+        view, at: now)
+    }
+    guard case .success(let new) = install(InstallationView(installation: installation(user: ann))).result
+    else {
+      Issue.record("not replaced")
+      return
+    }
+    #expect(new.generation > 7 && new.user == ann)
+    let bob = InstallationUser(callerID: "users", subject: "bob")
+    for taken in [installation(), installation(user: bob), installation(user: ann, app: "other")] {
+      #expect(refusal(install(InstallationView(installation: taken))) == .taken)
+    }
+    var full = InstallationView()
+    full.others = 2
+    #expect(refusal(install(full)) == .tooMany)
+    full.others = 1
+    #expect(!install(full).change.isEmpty)
+    // What is idle is still its owner's, and may be another app's, whose terms are not known here.
+    var idle = installation(user: bob)
+    idle.usedAt = Instant(seconds: 1, nanoseconds: 0)
+    #expect(refusal(install(InstallationView(installation: idle))) == .taken)
+    idle = installation(user: ann)
+    idle.usedAt = Instant(seconds: 1, nanoseconds: 0)
+    #expect(!install(InstallationView(installation: idle)).change.isEmpty)
+    // It did not count any more, so it needs room.
+    full = InstallationView(installation: idle)
+    full.others = 2
+    #expect(refusal(install(full)) == .tooMany)
+    // What is revoked has no owner.
+    var revoked = installation(user: bob)
+    revoked.revokedAt = now
+    #expect(!install(InstallationView(installation: revoked)).change.isEmpty)
+  }
+
+  @Test func `a revocation ends an installation, requests that are approved, or both`() {
+    #expect(refusal(Enrolling.revoke(InstallationView(), at: now)) == .unknown)
+    var view = InstallationView()
+    view.live = 1
+    var (change, result) = Enrolling.revoke(view, at: now)
+    #expect(change == InstallationChange(endsOthers: true) && result == .success(nil))
+    view.installation = installation()
+    (change, result) = Enrolling.revoke(view, at: now)
+    #expect(change.endsOthers && change.installation?.revokedAt == now)
+    #expect(result == .success(change.installation))
+    // Once more finds nothing.
+    view = InstallationView(installation: change.installation)
+    #expect(refusal(Enrolling.revoke(view, at: now)) == .unknown)
+  }
+
+  @Test func `the same judgement again changes nothing, and a denied request stays denied`() {
+    let denied = InstallationView(enrolment: enrolment(.denied))
+    #expect(Enrolling.judge(.deny, denied, at: now) == (InstallationChange(), .success(enrolment(.denied))))
+    #expect(refusal(Enrolling.judge(.approve, denied, at: now)) == .unknown)
+    let approved = InstallationView(enrolment: enrolment(.approved))
+    #expect(
+      Enrolling.judge(.approve, approved, at: now) == (InstallationChange(), .success(enrolment(.approved))))
+    #expect(Enrolling.judge(.deny, approved, at: now).change.enrolment?.state == .denied)
+  }
+
+  @Test func `a code is right once, and five wrong ones lock for a growing time`() {
+    let terms = InstallationTerms()
+    var kept = installation()
+    func verify(_ step: Int64, at now: Instant) -> Result<Bool, InstallationRefusal> {
+      let (change, result) = Enrolling.verify(terms, InstallationView(installation: kept), at: now) {
+        $1 == step
+      }
+      if let changed = change.installation { kept = changed }
+      return result
+    }
+    let current = OneTimePassword.step(at: now.seconds)
+    #expect(verify(current, at: now) == .success(true))
+    #expect(verify(current, at: now) == .success(false))
+    #expect(verify(current - 1, at: now) == .success(false))
+    #expect(kept.codes.failures == 0)
+    #expect(verify(current + 1, at: now) == .success(true))
+    for count in 1...5 {
+      #expect(verify(current + 99, at: now) == .success(false))
+      #expect(kept.codes.failures == Int64(count))
+    }
+    #expect(verify(current + 2, at: now) == .failure(.locked(30)))
+    var later = now.advanced(by: .seconds(30))
+    for lock: Int64 in [60, 120, 240, 480, 960, 1920, 3600, 3600] {
+      #expect(verify(-1, at: later) == .success(false))
+      #expect(kept.codes.lockedUntil?.seconds == later.seconds + lock)
+      later = later.advanced(by: .seconds(lock))
+    }
+    #expect(verify(OneTimePassword.step(at: later.seconds), at: later) == .success(true))
+    #expect(kept.codes.failures == 0 && kept.codes.lockedUntil == nil)
+  }
+
+  @Test func `ten thousand requests wait, and no more`() {
+    var view = InstallationView()
+    view.pending = Enrolling.mostPending - 1
+    #expect(!Enrolling.open(enrolment(.pending), view).change.isEmpty)
+    view.pending += 1
+    #expect(refusal(Enrolling.open(enrolment(.pending), view)) == .full)
+  }
+}

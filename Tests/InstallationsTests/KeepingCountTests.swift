@@ -1,0 +1,96 @@
+// Tests of the regular work on installations: their last uses are kept, and they are counted.
+
+import Gate
+import JOSE
+import Platform
+import Sealing
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Installations
+
+@Suite(.timeLimit(.minutes(1))) struct KeepingCountTests {
+  private let store = TouchyStore()
+  private let time = ManualTime()
+
+  private func desk() -> InstallationDesk {
+    let keys = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 7, count: 32))))
+    return InstallationDesk(
+      store: store, directory: InstallationDirectory(store: store, clock: time),
+      codes: InstallationCodes(keys: keys), clock: time)
+  }
+
+  private func put() -> Installation {
+    let now = Instant(time.unixTime)
+    let installation = Installation(
+      client: InstallationClient(
+        id: InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")!, app: "Shop", detail: nil),
+      appID: "shop", user: nil, address: "192.0.2.1", secret: SHA256Digest(of: [1]), generation: 1,
+      createdAt: now, usedAt: now)
+    store.memory.changeInstallation(InstallationScope(installation.client.id), at: now) { _ in
+      (InstallationChange(installation: installation), ())
+    }
+    return installation
+  }
+
+  @Test func `installations are counted although their last uses cannot be saved`() async {
+    let desk = desk()
+    use(put(), desk)
+    store.isDown.store(true, ordering: .relaxed)
+    let work = Task { await desk.keepCounted() }
+    await time.untilSleepers(1)
+    #expect(desk.counts.latest?[.active] == 1)
+    work.cancel()
+    await work.value
+  }
+
+  @Test func `the last uses are saved when the work ends`() async {
+    let desk = desk()
+    let installation = put()
+    let work = Task { await desk.keepCounted() }
+    await time.untilSleepers(1)
+    let used = use(installation, desk)
+    work.cancel()
+    await work.value
+    #expect(store.memory.installation(installation.client.id)?.usedAt == used)
+  }
+
+  /// Uses an installation two hours later, by the wall clock alone.
+  @discardableResult
+  private func use(_ installation: Installation, _ desk: InstallationDesk) -> Instant {
+    time.stepWallClock(by: 7200)
+    let now = Instant(time.unixTime)
+    desk.directory.used(installation, InstallationTerms(), at: now)
+    return now
+  }
+}
+
+/// A store in memory that can refuse to save last uses.
+private final class TouchyStore: InstallationStore {
+  let memory = MemoryStore()
+  let isDown = Atomic<Bool>(false)
+
+  func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {
+    if isDown.load(ordering: .relaxed) { throw StoreError(.unavailable, "connect", "connection refused") }
+    memory.touchInstallations(uses)
+  }
+
+  func installation(_ id: InstallationID) -> Installation? { memory.installation(id) }
+  func enrolment(userCode: String, at now: Instant) -> Enrolment? {
+    memory.enrolment(userCode: userCode, at: now)
+  }
+  func changeInstallation<Result: Sendable>(
+    _ scope: InstallationScope, at now: Instant,
+    _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
+  ) -> Result {
+    memory.changeInstallation(scope, at: now, body)
+  }
+  func installations(subject: String) -> [InstallationID] { memory.installations(subject: subject) }
+  func installations(_ query: InstallationQuery) -> InstallationPage { memory.installations(query) }
+  func installationCounts(at now: Instant) -> InstallationCounts { memory.installationCounts(at: now) }
+  func purgeInstallations(at now: Instant, unusedSince unused: [String: Instant]) -> Int {
+    memory.purgeInstallations(at: now, unusedSince: unused)
+  }
+}

@@ -101,9 +101,17 @@ let package = Package(
       ],
       swiftSettings: memorySafe),
     .target(
+      name: "Appointments",
+      dependencies: [
+        "API", "Callers", "Configuration", "Deciding", "Delivery", "Gate", "HTTP", "HTTPServer",
+        "Installations", "JOSE", "JSON", "Metrics", "Platform", "Records", "Sealing", "Store", "Tokens",
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Gateway",
       dependencies: [
-        "API", "Callbacks", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate", "HTTP",
+        "API", "Appointments", "Callbacks", "Callers", "Configuration", "Deciding", "Delivery", "Documents",
+        "Gate", "HTTP",
         "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Pages", "Platform", "Records",
         "SQLiteStore", "Sealing", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
       ],
@@ -155,6 +163,13 @@ let package = Package(
       name: "InstallationsTests",
       dependencies: ["Installations", "API", "Gate", "JOSE", "Platform", "Sealing", "Store", "TestSupport"],
       swiftSettings: strict),
+    .testTarget(
+      name: "AppointmentsTests",
+      dependencies: [
+        "Appointments", "Callers", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "Platform",
+        "Records", "Sealing", "Store",
+      ],
+      swiftSettings: strict),
     .testTarget(name: "MetricsTests", dependencies: ["Metrics", "HTTP"], swiftSettings: strict),
     .testTarget(
       name: "HTTPServerTests", dependencies: ["HTTPServer", "HTTP", "Platform"], swiftSettings: strict),
@@ -173,11 +188,12 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Callbacks", "Callers", "Certificates", "Configuration", "Deciding", "Delivery", "Diagnosis",
+        "API", "Appointments", "Callbacks", "Callers", "Certificates", "Configuration", "Deciding",
+        "Delivery", "Diagnosis",
         "Documents",
         "Gate",
         "Gateway", "HTTP",
-        "HTTPServer",
+        "HTTPServer", "Installations",
         "JOSE",
         "JSON", "Metrics", "Platform", "Records", "SQLiteStore", "Sandbox", "Sealing", "Store", "TLS",
         "Talkdesk",

@@ -2,14 +2,25 @@
 
 package import API
 import Configuration
-import Gate
+package import Gate
 import JSON
 
 extension CallbackRequest {
   /// Reads a request's content in either form and checks all of it.
   ///
+  /// - Parameter timeFault: What is wrong with the time of an appointment. It is named beside other mistakes only. By itself it is
+  ///   judged later, after the `Idempotency-Key`.
   /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with everything that is wrong.
-  package init(parsing content: [UInt8], terms: CallbackTerms) throws(Problem) {
+  package init(
+    parsing content: [UInt8], terms: CallbackTerms, timeFault: (Instant) -> String? = { _ in nil }
+  ) throws(Problem) {
+    try self.init(
+      Self.object(parsing: content, holding: "contact_phone_number"), terms: terms, timeFault)
+  }
+
+  /// The object of a request's content.
+  /// - Parameter member: The member that it has to have, for clients that send something else.
+  static func object(parsing content: [UInt8], holding member: String) throws(Problem) -> JSONObject {
     guard content.count <= CallbackLimits.contentBytes else {
       throw Problem(
         .contentTooLarge, "The body of a callback request has at most \(CallbackLimits.contentBytes) bytes.")
@@ -28,15 +39,17 @@ extension CallbackRequest {
     }
     guard let body = value.object else {
       throw Problem(
-        .invalidRequest, "The body is \(value.kindName). Send an object with contact_phone_number.")
+        .invalidRequest, "The body is \(value.kindName). Send an object with \(member).")
     }
-    try self.init(body, terms: terms)
+    return body
   }
 
-  private init(_ body: JSONObject, terms: CallbackTerms) throws(Problem) {
+  private init(
+    _ body: JSONObject, terms: CallbackTerms, _ timeFault: (Instant) -> String?
+  ) throws(Problem) {
     var problems = FieldProblems()
     problems.refuseUnknown(
-      in: body, known: ["contact_phone_number", "talkdesk_phone_number", "context"], prefix: "")
+      in: body, known: ["contact_phone_number", "talkdesk_phone_number", "context", "at"], prefix: "")
     let contact = problems.number("contact_phone_number", in: body)
     if body["contact_phone_number"] == nil {
       problems.add("contact_phone_number", "Give the number to call in E.164 form, such as +14155550123.")
@@ -53,10 +66,13 @@ extension CallbackRequest {
     if talkdesk == nil, body["talkdesk_phone_number"] == nil {
       problems.add("talkdesk_phone_number", "Give one of the account's numbers; this server has no default.")
     }
+    let at = problems.time("at", in: body)
     var context = ContextReader(terms, problems: problems)
     if let value = body["context"] { context.read(value) }
     context.finish()
-    try context.problems.throwIfAny()
+    problems = context.problems
+    if !problems.fields.isEmpty, let at, let fault = timeFault(at) { problems.add("at", fault) }
+    try problems.throwIfAny()
     guard let contact, let talkdesk else {
       // Unreachable while every missing number is also a problem; refusing is the safe side of a slip.
       throw Problem(.invalidRequest, "A phone number is missing.")
@@ -64,12 +80,24 @@ extension CallbackRequest {
     contactNumber = contact
     talkdeskNumber = talkdesk
     namesTalkdeskNumber = named != nil
+    self.at = at
     fields = context.fields
     additions = terms.schema?.additions.map { ContextField(name: $0.name, value: $0.value) } ?? []
   }
 }
 
 extension FieldProblems {
+  /// A member's time, to the second; `null` is none.
+  mutating func time(_ name: String, in object: JSONObject) -> Instant? {
+    if case .null = object[name] { return nil }
+    guard let text = string(name, in: object) else { return nil }
+    guard let time = Instant(rfc3339: text) else {
+      add(name, "Give a date and time with an offset, such as 2026-11-23T10:00:00-05:00.")
+      return nil
+    }
+    return Instant(seconds: time.seconds)
+  }
+
   /// A member's telephone number.
   mutating func number(_ name: String, in object: JSONObject) -> E164? {
     guard let text = string(name, in: object) else { return nil }

@@ -11,6 +11,8 @@ package struct CallbackRequest: Sendable, Equatable {
   package let contactNumber: E164
   /// The account's number that is used.
   package let talkdeskNumber: E164
+  /// When the phone is to ring, to the second; nil for now.
+  package let at: Instant?
   /// Whether the request named that number itself.
   let namesTalkdeskNumber: Bool
   /// The context's fields as asked for, in their order.
@@ -37,18 +39,21 @@ package struct CallbackRequest: Sendable, Equatable {
   /// the type of a field, given or default.
   package var fingerprint: String {
     let asked = Self.body(
-      contact: contactNumber, talkdesk: namesTalkdeskNumber ? talkdeskNumber : nil, fields: fields)
+      contact: contactNumber, talkdesk: namesTalkdeskNumber ? talkdeskNumber : nil, fields: fields, at: at)
     return Hex.encode(SHA256.digest(asked))
   }
 
   /// The contact's number as answers and logs may show it: `+*********00`.
   package var maskedContact: String { contactNumber.masked }
 
-  private static func body(contact: E164, talkdesk: E164?, fields: [ContextField]) -> [UInt8] {
+  private static func body(contact: E164, talkdesk: E164?, fields: [ContextField], at: Instant? = nil)
+    -> [UInt8]
+  {
     var members = JSONObject()
     if let talkdesk { members.append("talkdesk_phone_number", .string(talkdesk.text)) }
     members.append("contact_phone_number", .string(contact.text))
     if !fields.isEmpty { members.append("context", ["fields": .array(fields.map(\.json))]) }
+    if let at { members.append("at", .number(JSONNumber(at.seconds))) }
     return members.serialized()
   }
 }

@@ -35,6 +35,8 @@ public struct Configuration: Sendable {
   public package(set) var policy: Policy
   /// How callbacks are made.
   public package(set) var callbacks: Callbacks
+  /// Which times may be booked for callbacks; nil: none.
+  public package(set) var appointments: Appointments?
   /// The origins whose pages may call from a browser, in the very form of the `Origin` field.
   public package(set) var allowedOrigins: [String]
   /// Where state is kept.

@@ -38,11 +38,7 @@ extension ConfigurationBuilder {
       let app = apps.first(where: { $0.installations != nil }),
       let node = partial.sections["apps"]?[app.id]?["installations"]
     else { return }
-    problems.add(
-      node.place, "apps.\(app.id).installations",
-      Refusal(
-        "needs a store key",
-        "set CALLGATE_STORE_KEY (store.key_file); `callgate key generate --store` prints one"))
+    problems.add(node.place, "apps.\(app.id).installations", .needsStoreKey)
   }
 
   private mutating func storeKey(_ setting: TypedSetting<String>) -> StoreKey? {

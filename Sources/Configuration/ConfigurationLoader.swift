@@ -93,7 +93,8 @@ extension ConfigurationBuilder {
       authorities: authorities(),
       tokens: tokens(),
       callers: callers, allowAnonymous: allowAnonymous, apps: apps, policy: policy, callbacks: callbacks(),
-      allowedOrigins: allowedOrigins(), store: store, storeKeys: storeKeys(), limits: limits(),
+      appointments: appointments(keptIn: store), allowedOrigins: allowedOrigins(), store: store,
+      storeKeys: storeKeys(), limits: limits(),
       origins: origins(),
       files: files)
     guard problems.isEmpty else {

@@ -16,7 +16,8 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
   public init(_ configuration: Configuration) {
     lines =
       Self.effects(configuration) + Self.rules(configuration.policy.rules)
-      + [Self.brakes(configuration.policy.brakes)] + Self.statements(configuration.origins)
+      + [Self.brakes(configuration.policy.brakes)] + Self.appointments(configuration)
+      + Self.statements(configuration.origins)
   }
 
   /// The lines as one text.
@@ -89,6 +90,17 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
     let off = Brake.allCases.filter { brakes[$0] == 0 }.map(\.ruleName)
     return "brakes on callbacks: " + (figures.isEmpty ? "none" : list(figures))
       + (off.isEmpty ? "" : "; off: \(list(off))")
+  }
+
+  /// Which times may be booked, if any.
+  private static func appointments(_ configuration: Configuration) -> [String] {
+    guard let appointments = configuration.appointments else { return [] }
+    func text(_ span: Duration) -> String { DurationText.text(of: span) }
+    return [
+      "appointments: \(appointments.perSlot) per slot of \(text(appointments.slot)), "
+        + "from \(text(appointments.earliest)) to \(text(appointments.horizon)) ahead, "
+        + "\(appointments.perNumber) per owner and number, at most \(text(appointments.late)) late"
+    ]
   }
 
   private static func list(_ words: [String]) -> String { words.joined(separator: ", ") }

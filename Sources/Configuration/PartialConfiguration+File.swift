@@ -4,7 +4,9 @@ import Documents
 
 extension PartialConfiguration {
   /// The sections that are not a tree of settings.
-  static let ownSections = ["callers", "apps", "rules", ConfigurationBuilder.brakesSection]
+  static let ownSections = [
+    "callers", "apps", "rules", ConfigurationBuilder.brakesSection, ConfigurationBuilder.appointmentsSection,
+  ]
 
   /// The settings in a YAML file. Unknown keys are problems.
   init(file root: DocumentNode, into problems: inout ProblemList) {

@@ -22,6 +22,37 @@ extension Settings {
       "callbacks.brakes.per_hour", default: "\(Brakes().perHour)", example: "1000",
       "Built-in limit: callbacks of all callers in an hour, under the name `brake-hour`. `0` switches it off."
     ), brake)
+  static let slot = TypedSetting(
+    Setting(
+      "appointments.slot", default: "15m", example: "15m",
+      "The length of a slot, whose appointments are counted together: 1 minute to 1 day, in whole seconds. Slots begin at "
+        + "midnight in the time zone of the opening hours."), wholeSeconds(.seconds(60) ... .seconds(86_400)))
+  static let perSlot = TypedSetting(
+    Setting(
+      "appointments.per_slot", default: "20", example: "20",
+      "How many appointments a slot has, for all callers together: 1 to 10,000."),
+    .number(1...10_000, of: "a number of appointments"))
+  static let horizon = TypedSetting(
+    Setting(
+      "appointments.horizon", default: "30d", example: "30d",
+      "How far ahead a callback can be booked: more than `earliest`, at most 400 days."),
+    .duration(.seconds(60) ... .seconds(400 * 86_400)))
+  static let earliest = TypedSetting(
+    Setting(
+      "appointments.earliest", default: "5m", example: "5m",
+      "How far ahead a callback must be booked at least."),
+    .duration(.zero ... .seconds(400 * 86_400)))
+  static let late = TypedSetting(
+    Setting(
+      "appointments.late", default: "3m", example: "3m",
+      "How long after its time an appointment may still be called: 1 second to 1 hour. Later the phone does not ring."
+    ),
+    .duration(.seconds(1) ... .seconds(3600)))
+  static let perNumber = TypedSetting(
+    Setting(
+      "appointments.per_number", default: "1", example: "1",
+      "How many scheduled appointments one owner may have for one number: 1 to 100."),
+    .number(1...100, of: "a number of appointments"))
   static let callerID = TypedSetting(
     Setting(
       "callers[].id", required: "give it a name: id: ios-app", example: "ios-app",
@@ -145,7 +176,9 @@ extension Settings {
 
   /// The keys of the sections that are lists or name things of the operator's own.
   static let structured: [Setting] = [
-    brakePerDay.setting, brakePer5m.setting, brakePerHour.setting, callerID.setting, basicUsername.setting,
+    brakePerDay.setting, brakePer5m.setting, brakePerHour.setting, slot.setting, perSlot.setting,
+    horizon.setting, earliest.setting, late.setting, perNumber.setting, callerID.setting,
+    basicUsername.setting,
     basicDigest.setting, basicFile.setting, keyDigest.setting, jwtIssuer.setting, jwtAudience.setting,
     jwtURL.setting, jwtFile.setting, jwtSecret.setting, jwtSubject.setting, appCallers.setting,
     appScope.setting, appNumbers.setting, installationAuthorizers.setting,
@@ -168,6 +201,17 @@ extension Settings {
   ]
 
   private static let brake = TextForm.number(0...Int(Brakes.maximum), of: "a number of callbacks")
+
+  private static func wholeSeconds(_ range: ClosedRange<Duration>) -> TextForm<Duration> {
+    let duration = TextForm.duration(range)
+    return TextForm(duration.schema) { text throws(Refusal) in
+      let span = try duration.read(text)
+      guard span.milliseconds.isMultiple(of: 1000) else {
+        throw Refusal("\(quoted(text)) is no whole number of seconds", "leave the milliseconds out")
+      }
+      return span
+    }
+  }
 
   private static let callerName: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
     let id = try NameText.identifier("a caller's id")(text)

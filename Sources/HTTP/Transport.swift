@@ -11,7 +11,7 @@ public struct OutboundRequest: Sendable {
     case never
   }
 
-  /// The method: `get`, `head` or `post`.
+  /// The method: `get`, `head`, `post`, `put`, `patch`, `delete` or `options`.
   public var method: Method
   /// The absolute URL, `https` or, to loopback only, `http`.
   public var url: String
@@ -21,6 +21,9 @@ public struct OutboundRequest: Sendable {
   public var content: OutboundContent
   /// The whole time allowed: waiting for a slot, name resolution, connecting, TLS, sending and reading.
   public var timeout: Duration
+  /// The span, from the call on, within which the first byte of the request must leave. After it nothing is sent, whatever held the
+  /// request up: a queue, a slow connection, a process or a machine that slept. Nil: `timeout` alone counts.
+  public var startWithin: Duration?
   /// How many bytes of response content are taken before the transfer is given up.
   public var maximumContentLength: Int
   /// Whether a pooled connection may be used.
@@ -29,24 +32,25 @@ public struct OutboundRequest: Sendable {
   /// Makes a request.
   public init(
     method: Method, url: String, fields: Fields = [:], content: [UInt8] = [],
-    timeout: Duration,
+    timeout: Duration, startWithin: Duration? = nil,
     maximumContentLength: Int = 256 * 1024, reuse: ConnectionReuse = .allowed
   ) {
     self.init(
       method: method, url: url, fields: fields, content: OutboundContent(content), timeout: timeout,
-      maximumContentLength: maximumContentLength, reuse: reuse)
+      startWithin: startWithin, maximumContentLength: maximumContentLength, reuse: reuse)
   }
 
   /// Makes a request with content that others hold, too.
   public init(
     method: Method, url: String, fields: Fields = [:], content: OutboundContent, timeout: Duration,
-    maximumContentLength: Int = 256 * 1024, reuse: ConnectionReuse = .allowed
+    startWithin: Duration? = nil, maximumContentLength: Int = 256 * 1024, reuse: ConnectionReuse = .allowed
   ) {
     self.method = method
     self.url = url
     self.fields = fields
     self.content = content
     self.timeout = timeout
+    self.startWithin = startWithin
     self.maximumContentLength = maximumContentLength
     self.reuse = reuse
   }
@@ -103,7 +107,7 @@ public struct TransportError: Error, Sendable {
     case connect
     /// The TLS handshake failed, certificate verification included.
     case tls
-    /// The deadline passed.
+    /// The deadline passed, or the time to start.
     case timedOut
     /// The connection ended or broke before the response was whole.
     case connectionLost

@@ -189,6 +189,11 @@ package enum Enrolling {
     kept?.revokedAt == nil && kept?.secret == proved.secret
   }
 
+  /// Whether an installation still has the secret of a generation.
+  package static func holds(generation: Int64, now kept: Installation?) -> Bool {
+    kept?.revokedAt == nil && kept?.generation == generation
+  }
+
   /// Takes a counter for the code of a callback.
   package static func count(_ proved: Installation, _ view: InstallationView) -> Step<Int64> {
     guard var installation = view.installation, holds(proved, now: installation) else {

@@ -70,9 +70,17 @@ package final class InstallationDirectory: Sendable {
 
   /// Whether an installation that has proved its secret still has it, by what was read less than a second ago, or is read now.
   package func holds(_ proved: Installation) async throws(StoreError) -> Bool {
-    let id = proved.client.id
-    if let known = known(id, now: clock.now) { return Enrolling.holds(proved, now: known.installation) }
-    return Enrolling.holds(proved, now: try await look(id)?.installation)
+    Enrolling.holds(proved, now: try await latest(proved.client.id))
+  }
+
+  /// Whether an installation still has the secret of a generation, judged in the same way.
+  package func holds(_ id: InstallationID, generation: Int64) async throws(StoreError) -> Bool {
+    Enrolling.holds(generation: generation, now: try await latest(id))
+  }
+
+  private func latest(_ id: InstallationID) async throws(StoreError) -> Installation? {
+    if let known = known(id, now: clock.now) { return known.installation }
+    return try await look(id)?.installation
   }
 
   /// Forgets what is known of an id, which changes here and now.

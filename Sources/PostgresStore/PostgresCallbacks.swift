@@ -1,6 +1,7 @@
 // Reads and writes callback records as PostgreSQL rows.
 
 import Gate
+import Platform
 import Store
 
 enum PostgresCallbacks {
@@ -16,13 +17,25 @@ enum PostgresCallbacks {
       record: StoredCallback(
         id: CallbackID(id), callerID: callerID, subject: row[2], appID: row[3], contact: contact,
         createdAt: Instant(nanosecondsSinceEpoch: created),
+        at: integer(row[19]).map { Instant(nanosecondsSinceEpoch: $0) },
         settledAt: integer(row[6]).map { Instant(nanosecondsSinceEpoch: $0) }, status: status, code: row[8],
         upstreamStatus: integer(row[9]).map { Int($0) }, platformTID: row[10],
         verificationCode: row[16].flatMap { PostgresText.bytes($0) }.map {
           SealedCode($0, until: Instant(nanosecondsSinceEpoch: integer(row[18]) ?? 0))
         }),
       key: row[11].flatMap { StoreID(hex: $0) }, place: row[12].flatMap { StoreID(hex: $0) },
-      instance: instance, abandoned: abandoned, expires: expires)
+      instance: instance, abandoned: abandoned, expires: expires, appointment: appointment(row))
+  }
+
+  private static func appointment(_ row: [String?]) -> CallbackBook.Appointment? {
+    guard let number = row[21].flatMap({ StoreID(hex: $0) }), let tries = integer(row[23]),
+      let keyRetention = integer(row[28]), let retention = integer(row[29])
+    else { return nil }
+    return CallbackBook.Appointment(
+      slot: integer(row[20]), number: number, due: integer(row[22]), tries: Int(tries), lastCode: row[24],
+      content: row[25].flatMap { PostgresText.bytes($0) }.map {
+        SealedCode($0, until: Instant(nanosecondsSinceEpoch: integer(row[27]) ?? 0))
+      }, keyRetention: .nanoseconds(keyRetention), retention: .nanoseconds(retention))
   }
 
   /// Adds a key's columns to a book; nothing for a row that was made to be locked.
@@ -47,6 +60,32 @@ enum PostgresCallbacks {
       let expires = integer(row[2])
     else { return }
     book.add(name, CallbackBook.Place(callback: CallbackID(callback), expires: expires))
+  }
+
+  /// Adds how many places of slots are taken to a book.
+  static func add(slots rows: [[String?]], of slots: Set<Int64>, to book: inout CallbackBook) {
+    let taken = taken(rows)
+    for slot in slots { book.add(slot: slot, taken: taken[slot, default: 0]) }
+  }
+
+  /// Adds the appointments for numbers to a book.
+  static func add(numbers rows: [[String?]], of numbers: Set<StoreID>, to book: inout CallbackBook) {
+    var ids = Dictionary(uniqueKeysWithValues: numbers.map { ($0, Set<CallbackID>()) })
+    for row in rows {
+      guard let number = row[0].flatMap({ StoreID(hex: $0) }), let id = row[1].flatMap({ StoreID(hex: $0) })
+      else { continue }
+      ids[number]?.insert(CallbackID(id))
+    }
+    for (number, ids) in ids { book.add(number: number, ids) }
+  }
+
+  /// Rows of a slot and how many of its places are taken.
+  static func taken(_ rows: [[String?]]) -> [Int64: Int] {
+    var taken: [Int64: Int] = [:]
+    for row in rows {
+      if let slot = integer(row[0]), let count = integer(row[1]) { taken[slot] = Int(count) }
+    }
+    return taken
   }
 
   private static func integer(_ text: String?) -> Int64? { text.flatMap { Int64($0) } }
@@ -118,6 +157,24 @@ enum PostgresCallbacks {
         quoting: rows.map { $0.record.verificationCode.map { PostgresText.bytea($0.sealed) } }),
       PostgresText.array(quoting: rows.map { $0.record.verificationCode.map { PostgresText.bytea($0.key) } }),
       PostgresText.array(rows.map { number($0.record.verificationCode?.until.nanosecondsSinceEpoch) }),
+    ] + parameters(rows.map(\.record.at), rows.map(\.appointment))
+  }
+
+  private static func parameters(
+    _ times: [Instant?], _ appointments: [CallbackBook.Appointment?]
+  ) -> [String?] {
+    [
+      PostgresText.array(times.map { number($0?.nanosecondsSinceEpoch) }),
+      PostgresText.array(appointments.map { number($0?.slot) }),
+      PostgresText.array(appointments.map { $0?.number.hex ?? "NULL" }),
+      PostgresText.array(appointments.map { number($0?.due) }),
+      PostgresText.array(appointments.map { number($0?.tries) }),
+      PostgresText.array(quoting: appointments.map { $0?.lastCode }),
+      PostgresText.array(quoting: appointments.map { $0?.content.map { PostgresText.bytea($0.sealed) } }),
+      PostgresText.array(quoting: appointments.map { $0?.content.map { PostgresText.bytea($0.key) } }),
+      PostgresText.array(appointments.map { number($0?.content?.until.nanosecondsSinceEpoch) }),
+      PostgresText.array(appointments.map { number($0?.keyRetention.nanosecondsClamped) }),
+      PostgresText.array(appointments.map { number($0?.retention.nanosecondsClamped) }),
     ]
   }
 

@@ -24,8 +24,8 @@ struct PostgresFailure: Error {
       || state == "42P05"
   }
 
-  /// Nobody said what became of the statements: a COMMIT among them may have been done. What the server calls a failed statement
-  /// has ended its transaction.
+  /// The server did not say what became of the statements, so a COMMIT among them may have been done. What the server calls a
+  /// failed statement has ended its transaction.
   var leavesDoubt: Bool {
     guard let state else { return true }
     return state.hasPrefix("08") || state.hasPrefix("57P")

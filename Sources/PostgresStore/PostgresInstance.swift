@@ -5,7 +5,7 @@ import Store
 import Synchronization
 
 /// A number of this open store's own, shared by its connections, and when it was last said that it lives. By the
-/// server's clock a sign of life is good for ten seconds; whoever begins a callback renews one that is older than three.
+/// server's clock a sign of life is good for ten seconds. The beginning of a callback renews one older than three.
 final class PostgresInstance: Sendable {
   private struct Doubts {
     var marks: [PostgresMark] = []
@@ -52,7 +52,7 @@ final class PostgresInstance: Sendable {
   /// Whether there are such transactions.
   var hasDoubts: Bool { doubts.withLock { !$0.marks.isEmpty } }
 
-  /// The transactions to look at; nil while somebody else does so, or did a moment ago in vain. To be followed by
+  /// The transactions to look at; nil while another task does so, or did a moment ago in vain. To be followed by
   /// `looked`.
   func lookAtDoubts(at now: MonotonicTime) -> [PostgresMark]? {
     doubts.withLock { doubts in
@@ -66,7 +66,7 @@ final class PostgresInstance: Sendable {
   /// This one has ended, one way or the other.
   func ended(_ mark: PostgresMark) { doubts.withLock { $0.marks.removeAll { $0 == mark } } }
 
-  /// Nobody looks any more.
+  /// The task has looked at them.
   /// - Parameter isAll: Whether all that were looked at have ended.
   func looked(isAll: Bool, at now: MonotonicTime) {
     doubts.withLock { doubts in

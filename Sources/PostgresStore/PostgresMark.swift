@@ -1,10 +1,10 @@
 // Marks each transaction, so that its outcome can be found when the server did not answer the COMMIT.
 
 /// What a transaction leaves in `callgate_commit`, under its connection, as the first thing it does: it holds that row
-/// until it has ended. So whoever asks for the row waits for a transaction that may still be under way, and then knows
-/// whether it was committed. Unlike the server's own transaction ids this survives the server's replacement by another.
+/// until it has ended. So a session that asks for the row waits for a transaction that may still be under way, and then
+/// knows whether it was committed. Unlike the server's own transaction ids this survives the server's replacement by another.
 struct PostgresMark: Hashable, Sendable {
-  /// A number of the connection's own: a new connection waits for nobody.
+  /// A number of the connection's own, so that a new connection waits for no other.
   let connection: Int64
   /// Counts the connection's transactions, from 1 on.
   private(set) var number: Int64 = 0
@@ -42,7 +42,7 @@ extension PostgresStatements {
       INSERT INTO callgate_commit AS kept (id, number, at) VALUES ($1::bigint, 0, clock_timestamp())
       ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING number
       """)
-  /// Connections that have done nothing for long: nobody asks for their marks any more.
+  /// Connections that have done nothing for an hour: no session asks for their marks any more.
   static let purgeMarks = PostgresStatement(
     name: "callgate_purge_marks",
     sql: """

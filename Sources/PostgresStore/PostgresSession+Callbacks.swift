@@ -59,12 +59,18 @@ extension PostgresSession {
   /// Locks what a transaction is about and adds it; the transaction begins with it, and with its mark.
   ///
   /// Keys, places, records and allowances are locked in this order, and each in the order of their ids: nobody waits
-  /// in a circle. What belongs to a record never changes, so it may be looked up before.
+  /// in a circle. Slots and numbers are locked among the places, by rows that are made for that: bookings of one slot, and of one
+  /// number, come one after the other, and each counts what those before it have left.
+  ///
+  /// What belongs to a record is looked up before. Its key never changes. Its place does with a move: where that came in between,
+  /// the locks are given back and taken again with the new place, since locking it last would be out of order.
   func lock(
     _ working: inout WorkingSet, _ connection: PostgresConnection, _ mark: PostgresMark
   ) throws(PostgresFailure) {
+    let maker = try maker(connection)
     var keys = Set(working.begins.compactMap(\.key))
-    var places = Set(working.begins.compactMap(\.place))
+    var places = Set(working.begins.compactMap(\.place)).union(working.numbers)
+    places.formUnion(working.slots.map { maker.name(ofSlot: $0) })
     let named = Array(keys)
     if !working.ending.isEmpty {
       let ids = PostgresText.array(working.ending.map(\.id.hex))
@@ -74,10 +80,26 @@ extension PostgresSession {
         if let place = row[2].flatMap({ StoreID(hex: $0) }) { places.insert(place) }
       }
     }
+    while true {
+      let late = try lock(&working, keys: keys, named: named, places: places, connection, mark)
+      if late.isEmpty { return }
+      _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
+      places.formUnion(late)
+    }
+  }
+
+  /// Locks rows and adds them, unless records among them have other places than those: returns these.
+  private func lock(
+    _ working: inout WorkingSet, keys: Set<StoreID>, named: [StoreID], places: Set<StoreID>,
+    _ connection: PostgresConnection, _ mark: PostgresMark
+  ) throws(PostgresFailure) -> Set<StoreID> {
     var commands: [PostgresCommand] = [.plain("BEGIN"), mark.command]
-    func lock(_ ids: some Sequence<StoreID>, _ statement: PostgresStatement, _ more: [String] = []) -> Int {
-      commands.append(.prepared(statement, [PostgresText.array(ids.sorted().map(\.hex))] + more))
+    func run(_ statement: PostgresStatement, _ parameters: [String?]) -> Int {
+      commands.append(.prepared(statement, parameters))
       return commands.count - 1
+    }
+    func lock(_ ids: some Sequence<StoreID>, _ statement: PostgresStatement, _ more: [String] = []) -> Int {
+      run(statement, [PostgresText.array(ids.sorted().map(\.hex))] + more)
     }
     let keyPlace = keys.isEmpty ? nil : lock(keys, PostgresStatements.lockKeys)
     let placePlace = places.isEmpty ? nil : lock(places, PostgresStatements.lockPlaces)
@@ -87,21 +109,33 @@ extension PostgresSession {
       : lock(
         working.callbacks.map(\.id), PostgresStatements.lockCallbacks, [PostgresText.array(named.map(\.hex))])
     let allowancePlace = working.allowances.isEmpty ? nil : lock(working.allowances, PostgresStatements.lock)
+    let slotPlace =
+      working.slots.isEmpty
+      ? nil : run(PostgresStatements.takenOfSlots, [PostgresText.array(working.slots.map { "\($0)" })])
+    let numberPlace =
+      working.numbers.isEmpty
+      ? nil : run(PostgresStatements.ofNumbers, [PostgresText.array(working.numbers.map(\.hex))])
     let found = try connection.run(commands, within: Self.span)
+    let rows = rowPlace.map { found[$0].rows.compactMap { PostgresCallbacks.row($0) } } ?? []
+    let late = rows.filter { working.ending.contains($0.record.id) }.compactMap(\.place)
+    guard places.isSuperset(of: late) else { return Set(late) }
     if let keyPlace {
       for row in found[keyPlace].rows { PostgresCallbacks.add(key: row[...], to: &working.book) }
     }
     if let placePlace {
       for row in found[placePlace].rows { PostgresCallbacks.add(place: row, to: &working.book) }
     }
-    if let rowPlace {
-      for row in found[rowPlace].rows {
-        if let row = PostgresCallbacks.row(row) { working.book.add(row) }
-      }
-    }
+    for row in rows { working.book.add(row) }
     if let allowancePlace {
       for (id, state) in Self.states(found[allowancePlace]) { working.add(id, state) }
     }
+    if let slotPlace {
+      PostgresCallbacks.add(slots: found[slotPlace].rows, of: working.slots, to: &working.book)
+    }
+    if let numberPlace {
+      PostgresCallbacks.add(numbers: found[numberPlace].rows, of: working.numbers, to: &working.book)
+    }
+    return []
   }
 
   // MARK: Recovering
@@ -120,15 +154,16 @@ extension PostgresSession {
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
       try self.live(connection, isDue: true)
-      count = try connection.run(
-        [
-          .prepared(
-            PostgresStatements.recover,
-            [
-              "\(self.instance.number)", "\(now.nanosecondsSinceEpoch)", CallbackRecovery.code,
-              PostgresText.array(inHand.map(\.id.hex)),
-            ])
-        ], within: Self.span)[0].changed
+      count =
+        try connection.run(
+          [
+            .prepared(
+              PostgresStatements.recover,
+              [
+                "\(self.instance.number)", "\(now.nanosecondsSinceEpoch)", CallbackRecovery.code,
+                PostgresText.array(inHand.map(\.id.hex)),
+              ])
+          ], within: Self.span)[0].rows.first?.first?.flatMap { Int($0) } ?? 0
     }
     return count
   }

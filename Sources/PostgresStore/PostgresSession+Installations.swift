@@ -147,7 +147,7 @@ extension PostgresSession {
   }
 
   /// The rows of one command.
-  private func rows(_ command: PostgresCommand) throws(StoreError) -> [[String?]] {
+  func rows(_ command: PostgresCommand) throws(StoreError) -> [[String?]] {
     var rows: [[String?]] = []
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)

@@ -38,7 +38,7 @@ final class PostgresSession: StoreSession {
   /// Runs all jobs in one transaction, which takes effect at most once: where its COMMIT was not answered, its mark
   /// says whether it was committed before anything is done again.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
-    var hasBegun = false
+    var mayBeTakenBack = false
     let body = {
       (connection: PostgresConnection, mark: PostgresMark) throws(PostgresFailure) -> [PostgresCommand]? in
       var working = WorkingSet(jobs, ids: try self.maker(connection))
@@ -46,9 +46,9 @@ final class PostgresSession: StoreSession {
         working.run(instance: self.instance.number)
         return nil
       }
-      hasBegun = !working.begins.isEmpty
+      mayBeTakenBack = working.mayBeTakenBack
       // Who begins something is known to be alive before that is there.
-      if hasBegun { try self.live(connection) }
+      if working.startsCallbacks { try self.live(connection) }
       try self.lock(&working, connection, mark)
       working.run(instance: self.instance.number)
       guard working.isChanged else { return [] }
@@ -58,7 +58,7 @@ final class PostgresSession: StoreSession {
       }
       return commands
     }
-    try once(body, onDoubt: { if hasBegun { instance.doubt($0) } })
+    try once(body, onDoubt: { if mayBeTakenBack { instance.doubt($0) } })
   }
 
   /// Runs one transaction, which takes effect at most once: where its COMMIT was not answered, its mark says whether it was
@@ -224,7 +224,7 @@ final class PostgresSession: StoreSession {
           connection = nil
           // Elsewhere may be another database with another key.
           ids = nil
-          // A time-out has used the time there was, and nobody is there to be asked who does not let anybody in.
+          // After a time-out there is no time left, and a server that refused this connection refuses the next, too.
           if connections < 2, error.operation != "wait", error.operation != PostgresFailure.connecting {
             continue
           }

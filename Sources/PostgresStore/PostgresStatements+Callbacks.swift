@@ -7,12 +7,13 @@ extension PostgresStatements {
   private static let columns = [
     "id", "caller", "subject", "app", "contact", "created", "settled", "status", "code", "upstream_status",
     "platform_tid", "key", "place", "instance", "abandoned", "expires", "verification_code",
-    "verification_key", "verification_until",
+    "verification_key", "verification_until", "at", "slot", "number", "due", "tries", "last_code", "content",
+    "content_key", "content_until", "key_retention", "retention",
   ]
   /// How many they are.
   static var columnCount: Int { columns.count }
 
-  private static func columns(_ table: String = "") -> String {
+  static func columns(_ table: String = "") -> String {
     columns.map { table.isEmpty ? $0 : "\(table).\($0)" }.joined(separator: ", ")
   }
 
@@ -40,7 +41,7 @@ extension PostgresStatements {
   static let placeStanding = PostgresStatement(
     name: "callgate_place_standing",
     sql: "SELECT id, callback, expires FROM callgate_callback_place WHERE id = $1::uuid")
-  /// The keys and places of records, which never change: what has to be locked before the records are.
+  /// The keys and places of records: what has to be locked before the records are.
   static let belongings = PostgresStatement(
     name: "callgate_belongings",
     sql: "SELECT id, key, place FROM callgate_callback WHERE id = ANY($1::uuid[])")
@@ -81,10 +82,10 @@ extension PostgresStatements {
       INSERT INTO callgate_callback (\(columns()))
       SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
         $8::text[], $9::text[], $10::integer[], $11::text[], $12::uuid[], $13::uuid[], $14::bigint[], $15::bigint[],
-        $16::bigint[], $17::bytea[], $18::bytea[], $19::bigint[])
-      ON CONFLICT (id) DO UPDATE SET settled = excluded.settled, status = excluded.status, code = excluded.code,
-        upstream_status = excluded.upstream_status, platform_tid = excluded.platform_tid,
-        verification_until = excluded.verification_until
+        $16::bigint[], $17::bytea[], $18::bytea[], $19::bigint[], $20::bigint[], $21::bigint[], $22::uuid[],
+        $23::bigint[], $24::integer[], $25::text[], $26::bytea[], $27::bytea[], $28::bigint[], $29::bigint[],
+        $30::bigint[])
+      ON CONFLICT (id) DO UPDATE SET \(CallbackBook.Row.updates)
       """)
   static let putKeys = PostgresStatement(
     name: "callgate_put_keys",
@@ -121,21 +122,35 @@ extension PostgresStatements {
       """)
   /// Pending records of this instance ($1) whose time is over by $2 and that it has not in hand ($4), and those of instances
   /// that are gone: that have left, or were not heard of for their life while this one was, so that after an outage of the
-  /// server everyone is heard first.
+  /// server everyone is heard first. From this end on, codes are kept for as long as before, and what an appointment leaves for as
+  /// long as its terms say. A key that is held meanwhile keeps its time: waiting for it would be out of order.
   static let recover = PostgresStatement(
     name: "callgate_recover",
     sql: """
-      UPDATE callgate_callback SET status = 'unknown', settled = $2::bigint, code = $3,
-        verification_until = $2::bigint + (verification_until - abandoned)
-      WHERE id IN (
-        SELECT id FROM callgate_callback AS kept WHERE status = 'pending' AND (
-          (instance = $1::bigint AND abandoned <= $2::bigint AND id <> ALL ($4::uuid[]))
-          OR NOT EXISTS (SELECT 1 FROM callgate_instance AS owner WHERE owner.id = kept.instance)
-          OR EXISTS (
-            SELECT 1 FROM callgate_instance AS owner, callgate_instance AS own
-            WHERE owner.id = kept.instance AND owner.alive_until < clock_timestamp()
-              AND own.id = $1::bigint AND own.since <= clock_timestamp() - interval '10 s'))
-        FOR UPDATE SKIP LOCKED)
+      WITH ended AS (
+        UPDATE callgate_callback SET status = 'unknown', settled = $2::bigint, code = $3,
+          verification_until = CASE WHEN verification_until IS NOT NULL
+            THEN $2::bigint + coalesce(key_retention, verification_until - abandoned) END,
+          expires = coalesce($2::bigint + greatest(retention, key_retention), expires),
+          content = NULL, content_key = NULL, content_until = NULL
+        WHERE id IN (
+          SELECT id FROM callgate_callback AS kept WHERE status = 'pending' AND (
+            (instance = $1::bigint AND abandoned <= $2::bigint AND id <> ALL ($4::uuid[]))
+            OR NOT EXISTS (SELECT 1 FROM callgate_instance AS owner WHERE owner.id = kept.instance)
+            OR EXISTS (
+              SELECT 1 FROM callgate_instance AS owner, callgate_instance AS own
+              WHERE owner.id = kept.instance AND owner.alive_until < clock_timestamp()
+                AND own.id = $1::bigint AND own.since <= clock_timestamp() - interval '10 s'))
+          FOR UPDATE SKIP LOCKED)
+        RETURNING id, key, key_retention),
+      keys AS (
+        UPDATE callgate_callback_key AS kept SET expires = $2::bigint + held.key_retention
+        FROM (
+          SELECT named.id, ended.key_retention FROM ended
+          JOIN callgate_callback_key AS named ON named.id = ended.key AND named.callback = ended.id
+          WHERE ended.key_retention IS NOT NULL FOR UPDATE OF named SKIP LOCKED) AS held
+        WHERE kept.id = held.id)
+      SELECT count(*) FROM ended
       """)
   static let leave = PostgresStatement(
     name: "callgate_leave", sql: "DELETE FROM callgate_instance WHERE id = $1::bigint")
@@ -162,7 +177,7 @@ extension PostgresStatements {
     sql: """
       DELETE FROM callgate_callback_key WHERE id IN (
         SELECT kept.id FROM callgate_callback_key AS kept WHERE kept.expires <= $1::bigint AND NOT EXISTS (
-          SELECT 1 FROM callgate_callback AS named WHERE named.id = kept.callback AND named.status = 'pending')
+          SELECT 1 FROM callgate_callback AS named WHERE named.id = kept.callback AND named.status IN ('scheduled', 'pending'))
         LIMIT $2::bigint FOR UPDATE OF kept SKIP LOCKED)
       """)
   private static let purgeCodes = PostgresStatement(
@@ -171,14 +186,15 @@ extension PostgresStatements {
       UPDATE callgate_callback SET verification_code = NULL, verification_key = NULL, verification_until = NULL
       WHERE id IN (
         SELECT id FROM callgate_callback
-        WHERE verification_key IS NOT NULL AND verification_until <= $1::bigint AND status <> 'pending'
+        WHERE verification_key IS NOT NULL AND verification_until <= $1::bigint
+          AND status NOT IN ('scheduled', 'pending')
         LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
       """)
   private static let purgeCallbacks = PostgresStatement(
     name: "callgate_purge_callbacks",
     sql: """
       DELETE FROM callgate_callback WHERE id IN (
-        SELECT id FROM callgate_callback WHERE expires <= $1::bigint AND status <> 'pending'
+        SELECT id FROM callgate_callback WHERE expires <= $1::bigint AND status NOT IN ('scheduled', 'pending')
         LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
       """)
   /// Instances that have been gone for long, and left nothing.

@@ -2,8 +2,8 @@
 
 /// Statements by what they are for.
 enum PostgresStatements {
-  /// Locks rows in the order of their ids, which is everyone's, so nobody waits in a circle; rows that are not
-  /// there are made, or two transactions could both find nothing and both take everything.
+  /// Locks rows in the order of their ids, as every transaction does, so transactions never wait in a circle. It makes
+  /// rows that are not there, or two transactions could both find nothing and both take everything.
   static let lock = PostgresStatement(
     name: "callgate_lock",
     sql: """

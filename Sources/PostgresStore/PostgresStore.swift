@@ -83,7 +83,7 @@ public final class PostgresStore: Store {
   }
 
   public func close() async {
-    // Where nobody hears it, ten seconds without a sign of life say the same.
+    // If the server does not hear it, ten seconds without a sign of life say the same.
     do throws(StoreError) {
       try await sessions.call(.writes) { session throws(StoreError) in try session.leave() }
     } catch {}

@@ -1,6 +1,7 @@
 // Reads and writes callback records in SQLite.
 
 import Gate
+import Platform
 import Store
 
 /// Statements by what they are for, prepared on one connection.
@@ -8,15 +9,16 @@ struct SQLiteCallbacks {
   private let readRow, readKey, readPlace: SQLiteStatement
   private let putRow, putKey, putPlace: SQLiteStatement
   private let removeRow, removeKey, removePlace: SQLiteStatement
-  private let pending, late, abandonAll, abandonOne: SQLiteStatement
+  private let pending, late, slot, number: SQLiteStatement
 
   /// A record's columns, in the order in which rows are read and written.
   private static let columns = """
     id, caller, subject, app, contact, created, settled, status, code, upstream_status, platform_tid, key, place,
-    instance, abandoned, expires, verification_code, verification_key, verification_until
+    instance, abandoned, expires, verification_code, verification_key, verification_until, at, slot, number, due,
+    tries, last_code, content, content_key, content_until, key_retention, retention
     """
   /// How many they are.
-  private static let count: Int32 = 19
+  private static let count: Int32 = 30
 
   /// The statement for a page of records.
   private static func list(_ status: StoredCallback.Status?) -> String {
@@ -35,10 +37,9 @@ struct SQLiteCallbacks {
       """
     static let readPlace = "SELECT callback, expires FROM callgate_callback_place WHERE id = ?"
     static let putRow = """
-      INSERT INTO callgate_callback (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET settled = excluded.settled, status = excluded.status, code = excluded.code,
-        upstream_status = excluded.upstream_status, platform_tid = excluded.platform_tid,
-        verification_until = excluded.verification_until
+      INSERT INTO callgate_callback (\(columns))
+      VALUES (\(repeatElement("?", count: Int(count)).joined(separator: ", ")))
+      ON CONFLICT (id) DO UPDATE SET \(CallbackBook.Row.updates)
       """
     static let putKey = """
       INSERT INTO callgate_callback_key (id, callback, fingerprint, answer_status, answer, expires)
@@ -57,15 +58,24 @@ struct SQLiteCallbacks {
     static let late = """
       SELECT id FROM callgate_callback WHERE status = 'pending' AND instance = ? AND abandoned <= ?
       """
-    /// The code is kept as long after this end as after the one that was the latest.
-    private static let abandonment = """
-      status = 'unknown', settled = ?1, code = ?2, verification_until = ?1 + (verification_until - abandoned)
+    static let slot = "SELECT count(*) FROM callgate_callback WHERE slot IS NOT NULL AND slot = ?"
+    static let number = """
+      SELECT id FROM callgate_callback
+      WHERE number IS NOT NULL AND settled IS NULL AND number = ?
       """
-    static let abandonAll = """
-      UPDATE callgate_callback SET \(abandonment) WHERE status = 'pending' AND instance = ?3
+    static let due = """
+      SELECT \(columns) FROM callgate_callback WHERE due IS NOT NULL AND due <= ? ORDER BY due LIMIT ?
       """
-    static let abandonOne = """
-      UPDATE callgate_callback SET \(abandonment) WHERE status = 'pending' AND id = ?3
+    static let appointments = """
+      SELECT \(columns) FROM callgate_callback
+      WHERE status = 'scheduled' AND caller = ? AND coalesce(subject, caller) = ? ORDER BY at, id LIMIT ?
+      """
+    static let slots = """
+      SELECT slot, count(*) FROM callgate_callback WHERE slot IS NOT NULL AND slot BETWEEN ? AND ? GROUP BY slot
+      """
+    static let counts = """
+      SELECT (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL),
+        (SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL)
       """
   }
 
@@ -74,7 +84,8 @@ struct SQLiteCallbacks {
     [
       SQL.readRow, SQL.readKey, SQL.readPlace, SQL.putRow, SQL.putKey, SQL.putPlace, SQL.removeRow,
       SQL.removeKey,
-      SQL.removePlace, SQL.pending, SQL.late, SQL.abandonAll, SQL.abandonOne, list(nil),
+      SQL.removePlace, SQL.pending, SQL.late, SQL.slot, SQL.number, SQL.due, SQL.appointments, SQL.slots,
+      SQL.counts, list(nil),
     ] + StoredCallback.Status.allCases.map(list)
 
   init(_ connection: SQLiteConnection) throws(StoreError) {
@@ -89,8 +100,8 @@ struct SQLiteCallbacks {
     removePlace = try SQLiteStatement(connection, SQL.removePlace)
     pending = try SQLiteStatement(connection, SQL.pending)
     late = try SQLiteStatement(connection, SQL.late)
-    abandonAll = try SQLiteStatement(connection, SQL.abandonAll)
-    abandonOne = try SQLiteStatement(connection, SQL.abandonOne)
+    slot = try SQLiteStatement(connection, SQL.slot)
+    number = try SQLiteStatement(connection, SQL.number)
   }
 
   // MARK: Reading
@@ -153,6 +164,18 @@ struct SQLiteCallbacks {
       if let key = row.key { try read(key: key, into: &working.book) }
       if let place = row.place { try read(place: place, into: &working.book) }
     }
+    for slot in working.slots {
+      var taken = 0
+      try self.slot.run([.integer(slot)]) { taken = Int($0.integer(0)) }
+      working.book.add(slot: slot, taken: taken)
+    }
+    for number in working.numbers {
+      var ids: Set<CallbackID> = []
+      try self.number.run([.blob(number.bytes)]) { row in
+        if let id = StoreID(bytes: row.blob(0)) { ids.insert(CallbackID(id)) }
+      }
+      working.book.add(number: number, ids)
+    }
   }
 
   private static func row(_ row: SQLiteRow) -> CallbackBook.Row? {
@@ -162,6 +185,7 @@ struct SQLiteCallbacks {
       record: StoredCallback(
         id: CallbackID(id), callerID: row.text(1), subject: row.optionalText(2), appID: row.optionalText(3),
         contact: row.text(4), createdAt: Instant(nanosecondsSinceEpoch: row.integer(5)),
+        at: row.optionalInteger(19).map { Instant(nanosecondsSinceEpoch: $0) },
         settledAt: row.optionalInteger(6).map { Instant(nanosecondsSinceEpoch: $0) }, status: status,
         code: row.optionalText(8), upstreamStatus: row.optionalInteger(9).map { Int($0) },
         platformTID: row.optionalText(10),
@@ -170,7 +194,17 @@ struct SQLiteCallbacks {
         }),
       key: row.optionalBlob(11).flatMap { StoreID(bytes: $0) },
       place: row.optionalBlob(12).flatMap { StoreID(bytes: $0) }, instance: row.integer(13),
-      abandoned: row.integer(14), expires: row.integer(15))
+      abandoned: row.integer(14), expires: row.integer(15), appointment: appointment(row))
+  }
+
+  private static func appointment(_ row: SQLiteRow) -> CallbackBook.Appointment? {
+    guard let number = row.optionalBlob(21).flatMap({ StoreID(bytes: $0) }) else { return nil }
+    return CallbackBook.Appointment(
+      slot: row.optionalInteger(20), number: number, due: row.optionalInteger(22),
+      tries: Int(row.integer(23)), lastCode: row.optionalText(24),
+      content: row.optionalBlob(25).map {
+        SealedCode($0, until: Instant(nanosecondsSinceEpoch: row.integer(27)))
+      }, keyRetention: .nanoseconds(row.integer(28)), retention: .nanoseconds(row.integer(29)))
   }
 
   // MARK: Writing
@@ -183,6 +217,7 @@ struct SQLiteCallbacks {
         continue
       }
       let record = row.record
+      let appointment = row.appointment
       try putRow.run([
         .blob(id.id.bytes), .text(record.callerID), .optional(record.subject), .optional(record.appID),
         .text(record.contact), .integer(record.createdAt.nanosecondsSinceEpoch),
@@ -192,6 +227,13 @@ struct SQLiteCallbacks {
         .integer(row.instance), .integer(row.abandoned), .integer(row.expires),
         .optional(record.verificationCode?.sealed), .optional(record.verificationCode?.key),
         .optional(record.verificationCode?.until.nanosecondsSinceEpoch),
+        .optional(record.at?.nanosecondsSinceEpoch), .optional(appointment?.slot),
+        .optional(appointment?.number.bytes), .optional(appointment?.due),
+        .optional(appointment.map { Int64($0.tries) }), .optional(appointment?.lastCode),
+        .optional(appointment?.content?.sealed), .optional(appointment?.content?.key),
+        .optional(appointment?.content?.until.nanosecondsSinceEpoch),
+        .optional(appointment?.keyRetention.nanosecondsClamped),
+        .optional(appointment?.retention.nanosecondsClamped),
       ])
     }
     for name in book.changes.keys {
@@ -230,18 +272,46 @@ struct SQLiteCallbacks {
     }
     return ids
   }
+}
 
-  /// Makes all pending records of an instance unknown.
-  func abandon(_ instance: Int64, at now: Instant) throws(StoreError) {
-    try abandonAll.run([
-      .integer(now.nanosecondsSinceEpoch), .text(CallbackRecovery.code), .integer(instance),
-    ])
+// MARK: Appointments, prepared when they are asked for
+
+extension SQLiteCallbacks {
+  static func due(
+    at time: Instant, most: Int, _ connection: SQLiteConnection
+  ) throws(StoreError) -> [DueAppointment] {
+    var due: [DueAppointment] = []
+    try SQLiteStatement(connection, SQL.due).run([
+      .integer(time.nanosecondsSinceEpoch), .integer(Int64(most)),
+    ]) { if let appointment = row($0)?.dueAppointment { due.append(appointment) } }
+    return due
   }
 
-  /// Makes one record unknown if it is pending.
-  func abandon(_ id: CallbackID, at now: Instant) throws(StoreError) {
-    try abandonOne.run([
-      .integer(now.nanosecondsSinceEpoch), .text(CallbackRecovery.code), .blob(id.id.bytes),
-    ])
+  static func appointments(
+    of callerID: String, subject: String, most: Int, _ connection: SQLiteConnection
+  ) throws(StoreError) -> [StoredCallback] {
+    var records: [StoredCallback] = []
+    try SQLiteStatement(connection, SQL.appointments).run([
+      .text(callerID), .text(subject), .integer(Int64(most)),
+    ]) { if let row = row($0) { records.append(row.record) } }
+    return records
+  }
+
+  static func takenPlaces(
+    in slots: ClosedRange<Int64>, _ connection: SQLiteConnection
+  ) throws(StoreError) -> [Int64: Int] {
+    var taken: [Int64: Int] = [:]
+    try SQLiteStatement(connection, SQL.slots).run([.integer(slots.lowerBound), .integer(slots.upperBound)]) {
+      taken[$0.integer(0)] = Int($0.integer(1))
+    }
+    return taken
+  }
+
+  static func counts(_ connection: SQLiteConnection) throws(StoreError) -> AppointmentCounts {
+    var counts = AppointmentCounts()
+    try SQLiteStatement(connection, SQL.counts).run {
+      counts = AppointmentCounts(scheduled: Int($0.integer(0)), pending: Int($0.integer(1)))
+    }
+    return counts
   }
 }

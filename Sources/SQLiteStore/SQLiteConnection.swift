@@ -119,7 +119,7 @@ final class SQLiteConnection {
       default: .unavailable
       }
     switch code & 0xFF {
-    // The statement failed, or its transaction, and nothing else: somebody else has the lock, or there is no room.
+    // The statement failed, or its transaction, and nothing else: another process has the lock, or there is no room.
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_CONSTRAINT, SQLITE_TOOBIG, SQLITE_ERROR: break
     default: isBroken = true
     }

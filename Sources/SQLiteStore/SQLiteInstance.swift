@@ -5,8 +5,8 @@ import Platform
 import Store
 
 /// A number of this open store's own, and a lock on the byte at that offset of a file beside the database. The kernel
-/// ends the lock with the process, so whoever looks knows at once who is gone; a process that is still finishing its
-/// work beside its successor is alive. Used on the store's queue.
+/// ends the lock with the process, so other processes know at once that it is gone. A process that is still finishing
+/// its work beside its successor is alive. Used on the store's queue.
 ///
 /// A file of its own: a descriptor of the database itself, once closed, would end SQLite's own locks on it (fcntl(2)).
 struct SQLiteInstance: ~Copyable {
@@ -17,7 +17,7 @@ struct SQLiteInstance: ~Copyable {
   /// Whether it has locked its byte.
   var isAlive: Bool { lock != nil }
 
-  /// Locks its byte, and again in the new file where somebody removed or replaced the file.
+  /// Locks its byte, and again in the new file after the file was removed or replaced.
   mutating func stayAlive(_ database: String) throws(StoreError) {
     let path = try Self.path(beside: database)
     if lock?.isOn(path) == true { return }

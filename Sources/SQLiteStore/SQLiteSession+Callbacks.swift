@@ -41,7 +41,7 @@ extension SQLiteSession {
 
   func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
     var gone: [Int64] = []
-    var abandoned: [CallbackID] = []
+    var hasLate = false
     try use { open throws(StoreError) in
       let callbacks = try open.prepared().callbacks
       try instance.stayAlive(path)
@@ -50,27 +50,83 @@ extension SQLiteSession {
         // A number is never taken again: an instance that is gone now is gone for good.
         if try !instance.isAlive(other) { gone.append(other) }
       }
-      abandoned = try callbacks.abandoned(instance.number, at: now.nanosecondsSinceEpoch)
-        .filter { !inHand.contains($0) }
+      hasLate = try callbacks.abandoned(instance.number, at: now.nanosecondsSinceEpoch)
+        .contains { !inHand.contains($0) }
     }
     // Nearly always: nothing is written, so nobody waits for the disk.
-    guard !gone.isEmpty || !abandoned.isEmpty else { return 0 }
+    guard !gone.isEmpty || hasLate else { return 0 }
     var count = 0
     try transaction { open throws(StoreError) in
       let callbacks = try open.prepared().callbacks
       count = 0
-      for instance in gone {
-        try callbacks.abandon(instance, at: now)
-        count += open.connection.changes
-      }
+      // Looked up again: another process may have written meanwhile.
+      var abandoned = try callbacks.abandoned(instance.number, at: now.nanosecondsSinceEpoch)
+        .filter { !inHand.contains($0) }
+      for instance in gone { abandoned += try callbacks.abandoned(instance, at: .max) }
+      var book = CallbackBook()
       for id in abandoned {
-        try callbacks.abandon(id, at: now)
-        count += open.connection.changes
+        guard let row = try callbacks.row(id) else { continue }
+        book.add(row)
+        if let key = row.key { try callbacks.read(key: key, into: &book) }
+        if book.abandon(id, at: now) { count += 1 }
       }
+      try callbacks.write(book)
       return count > 0
     }
     return count
   }
+
+  // MARK: Appointments
+
+  func dueAppointments(at time: Instant, most: Int) throws(StoreError) -> [DueAppointment] {
+    try read { connection throws(StoreError) in
+      try SQLiteCallbacks.due(at: time, most: most, connection)
+    }
+  }
+
+  func scheduledAppointment(_ id: CallbackID) throws(StoreError) -> DueAppointment? {
+    var found: DueAppointment?
+    try use { open throws(StoreError) in found = try open.prepared().callbacks.row(id)?.dueAppointment }
+    return found
+  }
+
+  func appointments(of callerID: String, subject: String, most: Int) throws(StoreError) -> [StoredCallback] {
+    try read { connection throws(StoreError) in
+      try SQLiteCallbacks.appointments(of: callerID, subject: subject, most: most, connection)
+    }
+  }
+
+  func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int] {
+    try read { connection throws(StoreError) in try SQLiteCallbacks.takenPlaces(in: slots, connection) }
+  }
+
+  func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback] {
+    var records: [StoredCallback] = []
+    try use { open throws(StoreError) in
+      let callbacks = try open.prepared().callbacks
+      records = []
+      for id in ids { if let row = try callbacks.row(id) { records.append(row.record) } }
+    }
+    return records
+  }
+
+  func appointmentCounts() throws(StoreError) -> AppointmentCounts {
+    try read { connection throws(StoreError) in try SQLiteCallbacks.counts(connection) }
+  }
+
+  private func read<Result>(
+    _ body: (SQLiteConnection) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    var result: Result?
+    try use { open throws(StoreError) in
+      _ = try open.prepared()
+      result = try body(open.connection)
+    }
+    guard let result else { preconditionFailure("the body ran") }
+    return result
+  }
+
+  // MARK: Forgetting
 
   /// The statement that forgets a bounded number of what is over in one of the tables.
   static func purge(_ table: CallbackTable) -> String {
@@ -84,19 +140,20 @@ extension SQLiteSession {
       """
       DELETE FROM callgate_callback_key WHERE id IN (
         SELECT kept.id FROM callgate_callback_key AS kept WHERE kept.expires <= ? AND NOT EXISTS (
-          SELECT 1 FROM callgate_callback WHERE id = kept.callback AND status = 'pending') LIMIT ?)
+          SELECT 1 FROM callgate_callback WHERE id = kept.callback AND status IN ('scheduled', 'pending')) LIMIT ?)
       """
     case .codes:
       """
       UPDATE callgate_callback SET verification_code = NULL, verification_key = NULL, verification_until = NULL
       WHERE id IN (
         SELECT id FROM callgate_callback
-        WHERE verification_key IS NOT NULL AND verification_until <= ? AND status <> 'pending' LIMIT ?)
+        WHERE verification_key IS NOT NULL AND verification_until <= ? AND status NOT IN ('scheduled', 'pending')
+        LIMIT ?)
       """
     case .records:
       """
       DELETE FROM callgate_callback WHERE id IN (
-        SELECT id FROM callgate_callback WHERE expires <= ? AND status <> 'pending' LIMIT ?)
+        SELECT id FROM callgate_callback WHERE expires <= ? AND status NOT IN ('scheduled', 'pending') LIMIT ?)
       """
     }
   }

@@ -33,7 +33,7 @@ final class SQLiteSession: StoreSession {
       let statements = try open.prepared()
       var working = WorkingSet(jobs, ids: statements.ids)
       // Who begins something is known to be alive before that is there.
-      if !working.begins.isEmpty, !instance.isAlive { try instance.stayAlive(path) }
+      if working.startsCallbacks, !instance.isAlive { try instance.stayAlive(path) }
       for id in working.allowances {
         var state: AllowanceState?
         try statements.read.run([.blob(id.bytes)]) {

@@ -8,8 +8,8 @@ public import Store
 /// One queue owns the connection, and updates that wait are committed together. Two processes may share the file and are
 /// both right, since each transaction takes the file's lock before it reads.
 ///
-/// A disk that hangs keeps the queue in a system call that nothing ends. Whoever waits is told after 5 to 6 s, in doubt where the change
-/// may be made yet, and new work is refused at once until the call returns.
+/// A disk that hangs keeps the queue in a system call that nothing ends. Tasks that wait get an error after 5 to 6 s, in doubt where
+/// the change may be made yet. The store refuses new work at once until the call returns.
 public final class SQLiteStore: Store {
   let sessions: SessionQueue<SQLiteSession>
   public let health: StoreHealth

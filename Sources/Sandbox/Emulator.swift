@@ -23,7 +23,7 @@ public final class Emulator: RequestHandler {
   private let callbacks: CallbackService
   private let certificates: [UInt8]
   /// What assertions and tokens are judged by, and the `Date` field is written by.
-  let clock: SandboxClock
+  public let clock: SandboxClock
   private let state: Mutex<EmulatorState>
 
   /// Makes an emulator with a signing key of its own.
@@ -97,12 +97,10 @@ public final class Emulator: RequestHandler {
   ///
   /// - Parameters:
   ///   - address: where it came in, if that is beyond loopback.
-  ///   - forgetTokens: makes the gateway on the same port forget its tokens, where there is one.
-  ///   - approve: has that gateway answer a request to approve an installation.
+  ///   - gateway: the gateway on the same port, where there is one.
   public func handleOwnPath(
-    _ request: borrowing Request, listeningOn address: IPAddress? = nil,
-    forgetTokens: (@Sendable () -> Void)? = nil,
-    approve: (@Sendable (borrowing Request, inout Exchange) -> Void)? = nil, _ exchange: inout Exchange
+    _ request: borrowing Request, listeningOn address: IPAddress? = nil, gateway: GatewayLink? = nil,
+    _ exchange: inout Exchange
   ) {
     let path = request.string(request.path)
     var call = Call(request)
@@ -112,11 +110,10 @@ public final class Emulator: RequestHandler {
       if path == "/" {
         reply = try DemoClient.page(for: call)
       } else if path == ControlEndpoint.approvalPath {
-        return try ControlEndpoint.admitApproval(call, approve)(request, &exchange)
+        return try ControlEndpoint.admitApproval(call, at: gateway).approve(request, &exchange)
       } else {
         reply = try state.withLock { (state) throws(ControlRefusal) in
-          try ControlEndpoint.answer(
-            call, path: path, state: &state, clock: clock, forgetTokens: forgetTokens)
+          try ControlEndpoint.answer(call, path: path, state: &state, clock: clock, gateway: gateway)
         }
       }
     } catch {

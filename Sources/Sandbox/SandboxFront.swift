@@ -5,39 +5,33 @@ public import HTTPServer
 public import Platform
 
 /// A gateway's handler with the sandbox in front: `/` is the demo client and `/_sandbox/` the emulator's controls.
-/// `DELETE /_sandbox/token` has the gateway forget its tokens, and `POST /_sandbox/installations/approve` has it approve an
-/// installation. Every other request, and every refusal, is the gateway's.
+/// The controls reach the gateway by its link: its tokens, its clock, its installations. Every other request, and every refusal, is
+/// the gateway's.
 public struct SandboxFront: RequestHandler {
   private let emulator: Emulator
   private let gateway: any RequestHandler
   private let address: IPAddress?
-  private let forgetTokens: @Sendable () -> Void
-  private let approve: @Sendable (borrowing Request, inout Exchange) -> Void
+  private let link: GatewayLink
 
   /// Puts an emulator's own paths in front of a handler.
   ///
   /// - Parameters:
   ///   - address: where the gateway listens, for telling who means this machine.
-  ///   - forgetTokens: makes the gateway forget the access tokens that it keeps.
-  ///   - approve: has the gateway answer a request to approve an installation.
+  ///   - link: what the emulator's controls can do with the gateway.
   public init(
-    emulator: Emulator, gateway: any RequestHandler, listeningOn address: IPAddress? = nil,
-    forgetTokens: @escaping @Sendable () -> Void,
-    approve: @escaping @Sendable (borrowing Request, inout Exchange) -> Void
+    emulator: Emulator, gateway: any RequestHandler, listeningOn address: IPAddress? = nil, link: GatewayLink
   ) {
     self.emulator = emulator
     self.gateway = gateway
     self.address = address
-    self.forgetTokens = forgetTokens
-    self.approve = approve
+    self.link = link
   }
 
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     // Methods other than the demo's get the server's usual response at `/`.
     let isRead = request.method == .get || request.method == .head
     if emulator.ownsPath(of: request), isRead || !request.pathIs("/") {
-      emulator.handleOwnPath(
-        request, listeningOn: address, forgetTokens: forgetTokens, approve: approve, &exchange)
+      emulator.handleOwnPath(request, listeningOn: address, gateway: link, &exchange)
     } else {
       gateway.handle(request, &exchange)
     }

@@ -35,8 +35,8 @@ struct TokenCache {
   /// How many exchanges may wait for their turn where tokens are not shared.
   static let mostWaiting = 4096
 
-  /// For how long a token that was had answers probes where tokens are not shared: so often at most probes cost an
-  /// exchange, whoever asks how often.
+  /// For how long a token that was had answers probes where tokens are not shared. Probes cost at most one exchange in
+  /// this time, however many there are.
   static let proofLifetime = Duration.seconds(60)
 
   // MARK: Vending
@@ -73,7 +73,7 @@ struct TokenCache {
     now < entries[scope].provenUntil && coolingDown(scope, now: now) == nil
   }
 
-  /// Asks for a token that nobody will use. Where tokens are shared that is a request like others: what it brings is
+  /// Asks for a token that no client gets. Where tokens are shared that is a request like others: what it brings is
   /// kept. Where they are not, those who probe at the same time make one exchange between them.
   mutating func requestProbe(_ scope: Int, now: MonotonicTime) -> Answer {
     guard !policy.share else { return request(scope, now: now) }
@@ -132,12 +132,12 @@ struct TokenCache {
     return completion
   }
 
-  /// Nobody waits any longer for an exchange that was one request's own.
+  /// The one request that had this exchange to itself waits no longer.
   ///
   /// - Returns: whether it runs and is to be cancelled; its end is still to be told.
   mutating func abandoned(_ id: ExchangeID) -> Bool {
     guard let exchange = exchanges[id], !exchange.isShared else { return false }
-    // Whoever probes next does not wait for what is being given up.
+    // The next probe does not wait for what is being given up.
     if entries[exchange.scope].probing == id { entries[exchange.scope].probing = nil }
     guard turns.abandon(id) else { return true }
     exchanges[id] = nil
@@ -167,7 +167,7 @@ struct TokenCache {
   }
 
   /// Talkdesk ID is asked with another credential: its cool-down ends, and those that Talkdesk ID or its absence demanded last.
-  /// Exchanges that run still answer those who wait for them, and nobody else.
+  /// Exchanges that run still answer the requests that wait for them, and no others.
   mutating func changeCredential() {
     epoch += 1
     for scope in entries.indices {
@@ -180,8 +180,8 @@ struct TokenCache {
 
   /// Another account is asked from now on: every cool-down ends.
   ///
-  /// - Returns: exchanges that waited for their turn and shall not take place: whoever waits may want a token of the account
-  ///   before.
+  /// - Returns: exchanges that waited for their turn and shall not take place. Their requests may want a token of the
+  ///   account before.
   mutating func moveAccount() -> [ExchangeID] {
     account += 1
     rateLimit = Cooldown()
@@ -274,7 +274,7 @@ struct TokenCache {
       return completion
     }
     guard let lifetime = token.lifetime, let until else {
-      // Nobody knows how long it lives, so it goes to those who wait and is not kept. A token it was to renew stays, and
+      // Its lifetime is unknown, so it goes to the requests that wait and is not kept. A token it was to renew stays, and
       // is not renewed again at once.
       if entries[exchange.scope].token != nil {
         entries[exchange.scope].renewAt = now + .seconds(5 * (1 + unit))

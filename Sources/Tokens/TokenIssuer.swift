@@ -8,7 +8,7 @@ public protocol TokenIssuer: Sendable {
   /// What is known of each of the client's credentials, in the order in which they are tried.
   var credentialStatus: [CredentialStatus] { get }
 
-  /// Gets a token. Asking twice is harmless: a token that nobody uses expires.
+  /// Gets a token. Asking twice is harmless: an unused token expires.
   ///
   /// - Parameters:
   ///   - scope: Exactly what is asked for, words separated by spaces; empty asks for whatever the client has.
@@ -32,7 +32,7 @@ public protocol TokenIssuer: Sendable {
 }
 
 extension TokenIssuer {
-  /// The same, where nobody wants to be told.
+  /// The same, without a report of requests or changes.
   public func exchange(
     scope: String, deadline: MonotonicTime, trace: TraceContext? = nil,
     observe: @Sendable (TokenRequestReport) -> Void = { _ in }

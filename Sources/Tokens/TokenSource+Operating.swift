@@ -57,7 +57,7 @@ extension TokenSource {
     }
   }
 
-  /// Ends everything: those who wait get `shutDown`, and so does whoever asks later and finds nothing cached.
+  /// Ends everything. Requests that wait get `shutDown`, and so do later ones that find no token in the cache.
   public func shutdown() {
     let (flights, timers) = state.withLock { state in
       state.isShutDown = true

@@ -9,6 +9,7 @@ import Platform
 ///
 /// - A request's `timeout` covers everything from the call of `send`: waiting for a slot, name resolution,
 ///   connecting, TLS, sending, receiving. `send` returns by then whatever the network or the resolver does.
+/// - A request's `startWithin` holds whatever this process or the machine did meanwhile: see `CurlEasy.begin`.
 /// - `https` only, and `http` to loopback; certificate and host name are always checked, TLS 1.2 at least.
 /// - No redirects, cookies, `.netrc`, content decoding, `Expect`; a POST is not repeated unless the request allows it.
 /// - A request that cannot end in time for all that wait before it is refused as `overloaded`, and never sent.
@@ -60,7 +61,7 @@ public final class CurlTransport: HTTPTransport {
   deinit { inbox.stop() }
 
   public func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
-    let ticket = Ticket(deadline: SystemClock().now + request.timeout)
+    let ticket = Ticket(request, now: SystemClock().now)
     let plan = try TransferPlan(request, routes)
     let result: Result<InboundResponse, TransportError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -76,7 +77,7 @@ public final class CurlTransport: HTTPTransport {
   public func send(
     _ request: OutboundRequest, then: @escaping @Sendable (Result<InboundResponse, TransportError>) -> Void
   ) {
-    let ticket = Ticket(deadline: SystemClock().now + request.timeout)
+    let ticket = Ticket(request, now: SystemClock().now)
     do throws(TransportError) {
       submit(Inbox.Submission(ticket: ticket, plan: try TransferPlan(request, routes), answer: then))
     } catch {

@@ -96,10 +96,10 @@ final class TransferThread {
     transfers[id] = Transfer(submission)
     if submission.ticket.isCancelled {
       endUnsent(id, .cancelled, "the task was cancelled")
-    } else if submission.ticket.deadline <= now {
+    } else if submission.ticket.startBy <= now {
       endUnsent(id, .timedOut, "the deadline passed before the request began")
     } else {
-      setAlarm(submission.ticket.deadline)
+      setAlarm(submission.ticket.startBy)
       let place = submission.plan.route.place
       let limits = AdmissionQueue<ObjectIdentifier>.Limits(
         running: settings.transfersPerPath, waiting: settings.waitingPerPath)
@@ -144,8 +144,8 @@ final class TransferThread {
   /// A slot is there: the time for connecting runs from now.
   private func start(_ id: ObjectIdentifier) {
     let now = clock.now
-    guard let deadline = transfers[id]?.submission.ticket.deadline else { return }
-    let connectBy = min(now + settings.connectTimeout, deadline)
+    guard let startBy = transfers[id]?.submission.ticket.startBy else { return }
+    let connectBy = min(now + settings.connectTimeout, startBy)
     let patientUntil = now + names.policy.patience
     transfers[id]?.phase = .resolving(since: now, connectBy: connectBy, patientUntil: patientUntil)
     setAlarm(connectBy)
@@ -177,10 +177,13 @@ final class TransferThread {
         resolutions.append(.init(host: host, port: port, addresses: addresses))
       }
     }
+    guard now < transfer.submission.ticket.startBy else {
+      return end(id, failure(.timedOut, transfer, "the time to start passed while resolving the name"))
+    }
     waitingForNames.remove(id)
-    // Where the deadline comes first it is to be the deadline that ends the transfer, not libcurl's timer.
-    let isDeadline = connectBy == transfer.submission.ticket.deadline
-    let limit = isDeadline ? connectBy + .milliseconds(100) : connectBy
+    // Where the time to start is over first, `ringAlarms` is to end the transfer, not libcurl's timer.
+    let isAlarm = connectBy == transfer.submission.ticket.startBy
+    let limit = isAlarm ? connectBy + .milliseconds(100) : connectBy
     run(
       id, transfer, resolutions, resolvedIn: now - start,
       milliseconds: Self.milliseconds(from: now, to: limit))
@@ -192,7 +195,8 @@ final class TransferThread {
   ) {
     do throws(TransportError) {
       let easy = try CurlEasy(
-        id: id, plan: transfer.submission.plan, settings: settings, share: sessions.current(clock.now),
+        ticket: transfer.submission.ticket, plan: transfer.submission.plan, settings: settings,
+        share: sessions.current(clock.now),
         resolutions: resolutions, resolvedIn: duration, connectMilliseconds: max(1, Int(milliseconds)))
       guard multi.add(easy) else {
         throw TransportError(.connect, sent: false, detail: "curl_multi_add_handle failed")
@@ -273,10 +277,11 @@ final class TransferThread {
       if let next = queues[place]?.nextExpiry { setAlarm(max(next, now + Self.expiryInterval)) }
     }
     for (id, transfer) in transfers {
-      let deadline = transfer.submission.ticket.deadline
+      let due = transfer.due
       switch transfer.phase {
-      case _ where now >= deadline:
-        end(id, failure(.timedOut, transfer, "the deadline passed \(transfer.phaseText)"))
+      case _ where now >= due:
+        let time = now >= transfer.submission.ticket.deadline ? "the deadline" : "the time to start"
+        end(id, failure(.timedOut, transfer, "\(time) passed \(transfer.phaseText)"))
       case .resolving(_, let connectBy, _) where now >= connectBy:
         let party: TransportDiagnosis.Party = transfer.submission.plan.route.proxy == nil ? .server : .proxy
         end(
@@ -286,9 +291,9 @@ final class TransferThread {
             TransportDiagnosis(party, .resolver)))
       case .resolving(_, let connectBy, let patientUntil):
         if now >= patientUntil { resolve(id, now: now) } else { setAlarm(patientUntil) }
-        setAlarm(min(connectBy, deadline))
+        setAlarm(min(connectBy, due))
       case .queued, .running:
-        setAlarm(deadline)
+        setAlarm(due)
       }
     }
   }
@@ -302,6 +307,12 @@ final class TransferThread {
 }
 
 extension TransferThread.Transfer {
+  /// When it ends at the latest: without a byte sent, when its time to start is over.
+  fileprivate var due: MonotonicTime {
+    if case .running(let easy) = phase, easy.mayHaveSent { return submission.ticket.deadline }
+    return submission.ticket.startBy
+  }
+
   fileprivate var phaseText: String {
     switch phase {
     case .queued: "while waiting for a slot"

@@ -91,15 +91,19 @@ struct ServeCommand: ParsableCommand {
       let talkdesk = sandbox ? try LocalTalkdesk.start(facts: try facts.load()) : nil
       let emulated = try talkdesk.map { try Self.upstream(of: $0) }
       if let emulated { configuration.talkdesk.upstream = emulated }
+      let clock = SandboxClock()
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
-        inherited: inherited, reload: reloading(with: emulated),
+        inherited: inherited, clock: sandbox ? clock : SystemClock(),
+        scheduler: talkdesk?.server.emulator.clock, reload: reloading(with: emulated),
         front: { gateway, controls in
           talkdesk.map {
             SandboxFront(
               emulator: $0.server.emulator, gateway: gateway,
-              listeningOn: IPAddress(configuration.listen.host), forgetTokens: controls.forgetTokens,
-              approve: controls.approveInstallation)
+              listeningOn: IPAddress(configuration.listen.host),
+              link: GatewayLink(
+                clock: clock, forgetTokens: controls.forgetTokens, clockMoved: controls.clockMoved,
+                approve: controls.approveInstallation))
           } ?? gateway
         },
         isColoured: Style(STDOUT_FILENO).isColoured, write: StandardOutput.write)

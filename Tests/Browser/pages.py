@@ -17,6 +17,7 @@ import threading
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 SIZES = {"a desktop": (1280, 900), "a phone": (390, 844), "a narrow phone": (320, 640)}
@@ -105,6 +106,15 @@ def screenshot(driver, name):
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**metrics, "height": size[2]})
 
 
+def usable(driver, kind, width):
+    """Nothing overflows, everything can be read, and a finger meets every control."""
+    # Not innerWidth: a phone zooms out until everything fits.
+    wide = driver.execute_script("return document.documentElement.scrollWidth") - width
+    check(f"{kind}: fits", f"{wide} pixels too wide" if wide > 0 else "")
+    check(f"{kind}: can be read", driver.execute_script(CONTRAST))
+    check(f"{kind}: can be used", driver.execute_script(CONTROLS))
+
+
 def looks(base, path, name):
     """A page at every size and in both schemes: nothing overflows, everything can be read, nothing is complained of."""
     for device, size in SIZES.items():
@@ -115,11 +125,7 @@ def looks(base, path, name):
                 WebDriverWait(driver, WAIT).until(
                     lambda d: d.execute_script("return document.readyState") == "complete")
                 driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = true")
-                # Not innerWidth: a phone zooms out until everything fits.
-                wide = driver.execute_script("return document.documentElement.scrollWidth") - size[0]
-                check(f"{kind}: fits", f"{wide} pixels too wide" if wide > 0 else "")
-                check(f"{kind}: can be read", driver.execute_script(CONTRAST))
-                check(f"{kind}: can be used", driver.execute_script(CONTROLS))
+                usable(driver, kind, size[0])
                 driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = false")
                 screenshot(driver, kind.replace(": ", "-").replace(", ", "-").replace(" ", "-"))
                 check(f"{kind}: the browser has no complaint", complaints(driver))
@@ -132,12 +138,14 @@ def text(driver, element):
 def use(driver, button, place, expected):
     """Presses a button and waits for its words."""
     control = driver.find_element(By.XPATH, f"//button[normalize-space()='{button}']") if isinstance(button, str) else button
+    # Read before the click, which may replace the button.
+    what = f"{' '.join(control.text.split())} says {expected}"
     control.click()
     try:
         WebDriverWait(driver, WAIT).until(lambda d: expected in text(d, place))
-        check(f"{control.text} says {expected}", "")
+        check(what, "")
     except Exception:  # What is there instead says more than what timed out.
-        check(f"{control.text} says {expected}", text(driver, place) or "nothing")
+        check(what, text(driver, place) or "nothing")
 
 
 def waits_for(driver, what, condition):
@@ -196,6 +204,89 @@ def demo(base):
         screenshot(driver, "demo-used")
         # The browser reports answers of 4xx and 5xx, which were asked for.
         check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
+
+
+def times(driver):
+    """The buttons of free times, once they are there."""
+    return WebDriverWait(driver, WAIT).until(lambda d: d.find_elements(By.CSS_SELECTOR, "#times button"))
+
+
+def free(driver, index):
+    """How many places a time has."""
+    return int(times(driver)[index].find_element(By.TAG_NAME, "small").text.removesuffix(" free"))
+
+
+def show_tomorrow(driver):
+    # Today may be nearly over. The field takes a date in the words of the browser's language, so a script sets it.
+    driver.execute_script("document.getElementById('day').stepUp(1)")
+    use(driver, "Show free times", "later-status", "200: choose a time")
+
+
+def appointments(base):
+    """The card of appointments: booked, moved, cancelled, and rung after a jump of all clocks."""
+    with browser(DESKTOP) as driver:
+        driver.get(base + "/")
+        show_tomorrow(driver)
+        check("a day has its times", "" if 92 <= len(times(driver)) <= 100 else len(times(driver)))
+
+        stops = "return [...document.querySelectorAll('#times button')].filter((time) => time.tabIndex === 0).map((time) => time.dataset.start)"
+        focused = "return document.activeElement.dataset.start"
+        first, last = (times(driver)[index].get_attribute("data-start") for index in (0, -1))
+        check("the tab key stops at one time", "" if driver.execute_script(stops) == [first] else driver.execute_script(stops))
+        driver.execute_script("arguments[0].focus()", times(driver)[0])
+        for keys, wanted in [(Keys.END, last), (Keys.ARROW_RIGHT, last), (Keys.HOME, first)]:
+            driver.switch_to.active_element.send_keys(keys)
+            check("arrow keys move between times", "" if driver.execute_script(focused) == wanted else driver.execute_script(focused))
+        driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+        second = times(driver)[1].get_attribute("data-start")
+        check("and the stop moves along", "" if driver.execute_script(stops) == [second] else driver.execute_script(stops))
+
+        places = free(driver, 40)
+        use(driver, times(driver)[40], "later-status", "201: booked for")
+        check("the appointment is shown", "" if "scheduled" in text(driver, "booked") else text(driver, "booked"))
+        check("its number is masked", "" if "+*********20" in text(driver, "booked") else text(driver, "booked"))
+        check("its place is taken", "" if free(driver, 40) == places - 1 else free(driver, 40))
+        use(driver, times(driver)[48], "later-status", "409 duplicate")
+        before = text(driver, "booked")
+        use(driver, "Move", "later-status", "Choose its new time")
+        use(driver, times(driver)[44], "later-status", "200: moved to")
+        check("the new time is shown", "" if text(driver, "booked") not in ("", before) else before)
+        check("the place moves along", "" if (free(driver, 40), free(driver, 44)) == (places, places - 1) else free(driver, 40))
+        use(driver, "Cancel", "later-status", "200: cancelled")
+        check("it is cancelled, for good", "" if text(driver, "booked").endswith("cancelled") else text(driver, "booked"))
+        check("its place is free", "" if free(driver, 44) == places else free(driver, 44))
+
+        phone = driver.find_element(By.ID, "later-phone")
+        phone.clear()
+        phone.send_keys("+14155550121")
+        use(driver, times(driver)[50], "later-status", "201: booked for")
+        use(driver, "Jump to its time", "later-status", "200: two seconds before")
+        waits_for(driver, "the phone rang at its time", lambda d: "+14155550121 rang once" in text(d, "rings"))
+        waits_for(driver, "and the page learned of it", lambda d: "accepted" in text(d, "booked"))
+        check("the moved clock is shown", "" if text(driver, "sandbox-clock") else "nothing")
+        use(driver, "Fetch a token", "token-status", "200: authorized")
+        left = text(driver, "left")
+        check("a token after a jump is fresh", "" if left.startswith(("9:", "10:")) else left)
+        phone = driver.find_element(By.ID, "phone")
+        phone.clear()
+        phone.send_keys("+14155550131")
+        use(driver, "Call me", "call-status", "201: accepted")
+        use(driver, "Reset the clock", "later-status", "204: the clock is right")
+        waits_for(driver, "the clock is no longer shown", lambda d: not d.find_element(By.ID, "moved-clock").is_displayed())
+        # What brakes counted a day ahead does not refuse a callback of today.
+        phone.clear()
+        phone.send_keys("+14155550132")
+        use(driver, "Call me", "call-status", "201: accepted")
+        use(driver, "Fetch a token", "token-status", "200: authorized")
+        screenshot(driver, "appointments-used")
+        check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
+    narrow = SIZES["a narrow phone"]
+    for dark in (False, True):
+        with browser(narrow, dark) as driver:
+            driver.get(base + "/")
+            show_tomorrow(driver)
+            usable(driver, f"times on a narrow phone, {'dark' if dark else 'light'}", narrow[0])
+            screenshot(driver, f"times-{'dark' if dark else 'light'}")
 
 
 class Blank(http.server.BaseHTTPRequestHandler):
@@ -265,4 +356,5 @@ attempt("the first page", looks, base, "/", "the demo" if kind == "sandbox" else
 attempt("the documentation", looks, base, "/docs", "the documentation")
 if kind == "sandbox":
     attempt("the demo", demo, base)
+    attempt("appointments", appointments, base)
     attempt("other origins", origins, base, int(sys.argv[3]))

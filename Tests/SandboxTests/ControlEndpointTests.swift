@@ -13,6 +13,8 @@ import Testing
 private final class Console {
   var state = EmulatorState(keyIDs: ["old", "new"])
   let clock = SandboxClock(ManualTime())
+  /// The gateway on the same port, where a test puts one.
+  var gateway: GatewayLink?
 
   func ask(
     _ method: HTTP.Method, _ name: String, _ content: String = "", site: String? = nil,
@@ -24,10 +26,24 @@ private final class Console {
     call.fetchSite = site
     call.meansThisMachine = meansThisMachine
     do throws(ControlRefusal) {
-      return try ControlEndpoint.answer(call, path: "/_sandbox/" + name, state: &state, clock: clock)
+      return try ControlEndpoint.answer(
+        call, path: "/_sandbox/" + name, state: &state, clock: clock, gateway: gateway)
     } catch {
       return error.reply(instance: "request-1")
     }
+  }
+}
+
+/// A gateway that notes what the controls do with it.
+private final class LinkedGateway: Sendable {
+  let clock = SandboxClock(ManualTime())
+  let forgotten = Mutex(0)
+  let moves = Mutex<[Int64]>([])
+
+  var link: GatewayLink {
+    GatewayLink(
+      clock: clock, forgetTokens: { [self] in forgotten.withLock { $0 += 1 } },
+      clockMoved: { [self] seconds in moves.withLock { $0.append(seconds) } }, approve: { _, _ in })
   }
 }
 
@@ -111,16 +127,11 @@ private final class Console {
   @Test func `tokens are forgotten where there is a gateway, and only by DELETE`() throws {
     let console = Console()
     #expect(console.ask(.delete, "token").status == .notFound)
-    let forgotten = Mutex(0)
-    func ask(_ method: HTTP.Method) throws(ControlRefusal) -> Reply {
-      var state = console.state
-      return try ControlEndpoint.answer(
-        Call(method: method), path: "/_sandbox/token", state: &state, clock: console.clock
-      ) { forgotten.withLock { $0 += 1 } }
-    }
-    #expect(try ask(.delete).status == .noContent)
-    #expect(throws: ControlRefusal.self) { try ask(.get) }
-    #expect(forgotten.withLock { $0 } == 1)
+    let gateway = LinkedGateway()
+    console.gateway = gateway.link
+    #expect(console.ask(.delete, "token").status == .noContent)
+    #expect(console.ask(.get, "token").status == .methodNotAllowed)
+    #expect(gateway.forgotten.withLock { $0 } == 1)
   }
 
   @Test func `the clock is set, shown and set right again`() throws {
@@ -135,8 +146,56 @@ private final class Console {
     #expect(console.clock.unixTime.seconds == before)
   }
 
+  @Test func `everything moves the gateway along, and is told by how far each time`() throws {
+    let console = Console()
+    let gateway = LinkedGateway()
+    console.gateway = gateway.link
+    func move(_ content: String) throws -> [Int?] {
+      let shown = try JSONValue(parsing: console.ask(.post, "clock", content).content)
+      return [shown["offset_seconds"]?.int, shown["gateway_offset_seconds"]?.int].map { $0.map(Int.init) }
+    }
+    #expect(try move(#"{"offset_seconds":34560000,"everything":true}"#) == [34_560_000, 34_560_000])
+    #expect(gateway.clock.unixTime == console.clock.unixTime)
+    #expect(try move(#"{"offset_seconds":-34560000,"everything":true}"#) == [-34_560_000, -34_560_000])
+    #expect(try move(#"{"offset_seconds":-34560000,"everything":true}"#) == [-34_560_000, -34_560_000])
+    // Without it the gateway stays.
+    #expect(try move(#"{"offset_seconds":86400}"#) == [86_400, -34_560_000])
+    #expect(try move(#"{"offset_seconds":60,"everything":false}"#) == [60, -34_560_000])
+    let shown = try JSONValue(parsing: console.ask(.get, "clock").content)
+    #expect(shown["time"]?.string == console.clock.unixTime.rfc3339)
+    #expect(shown["gateway_time"]?.string == gateway.clock.unixTime.rfc3339)
+    #expect(console.ask(.delete, "clock").status == .noContent)
+    #expect((console.clock.offset, gateway.clock.offset) == (0, 0))
+    #expect(gateway.moves.withLock { $0 } == [34_560_000, -69_120_000, 34_560_000])
+  }
+
+  @Test func `without a gateway on the port not everything moves`() throws {
+    let console = Console()
+    let reply = console.ask(.post, "clock", #"{"offset_seconds":600,"everything":true}"#)
+    #expect(reply.status == .notFound)
+    #expect(console.clock.offset == 0)
+    #expect(
+      try JSONValue(parsing: console.ask(.get, "clock").content).object?.members.map(\.name)
+        == ["offset_seconds", "time"])
+  }
+
+  @Test(arguments: [34_560_001, -34_560_001])
+  func `more than 400 days are refused`(seconds: Int) throws {
+    let console = Console()
+    let gateway = LinkedGateway()
+    console.gateway = gateway.link
+    let reply = console.ask(.post, "clock", #"{"offset_seconds":\#(seconds),"everything":true}"#)
+    #expect(reply.status == .unprocessableContent)
+    #expect(try JSONValue(parsing: reply.content)["fields"]?.array?.first?["name"] == "offset_seconds")
+    #expect((console.clock.offset, gateway.clock.offset) == (0, 0))
+  }
+
   @Test(arguments: [
     ("clock", #"{"offset_seconds":86401}"#, "offset_seconds"),
+    ("clock", #"{"offset_seconds":86401,"everything":false}"#, "offset_seconds"),
+    ("clock", #"{"everything":true}"#, "offset_seconds"),
+    ("clock", #"{"offset_seconds":1,"everything":1}"#, "everything"),
+    ("clock", #"{"offset_seconds":1,"everything":null}"#, "everything"),
     ("clock", #"{"offset_seconds":"1"}"#, "offset_seconds"),
     ("clock", "{}", "offset_seconds"), ("clock", #"{"offset_seconds":1,"x":1}"#, "x"), ("clock", "[]", ""),
     ("keys", #"{"key_id":"none","accepted":true}"#, "key_id"), ("keys", #"{"key_id":"old"}"#, "accepted"),

@@ -45,7 +45,7 @@ import Testing
     #expect(!asked.isEmpty)
     for id in asked { #expect(ids.contains(id), "\(id)") }
     let inputs = DemoClient.page.matches(of: /<input id="([a-z-]+)"/).map { String($0.1) }
-    #expect(inputs.count == 4)
+    #expect(inputs.count == 6)
     for id in inputs { #expect(DemoClient.page.contains("<label for=\"\(id)\">")) }
   }
 

@@ -4,6 +4,7 @@ import HTTP
 import HTTPServer
 import JSON
 import Platform
+import Synchronization
 import Testing
 
 @testable import Sandbox
@@ -23,9 +24,12 @@ private struct Gateway: RequestHandler {
   @Test func `the sandbox takes its own paths and leaves all others to the gateway`() async throws {
     try await RunningEmulator.run { emulator in
       let loops = try EventLoopGroup(count: 1)
-      let front = SandboxFront(
-        emulator: emulator.sandbox.emulator, gateway: Gateway(), forgetTokens: {},
+      let clock = SandboxClock()
+      let moves = Mutex<[Int64]>([])
+      let link = GatewayLink(
+        clock: clock, forgetTokens: {}, clockMoved: { seconds in moves.withLock { $0.append(seconds) } },
         approve: { request, exchange in exchange.respond(Response(status: .ok, content: request.content)) })
+      let front = SandboxFront(emulator: emulator.sandbox.emulator, gateway: Gateway(), link: link)
       let server = Server(
         address: SocketAddress(IPAddress(v4: 0x7F00_0001), port: 0), loops: loops, handler: front)
       let http = LoopbackClient(port: try server.start().port)
@@ -44,6 +48,14 @@ private struct Gateway: RequestHandler {
       #expect(fault?.status == 201)
       #expect(try await emulator.askToken()?.status == 503)
       #expect(try await http.send("GET", "/_sandbox/exchanges")?.json["count"] == 1)
+
+      // The gateway's clock moves from the gateway's port only.
+      let move = #"{"offset_seconds":3600,"everything":true}"#
+      #expect(try await emulator.http.send("POST", "/_sandbox/clock", content: move)?.status == 404)
+      #expect(moves.withLock { $0 }.isEmpty)
+      #expect(try await http.send("POST", "/_sandbox/clock", content: move)?.status == 200)
+      #expect(moves.withLock { $0 } == [3600])
+      #expect(clock.offset == 3600)
 
       // Only the gateway knows installations. The emulator judges where the request comes from.
       let path = "/_sandbox/installations/approve"

@@ -50,7 +50,7 @@ import Testing
   func `operators see every caller's callbacks in pages, the newest first`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
-    let statuses = StoredCallback.Status.allCases
+    let statuses: [StoredCallback.Status] = [.pending, .accepted, .failed, .unknown]
     var made: [StoredCallback] = []
     for place in 0..<22 {
       let now = Instant.noon(Double(place))
@@ -64,7 +64,7 @@ import Testing
       made.append(try #require(try await store.callback(intent.id, of: "caller-\(place % 3)")))
     }
     let newestFirst = Array(made.reversed())
-    for status in [nil] + statuses {
+    for status in [nil] + StoredCallback.Status.allCases {
       let expected = newestFirst.filter { status == nil || $0.status == status }
       #expect(try await store.callbacks(CallbackQuery(status: status, limit: 1000)) == expected)
       for limit in [1, 2, 3, 7] {

@@ -57,4 +57,19 @@ import Testing
     }
     #expect(granted == 3)
   }
+  @Test func `after the clock went back, what was used later refuses nothing once it is forgotten`()
+    async throws
+  {
+    let ledger = AllowanceLedger(store: MemoryStore())
+    let allowances = try Allowances([try Allowances.rate(limit: 2, per: 60), try Allowances.quota(limit: 2)])
+    func takes(at now: Instant) async -> Bool {
+      await ledger.take(allowances.charges(at: now), at: now).isTaken
+    }
+    let tomorrow = Instant.noon(86_400)
+    #expect(await takes(at: tomorrow))
+    #expect(await takes(at: tomorrow))
+    #expect(await !takes(at: .noon()))
+    ledger.forgetMemory()
+    #expect(await takes(at: .noon()))
+  }
 }

@@ -212,7 +212,7 @@ import Testing
       try SQLiteStatement(connection, "EXPLAIN QUERY PLAN " + sql).run { plan.append($0.text(3)) }
       for step in plan where step.hasPrefix("SCAN") {
         // Only the index that holds nothing but what is pending.
-        let isPending = step == "SCAN callgate_callback USING COVERING INDEX callgate_callback_pending"
+        let isPending = step.hasSuffix("INDEX callgate_callback_pending")
         #expect(isPending || step == "SCAN CONSTANT ROW", "\(step): \(sql)")
       }
     }

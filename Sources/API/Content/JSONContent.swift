@@ -26,6 +26,27 @@ package enum JSONContent {
     }
   }
 
+  /// The same for a merge patch (RFC 7396), which may call itself JSON as well.
+  ///
+  /// - Throws: `unsupported_media_type`.
+  package static func checkPatch(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = [])
+    throws(Problem)
+  {
+    if let type, type.count <= 256, encodings.allSatisfy({ $0.equals(lowercase: "identity") }),
+      isText(type, of: "application/merge-patch+json")
+    {
+      return
+    }
+    do throws(Problem) {
+      try check(type: type, encodings: encodings)
+    } catch {
+      var problem = error
+      problem.detail =
+        "Send Content-Type: application/merge-patch+json or application/json, without Content-Encoding. The only allowed charset is utf-8."
+      throw problem
+    }
+  }
+
   /// Whether a request's content is a form (`application/x-www-form-urlencoded`) where a form is taken, too.
   ///
   /// - Throws: `unsupported_media_type` for what is neither that nor JSON.

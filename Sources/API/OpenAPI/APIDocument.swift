@@ -81,6 +81,7 @@ package struct APIDocument: Sendable {
   }
 
   private func description(of operation: APIOperation, _ original: String?) -> JSONObject {
+    let original = original ?? operation.original
     let alias = original.map { "Another name of `\($0)`." }
     var object: JSONObject = [
       "operationId": .string(original == nil ? operation.id : operation.id + "Alias"),
@@ -157,7 +158,7 @@ package struct APIDocument: Sendable {
     var contents = JSONObject()
     for form in forms {
       contents[form.type] = form.json
-      if let type = form.formType { contents[type] = form.json }
+      if let type = form.otherType { contents[type] = form.json }
     }
     return .object(contents)
   }

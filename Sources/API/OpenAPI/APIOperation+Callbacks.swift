@@ -20,6 +20,10 @@ extension APIOperation {
 
       The server refuses callbacks to premium, shared-cost, personal, short, emergency and satellite numbers, unless the operator \
       allows them.
+
+      With `at` the request books an appointment, if this server takes appointments: the phone rings at that time, and opening \
+      hours are judged at it. All other rules are judged now. A time up to 60 seconds ago means now. If no place is left, the \
+      response is 409 `slot_full`, and `alternatives` has up to 10 times that can be booked.
       """,
     parameters: [
       .app,
@@ -55,10 +59,11 @@ extension APIOperation {
             ]
           ],
         ]
-      )),
+      ),
+      ("appointment", ["contact_phone_number": "+14155550123", "at": "2026-11-23T10:00:00-05:00"])),
     answers: [
       APIAnswer(
-        status: .created, description: "Talkdesk accepted the callback.",
+        status: .created, description: "Talkdesk accepted the callback, or the appointment is booked.",
         contents: [
           .json(
             "CallbackReceipt",
@@ -68,7 +73,7 @@ extension APIOperation {
                 "id": .string(exampleID), "status": "accepted", "created_at": .string(exampleTime),
                 "contact_phone_number": "+*********23",
               ]
-            ))
+            ), ("scheduled", scheduled))
         ], fields: [.noStore, .location] + APIField.allowances,
         links: [
           APILink(operation: "getCallback", parameter: "id", expression: "$response.body#/id")
@@ -78,19 +83,24 @@ extension APIOperation {
         contents: [.json("Validation", ("valid", ["valid": true]))], fields: [.noStore] + APIField.allowances),
     ],
     refusals: [
-      .invalidJSON, .unknownApp, .numberNotAllowed, .duplicate, .inProgress, .unsupportedMediaType,
-      .invalidRequest,
-      .idempotencyMismatch, .upstreamRateLimited, .outcomeUnknown,
+      .invalidJSON, .unknownApp, .numberNotAllowed, .duplicate, .inProgress, .slotFull, .unsupportedMediaType,
+      .invalidRequest, .idempotencyMismatch, .upstreamRateLimited, .outcomeUnknown,
     ] + .ofRules + .ofTokens)
 
   package static let callback = APIOperation(
     method: .get, id: "getCallback", tag: .callbacks, access: .callers,
     summary: "Get the record of a callback",
-    description: "The record of a callback. Only the caller that requested the callback can read it.",
+    description: """
+      The record of a callback. Only the caller that requested the callback can read it. With `wait` the response comes when the \
+      record changes, or after that time. At most 1,000 requests wait in an instance; more are answered at once.
+      """,
     parameters: [
+      callbackID,
       APIParameter(
-        name: "id", place: .path, description: "The id of the callback.",
-        schema: ["type": "string", "minLength": 1], example: .string(exampleID))
+        name: "wait", place: .query,
+        description:
+          "How many seconds to wait for a change of the record. More than 25 is 25. A final record is returned at once.",
+        schema: ["type": "integer", "minimum": 0, "default": 0], example: 25),
     ],
     answers: [
       APIAnswer(
@@ -104,9 +114,84 @@ extension APIOperation {
                 "id": .string(exampleID), "status": "accepted", "created_at": .string(exampleTime),
                 "contact_phone_number": "+*********23",
               ]
+            ), ("scheduled", scheduled))
+        ], fields: [.noStore])
+    ], refusals: [.notFound, .invalidRequest, .storeUnavailable])
+
+  private static let callbackID = APIParameter(
+    name: "id", place: .path, description: "The id of the callback.",
+    schema: ["type": "string", "minLength": 1], example: .string(exampleID))
+
+  private static let scheduled: JSONValue = [
+    "id": .string(exampleID), "status": "scheduled", "at": "2026-11-23T15:00:00Z",
+    "created_at": .string(exampleTime), "contact_phone_number": "+*********23",
+  ]
+
+  package static let callbackList = APIOperation(
+    method: .get, id: "listOwnCallbacks", tag: .callbacks, access: .callers,
+    summary: "List your appointments",
+    description: """
+      The caller's own appointments that are still to come, the soonest first, at most 100. Only callers with a subject of their \
+      own may ask: users with a JWT, and installations. Others keep the ids that they were given.
+      """,
+    parameters: [
+      APIParameter(
+        name: "status", place: .query, description: "Required: `scheduled`.",
+        schema: ["type": "string", "enum": ["scheduled"]], example: "scheduled")
+    ],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The appointments.",
+        contents: [.json("AppointmentList", ("one", ["callbacks": [scheduled]]))], fields: [.noStore])
+    ], refusals: [.denied, .invalidRequest, .storeUnavailable])
+
+  package static let changeCallback = APIOperation(
+    method: .patch, id: "patchCallback", tag: .callbacks, access: .callers, summary: "Move an appointment",
+    description: """
+      Gives an appointment another time. The server judges the new time as it would judge a booking; the appointment's own place \
+      does not count, and no quota is used. 409 `too_late` means that the callback is no longer scheduled: it is being requested, \
+      or it has ended.
+      """,
+    parameters: [callbackID],
+    content: APIContent(
+      type: "application/merge-patch+json", otherType: "application/json",
+      schema: ["$ref": "#/components/schemas/CallbackChange"],
+      examples: [("move", ["at": "2026-11-23T11:30:00-05:00"])]),
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The record with its new time.",
+        contents: [.json("Callback", ("scheduled", scheduled))], fields: [.noStore])
+    ],
+    refusals: [
+      .invalidJSON, .unknownApp, .numberNotAllowed, .duplicate, .slotFull, .tooLate, .unsupportedMediaType,
+      .invalidRequest, .notFound, .closed, .denied, .stopped, .storeUnavailable, .upstreamTimeout,
+    ])
+
+  package static let cancelCallback = APIOperation(
+    method: .delete, id: "deleteCallback", tag: .callbacks, access: .callers,
+    summary: "Cancel an appointment",
+    description: """
+      After 200 the phone never rings for this appointment. Its place and its quotas are free again. Cancelling it once more \
+      returns the same. 409 `too_late` means that it is being requested, or that it has ended; a callback without a time is \
+      always too late to cancel.
+      """,
+    parameters: [callbackID],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The record, which is `cancelled`.",
+        contents: [
+          .json(
+            "Callback",
+            (
+              "cancelled",
+              [
+                "id": .string(exampleID), "status": "cancelled", "at": "2026-11-23T15:00:00Z",
+                "created_at": .string(exampleTime), "settled_at": "2026-11-21T08:00:00Z",
+                "contact_phone_number": "+*********23",
+              ]
             ))
         ], fields: [.noStore])
-    ], refusals: [.notFound, .storeUnavailable])
+    ], refusals: [.notFound, .tooLate, .storeUnavailable])
 
   package static let availability = APIOperation(
     method: .get, id: "getAvailability", tag: .callbacks, access: .callers,
@@ -114,8 +199,19 @@ extension APIOperation {
     description: """
       The current state of the rules, for an app that shows or hides its button. The request counts against no quota. Clients may \
       cache the response until the next change.
+
+      With `from` and `to` the response also has the slots of appointments that begin in this span, and must not be cached. The \
+      span has at most 31 days and 3,000 slots.
       """,
-    parameters: [.app],
+    parameters: [
+      .app,
+      APIParameter(
+        name: "from", place: .query, description: "The beginning of the span, with an offset.",
+        schema: ["type": "string", "format": "date-time"], example: "2026-11-23T00:00:00-05:00"),
+      APIParameter(
+        name: "to", place: .query, description: "Its end, which is not in it. Required with `from`.",
+        schema: ["type": "string", "format": "date-time"], example: "2026-11-24T00:00:00-05:00"),
+    ],
     answers: [
       APIAnswer(
         status: .ok, description: "The current state and the next changes.",
@@ -129,7 +225,18 @@ extension APIOperation {
                 "windows": [["start": "2026-11-20T14:00:00Z", "end": "2026-11-20T23:00:00Z"]],
                 "remaining": ["daily": 4],
               ]
+            ),
+            (
+              "slots",
+              [
+                "open": true, "next_change": "2026-11-20T23:00:00Z",
+                "windows": [["start": "2026-11-20T14:00:00Z", "end": "2026-11-20T23:00:00Z"]],
+                "remaining": ["daily": 4],
+                "slots": [
+                  ["start": "2026-11-23T14:00:00Z", "end": "2026-11-23T14:15:00Z", "free": 12, "total": 20]
+                ],
+              ]
             ))
         ], fields: [.cacheControl] + APIField.allowances)
-    ], refusals: [.unknownApp, .denied])
+    ], refusals: [.unknownApp, .denied, .invalidRequest, .storeUnavailable])
 }

@@ -51,7 +51,7 @@ extension APIOperation {
         description: "The app. It may be left out where only one app has installations.", example: "shop")
     ],
     content: APIContent(
-      type: "application/json", formType: "application/x-www-form-urlencoded",
+      type: "application/json", otherType: "application/x-www-form-urlencoded",
       schema: ["$ref": "#/components/schemas/FetchCodeRequest"],
       examples: fetchCodeExamples),
     answers: [

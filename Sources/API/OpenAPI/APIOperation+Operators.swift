@@ -86,7 +86,10 @@ extension APIOperation {
     parameters: [
       APIParameter(
         name: "status", place: .query, description: "Only callbacks of this status. Without it: all.",
-        schema: ["type": "string", "enum": ["pending", "accepted", "failed", "unknown"]], example: "unknown"),
+        schema: [
+          "type": "string",
+          "enum": ["scheduled", "pending", "accepted", "failed", "unknown", "cancelled", "expired"],
+        ], example: "unknown"),
       APIParameter(
         name: "after", place: .query,
         description: "Only callbacks older than this one: `next` of the page before.",

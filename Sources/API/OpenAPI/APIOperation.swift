@@ -38,6 +38,15 @@ package struct APIOperation: Sendable {
   let answers: [APIAnswer]
   /// What it refuses with, besides what every operation of its kind may.
   var refusals: [Problem.Code] = []
+  /// The path where it has its name; nil there.
+  var original: String?
+
+  /// The same at another path, which is only another name for it.
+  package func alias(of path: String) -> APIOperation {
+    var alias = self
+    alias.original = path
+    return alias
+  }
 
   /// Every refusal: its own, those of the credentials, and those of every request.
   var allRefusals: [Problem.Code] {
@@ -91,8 +100,8 @@ struct APIParameter: Sendable {
 /// One form of content.
 struct APIContent: Sendable {
   let type: String
-  /// The media type of a form that may have the same members instead.
-  var formType: String?
+  /// Another media type that may have the same members.
+  var otherType: String?
   /// What it looks like.
   let schema: JSONValue
   /// Examples by name.

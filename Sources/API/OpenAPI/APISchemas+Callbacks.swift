@@ -72,8 +72,29 @@ extension APISchemas {
               "contact_phone_number": { "$ref": "#/components/schemas/PhoneNumber", "description": "The number to call." },
               "talkdesk_phone_number": { "$ref": "#/components/schemas/PhoneNumber",
                 "description": "The account's number for the call. The operator lists the allowed numbers; the first is the default." },
+              "at": { "anyOf": [ { "type": "string", "format": "date-time" }, { "type": "null" } ],
+                "description": "When the phone is to ring, with an offset; fractions of a second are dropped. Without it, or with null: now." },
               "context": { "description": "Text for the agent.",
                 "oneOf": [ { "$ref": "#/components/schemas/ContextForm" }, { "$ref": "#/components/schemas/ContextShortForm" } ] } } }
+          """#)
+    ),
+    (
+      "CallbackChange",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["at"],
+            "properties": {
+              "at": { "type": "string", "format": "date-time",
+                "description": "The new time, with an offset; fractions of a second are dropped." } } }
+          """#)
+    ),
+    (
+      "AppointmentList",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "additionalProperties": false, "required": ["callbacks"],
+            "properties": {
+              "callbacks": { "type": "array", "maxItems": 100, "items": { "$ref": "#/components/schemas/Callback" } } } }
           """#)
     ),
     (
@@ -92,7 +113,9 @@ extension APISchemas {
             "required": ["id", "status", "created_at", "contact_phone_number"],
             "properties": {
               "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
-              "status": { "type": "string", "enum": ["accepted"], "description": "As in the record." },
+              "status": { "type": "string", "enum": ["accepted", "scheduled"],
+                "description": "accepted: Talkdesk accepted it. scheduled: it will be requested at its time." },
+              "at": { "type": "string", "format": "date-time", "description": "When the phone is to ring, for an appointment." },
               "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
               "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" },
               "verification_code": { "$ref": "#/components/schemas/VerificationCode" } } }
@@ -114,10 +137,11 @@ extension APISchemas {
             "required": ["id", "status", "created_at", "contact_phone_number"],
             "properties": {
               "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
-              "status": { "type": "string", "enum": ["pending", "accepted", "failed", "unknown"],
-                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring." },
+              "status": { "type": "string", "enum": ["scheduled", "pending", "accepted", "failed", "unknown", "cancelled", "expired"],
+                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring. scheduled: its time is to come. cancelled: its owner ended it before. expired: its time passed, and no call was requested." },
+              "at": { "type": "string", "format": "date-time", "description": "When the phone is to ring, for an appointment." },
               "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
-              "settled_at": { "type": "string", "format": "date-time", "description": "When the status changed from pending." },
+              "settled_at": { "type": "string", "format": "date-time", "description": "When the callback ended." },
               "reason": { "type": "string", "description": "Why the callback is not accepted: the code of a problem." },
               "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" },
               "verification_code": { "$ref": "#/components/schemas/VerificationCode" } } }
@@ -137,6 +161,14 @@ extension APISchemas {
                   "properties": {
                     "start": { "type": "string", "format": "date-time" },
                     "end": { "type": "string", "format": "date-time", "description": "The end itself is not open." } } } },
+              "slots": { "type": "array", "maxItems": 3000,
+                "description": "With `from` and `to`: the slots that begin in this span and that this caller could book by time.",
+                "items": { "type": "object", "additionalProperties": false, "required": ["start", "end", "free", "total"],
+                  "properties": {
+                    "start": { "type": "string", "format": "date-time" },
+                    "end": { "type": "string", "format": "date-time", "description": "The end itself is in the next slot." },
+                    "free": { "type": "integer", "minimum": 0, "description": "The places left for all callers." },
+                    "total": { "type": "integer", "minimum": 1, "description": "The places of a slot." } } } },
               "remaining": { "type": "object", "description": "The rest of the caller's limits by rule, and of the brakes that all callers share.",
                 "additionalProperties": { "type": "integer", "minimum": 0 } } } }
           """#)

@@ -16,7 +16,8 @@ enum APISchemas {
 
   /// The schemas of request bodies.
   static let ofRequests: Set<String> = [
-    "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "StopRequest", "ResumeRequest",
+    "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "CallbackChange", "StopRequest",
+    "ResumeRequest",
     "Inquiry", "FetchCodeRequest", "VerifyCodeRequest", "UserCodeRequest", "RevocationRequest",
   ]
 
@@ -60,6 +61,8 @@ enum APISchemas {
               "retry_after": { "type": "integer", "minimum": 0, "description": "Seconds, as in Retry-After." },
               "next_open": { "type": "string", "format": "date-time", "description": "When the next opening hours start." },
               "id": { "type": "string", "description": "The id of the callback." },
+              "alternatives": { "type": "array", "maxItems": 10, "items": { "type": "string", "format": "date-time" },
+                "description": "The next times that can be booked." },
               "verification_code": { "$ref": "#/components/schemas/VerificationCode" } } }
           """#
       ).object ?? [:]

@@ -16,6 +16,10 @@ package enum AuditedAction: String, CaseIterable, Sendable {
   case revoke
   /// A caller verifies an installation's code.
   case verify
+  /// An app gives an appointment another time.
+  case change
+  /// An app cancels an appointment.
+  case cancel
 
   /// The name of an action that rules judge.
   package init(_ action: Action) {
@@ -39,6 +43,8 @@ package enum AuditedAction: String, CaseIterable, Sendable {
     case .deny: 5
     case .revoke: 6
     case .verify: 7
+    case .change: 8
+    case .cancel: 9
     }
   }
 }

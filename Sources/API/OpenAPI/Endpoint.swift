@@ -20,6 +20,8 @@ package final class Endpoint: Sendable {
     case every(AuditedAction)
     /// Those with a method that it knows.
     case known(AuditedAction)
+    /// Those with one of these methods.
+    case some([Method: AuditedAction])
   }
 
   /// Its paths as OpenAPI writes them, the usual one first.
@@ -52,17 +54,22 @@ package final class Endpoint: Sendable {
     return operations.firstIndex { $0.method == method }
   }
 
-  /// What its requests are audited as; nil for none.
-  package var action: AuditedAction? {
+  /// What its requests are audited as.
+  package var actions: [AuditedAction] {
     switch auditing {
-    case .none: nil
-    case .every(let action), .known(let action): action
+    case .none: []
+    case .every(let action), .known(let action): [action]
+    case .some(let actions): Array(actions.values)
     }
   }
 
   /// What a request with this method is audited as; nil for none.
   package func action(audited method: Method) -> AuditedAction? {
-    if case .known = auditing, operation(for: method) == nil { return nil }
-    return action
+    switch auditing {
+    case .none: nil
+    case .every(let action): action
+    case .known(let action): operation(for: method) == nil ? nil : action
+    case .some(let actions): actions[method]
+    }
   }
 }

@@ -66,6 +66,12 @@ extension Problem.Code {
     case .inProgress:
       return Problem(
         self, "Wait for the first response, or retry a little later with the same key.", retryAfter: 1)
+    case .slotFull:
+      var problem = Problem(self, "All places of this time are taken. See alternatives.")
+      problem.alternatives = ["2026-11-23T15:15:00Z", "2026-11-23T15:45:00Z"]
+      return problem
+    case .tooLate:
+      return Problem(self, "This callback is no longer scheduled. Its record says what became of it.")
     case .unsupportedMediaType: return Problem(self, "Send JSON with Content-Type: application/json.")
     case .invalidRequest:
       return .invalid([

@@ -27,6 +27,8 @@ public struct Problem: Error, Sendable {
     case alreadyDelivered = "already_delivered"
     case duplicate
     case inProgress = "in_progress"
+    case slotFull = "slot_full"
+    case tooLate = "too_late"
     case contentTooLarge = "content_too_large"
     case targetTooLong = "target_too_long"
     case unsupportedMediaType = "unsupported_media_type"
@@ -74,6 +76,8 @@ public struct Problem: Error, Sendable {
   public var nextOpen: String?
   /// The id of the callback this is about.
   public var id: String?
+  /// Times that can be booked instead, RFC 3339.
+  package var alternatives: [String]?
   /// The verification code of that callback, which may ring.
   package var verificationCode: String?
   /// Whether the client has gone, so that no one reads the response. Its status is then 499, as in nginx: not
@@ -108,6 +112,7 @@ public struct Problem: Error, Sendable {
     if let retryAfter { document["retry_after"] = .number(JSONNumber(Int64(retryAfter))) }
     if let nextOpen { document["next_open"] = .string(nextOpen) }
     if let id { document["id"] = .string(id) }
+    if let alternatives { document["alternatives"] = .array(alternatives.map { .string($0) }) }
     if let verificationCode { document["verification_code"] = .string(verificationCode) }
     return document.serialized()
   }
@@ -137,7 +142,7 @@ extension Problem.Code {
     case .notFound, .unknownApp: .notFound
     case .methodNotAllowed: .methodNotAllowed
     case .requestTimeout: .requestTimeout
-    case .tooMany, .taken, .duplicate, .inProgress: .conflict
+    case .tooMany, .taken, .duplicate, .inProgress, .slotFull, .tooLate: .conflict
     case .requestExpired, .alreadyDelivered: .gone
     case .contentTooLarge: .contentTooLarge
     case .targetTooLong: .uriTooLong
@@ -172,8 +177,10 @@ extension Problem.Code {
     case .taken: "This client_id is in use"
     case .requestExpired: "The request for an installation is over"
     case .alreadyDelivered: "The secret was delivered already"
-    case .duplicate: "The same callback was requested a moment ago"
+    case .duplicate: "The same callback was requested before"
     case .inProgress: "The first request with this key is still running"
+    case .slotFull: "No place is left at this time"
+    case .tooLate: "This callback can no longer be changed"
     case .contentTooLarge: "The body is too large"
     case .targetTooLong: "The URL is too long"
     case .unsupportedMediaType: "The content type is not supported"

@@ -63,7 +63,7 @@ package struct DocsPage {
 
   private func operations(_ tag: APIOperation.Tag) -> [(Endpoint, APIOperation)] {
     document.endpoints.flatMap { endpoint in
-      endpoint.operations.filter { $0.tag == tag }.map { (endpoint, $0) }
+      endpoint.operations.filter { $0.tag == tag && $0.original == nil }.map { (endpoint, $0) }
     }
   }
 
@@ -80,7 +80,11 @@ package struct DocsPage {
   }
 
   private func article(_ endpoint: Endpoint, _ operation: APIOperation) -> String {
-    let others = endpoint.paths.dropFirst().map(HTMLText.code).joined(separator: ", ")
+    let aliases = document.endpoints.filter { other in
+      other.operations.contains { $0.id == operation.id && $0.original == endpoint.paths[0] }
+    }
+    let others = (endpoint.paths.dropFirst() + aliases.map { $0.paths[0] }).map(HTMLText.code)
+      .joined(separator: ", ")
     let access: String =
       switch operation.access {
       case .everybody: "No credentials are needed."
@@ -138,7 +142,7 @@ package struct DocsPage {
 
   /// A content's type, and what it looks like.
   private func form(_ content: APIContent) -> String {
-    let types = [content.type, content.formType].compactMap { $0.map(HTMLText.code) }.joined(separator: ", ")
+    let types = [content.type, content.otherType].compactMap { $0.map(HTMLText.code) }.joined(separator: ", ")
     guard let name = Self.referred(content.schema) else { return types }
     return "\(types): \(Self.link(name))"
   }

@@ -120,11 +120,21 @@ package struct Decider: Sendable {
     return Ruling(untaken: try await decide(facts, unused, deadline: deadline), facts, unused)
   }
 
+  /// Asks the rules again about an appointment that is due: opening hours at its time, numbers and remote policies. Its allowances
+  /// were taken when it was booked, so none is taken here.
+  ///
+  /// - Throws: As `rule` does.
+  package func ruleWhenDue(_ facts: Facts, deadline: MonotonicTime? = nil) async throws(Problem) -> Ruling {
+    let decision = try await decide(facts, FetchedStates(), deadline: deadline, asking: .whenDue)
+    return Ruling(decision, .taken([]), facts)
+  }
+
   /// The rules' decision with the given allowances. Takes nothing.
   func decide(
-    _ facts: Facts, _ states: any AllowanceStates & Sendable, deadline: MonotonicTime? = nil
+    _ facts: Facts, _ states: any AllowanceStates & Sendable, deadline: MonotonicTime? = nil,
+    asking questions: Evaluation.Questions = .all
   ) async throws(Problem) -> Decision {
-    var evaluation = policy.evaluation(of: facts)
+    var evaluation = policy.evaluation(of: facts, asking: questions)
     while true {
       switch evaluation.next(states) {
       case .decided(let decision): return decision

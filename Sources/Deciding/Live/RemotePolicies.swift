@@ -3,7 +3,7 @@
 import Callers
 package import Gate
 package import HTTP
-import JSON
+package import JSON
 package import Platform
 package import Records
 import Upstream
@@ -110,19 +110,24 @@ extension RemotePolicies {
   }
 }
 
+extension JSONObject {
+  /// Facts as the members of an object.
+  package init(_ facts: [FactMember]) {
+    self.init()
+    for fact in facts { append(fact.name, JSONValue(fact.value)) }
+  }
+}
+
 extension JSONValue {
   /// A fact as JSON.
-  init(_ fact: FactValue) {
+  package init(_ fact: FactValue) {
     switch fact {
     case .null: self = .null
     case .bool(let flag): self = .bool(flag)
     case .string(let text): self = .string(text)
     case .number(let text): self = Self.number(text)
     case .array(let values): self = .array(values.map(JSONValue.init))
-    case .object(let members):
-      var object = JSONObject()
-      for member in members { object.append(member.name, JSONValue(member.value)) }
-      self = .object(object)
+    case .object(let members): self = .object(JSONObject(members))
     }
   }
 

@@ -75,7 +75,7 @@ package final class BrakeWatch: Sendable {
   }
 
   /// What was taken is given back: as much of it as time has not given back already.
-  func gaveBack(_ receipts: [AllowanceReceipt]) {
+  package func gaveBack(_ receipts: [AllowanceReceipt]) {
     let time = Instant(clock.unixTime).nanosecondsSinceEpoch
     for receipt in receipts {
       guard let brake = receipt.brake, case .rate(let rate) = receipt.plan else { continue }

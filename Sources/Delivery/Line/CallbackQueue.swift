@@ -121,7 +121,7 @@ package final class CallbackQueue: Sendable {
   }
 
   /// Takes another configuration's bound into use.
-  /// - Parameter endsPause: Whether Talkdesk is asked with other values from now on, which nobody asked to pause.
+  /// - Parameter endsPause: Whether the server asks Talkdesk with other values from now on. Talkdesk asked for no pause of those.
   package func reconfigure(concurrency: Int, endsPause: Bool) {
     precondition(concurrency > 0)
     let now = time.now
@@ -152,7 +152,7 @@ package final class CallbackQueue: Sendable {
     return state.withLock { $0.pause(at: now) }
   }
 
-  /// Sends away who waits and whoever comes.
+  /// Refuses the callbacks that wait, and all that come later.
   package func shutdown() {
     let (waiters, sweeper) = state.withLock { state in
       state.isEnded = true
@@ -169,7 +169,7 @@ package final class CallbackQueue: Sendable {
 
   // MARK: Waiting too long
 
-  /// Makes sure that somebody looks at this time.
+  /// Makes sure that the sweeper looks at this time.
   private func sweep(at due: MonotonicTime, _ state: inout State) {
     if let sweeper = state.sweeper {
       guard due < sweeper.wakesAt else { return }
@@ -177,7 +177,7 @@ package final class CallbackQueue: Sendable {
     }
     let task = Task.detached { [weak self, time] in
       var wakesAt = due
-      // Cancelled means that another looks, or that nobody waits any more.
+      // Cancelled means that another sweeper looks, or that no callback waits any more.
       while await time.hasSlept(until: wakesAt) {
         guard let next = self?.sweepOnce() else { return }
         wakesAt = next
@@ -187,7 +187,7 @@ package final class CallbackQueue: Sendable {
   }
 
   /// Sends away those whose time is over.
-  /// - Returns: when to look again; nil once nobody waits.
+  /// - Returns: when to look again; nil once no callback waits.
   private func sweepOnce() -> MonotonicTime? {
     let now = time.now
     let (late, wait, next) = state.withLock { state -> ([Waiter], Duration, MonotonicTime?) in

@@ -79,7 +79,7 @@ package final class CallbacksInHand: Sendable {
     var lastID: UInt64 = 0
   }
 
-  /// How much content may wait for an issuer's keys: its callers are not known yet, so anybody may have sent it.
+  /// How much content may wait for an issuer's keys. Its callers are not known yet, so a stranger may have sent it.
   static let mostHeldBytes = 16 * 1024 * 1024
   /// How many may wait for numbers. Taps on a button come in twos and threes: more come from a client's loop.
   static let mostWaiting = 1024

@@ -13,7 +13,7 @@ extension CallbackDelivery {
   func conclude(
     _ order: CallbackOrder, _ hold: consuming Hold, _ departure: Departure, _ first: CourierReport
   ) async -> DeliveryResult {
-    let (report, obstacle) = await sending(order, departure.token, first, leastTime: hold.leastTime)
+    let (report, obstacle) = await sending(order, departure, first, leastTime: hold.leastTime)
     var reason = obstacle ?? Undelivered(report.outcome)
     // An upstream that a reload has replaced asks for no pause of the new one.
     if case .notAccepted(.rateLimited(let wait)) = report.outcome, upstream == tokens.upstream {
@@ -25,17 +25,11 @@ extension CallbackDelivery {
     }
     hold.endTurn(wasSent: true)
     let state = CallbackSettlement.Outcome(report.outcome)
-    let settlement = CallbackSettlement(
-      state, code: reason.map(code), upstreamStatus: report.status, platformTID: report.traceID,
-      refusedFields: reason?.refusedFields ?? [], keepsKey: reason?.isKept ?? true,
-      keyRetention: order.intent.terms.keyRetention, at: Instant(parts.clock.unixTime))
-    let id = order.intent.id.description
-    await parts.store.settle(order.intent, settlement) {
-      [metrics = parts.metrics, log = parts.log] wasRecovered in
-      // One that another instance has counted as unknown is not counted again.
-      guard wasRecovered else { return metrics.callbacks.count(state.rawValue) }
-      log.corrected(id: id, state: state.rawValue)
+    if let reason, state == .failed, let outcome = await postpone(order, reason, wasSent: true) {
+      hold.settle()
+      return DeliveryResult(outcome, cache: departure.cache, upstreamStatus: report.status)
     }
+    await settle(order, state, reason, report)
     if state == .failed { await hold.withdraw() } else { hold.settle() }
     let outcome: DeliveryResult.Outcome =
       if let reason { .undelivered(reason, isRecorded: true) } else {
@@ -44,23 +38,39 @@ extension CallbackDelivery {
     return DeliveryResult(outcome, cache: departure.cache, upstreamStatus: report.status)
   }
 
+  /// Commits an outcome.
+  func settle(
+    _ order: CallbackOrder, _ state: CallbackSettlement.Outcome, _ reason: Undelivered?,
+    _ report: CourierReport?
+  ) async {
+    let settlement = CallbackSettlement(
+      state, code: reason.map(code), upstreamStatus: report?.status, platformTID: report?.traceID,
+      refusedFields: reason?.refusedFields ?? [], keepsKey: reason?.isKept ?? true,
+      keyRetention: order.intent.terms.keyRetention, at: Instant(parts.clock.unixTime))
+    await parts.settle(order.intent, settlement)
+  }
+
   /// What came of the request, which is sent once more with a new token where the provider refused the first, as that certainly
   /// accepted nothing.
   /// - Returns: The last report, and why there was no second request though there should have been one.
   private func sending(
-    _ order: CallbackOrder, _ token: AccessToken, _ first: CourierReport, leastTime: Duration
+    _ order: CallbackOrder, _ departure: Departure, _ first: CourierReport, leastTime: Duration
   ) async -> (CourierReport, Undelivered?) {
-    guard case .notAccepted(.tokenRefused) = first.outcome, tokens.invalidate(token, scope: scope) else {
-      return (first, nil)
-    }
+    guard case .notAccepted(.tokenRefused) = first.outcome,
+      tokens.invalidate(departure.token, scope: scope)
+    else { return (first, nil) }
     let next: AccessToken
     do throws(TokenError) {
       next = try await tokens.token(for: order.grant, scope: scope, of: upstream, deadline: order.deadline)
     } catch {
       return (first, .noToken(error))
     }
-    if let obstacle = await obstacle(order, leastTime: leastTime) { return (first, obstacle) }
-    let second = await courier.carry(order, with: next, within: order.deadline - parts.clock.now)
+    if let obstacle = await obstacle(order, leastTime: leastTime, startBy: departure.startBy) {
+      return (first, obstacle)
+    }
+    let now = parts.clock.now
+    let second = await courier.carry(
+      order, with: next, within: order.deadline - now, startWithin: departure.startBy.map { $0 - now })
     if second.outcome.showsAcceptedToken { tokens.accepted(scope: scope) }
     return (second, nil)
   }

@@ -1,6 +1,8 @@
-// Makes one granted callback: waits for a turn, gets a token, saves the intent, sends the request and saves the outcome.
+// Makes one granted callback: waits for a turn, gets a token, saves the intent or marks the appointment, sends the request and saves
+// the outcome.
 
 import Gate
+import Metrics
 import Platform
 import Records
 package import Store
@@ -16,12 +18,15 @@ package final class CallbackDelivery: Sendable {
   let upstream: TokenSource.Upstream
   let stops: StopBoard
   /// The word for a reason in a record.
-  let code: @Sendable (Undelivered) -> String
+  package let code: @Sendable (Undelivered) -> String
+  /// Random numbers in 0..<1.
+  let jitter: @Sendable () -> Double
 
   package init(
     _ parts: CallbackParts, tokens: TokenSource, stops: StopBoard, courier: any Courier,
     scope: TokenSource.ScopeID, upstream: TokenSource.Upstream,
-    code: @escaping @Sendable (Undelivered) -> String
+    code: @escaping @Sendable (Undelivered) -> String,
+    jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
   ) {
     self.parts = parts
     self.tokens = tokens
@@ -30,6 +35,7 @@ package final class CallbackDelivery: Sendable {
     self.scope = scope
     self.upstream = upstream
     self.code = code
+    self.jitter = jitter
   }
 
   /// Carries an order out, and says once what came of it. What was taken for it is given back wherever the provider certainly did
@@ -48,7 +54,7 @@ package final class CallbackDelivery: Sendable {
       }
     } catch {
       await hold.withdraw()
-      return then(DeliveryResult(.noTurn(error)))
+      return then(await unsent(order, DeliveryResult(.noTurn(error))))
     }
     await resume(order, hold, then)
   }
@@ -61,7 +67,7 @@ package final class CallbackDelivery: Sendable {
       try await hold.takeTurn(order)
     } catch {
       await hold.withdraw()
-      return then(DeliveryResult(.noTurn(error)))
+      return then(await unsent(order, DeliveryResult(.noTurn(error))))
     }
     await resume(order, hold, then)
   }
@@ -71,12 +77,20 @@ package final class CallbackDelivery: Sendable {
     _ order: CallbackOrder, _ hold: consuming Hold, _ then: @escaping @Sendable (DeliveryResult) -> Void
   ) async {
     switch await prepare(order, &hold) {
-    case .stop(let result):
+    case .stop(let result, let isMarked):
       await hold.withdraw()
-      then(result)
+      then(await unsent(order, result, isMarked: isMarked))
     case .send(let departure):
       let held = Once(hold)
-      courier.carry(order, with: departure.token, within: order.deadline - parts.clock.now) { [self] report in
+      let now = parts.clock.now
+      if let appointment = order.appointment {
+        let lateness = Instant(parts.scheduler.unixTime) - appointment.at
+        parts.metrics.appointmentLateness.observe(nanoseconds: lateness.nanosecondsClamped)
+      }
+      courier.carry(
+        order, with: departure.token, within: order.deadline - now,
+        startWithin: departure.startBy.map { $0 - now }
+      ) { [self] report in
         order.context.task { then(await self.conclude(order, held.take(), departure, report)) }
       }
     }
@@ -89,11 +103,14 @@ package final class CallbackDelivery: Sendable {
     let token: AccessToken
     let createdAt: Instant
     let cache: AuditRecord.CacheUse
+    /// When the first byte of an appointment's request has left at the latest.
+    let startBy: MonotonicTime?
   }
 
   private enum Preparation {
     case send(Departure)
-    case stop(DeliveryResult)
+    /// - isMarked: Whether it is an appointment's order that has got its mark.
+    case stop(DeliveryResult, isMarked: Bool = false)
   }
 
   /// Gets a token and commits the intent: nothing is kept before there is a token, and nothing sent before it is kept.
@@ -121,21 +138,28 @@ package final class CallbackDelivery: Sendable {
     // From here on the callback is finished, whether or not its client stays.
     if Task.isCancelled { return .stop(DeliveryResult(.clientLeft, cache: cache)) }
     let createdAt = Instant(parts.clock.unixTime)
+    let startBy = order.appointment.map { appointment in
+      let rest = appointment.lastTry - Instant(parts.scheduler.unixTime)
+      return parts.clock.now + min(OrderedAppointment.startLimit, rest)
+    }
     if let outcome = await begin(order, &hold, at: createdAt) {
       return .stop(DeliveryResult(outcome, cache: cache))
     }
     // The commit may have taken its time.
-    if let obstacle = await obstacle(order, leastTime: hold.leastTime) {
-      parts.store.withdraw(order.intent)
-      return .stop(DeliveryResult(obstacle, cache: cache))
+    if let obstacle = await obstacle(order, leastTime: hold.leastTime, startBy: startBy) {
+      let isMarked = order.appointment != nil
+      if !isMarked { parts.store.withdraw(order.intent) }
+      return .stop(DeliveryResult(obstacle, cache: cache), isMarked: isMarked)
     }
     hold.stands(order.intent.id)
-    return .send(Departure(token: token, createdAt: createdAt, cache: cache))
+    return .send(Departure(token: token, createdAt: createdAt, cache: cache, startBy: startBy))
   }
 
   /// What has come up while the order waited that keeps it from being sent: the kill switch and a revocation stop what waits, too.
   /// A user's installation is stopped as an installation, though its callbacks are the user's.
-  func obstacle(_ order: CallbackOrder, leastTime: Duration) async -> Undelivered? {
+  func obstacle(
+    _ order: CallbackOrder, leastTime: Duration, startBy: MonotonicTime? = nil
+  ) async -> Undelivered? {
     // First, because the store may take its time: what is judged after it is judged by the clock of then.
     if let revoked = await order.recheck?() { return revoked }
     let intent = order.intent
@@ -143,13 +167,19 @@ package final class CallbackDelivery: Sendable {
       return .stopped
     }
     if let rest = parts.queue.pause { return .noTurn(.paused(rest)) }
-    return order.deadline - parts.clock.now > leastTime ? nil : .noTurn(.late)
+    let now = parts.clock.now
+    if let startBy, now > startBy { return .noTurn(.late) }
+    if let last = order.appointment?.lastTry, Instant(parts.scheduler.unixTime) > last {
+      return .noTurn(.late)
+    }
+    return order.deadline - now > leastTime ? nil : .noTurn(.late)
   }
 
-  /// Commits the intent; says what came of it where that is not possible.
+  /// Commits the intent, or the mark of an appointment; says what came of it where that is not possible.
   private func begin(
     _ order: CallbackOrder, _ hold: inout Hold, at now: Instant
   ) async -> DeliveryResult.Outcome? {
+    if let appointment = order.appointment { return await mark(order, appointment) }
     func stop(_ reason: Undelivered) -> DeliveryResult.Outcome { .undelivered(reason, isRecorded: false) }
     do throws(StoreError) {
       switch try await parts.store.begin(order.intent, at: now) {

@@ -47,6 +47,26 @@ package struct CallbackLog: Sendable {
       ["step": step, "request_id": "\(context.requestID)", "detail": "\(error)"])
   }
 
+  /// An appointment is tried again.
+  package func waits(id: String, code: String, for span: Duration) {
+    log.write(
+      .info, "an appointment waits for another try",
+      ["id": id, "code": code, "seconds": String(span.wholeSecondsRoundedUp)])
+  }
+
+  /// This process does not make an appointment's call.
+  func notMarked(id: String) {
+    log.write(
+      .debug, "another instance has the appointment, or it was moved or cancelled", ["id": id])
+  }
+
+  /// The store failed before an appointment's call.
+  func notMarked(_ error: any Error, id: String) {
+    log.write(
+      .error, "the store failed, so the server tries an appointment later",
+      ["id": id, "detail": "\(error)"])
+  }
+
   /// Talkdesk asks for a pause.
   func paused(_ span: Duration) {
     log.write(

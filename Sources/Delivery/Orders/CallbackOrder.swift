@@ -23,11 +23,14 @@ package final class CallbackOrder: Sendable {
   /// Says what has come up about its caller while it waited that keeps it from being sent. Nil for callers that only a reload
   /// can remove.
   let recheck: (@Sendable () async -> Undelivered?)?
+  /// Its times where it is an appointment's: then its record exists, and is marked before the call.
+  package let appointment: OrderedAppointment?
 
   /// An order, which takes leave for it.
   package init(
     _ grant: consuming Grant, intent: CallbackIntent, content: [UInt8], deadline: MonotonicTime,
-    context: RequestContext, recheck: (@Sendable () async -> Undelivered?)? = nil
+    context: RequestContext, recheck: (@Sendable () async -> Undelivered?)? = nil,
+    appointment: OrderedAppointment? = nil
   ) {
     precondition(grant.action == .callback && grant.phone == intent.contact)
     self.grant = grant
@@ -36,6 +39,7 @@ package final class CallbackOrder: Sendable {
     self.deadline = deadline
     self.context = context
     self.recheck = recheck
+    self.appointment = appointment
   }
 }
 
@@ -49,6 +53,10 @@ package struct DeliveryResult: Sendable {
     case undelivered(Undelivered, isRecorded: Bool)
     /// An earlier request with its key is settled already.
     case replay(StoredCallback)
+    /// An appointment waits for another try at this time: certainly nothing was accepted.
+    case postponed(Undelivered, until: Instant)
+    /// This process has nothing to do with an appointment: another one has it, or it was moved or has ended.
+    case elsewhere
   }
 
   package let outcome: Outcome
@@ -61,6 +69,15 @@ package struct DeliveryResult: Sendable {
     self.outcome = outcome
     self.cache = cache
     self.upstreamStatus = upstreamStatus
+  }
+
+  /// Whether an appointment has ended now, and certainly without a call: what was taken for it is to be given back.
+  package var endsWithoutCall: Bool {
+    switch outcome {
+    case .undelivered(.unknown, _): false
+    case .undelivered(_, let isRecorded): isRecorded
+    case .accepted, .replay, .postponed, .elsewhere: false
+    }
   }
 
   /// Nothing was begun.

@@ -9,19 +9,24 @@ package protocol Courier: Sendable {
   /// - Parameters:
   ///   - token: what the provider is asked with.
   ///   - timeout: the whole time allowed.
+  ///   - startWithin: the span within which the first byte of the request must leave; after it nothing is sent. Nil: `timeout` alone
+  ///     counts.
   ///   - then: is told once what came of it, on any thread, and must not block. No task waits meanwhile: of thousands that wait for
   ///     a provider, each would keep its memory.
   func carry(
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration,
-    then: @escaping @Sendable (CourierReport) -> Void)
+    startWithin: Duration?, then: @escaping @Sendable (CourierReport) -> Void)
 }
 
 extension Courier {
   /// The same for a task that waits. Cancelling it changes nothing.
-  func carry(_ order: CallbackOrder, with token: AccessToken, within timeout: Duration) async -> CourierReport
-  {
+  func carry(
+    _ order: CallbackOrder, with token: AccessToken, within timeout: Duration, startWithin: Duration?
+  ) async -> CourierReport {
     await withCheckedContinuation { continuation in
-      carry(order, with: token, within: timeout) { continuation.resume(returning: $0) }
+      carry(order, with: token, within: timeout, startWithin: startWithin) {
+        continuation.resume(returning: $0)
+      }
     }
   }
 }

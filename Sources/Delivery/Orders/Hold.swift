@@ -54,14 +54,14 @@ package struct Hold: ~Copyable, Sendable {
   /// Takes a turn, if there is one without waiting.
   mutating func takeTurnAtOnce(_ order: CallbackOrder) throws(CallbackQueue.Refusal) -> Bool {
     turn = try parts.queue.turnAtOnce(
-      CallbackQueue.Party(intent), deadline: order.deadline, bytes: order.content.count)?.get()
+      CallbackQueue.Party(intent), deadline: order.turnDeadline(parts), bytes: order.content.count)?.get()
     return turn != nil
   }
 
   /// Waits for a turn.
   mutating func takeTurn(_ order: CallbackOrder) async throws(CallbackQueue.Refusal) {
     turn = try await parts.queue.turn(
-      CallbackQueue.Party(intent), deadline: order.deadline, bytes: order.content.count)
+      CallbackQueue.Party(intent), deadline: order.turnDeadline(parts), bytes: order.content.count)
   }
 
   /// How much time there has to be at least for sending to make sense.
@@ -87,10 +87,7 @@ package struct Hold: ~Copyable, Sendable {
 
   /// The callback was certainly not made: what it took is given back.
   package consuming func withdraw() async {
-    if !receipts.isEmpty {
-      parts.brakes.gaveBack(receipts)
-      await ledger.giveBack(receipts, at: Instant(parts.clock.unixTime))
-    }
+    await parts.giveBack(receipts, to: ledger)
     end()
   }
 

@@ -54,6 +54,33 @@ public struct AllowanceKey: Hashable, Sendable {
   }
 }
 
+extension AllowanceParty {
+  /// The party with a text, as `AllowanceKey.partyText` makes it; nil for anything else.
+  init?(text: String) {
+    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+      switch text {
+      case "global": self = .global
+      case "unknown": self = .unknown
+      default: return nil
+      }
+      return
+    }
+    let id = String(text[text.index(after: colon)...])
+    switch AllowanceScope(rawValue: String(text[..<colon])) {
+    case .caller: self = .caller(id)
+    case .subject: self = .subject(id)
+    case .installation: self = .installation(id)
+    case .app: self = .app(id)
+    case .address:
+      guard let address = IPAddress(id) else { return nil }
+      self = .address(address)
+    case .phone:
+      do throws(E164Error) { self = .phone(try E164(id)) } catch { return nil }
+    case .global, nil: return nil
+    }
+  }
+}
+
 extension AllowanceScope {
   /// Whom a request is counted for.
   func party(of facts: Facts) -> AllowanceParty {

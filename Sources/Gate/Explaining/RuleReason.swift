@@ -103,9 +103,9 @@ extension Policy {
     guard let index else { return NumbersRule.defaults.reason(facts.phone) }
     switch entries[index].question {
     case .hours(let schedule):
-      let now = facts.instant.seconds
+      let time = facts.opening.seconds
       return schedule.value.reason(
-        at: now, opening: nextOpen(from: now, hours(scope(of: facts), including: index)))
+        at: time, opening: nextOpen(from: time, hours(scope(of: facts), including: index)))
     case .allowance(let rule):
       guard case .count(let count) = evidence else {
         guard rule.brake == nil else { return "the store is unavailable, so the brake refuses" }

@@ -49,6 +49,8 @@ public struct Facts: Sendable {
   public var fields: [RequestField]
   /// When the request came.
   public var instant: Instant
+  /// The time of an appointment, at which it has to be open; nil where it has to be open at `instant`.
+  public var at: Instant?
 
   /// Collects the facts.
   public init(
@@ -70,6 +72,9 @@ public struct Facts: Sendable {
   public static let anonymous = "anonymous"
   /// The caller's id of every installation.
   public static let installationCaller = "installation"
+
+  /// The time at which opening hours are judged.
+  var opening: Instant { at ?? instant }
 
   /// The caller's id, `anonymous` without one.
   public var effectiveCaller: String { callerID ?? Self.anonymous }

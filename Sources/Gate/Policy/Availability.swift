@@ -59,12 +59,12 @@ extension Policy {
     openings.next(from: seconds, hours, schedule)
   }
 
-  private func schedule(_ index: Int) -> Schedule {
+  func schedule(_ index: Int) -> Schedule {
     guard case .hours(let schedule) = entries[index].question else { preconditionFailure("only hours open") }
     return schedule.value
   }
 
-  private func isOpen(_ hours: [Int], at seconds: Int64) -> Bool {
+  func isOpen(_ hours: [Int], at seconds: Int64) -> Bool {
     hours.allSatisfy { schedule($0).isOpen(at: seconds) == true }
   }
 

@@ -13,7 +13,17 @@ public struct Evaluation: Sendable {
     case asks(RemoteQuery)
   }
 
+  /// Which rules are asked.
+  public enum Questions: Sendable {
+    /// All that concern the request.
+    case all
+    /// What is judged again when an appointment is due: opening hours, numbers and remote policies. Everything else was judged when
+    /// it was booked, and its allowances were taken then.
+    case whenDue
+  }
+
   private let policy: Policy
+  private let questions: Questions
   /// One reference instead of a dozen to hand on.
   private let held: Policy.Held<Facts>
   private let scope: Policy.RequestScope
@@ -32,8 +42,9 @@ public struct Evaluation: Sendable {
 
   private var facts: Facts { held.value }
 
-  init(_ policy: Policy, _ facts: Facts) {
+  init(_ policy: Policy, _ facts: Facts, _ questions: Questions) {
     self.policy = policy
+    self.questions = questions
     held = Policy.Held(facts)
     scope = policy.scope(of: facts)
     marks = [Verdict](repeating: .skipped, count: policy.verdictCount(scope))
@@ -43,7 +54,7 @@ public struct Evaluation: Sendable {
   public mutating func next(_ states: some AllowanceStates) -> Step {
     precondition(!isWaiting, "the remote policy's answer is outstanding")
     while index < policy.firstBrake, !isDenied {
-      if policy.entryActions[index] & scope.action != 0 {
+      if policy.entryActions[index] & scope.action != 0, questions.include(policy.entries[index]) {
         switch policy.entries[index].finding(held, scope) {
         case .passedOver: break
         case .allows: marks[index] = .allow
@@ -118,7 +129,7 @@ public struct Evaluation: Sendable {
       }
     }
     while index < policy.entries.count, !isDenied {
-      ask(states)
+      if questions == .all { ask(states) }
       index += 1
     }
   }
@@ -144,10 +155,11 @@ public struct Evaluation: Sendable {
   private func closed() -> Denial {
     let entry = policy.entries[index]
     // The first instant at which this and every other schedule that concerns the request are open.
-    let opening = policy.nextOpen(from: facts.instant.seconds, policy.hours(scope, including: index))
+    let opening = policy.nextOpen(from: facts.opening.seconds, policy.hours(scope, including: index))
+    // An appointment for the same time stays refused, however long its client waits.
+    let wait = facts.at == nil ? opening.map { max(1, $0 - facts.instant.seconds) } : nil
     return Denial(
-      code: .closed, rule: entry.name, nextOpen: opening.map { Instant(seconds: $0) },
-      retryAfter: opening.map { max(1, $0 - facts.instant.seconds) })
+      code: .closed, rule: entry.name, nextOpen: opening.map { Instant(seconds: $0) }, retryAfter: wait)
   }
 
   // MARK: Allowances
@@ -182,5 +194,16 @@ public struct Evaluation: Sendable {
     marks[verdictIndex] = .allow
     if charges.isEmpty { charges.reserveCapacity(policy.mostCharges) }
     charges.append(AllowanceCharge(rule: rule, party: party))
+  }
+}
+
+extension Evaluation.Questions {
+  /// Whether a rule is asked.
+  @inline(__always) fileprivate func include(_ entry: Policy.Entry) -> Bool {
+    guard self == .whenDue else { return true }
+    return switch entry.question {
+    case .hours, .numbers, .remote: true
+    case .allowance, .addresses, .claims, .field: false
+    }
   }
 }

@@ -43,7 +43,7 @@ public final class Policy: Sendable {
       guard Policy.applies(self, scope) else { return .passedOver }
       switch question {
       case .hours(let schedule):
-        return schedule.value.isOpen(at: facts.value.instant.seconds) == true ? .allows : .closed
+        return schedule.value.isOpen(at: facts.value.opening.seconds) == true ? .allows : .closed
       case .allowance: return .counts
       case .numbers(let rule): return rule.value.allows(facts.value.phone) ? .allows : .numberNotAllowed
       case .addresses(let rule): return rule.value.allows(facts.value.address) ? .allows : .denies
@@ -253,13 +253,15 @@ public final class Policy: Sendable {
   }
 
   /// Begins to ask the rules about a request.
-  public func evaluation(of facts: Facts) -> Evaluation { Evaluation(self, facts) }
+  public func evaluation(of facts: Facts, asking questions: Evaluation.Questions = .all) -> Evaluation {
+    Evaluation(self, facts, questions)
+  }
 
   /// Evaluates the rules on a request if no rule is remote, or `remote` has the result of those.
   public func decide(
     _ facts: Facts, states: some AllowanceStates, remote: (RemoteQuery) -> RemoteAnswer = { _ in .notAsked }
   ) -> Decision {
-    var evaluation = Evaluation(self, facts)
+    var evaluation = Evaluation(self, facts, .all)
     while true {
       switch evaluation.next(states) {
       case .decided(let decision): return decision

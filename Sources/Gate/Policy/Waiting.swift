@@ -6,16 +6,16 @@ struct Waiting {
   private static let mostAttempts = 4000
 
   private let policy: Policy
-  /// The indices of the opening hours.
+  /// The indices of the opening hours; none for an appointment, whose own time has to be open.
   private let hours: [Int]
   private let allowances: [(plan: AllowancePlan, state: AllowanceState?)]
 
   init(
-    _ policy: Policy, _ scope: Policy.RequestScope,
+    _ policy: Policy, _ facts: Facts,
     _ allowances: [(plan: AllowancePlan, state: AllowanceState?)]
   ) {
     self.policy = policy
-    hours = policy.hours(scope)
+    hours = facts.at == nil ? policy.hours(policy.scope(of: facts)) : []
     self.allowances = allowances
   }
 
@@ -51,7 +51,7 @@ extension Policy {
       guard case .state(let state) = states.lookup(charge.key) else { continue }
       allowances.append((rule.plan, state))
     }
-    return Waiting(self, scope, allowances)
+    return Waiting(self, facts, allowances)
   }
 }
 
@@ -72,7 +72,7 @@ extension Decision {
     for (charge, state) in zip(clearance.charges, states) where charge.isEnforced {
       allowances.append((charge.plan, state))
     }
-    return Waiting(policy, policy.scope(of: clearance.facts), allowances)
+    return Waiting(policy, clearance.facts, allowances)
   }
 }
 
@@ -80,7 +80,7 @@ extension Denial {
   /// Whether waiting helps, as far as the rule that refused is concerned.
   var passes: Bool {
     switch code {
-    case .closed, .rateLimited, .quotaExhausted: true
+    case .closed, .rateLimited, .quotaExhausted: retryAfter != nil
     case .denied, .numberNotAllowed, .storeUnavailable, .stopped, .unauthenticated: false
     }
   }

@@ -186,21 +186,12 @@ private struct InstallationList: Sendable {
 
   /// Reads `state`, `after` and `limit`.
   init(_ request: borrowing Request) throws(Problem) {
-    var mistakes: [Problem.FieldProblem] = []
-    func read<Value>(_ name: String, _ need: String, _ parse: (String) -> Value?) -> Value? {
-      switch request.queryItem(name) {
-      case .absent: return nil
-      case .value(let text):
-        if let value = parse(text) { return value }
-      case .malformed: break
-      }
-      mistakes.append(Problem.FieldProblem(name: name, description: need))
-      return nil
-    }
+    var query = QueryReader()
     let all = InstallationQuery.State.allCases
-    let state = read(
-      "state", "Give one of \(all.map(\.rawValue).joined(separator: ", ")).", InstallationQuery.State.init)
-    let cursor = read("after", "Give next of the page before.") {
+    let state = query.value(
+      "state", request.queryItem("state"), "Give one of \(all.map(\.rawValue).joined(separator: ", ")).",
+      InstallationQuery.State.init)
+    let cursor = query.value("after", request.queryItem("after"), "Give next of the page before.") {
       text -> (InstallationQuery.State, String)? in
       guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
         let state = InstallationQuery.State(rawValue: String(text[..<colon]))
@@ -209,8 +200,11 @@ private struct InstallationList: Sendable {
       guard key.utf8.count <= 64, key.isEmpty || Hex.decode(key) != nil else { return nil }
       return (state, key)
     }
-    limit = read("limit", "Give a whole number from 1 to 1000.") { Digits.read($0, in: 1...1000) } ?? 50
-    guard mistakes.isEmpty else { throw .invalid(mistakes) }
+    limit =
+      query.value("limit", request.queryItem("limit"), "Give a whole number from 1 to 1000.") {
+        Digits.read($0, in: 1...1000)
+      } ?? 50
+    try query.finish()
     states = state.map { [$0] } ?? all
     if let (first, key) = cursor {
       states = Array(states.drop { $0 != first })

@@ -15,24 +15,19 @@ extension CallbackQuery {
   /// Reads `status`, `after` and `limit`.
   init(_ request: borrowing Request) throws(Problem) {
     self.init(limit: Self.standardLimit)
-    var mistakes: [Problem.FieldProblem] = []
-    func read<Value>(_ name: String, _ need: String, _ parse: (String) -> Value?) -> Value? {
-      switch request.queryItem(name) {
-      case .absent: return nil
-      case .value(let text):
-        if let value = parse(text) { return value }
-      case .malformed: break
-      }
-      mistakes.append(Problem.FieldProblem(name: name, description: need))
-      return nil
-    }
+    var query = QueryReader()
     let statuses = StoredCallback.Status.allCases.map(\.rawValue).joined(separator: ", ")
-    status = read("status", "Give one of \(statuses).", StoredCallback.Status.init)
-    after = read("after", "Give the id of a callback, such as next of the page before.", CallbackID.init)
+    status = query.value(
+      "status", request.queryItem("status"), "Give one of \(statuses).", StoredCallback.Status.init)
+    after = query.value(
+      "after", request.queryItem("after"), "Give the id of a callback, such as next of the page before.",
+      CallbackID.init)
     let range = "\(Self.limits.lowerBound) to \(Self.limits.upperBound)"
     limit =
-      read("limit", "Give a whole number from \(range).") { Digits.read($0, in: Self.limits) } ?? limit
-    guard mistakes.isEmpty else { throw .invalid(mistakes) }
+      query.value("limit", request.queryItem("limit"), "Give a whole number from \(range).") {
+        Digits.read($0, in: Self.limits)
+      } ?? limit
+    try query.finish()
   }
 }
 

@@ -8,10 +8,15 @@ import Store
 /// The JSON of callbacks: never a whole number.
 enum CallbackDocument {
   /// What its caller is told who asks for it.
-  static func record(_ record: StoredCallback, verificationCode: String?) -> Response {
+  static func record(_ record: StoredCallback, verificationCode: String?) -> JSONObject {
     var document = members(of: record)
     if let verificationCode { document["verification_code"] = .string(verificationCode) }
-    return Response(
+    return document
+  }
+
+  /// A document that is its caller's own.
+  static func response(_ document: JSONObject) -> Response {
+    Response(
       status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
       content: document.serialized())
   }
@@ -20,8 +25,9 @@ enum CallbackDocument {
   static func members(of record: StoredCallback) -> JSONObject {
     var document: JSONObject = [
       "id": .string(record.id.description), "status": .string(record.status.rawValue),
-      "created_at": .string(record.createdAt.rfc3339),
     ]
+    if let at = record.at { document["at"] = .string(at.rfc3339) }
+    document["created_at"] = .string(record.createdAt.rfc3339)
     if let settledAt = record.settledAt { document["settled_at"] = .string(settledAt.rfc3339) }
     if let code = record.code { document["reason"] = .string(code) }
     document["contact_phone_number"] = .string(record.contact)
@@ -33,14 +39,16 @@ enum CallbackDocument {
     status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
     content: Array(#"{"valid":true}"#.utf8))
 
-  /// What the caller is told of one that Talkdesk accepted.
+  /// What the caller is told of one that Talkdesk accepted, or that is booked.
+  /// - Parameter at: The time of an appointment.
   static func created(
-    _ id: CallbackID, createdAt: Instant, contact: String, verificationCode: String?
+    _ id: CallbackID, at: Instant? = nil, createdAt: Instant, contact: String, verificationCode: String?
   ) -> Response {
-    var document: JSONObject = [
-      "id": .string(id.description), "status": .string(StoredCallback.Status.accepted.rawValue),
-      "created_at": .string(createdAt.rfc3339), "contact_phone_number": .string(contact),
-    ]
+    let status: StoredCallback.Status = at == nil ? .accepted : .scheduled
+    var document: JSONObject = ["id": .string(id.description), "status": .string(status.rawValue)]
+    if let at { document["at"] = .string(at.rfc3339) }
+    document["created_at"] = .string(createdAt.rfc3339)
+    document["contact_phone_number"] = .string(contact)
     if let verificationCode { document["verification_code"] = .string(verificationCode) }
     return Response(
       status: .created,
@@ -50,8 +58,10 @@ enum CallbackDocument {
   }
 
   /// The same for those that repeat the request.
-  static func created(_ record: StoredCallback, verificationCode: String?) -> Response {
+  /// - Parameter at: The time that the request names. The appointment may have been moved since.
+  static func created(_ record: StoredCallback, at: Instant?, verificationCode: String?) -> Response {
     created(
-      record.id, createdAt: record.createdAt, contact: record.contact, verificationCode: verificationCode)
+      record.id, at: record.at == nil ? nil : at ?? record.at, createdAt: record.createdAt,
+      contact: record.contact, verificationCode: verificationCode)
   }
 }

@@ -13,12 +13,14 @@ enum AvailabilityDocument {
   /// - Parameters:
   ///   - isStopped: Whether the operator has stopped callbacks, for an unknown time.
   ///   - statuses: The rest of the caller's allowances, in the rules' order.
+  ///   - slots: The slots of the span that the request names; nil without one.
   static func response(
-    _ availability: Availability, isStopped: Bool, _ statuses: [AllowanceStatus], at now: Instant
+    _ availability: Availability, isStopped: Bool, _ statuses: [AllowanceStatus],
+    slots: [OfferedSlot]? = nil, at now: Instant
   ) -> Response {
     var remaining = JSONObject()
     for status in statuses { remaining.append(status.rule, number(status.count.remaining)) }
-    let document: JSONObject = [
+    var document: JSONObject = [
       "open": .bool(availability.isOpen),
       "next_change": availability.nextChange.map { .string($0.rfc3339) } ?? .null,
       "windows": .array(
@@ -27,12 +29,22 @@ enum AvailabilityDocument {
         }),
       "remaining": .object(remaining),
     ]
+    if let slots {
+      document["slots"] = .array(
+        slots.map { offered in
+          [
+            "start": .string(Instant(seconds: offered.slot.start).rfc3339),
+            "end": .string(Instant(seconds: offered.slot.end).rfc3339),
+            "free": number(Int64(offered.free)), "total": number(Int64(offered.total)),
+          ]
+        })
+    }
     // Rounded down: at the change it must be asked for anew.
     let age = availability.nextChange.map { max(0, $0.seconds - now.seconds - 1) } ?? usualAge
     var fields: Fields = [
       "Content-Type": "application/json",
       // The rest may be the caller's own.
-      "Cache-Control": isStopped ? "no-store" : "private, max-age=\(age)",
+      "Cache-Control": isStopped || slots != nil ? "no-store" : "private, max-age=\(age)",
       "Vary": "Authorization, X-API-Key, Origin",
     ]
     fields.append(allowances: statuses)

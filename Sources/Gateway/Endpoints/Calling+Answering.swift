@@ -24,6 +24,8 @@ extension Gateway {
       if problem.code == .outcomeUnknown { problem.verificationCode = pending.verificationCode }
       return refuse(&calling, problem)
     case .replay(let record): return replay(&calling, record)
+    case .postponed, .elsewhere:
+      preconditionFailure("the outcome of an appointment for an immediate callback")
     case .accepted(let createdAt):
       calling.record.callback = id.description
       let created = CallbackDocument.created(
@@ -38,11 +40,12 @@ extension Gateway {
     calling.record.callback = record.id.description
     calling.record.isReplay = true
     let code = calling.generation.verificationCode(of: record, at: Instant(clock.unixTime), log)
-    if var problem = Problem(repeating: record) {
+    // A booking was answered when it was kept, whatever came of the call.
+    if record.at == nil, var problem = Problem(repeating: record) {
       if problem.code == .outcomeUnknown { problem.verificationCode = code }
       return refuse(&calling, problem)
     }
-    return answer(&calling, CallbackDocument.created(record, verificationCode: code), [])
+    return answer(&calling, CallbackDocument.created(record, at: calling.at, verificationCode: code), [])
   }
 
   /// Writes the record of a success, before it leaves, and makes its answer.

@@ -38,10 +38,12 @@ final class PendingResponse: Sendable {
 
 extension Gateway {
   /// What a sound request comes to.
-  private enum Verdict {
+  enum Verdict {
     case answer(PreparedResponse)
     /// Nothing stands against it. The order, the code that it carries, and the rest of the caller's allowances.
     case make(CallbackOrder, String?, [AllowanceStatus])
+    /// It is booked for a later time.
+    case booked(PreparedResponse)
   }
 
   /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, and then Talkdesk.
@@ -51,6 +53,10 @@ extension Gateway {
     switch await consider(&calling, requested, &hold) {
     case .answer(let response):
       await hold.withdraw()
+      responder.respond(response)
+      callbacks.inHand.leave()
+    case .booked(let response):
+      hold.settle()
       responder.respond(response)
       callbacks.inHand.leave()
     case .make(let order, let code, let statuses):
@@ -74,15 +80,18 @@ extension Gateway {
     }
     // Before the store is asked: whatever had the key until now has its answer there.
     let claim = claim(calling, requested, &hold)
+    let now = Instant(clock.unixTime)
+    let isAppointment = calling.at.map { !$0.isNow(at: now) } ?? false
     var duplicate: CallbackID?
-    if requested.key != nil || requested.intent.terms.dedupeWindow > .zero {
+    if requested.key != nil || !isAppointment && requested.intent.terms.dedupeWindow > .zero {
       do throws(StoreError) {
-        let standing = try await callbacks.store.standing(of: requested.intent, at: Instant(clock.unixTime))
+        let standing = try await callbacks.store.standing(of: requested.intent, at: now)
         switch standing.key {
         case .free: duplicate = standing.duplicate
         case .inProgress: return .answer(refuse(&calling, Problem(.inProgress)))
         case .mismatch: return .answer(refuse(&calling, Problem(.mismatch)))
-        case .replay(let record) where calling.isValidation && record.status == .accepted:
+        case .replay(let record)
+        where calling.isValidation && (record.status == .accepted || record.at != nil):
           calling.record.isReplay = true
           // The request would be a success, and nothing was done for this one.
           return .answer(answer(&calling, CallbackDocument.valid, []))
@@ -97,6 +106,13 @@ extension Gateway {
     case .inProgress: return .answer(refuse(&calling, Problem(.inProgress)))
     case .mismatch: return .answer(refuse(&calling, Problem(.mismatch)))
     case .free: break
+    }
+    if let at = calling.at {
+      if let fault = calling.generation.fault(inCallTime: at, at: now) {
+        calling.record.verdicts = calling.generation.decider.policy.skipped
+        return .answer(refuse(&calling, .invalid([.init(name: "at", description: fault)])))
+      }
+      if isAppointment { return await book(&calling, requested, for: at, &hold) }
     }
     if duplicate == nil, !calling.isValidation, requested.intent.terms.dedupeWindow > .zero {
       switch await hold.takeNumber(deadline: requested.deadline) {
@@ -141,11 +157,7 @@ extension Gateway {
       if duplicate != nil {
         ruling = try await decider.ruleBesideAllowances(facts, deadline: requested.deadline)
       } else {
-        switch decider.ruleAtOnce(facts, taking: takes) {
-        case .ruled(let atOnce): ruling = atOnce
-        case .untaken(let decision): ruling = await decider.take(decision, facts)
-        case .undecided: ruling = try await decider.rule(facts, taking: takes, deadline: requested.deadline)
-        }
+        ruling = try await decider.ruling(facts, taking: takes, deadline: requested.deadline)
       }
     } catch {
       calling.record.verdicts = decider.policy.skipped
@@ -181,17 +193,12 @@ extension Gateway {
         context: calling.context)
       return .make(order, nil, statuses)
     }
-    var (intent, sent) = (requested.intent, content)
-    var code: String?
-    if requested.carriesCode {
-      do throws(Problem) {
-        let made = try await verificationCode(of: installation, desk, intent, calling.context)
-        (code, intent.sealedCode) = made
-        sent = requested.request.content(
-          verificationCode: made.code, installation: installation.client.id.description)
-      } catch {
-        return .answer(refuse(&calling, error))
-      }
+    var intent = requested.intent
+    let (sent, code): ([UInt8], String?)
+    do throws(Problem) {
+      (sent, code) = try await carried(requested, &intent, calling)
+    } catch {
+      return .answer(refuse(&calling, error))
     }
     let order = CallbackOrder(
       grant, intent: intent, content: sent, deadline: requested.deadline, context: calling.context,
@@ -199,7 +206,32 @@ extension Gateway {
     return .make(order, code, statuses)
   }
 
-  private func clientLeft(_ calling: Calling) -> PreparedResponse {
+  /// What Talkdesk is sent, and the verification code in it, where the callback carries one.
+  func carried(
+    _ requested: RequestedCallback, _ intent: inout CallbackIntent, _ calling: Calling
+  ) async throws(Problem) -> (content: [UInt8], code: String?) {
+    guard requested.carriesCode, let installation = requested.caller.installation?.installation,
+      let desk = calling.generation.desk
+    else { return (requested.request.content, nil) }
+    let made = try await verificationCode(of: installation, desk, intent, calling.context)
+    intent.sealedCode = made.sealed
+    let content = requested.request.content(
+      verificationCode: made.code, installation: installation.client.id.description)
+    return (content, made.code)
+  }
+
+  func clientLeft(_ calling: Calling) -> PreparedResponse {
     calling.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
+  }
+}
+
+extension Decider {
+  /// Asks the rules: at once where that is possible, else with the store and remote policies.
+  func ruling(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime) async throws(Problem) -> Ruling {
+    switch ruleAtOnce(facts, taking: takes) {
+    case .ruled(let ruling): ruling
+    case .untaken(let decision): await take(decision, facts)
+    case .undecided: try await rule(facts, taking: takes, deadline: deadline)
+    }
   }
 }

@@ -26,6 +26,8 @@ struct Calling: Sendable {
   let isValidation: Bool
   /// Whether the answer may be put off; false where too many requests wait already.
   let mayWait: Bool
+  /// The time that it names for the call, to the second.
+  var at: Instant?
   var record: AuditRecord
 }
 
@@ -42,7 +44,7 @@ struct RequestedCallback: Sendable {
 }
 
 extension Calling: RequestWork {
-  var address: IPAddress { record.address }
+  var address: IPAddress { record.clientAddress }
   var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
 
   func begin(
@@ -108,8 +110,12 @@ extension Gateway {
       calling.record.app = app?.id
       do throws(Problem) {
         let terms = generation.callbackTerms.terms(of: app?.id)
-        let (asked, key) = try content(of: request, terms)
+        let now = Instant(circumstances.time)
+        let (asked, key) = try content(of: request, terms) {
+          generation.fault(inCallTime: $0, at: now)
+        }
         calling.record.contact = asked.maskedContact
+        calling.at = asked.at
         var facts = generation.facts(
           .callback, caller, app: app, address: circumstances.address, request, at: circumstances.time)
         facts.phone = asked.contactNumber
@@ -126,7 +132,7 @@ extension Gateway {
 
   /// The content and the key, everything that is wrong with either in one problem.
   private func content(
-    of request: borrowing Request, _ terms: CallbackTerms
+    of request: borrowing Request, _ terms: CallbackTerms, timeFault: (Instant) -> String?
   ) throws(Problem) -> (CallbackRequest, IdempotencyKey?) {
     try JSONContent.check(
       type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
@@ -139,8 +145,13 @@ extension Gateway {
       keyProblem = error
     }
     do throws(Problem) {
-      let asked = try CallbackRequest(parsing: request.content, terms: terms)
-      if let keyProblem { throw keyProblem }
+      let asked = try CallbackRequest(parsing: request.content, terms: terms, timeFault: timeFault)
+      if var keyProblem {
+        if let fault = asked.at.flatMap(timeFault) {
+          keyProblem.fields.insert(Problem.FieldProblem(name: "at", description: fault), at: 0)
+        }
+        throw keyProblem
+      }
       return (asked, key)
     } catch {
       var problem = error

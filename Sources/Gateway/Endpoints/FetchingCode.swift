@@ -37,7 +37,7 @@ private struct RequestedCode: Sendable {
 }
 
 extension FetchingCode: RequestWork {
-  var address: IPAddress { record.address }
+  var address: IPAddress { record.clientAddress }
   var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
   var needsContent: Bool { true }
 

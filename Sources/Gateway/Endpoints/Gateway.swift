@@ -1,6 +1,7 @@
 // The public listener's handler: gives each request one response, and each vending request one audit record.
 
 import API
+import Appointments
 import Callers
 import Delivery
 import Gate
@@ -25,11 +26,16 @@ public final class Gateway: RequestHandler {
   let clock: any TimeSource
   let health: Health
   let callbacks: CallbackParts
+  let appointments: AppointmentParts
+  /// Carries appointments out; nil without a store key.
+  let keeper: AppointmentKeeper?
   private let administration: Administration
 
   init(
     generations: Generations, tokens: TokenSource, prepared: PreparedTokens, audit: AuditLog, log: Log,
-    clock: any TimeSource, health: Health, callbacks: CallbackParts, administration: Administration
+    clock: any TimeSource, health: Health, callbacks: CallbackParts, appointments: AppointmentParts,
+    keeper: AppointmentKeeper?,
+    administration: Administration
   ) {
     self.generations = generations
     self.tokens = tokens
@@ -39,6 +45,8 @@ public final class Gateway: RequestHandler {
     self.clock = clock
     self.health = health
     self.callbacks = callbacks
+    self.appointments = appointments
+    self.keeper = keeper
     self.administration = administration
   }
 

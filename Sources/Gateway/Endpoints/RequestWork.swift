@@ -93,3 +93,11 @@ extension Gateway {
     }
   }
 }
+
+extension AuditRecord {
+  /// The address of a request's record. Only an appointment's may have none.
+  var clientAddress: IPAddress {
+    guard let address else { preconditionFailure("a request without an address") }
+    return address
+  }
+}

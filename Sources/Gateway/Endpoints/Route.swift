@@ -129,6 +129,6 @@ extension Route {
 extension ServiceMetrics {
   /// Metrics of the endpoints of the table, on so many loops.
   convenience init(loops: Int) {
-    self.init(loops: loops, routes: Route.labels, audited: Set(Endpoint.all.compactMap(\.action)))
+    self.init(loops: loops, routes: Route.labels, audited: Set(Endpoint.all.flatMap(\.actions)))
   }
 }

@@ -27,13 +27,25 @@ extension ServedEndpoint {
         gateway.vend(as: .stock, app: app, request, &exchange)
       }),
     ServedEndpoint(
-      "/calls/callback", "/callbacks", for: .apps, auditing: .known(.callback),
+      "/calls/callback", for: .apps, auditing: .known(.callback),
       .gateway(.callbacks) { gateway, request, _, exchange in gateway.call(request, &exchange) }),
     ServedEndpoint(
-      "/callbacks/{id}", for: .apps,
+      "/callbacks", for: .apps, auditing: .some([.post: .callback]),
+      .gateway(.callbackList) { gateway, request, _, exchange in gateway.listCallbacks(request, &exchange) },
+      .gateway(.callbacks.alias(of: "/calls/callback")) { gateway, request, _, exchange in
+        gateway.call(request, &exchange)
+      }),
+    // An id that does not decode is none, and finds nothing.
+    ServedEndpoint(
+      "/callbacks/{id}", for: .apps, auditing: .some([.patch: .change, .delete: .cancel]),
       .gateway(.callback) { gateway, request, parameters, exchange in
-        // What does not decode is no id, and finds nothing.
         gateway.showCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      },
+      .gateway(.cancelCallback) { gateway, request, parameters, exchange in
+        gateway.cancelCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      },
+      .gateway(.changeCallback) { gateway, request, parameters, exchange in
+        gateway.moveCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
       }),
     ServedEndpoint(
       "/availability", for: .apps, isKept: true,

@@ -253,7 +253,7 @@ extension Gateway {
 }
 
 extension Vending: RequestWork {
-  var address: IPAddress { record.address }
+  var address: IPAddress { record.clientAddress }
   var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
 
   func begin(

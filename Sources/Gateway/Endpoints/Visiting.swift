@@ -1,4 +1,4 @@
-// The endpoints that only need a caller: they look something up, verify a code or revoke an installation.
+// Runs requests that only need a caller, and answers those of installations: they verify a code or revoke an installation.
 
 import API
 import Callers
@@ -20,50 +20,12 @@ struct Visit: Sendable {
   let request: Request
   let address: IPAddress
   let time: UnixTime
+  /// When the request was whole.
+  let start: MonotonicTime
+  let context: RequestContext
 }
 
 extension Gateway {
-  /// `GET /callbacks/{id}`: the record, for the caller that asked for it and, where users share a caller, for the user.
-  func showCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange) { [store = callbacks.store, log] visit, _ throws(Problem) in
-      guard let id = CallbackID(id) else { throw .noCallback }
-      let owner = visit.caller.owner
-      let record: StoredCallback?
-      do throws(StoreError) {
-        record = try await store.callback(id, of: owner.callerID)
-      } catch {
-        throw .noRecords
-      }
-      guard let record, record.belongs(to: owner.subject) else { throw .noCallback }
-      return CallbackDocument.record(
-        record, verificationCode: visit.generation.verificationCode(of: record, at: Instant(visit.time), log))
-    }
-  }
-
-  /// `GET /availability`: whether the server accepts callbacks now, the next change, and the rest of the
-  /// caller's allowances.
-  func showAvailability(_ request: borrowing Request, _ exchange: inout Exchange) {
-    visit(request, &exchange) { visit, _ throws(Problem) in
-      let decider = visit.generation.decider
-      let claim = decider.apps.claim(
-        named: visit.request.queryItem("app"), by: visit.caller.id,
-        installedFor: visit.caller.installedFor)
-      let app = try claim.admitted()
-      let facts = visit.generation.facts(
-        .callback, visit.caller, app: app, address: visit.address, visit.request, at: visit.time)
-      let isStopped = decider.stops.stop(for: .callback, callerID: visit.caller.id, appID: app?.id) != nil
-      var availability = decider.policy.availability(
-        of: .callback, callerID: visit.caller.id, appID: app?.id, at: facts.instant)
-      if isStopped {
-        availability.isOpen = false
-        availability.nextChange = nil
-        availability.windows = []
-      }
-      let statuses = decider.policy.statuses(for: facts, states: await decider.states(for: facts))
-      return AvailabilityDocument.response(availability, isStopped: isStopped, statuses, at: facts.instant)
-    }
-  }
-
   /// `DELETE /installations/self`: a phone revokes its own installation.
   func revokeSelf(_ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange, as: .revoke) { visit, _ throws(Problem) in
@@ -104,7 +66,7 @@ extension Gateway {
   }
 
   /// Authenticates a request and responds to it from a task.
-  private func visit(
+  func visit(
     _ request: borrowing Request, _ exchange: inout Exchange, as action: AuditedAction? = nil,
     _ answer: @escaping @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
   ) {
@@ -151,7 +113,9 @@ private struct Visiting: RequestWork {
       record.caller = caller?.audited
       record.outcome = problem.code.isError ? .error : .deny
       record.code = problem.code
-      record.reason = reason
+      record.rule = problem.rule
+      record.callback = record.callback ?? problem.id
+      record.reason = reason ?? record.reason
       gateway.audit.append(record, since: start, lane: lane)
     }
     return PreparedResponse(problem.response(requestID: context.requestID))
@@ -168,7 +132,7 @@ private struct Visiting: RequestWork {
       let visit = Visit(
         generation: generation, caller: caller,
         request: needsContent ? copy request : request.withoutContent(), address: address,
-        time: circumstances.time)
+        time: circumstances.time, start: start, context: context)
       return .later { [self] responder in
         var noted = record
         do throws(Problem) {

@@ -1,13 +1,22 @@
 // How a configuration carries out callbacks with the parts that survive a reload.
 
 import API
+import Appointments
 import Callers
 import Deciding
 import Delivery
+import Installations
 import Synchronization
 import Tokens
 
 extension Generation {
+  /// How appointments that are due are handled under this configuration.
+  func handling(_ runtime: Runtime) -> AppointmentSetting {
+    AppointmentSetting(
+      configuration: configuration, decider: decider,
+      delivery: delivery(runtime.callbacks, tokens: runtime.tokens), directory: desk?.directory)
+  }
+
   /// What carries out callbacks under this configuration.
   func delivery(_ parts: CallbackParts, tokens: TokenSource) -> CallbackDelivery {
     delivery.withLock { delivery in

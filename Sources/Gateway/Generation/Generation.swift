@@ -32,6 +32,8 @@ final class Generation: Sendable {
   let decider: Decider
   let scopes: TokenScopes
   let crossOrigin: CrossOrigin
+  /// The bounds of appointments; nil where none are taken.
+  let appointments: Configuration.Appointments?
   /// What each app's callbacks may carry.
   let callbackTerms: CallbackTermsTable
   let courier: TalkdeskCourier
@@ -70,6 +72,8 @@ final class Generation: Sendable {
       apps: AppRegistry(apps), policy: configuration.policy, stops: runtime.stops, ledger: runtime.ledger,
       remotes: runtime.remotes)
     scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: runtime.tokens)
+    // A key that was configured since the start is for the next one.
+    appointments = runtime.appointments.keys == nil ? nil : configuration.appointments
     callbackTerms = CallbackTermsTable(configuration)
     courier = TalkdeskCourier(
       api: CallbackAPI(
@@ -106,6 +110,7 @@ struct Runtime: Sendable {
   let keys: KeySources
   let metrics: ServiceMetrics
   let callbacks: CallbackParts
+  let appointments: AppointmentParts
   /// The way to the Callback API: its own, so that a crowd of callbacks takes nothing from exchanges.
   let callbackTransport: any HTTPTransport
 }

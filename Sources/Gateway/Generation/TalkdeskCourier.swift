@@ -20,12 +20,12 @@ struct TalkdeskCourier: Courier {
 
   func carry(
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration,
-    then: @escaping @Sendable (CourierReport) -> Void
+    startWithin: Duration?, then: @escaping @Sendable (CourierReport) -> Void
   ) {
     // Each request continues the client's trace by another span.
     api.request(
       OutboundContent(order.content), token: token, traceparent: order.context.trace?.child().traceparent,
-      timeout: timeout
+      timeout: timeout, startWithin: startWithin
     ) { report in
       metrics.asked(
         .callbackAPI, outcome: report.outcome.label, took: report.duration,

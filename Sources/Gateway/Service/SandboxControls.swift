@@ -7,6 +7,8 @@ public import HTTPServer
 public struct SandboxControls: Sendable {
   /// Forgets the access tokens that the server keeps.
   public let forgetTokens: @Sendable () -> Void
+  /// Adapts the server after its clock was moved by so many seconds; less than zero is back.
+  public let clockMoved: @Sendable (Int64) -> Void
   /// Answers a request to approve an installation: `{"user_code"}`.
   public let approveInstallation: @Sendable (borrowing Request, inout Exchange) -> Void
 }

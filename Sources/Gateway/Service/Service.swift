@@ -1,5 +1,6 @@
 // The running server: creates, starts, drains and stops all its parts in order.
 
+import Appointments
 import Callers
 public import Configuration
 import Deciding
@@ -26,7 +27,7 @@ public final class Service: Sendable {
   private let configuration: Configuration
   /// Who speaks TLS on the public listener; nil where that is in the clear.
   private let tls: TLSListener?
-  private let clock = SystemClock()
+  private let clock: any TimeSource
   private let loops: EventLoopGroup
   private let transport: CurlTransport
   private let callbackTransport: CurlTransport
@@ -40,6 +41,9 @@ public final class Service: Sendable {
   private let upkeep = Mutex<Task<Void, Never>?>(nil)
   /// Keeps the last uses of installations, and counts them.
   private let counting = Mutex<Task<Void, Never>?>(nil)
+  /// Carries appointments out; nil without a store key.
+  private let keeper: AppointmentKeeper?
+  private let keeping = Mutex<Task<Void, Never>?>(nil)
   private let keys: KeySources
   private let generations: Generations
   private let reloader: Reloader
@@ -61,11 +65,14 @@ public final class Service: Sendable {
   ///   - front: Wraps the gateway's handler, as the sandbox does.
   ///   - loops: The loops to run on.
   ///   - inherited: A listening descriptor to take over instead of binding the configured address.
+  ///   - clock: The clock of everything that the server judges, logs and shows.
+  ///   - scheduler: The clock by which appointments are due; nil for the same.
   ///   - descriptorLimit: How many descriptors the process may open; connections are capped to fit it.
   ///   - isColoured: Whether stdout is a terminal that shows colours.
   ///   - write: Writes to stdout; see `LogSink`.
   public init(
     configuration: Configuration, loops: EventLoopGroup, descriptorLimit: Int, inherited: Int32? = nil,
+    clock: any TimeSource = SystemClock(), scheduler: (any TimeSource)? = nil,
     reload: @escaping @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration,
     front: (any RequestHandler, SandboxControls) -> any RequestHandler = { handler, _ in handler },
     isColoured: Bool = false,
@@ -75,6 +82,7 @@ public final class Service: Sendable {
       preconditionFailure("a configuration for serving has an upstream")
     }
     self.configuration = configuration
+    self.clock = clock
     self.loops = loops
     // One lane for each loop's audit, one for everything else.
     sink = LogSink(lanes: loops.loops.count + 1, write: write)
@@ -122,7 +130,10 @@ public final class Service: Sendable {
         store: RetryingStore(store, inHand: inHand, clock: clock, log: callbackLog),
         queue: CallbackQueue(concurrency: configuration.callbacks.concurrency, time: clock),
         inHand: inHand, clock: clock, log: callbackLog, metrics: metrics,
-        brakes: BrakeWatch(log: log, clock: clock)), callbackTransport: callbackTransport)
+        brakes: BrakeWatch(log: log, clock: clock), scheduler: scheduler),
+      appointments: AppointmentParts(
+        keys: storeKeys, watch: AppointmentWatch(store: store, time: clock)),
+      callbackTransport: callbackTransport)
     do throws(TLSFailure) {
       if let identity = configuration.listen.tls?.identity {
         tls = try TLSListener(identity, time: clock)
@@ -150,6 +161,9 @@ public final class Service: Sendable {
       brakes: runtime.callbacks.brakes, generations: generations,
       health: health, sink: sink, connectionLimit: limits.connections)
     let audit = AuditLog(sink: sink, clock: clock, metrics: metrics, log: log)
+    keeper = storeKeys.map { [runtime, generations, log] keys in
+      AppointmentKeeper(runtime, generations, keys, audit, log)
+    }
     let administration = Administration(
       generations: generations, runtime: runtime, store: store, reloader: reloader, health: health,
       metrics: page, audit: audit, log: log, clock: clock)
@@ -157,7 +171,8 @@ public final class Service: Sendable {
       generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
       audit: audit, log: log, clock: clock,
       health: health,
-      callbacks: runtime.callbacks, administration: administration)
+      callbacks: runtime.callbacks, appointments: runtime.appointments, keeper: keeper,
+      administration: administration)
     let source: Server.Source =
       inherited.map { .inherited(descriptor: $0) }
       ?? .address(
@@ -165,10 +180,16 @@ public final class Service: Sendable {
         sharesPort: configuration.listen.sharePort)
     let controls = SandboxControls(
       forgetTokens: { [tokens] in tokens.forgetTokens() },
+      clockMoved: { [tokens, ledger = runtime.ledger] seconds in
+        // By the new time the tokens have expired, or are not valid yet.
+        tokens.forgetTokens()
+        // What was used at a later time would refuse requests until that time comes.
+        if seconds < 0 { ledger.forgetMemory() }
+      },
       approveInstallation: { administration.approveInSandbox($0, &$1) })
     // A sandbox must not tell browsers that this host name uses TLS for the next year.
     server = Server(
-      source, limits: limits, loops: loops, handler: front(gateway, controls),
+      source, limits: limits, loops: loops, handler: front(gateway, controls), clock: clock,
       filter: tls?.filter(log: log, metrics: metrics),
       filteredFields: configuration.purpose == .sandbox
         ? [:] : ["Strict-Transport-Security": "max-age=31536000"],
@@ -187,6 +208,15 @@ public final class Service: Sendable {
         for state in InstallationQuery.State.allCases {
           text.sample([("state", state.rawValue)], counts[state])
         }
+      }
+    }
+    if let keeper {
+      metrics.addPart { [weak keeper] text in
+        guard let counts = keeper?.counts else { return }
+        text.family(
+          "callgate_appointments", .gauge, "Appointments that wait for their time or are being carried out.")
+        text.sample([("state", "scheduled")], counts.scheduled)
+        text.sample([("state", "pending")], counts.pending)
       }
     }
     adminServer = configuration.admin.listener.map { [loops, health] listener in
@@ -277,6 +307,13 @@ public final class Service: Sendable {
       }
     }
     counting.withLock { [installations] in $0 = Task { await installations?.keepCounted() } }
+    keeping.withLock { [keeper] in
+      $0 = Task {
+        async let counting: Void? = keeper?.keepCounted()
+        await keeper?.run()
+        await counting
+      }
+    }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }
     }
@@ -336,12 +373,15 @@ public final class Service: Sendable {
     log.write(.info, "draining: finishing running requests")
     health.beginDrain()
     server.beginDrain()
+    runtime.appointments.watch.end()
     watch.stop()
     let limits = generations.current.configuration.limits
     if limits.drainDelay > .zero {
       // Cancellation would only mean that draining goes faster.
       try? await clock.sleep(until: clock.now + limits.drainDelay)
     }
+    // It still took bookings.
+    keeper?.stop()
     server.stopAccepting()
     // Shortly before the end, while the server can still respond to clients.
     let end = clock.now + (limits.drainTimeout - min(.seconds(1), limits.drainTimeout / 10))
@@ -360,6 +400,7 @@ public final class Service: Sendable {
     upkeep.withLock { $0 }?.cancel()
     let counting = counting.withLock { $0 }
     counting?.cancel()
+    keeping.withLock { $0 }?.cancel()
     // It saves the last uses of installations.
     await counting?.value
     runtime.callbacks.store.end()
@@ -380,5 +421,20 @@ extension Service {
       runtime.callbacks.queue.shutdown()
       await callbackTransport.shutdown()
     }
+  }
+}
+
+extension AppointmentKeeper {
+  /// The keeper of a server's appointments.
+  fileprivate convenience init(
+    _ runtime: Runtime, _ generations: Generations, _ keys: StoreKeys, _ audit: AuditLog, _ log: Log
+  ) {
+    let parts = runtime.callbacks
+    let carrier = AppointmentCarrier(
+      parts, ledger: runtime.ledger, keys: keys, watch: runtime.appointments.watch, audit: audit, log: log,
+      setting: { generations.current.handling(runtime) })
+    self.init(
+      store: parts.store, clock: parts.scheduler, inHand: parts.inHand,
+      lateness: { generations.current.appointments?.late }, handle: carrier.handle)
   }
 }

@@ -23,7 +23,7 @@ extension AuditRecord {
       line.append(UInt8(ascii: "/"))
       Self.append(word: app, to: &line)
     }
-    line.append(contentsOf: " \(address)".utf8)
+    line.append(contentsOf: " \(address?.description ?? "-")".utf8)
     if let contact { line.append(contentsOf: " \(contact)".utf8) }
     if let code { line.append(contentsOf: " \(code.rawValue)".utf8) }
     if let rule { line.append(contentsOf: " (\(rule))".utf8) }
@@ -35,6 +35,7 @@ extension AuditRecord {
     }
     if cache != .none { Self.append(member: "cache", cache.rawValue, to: &line) }
     if let upstreamStatus { Self.append(member: "upstream_status", "\(upstreamStatus)", to: &line) }
+    if let trigger { Self.append(member: "trigger", trigger.rawValue, to: &line) }
     if let callback { Self.append(member: "callback", callback, to: &line) }
     if isReplay { Self.append(member: "replay", "true", to: &line) }
     line.append(UInt8(ascii: " "))

@@ -27,10 +27,15 @@ package struct AuditedCaller: Hashable, Sendable {
 package struct AuditRecord: Sendable {
   package enum Outcome: String, Sendable { case allow, deny, error }
   package enum CacheUse: String, Sendable { case hit, miss, none }
+  /// What made the server decide, where that was no request.
+  package enum Trigger: String, Sendable { case appointment }
 
   var action: AuditedAction
+  /// Nil for a request.
+  package var trigger: Trigger?
   package var requestID: RequestID
-  package var address: IPAddress
+  /// Nil where it is not known: an appointment's, whose content cannot be opened.
+  package var address: IPAddress?
   package var caller: AuditedCaller?
   /// The `client_id` of the installation that it is about, where the caller is none.
   package var installation: String?
@@ -59,7 +64,7 @@ package struct AuditRecord: Sendable {
   /// The reason of a request whose client closed the connection while it waited.
   package static let clientLeft = "the client closed the connection before the response"
 
-  package init(action: AuditedAction, requestID: RequestID, address: IPAddress) {
+  package init(action: AuditedAction, requestID: RequestID, address: IPAddress?) {
     self.action = action
     self.requestID = requestID
     self.address = address
@@ -77,13 +82,12 @@ package struct AuditRecord: Sendable {
     output.append(contentsOf: #"","action":""#.utf8)
     output.append(contentsOf: action.rawValue.utf8)
     output.append(UInt8(ascii: "\""))
+    Self.member(#","trigger":"#, trigger?.rawValue, to: &output)
     Self.member(#","caller":"#, caller?.id, to: &output)
     Self.member(#","subject":"#, caller?.subject, to: &output)
     Self.member(#","installation":"#, caller?.installation ?? installation, to: &output)
     Self.member(#","app":"#, app, to: &output)
-    output.append(contentsOf: #","address":""#.utf8)
-    output.append(contentsOf: address.description.utf8)
-    output.append(UInt8(ascii: "\""))
+    Self.member(#","address":"#, address?.description, to: &output)
     if let outcome {
       output.append(contentsOf: #","decision":""#.utf8)
       output.append(contentsOf: outcome.rawValue.utf8)

@@ -7,7 +7,8 @@ import Metrics
 extension ServiceMetrics {
   /// A request was decided: its audit line is written.
   @inline(__always) func decided(_ record: borrowing AuditRecord, lane: Int) {
-    guard record.outcome != nil else { return }
+    // An error without a code is an appointment whose time has passed: callbacks by outcome count it.
+    guard record.outcome != nil, record.outcome == .allow || record.code != nil else { return }
     let action = record.action.number
     let code = record.code.map { $0.number + 1 } ?? 0
     decisions.count(action: action, code: code, rule: record.rule, lane: lane)

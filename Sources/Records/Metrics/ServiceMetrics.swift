@@ -40,10 +40,14 @@ package final class ServiceMetrics: Sendable {
     "Duration of requests to Talkdesk, issuers and remote policies.", label: "upstream",
     words: Upstream.allCases.map(\.rawValue))
   private let upstreamSuccesses = Mutex<[Upstream: UnixTime]>([:])
-  /// Callbacks by outcome: `accepted`, `failed` or `unknown`.
+  /// Callbacks by outcome: `accepted`, `failed` or `unknown`; appointments that end without a call also `cancelled` or `expired`.
   package let callbacks = EventCounter(
-    "callgate_callbacks_total", "Callbacks sent to Talkdesk, by outcome.",
-    labels: ["status"], series: [["accepted"], ["failed"], ["unknown"]])
+    "callgate_callbacks_total", "Callbacks sent to Talkdesk, and appointments that have ended, by outcome.",
+    labels: ["status"], series: [["accepted"], ["failed"], ["unknown"], ["cancelled"], ["expired"]])
+  /// From the time of an appointment to the moment when the server sends it to Talkdesk.
+  package let appointmentLateness = EventHistogram(
+    "callgate_appointment_lateness_seconds",
+    "Time from that of an appointment to the request to Talkdesk.")
   /// TLS handshakes of clients by result: `ok` or `failed`.
   package let tlsHandshakes = EventCounter(
     "callgate_tls_handshakes_total", "TLS handshakes of clients, by result.", labels: ["result"],
@@ -149,6 +153,7 @@ package final class ServiceMetrics: Sendable {
       text.sample([("upstream", upstream.rawValue)], time.asSeconds)
     }
     callbacks.append(to: &text)
+    appointmentLateness.append(to: &text)
     let (opened, closed) = (connections.total(0), connections.total(1))
     text.family("callgate_connections", .gauge, "Open connections of clients.")
     text.sample(max(0, opened - closed))

@@ -6,7 +6,12 @@ import JSON
 struct ControlBody {
   private let object: JSONObject
 
-  init(_ call: Call, members: [String]) throws(ControlRefusal) {
+  /// Reads the content.
+  ///
+  /// - Parameters:
+  ///   - members: The members that must be there.
+  ///   - optional: Those that may be there.
+  init(_ call: Call, members: [String], optional: [String] = []) throws(ControlRefusal) {
     let value: JSONValue
     do {
       value = try JSONValue(parsing: call.content)
@@ -17,7 +22,7 @@ struct ControlBody {
       throw .invalid("The body is not valid.", [.init(name: "", description: "is not a JSON object")])
     }
     let problems =
-      object.members.filter { !members.contains($0.name) }.map {
+      object.members.filter { !(members + optional).contains($0.name) }.map {
         TalkdeskError.Field(name: $0.name, description: "is not a known member")
       }
       + members.filter { object[$0] == nil }.map {
@@ -41,9 +46,11 @@ struct ControlBody {
     return value
   }
 
-  func flag(_ name: String) throws(ControlRefusal) -> Bool {
-    switch object[name] {
-    case .bool(let value): return value
+  /// - Parameter default: What an absent member means.
+  func flag(_ name: String, default: Bool? = nil) throws(ControlRefusal) -> Bool {
+    switch (object[name], `default`) {
+    case (.bool(let value), _): return value
+    case (nil, let value?): return value
     default: throw refusal(name, "is neither true nor false")
     }
   }

@@ -12,9 +12,10 @@ enum ControlEndpoint {
   static let approvalPath = prefix + "installations/approve"
 
   /// Answers a call to a path that begins with `prefix`.
+  ///
+  /// - Parameter gateway: The gateway on the same port, where there is one.
   static func answer(
-    _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock,
-    forgetTokens: (@Sendable () -> Void)? = nil
+    _ call: Call, path: String, state: inout EmulatorState, clock: SandboxClock, gateway: GatewayLink? = nil
   ) throws(ControlRefusal) -> Reply {
     try requireThisMachine(call)
     switch path.dropFirst(prefix.count) {
@@ -35,18 +36,18 @@ enum ControlEndpoint {
       }
       state.journal.removeCallbacks()
     case "token":
-      guard let forgetTokens else { throw noGateway }
+      guard let gateway else { throw noGateway }
       _ = try method(of: call, among: [.delete])
-      forgetTokens()
+      gateway.forgetTokens()
     case "clock":
       switch try method(of: call, among: [.get, .post, .delete]) {
       case .post:
-        let body = try ControlBody(call, members: ["offset_seconds"])
-        let furthest = SandboxClock.furthest
-        clock.offset = try body.integer("offset_seconds", within: -furthest...furthest)
-        return json(show(clock))
-      case .delete: clock.offset = 0
-      default: return json(show(clock))
+        try move(clock, gateway, ControlBody(call, members: ["offset_seconds"], optional: ["everything"]))
+        return json(show(clock, gateway))
+      case .delete:
+        gateway?.setClock(ahead: 0)
+        clock.offset = 0
+      default: return json(show(clock, gateway))
       }
     case "keys":
       if try method(of: call, among: [.get, .post]) == .post {
@@ -69,11 +70,11 @@ enum ControlEndpoint {
   }
 
   /// What answers a request to approve an installation, if the request may be answered.
-  static func admitApproval<Approve>(_ call: Call, _ approve: Approve?) throws(ControlRefusal) -> Approve {
+  static func admitApproval(_ call: Call, at gateway: GatewayLink?) throws(ControlRefusal) -> GatewayLink {
     try requireThisMachine(call)
-    guard let approve else { throw noGateway }
+    guard let gateway else { throw noGateway }
     _ = try method(of: call, among: [.post])
-    return approve
+    return gateway
   }
 
   /// What was seen and what is to go wrong is no business of a site whose name was made to point here.
@@ -107,8 +108,32 @@ enum ControlEndpoint {
     return .json(.created, fault.json.serialized(), fields: ["Cache-Control": "no-store"])
   }
 
-  private static func show(_ clock: SandboxClock) -> JSONValue {
-    ["offset_seconds": .number(JSONNumber(clock.offset)), "time": .string(clock.unixTime.rfc3339)]
+  /// Moves the emulator's clock, which the gateway's scheduler shares, and with `everything` the gateway's.
+  private static func move(_ clock: SandboxClock, _ gateway: GatewayLink?, _ body: ControlBody)
+    throws(ControlRefusal)
+  {
+    guard try body.flag("everything", default: false) else {
+      let furthest = SandboxClock.furthestAlone
+      clock.offset = try body.integer("offset_seconds", within: -furthest...furthest)
+      return
+    }
+    guard let gateway else { throw noGateway }
+    let furthest = SandboxClock.furthestTogether
+    let offset = try body.integer("offset_seconds", within: -furthest...furthest)
+    // The gateway first: what the scheduler then finds due is judged at the new time.
+    gateway.setClock(ahead: offset)
+    clock.offset = offset
+  }
+
+  private static func show(_ clock: SandboxClock, _ gateway: GatewayLink?) -> JSONValue {
+    var members: JSONObject = [
+      "offset_seconds": .number(JSONNumber(clock.offset)), "time": .string(clock.unixTime.rfc3339),
+    ]
+    if let gateway {
+      members["gateway_offset_seconds"] = .number(JSONNumber(gateway.clock.offset))
+      members["gateway_time"] = .string(gateway.clock.unixTime.rfc3339)
+    }
+    return .object(members)
   }
 
   private static func show(_ keys: [String], retired: Set<String>) -> JSONValue {

@@ -16,6 +16,8 @@ extension DemoClient {
     header a, td { white-space: nowrap; }
     td:last-child { min-width: 6rem; white-space: normal; }
     #claims, #phone-facts { font-size: .875rem; }
+    #times { max-height: 14rem; padding: .375rem; overflow-y: auto; }
+    #times small { margin-left: .375rem; }
     #call-record { margin-bottom: 0; overflow-wrap: anywhere; }
     @media (min-width: 60rem) { main { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; } }
 

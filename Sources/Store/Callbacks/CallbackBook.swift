@@ -48,10 +48,12 @@ package struct CallbackBook: Sendable {
     /// When it counts as abandoned: its deadline and the grace.
     package let abandoned: Int64
     package let expires: Int64
+    /// What an appointment has beside that.
+    package let appointment: Appointment?
 
     package init(
       record: StoredCallback, key: StoreID?, place: StoreID?, instance: Int64, abandoned: Int64,
-      expires: Int64
+      expires: Int64, appointment: Appointment? = nil
     ) {
       self.record = record
       self.key = key
@@ -59,11 +61,13 @@ package struct CallbackBook: Sendable {
       self.instance = instance
       self.abandoned = abandoned
       self.expires = expires
+      self.appointment = appointment
     }
 
     /// The same row with a callback that has ended at a time: from then on its code is kept for as long as before.
     func ended(at time: Instant, _ change: (inout StoredCallback) -> Void) -> Row {
-      changed { record in
+      if let appointment { return ended(appointment, at: time, change) }
+      return changed { record in
         if let code = record.verificationCode {
           let end = record.settledAt?.nanosecondsSinceEpoch ?? abandoned
           record.verificationCode?.until = Instant(
@@ -80,7 +84,8 @@ package struct CallbackBook: Sendable {
       var record = record
       change(&record)
       return Row(
-        record: record, key: key, place: place, instance: instance, abandoned: abandoned, expires: expires)
+        record: record, key: key, place: place, instance: instance, abandoned: abandoned, expires: expires,
+        appointment: appointment)
     }
   }
 
@@ -93,11 +98,15 @@ package struct CallbackBook: Sendable {
     package var isEmpty: Bool { keys.isEmpty && places.isEmpty && rows.isEmpty }
   }
 
-  package private(set) var keys: [StoreID: Key] = [:]
-  package private(set) var places: [StoreID: Place] = [:]
-  package private(set) var rows: [CallbackID: Row] = [:]
+  package internal(set) var keys: [StoreID: Key] = [:]
+  package internal(set) var places: [StoreID: Place] = [:]
+  package internal(set) var rows: [CallbackID: Row] = [:]
+  /// How many appointments have a place in a slot, by its first second. Only the slots of bookings are read.
+  package internal(set) var slots: [Int64: Int] = [:]
+  /// The appointments for a number that are not over. Only the numbers of bookings are read.
+  package internal(set) var numbers: [StoreID: Set<CallbackID>] = [:]
   /// The rows to write, and those to remove.
-  package private(set) var changes = Changes()
+  package internal(set) var changes = Changes()
 
   package init() {}
 
@@ -111,6 +120,9 @@ package struct CallbackBook: Sendable {
   package mutating func add(_ id: StoreID, _ place: Place) { places[id] = place }
   package mutating func add(_ row: Row) { rows[row.record.id] = row }
 
+  package mutating func add(slot: Int64, taken: Int) { slots[slot] = taken }
+  package mutating func add(number: StoreID, _ ids: Set<CallbackID>) { numbers[number] = ids }
+
   /// Takes back the row of a dedupe entry that was read.
   package mutating func forget(place: StoreID) { places[place] = nil }
 
@@ -120,18 +132,19 @@ package struct CallbackBook: Sendable {
       duplicate: duplicate(of: names, at: now.nanosecondsSinceEpoch))
   }
 
-  private func keyStanding(of names: CallbackNames, at now: Int64) -> KeyStanding {
+  func keyStanding(of names: CallbackNames, at now: Int64) -> KeyStanding {
     guard let name = names.key, let key = keys[name], let row = rows[key.callback] else { return .free }
     // Whatever its time: while the first may still be on its way, a second must not be.
-    guard now < key.expires || row.record.status == .pending else { return .free }
+    guard now < key.expires || !row.record.status.isFinal else { return .free }
     guard key.fingerprint == names.fingerprint else { return .mismatch }
-    guard row.record.status != .pending else { return .inProgress(row.record.id) }
+    // A booking is answered when it is kept.
+    guard row.record.status != .pending || row.record.at != nil else { return .inProgress(row.record.id) }
     var record = row.record
     record.refusedFields = key.refusedFields
     return .replay(record)
   }
 
-  private func duplicate(of names: CallbackNames, at now: Int64) -> CallbackID? {
+  func duplicate(of names: CallbackNames, at now: Int64) -> CallbackID? {
     guard let name = names.place, let place = places[name], now < place.expires else { return nil }
     return place.callback
   }
@@ -195,9 +208,12 @@ package struct CallbackBook: Sendable {
     rows[id] = settled
     changes.rows.insert(id)
     if let name = row.key, keys[name]?.callback == id {
-      if settlement.keepsKey {
+      // The answer to a booking stays what it was, whatever came of the call.
+      if settlement.keepsKey || row.appointment != nil {
         keys[name]?.refusedFields = settlement.refusedFields
-        if let retention = settlement.keyRetention {
+        if let appointment = row.appointment {
+          keys[name]?.expires = settlement.time.nanosecondsSinceEpoch.adding(appointment.keyRetention)
+        } else if let retention = settlement.keyRetention {
           keys[name]?.expires = row.record.createdAt.nanosecondsSinceEpoch.adding(retention)
         }
       } else {
@@ -206,13 +222,21 @@ package struct CallbackBook: Sendable {
       changes.keys.insert(name)
     }
     if settlement.outcome == .failed { freePlace(of: row) }
+    forgetNumber(of: row)
     var record = settled.record
     record.wasRecovered = wasRecovered
     return record
   }
 
   mutating func withdraw(_ id: CallbackID) -> Bool {
-    guard let row = rows[id], row.record.status == .pending || row.record.isRecovered else { return false }
+    guard let row = rows[id] else { return false }
+    // An appointment that is being carried out was kept for certain.
+    let mayGo =
+      row.appointment == nil
+      ? row.record.status == .pending || row.record.isRecovered : row.record.status == .scheduled
+    guard mayGo else { return false }
+    release(row.appointment?.slot)
+    forgetNumber(of: row)
     rows[id] = nil
     changes.rows.insert(id)
     if let name = row.key, keys[name]?.callback == id {
@@ -223,19 +247,21 @@ package struct CallbackBook: Sendable {
     return true
   }
 
-  private mutating func freePlace(of row: Row) {
+  mutating func freePlace(of row: Row) {
     guard let name = row.place, places[name]?.callback == row.record.id else { return }
     places[name] = nil
     changes.places.insert(name)
   }
 
   /// Makes a record `unknown` that is still pending.
-  mutating func abandon(_ id: CallbackID, at now: Instant) -> Bool {
+  package mutating func abandon(_ id: CallbackID, at now: Instant) -> Bool {
     guard let row = rows[id], row.record.status == .pending else { return false }
     rows[id] = row.ended(at: now) { record in
       record.status = .unknown
       record.code = CallbackRecovery.code
     }
+    keepKey(of: row, after: now)
+    forgetNumber(of: row)
     changes.rows.insert(id)
     return true
   }
@@ -244,7 +270,7 @@ package struct CallbackBook: Sendable {
 
   /// Forgets a key whose time is over, unless its callback is pending.
   mutating func forgetKey(_ name: StoreID, at now: Int64) -> Bool {
-    guard let key = keys[name], key.expires <= now, rows[key.callback]?.record.status != .pending else {
+    guard let key = keys[name], key.expires <= now, rows[key.callback]?.record.status.isFinal != false else {
       return false
     }
     keys[name] = nil
@@ -258,9 +284,9 @@ package struct CallbackBook: Sendable {
     return true
   }
 
-  /// Forgets a code whose time is over, unless its callback is pending.
+  /// Forgets a code whose time is over, unless its callback is to come.
   mutating func forgetCode(_ id: CallbackID, at now: Int64) -> Bool {
-    guard let row = rows[id], let code = row.record.verificationCode, row.record.status != .pending,
+    guard let row = rows[id], let code = row.record.verificationCode, row.record.status.isFinal,
       code.until.nanosecondsSinceEpoch <= now
     else { return false }
     rows[id] = row.changed { $0.verificationCode = nil }
@@ -272,9 +298,10 @@ package struct CallbackBook: Sendable {
     rows[id] = rows[id]?.changed { $0.verificationCode = code }
   }
 
-  /// Forgets a record whose time is over, unless it is pending.
+  /// Forgets a record whose time is over, unless it is to come or pending.
   mutating func forgetRow(_ id: CallbackID, at now: Int64) -> Bool {
-    guard let row = rows[id], row.expires <= now, row.record.status != .pending else { return false }
+    guard let row = rows[id], row.expires <= now, row.record.status.isFinal else { return false }
+    release(row.appointment?.slot)
     rows[id] = nil
     return true
   }

@@ -8,8 +8,15 @@ package struct CallbackNames: Hashable, Sendable {
   package let key: StoreID?
   /// Of these and the request.
   package let fingerprint: StoreID?
-  /// Of owner and number; nil where repetitions are no duplicates.
+  /// Of owner and number, and of the time of an appointment; nil where repetitions are no duplicates.
   package let place: StoreID?
+}
+
+/// The hashes of a booking.
+package struct BookingNames: Hashable, Sendable {
+  package let callback: CallbackNames
+  /// Of owner and number.
+  package let number: StoreID
 }
 
 extension StoreIDMaker {
@@ -24,10 +31,32 @@ extension StoreIDMaker {
         ? id(of: .dedupePlace, [Array(intent.owner.utf8), Array(intent.contact.text.utf8)]) : nil)
   }
 
+  /// The names of a booking. It is a duplicate of bookings for the same time only, and an immediate callback is none of it.
+  package func names(of booking: Booking) -> BookingNames {
+    let immediate = names(of: booking.intent)
+    let owner = Array(booking.intent.owner.utf8)
+    let number = Array(booking.intent.contact.text.utf8)
+    let place =
+      immediate.place == nil ? nil : id(of: .bookedTime, [owner, number, bytes(booking.at.seconds)])
+    return BookingNames(
+      callback: CallbackNames(key: immediate.key, fingerprint: immediate.fingerprint, place: place),
+      number: id(of: .bookedNumber, [owner, number]))
+  }
+
+  /// The name of a slot, by which a store with several writers locks it.
+  package func name(ofSlot slot: Int64) -> StoreID { id(of: .slot, [bytes(slot)]) }
+
+  private func bytes(_ number: Int64) -> [UInt8] {
+    stride(from: 0, to: 64, by: 8).map { UInt8(truncatingIfNeeded: number >> $0) }
+  }
+
   private enum Purpose: UInt8 {
     case callbackKey = 1
     case fingerprint = 2
     case dedupePlace = 3
+    case bookedTime = 4
+    case bookedNumber = 5
+    case slot = 6
   }
 
   /// A hash of several parts, each with its length first, so that no two lists make the same bytes.

@@ -6,14 +6,23 @@ public import Gate
 public struct StoredCallback: Hashable, Sendable {
   /// How far it came; docs/callbacks.md has the states and what moves them.
   public enum Status: String, Sendable, CaseIterable {
+    /// An appointment that waits for its time.
+    case scheduled
     /// The intent is kept; a byte may be on its way.
     case pending
     /// Talkdesk took it.
     case accepted
     /// Certainly not taken.
     case failed
-    /// Nobody can say.
+    /// The call may have been requested, and no one can tell.
     case unknown
+    /// An appointment that its owner does not want any more.
+    case cancelled
+    /// An appointment whose time passed before it could be tried.
+    case expired
+
+    /// Whether it changes by itself no more.
+    public var isFinal: Bool { self != .scheduled && self != .pending }
   }
 
   /// Its name.
@@ -28,6 +37,8 @@ public struct StoredCallback: Hashable, Sendable {
   public let contact: String
   /// When the intent was kept.
   public let createdAt: Instant
+  /// The time of an appointment; nil for an immediate callback.
+  public internal(set) var at: Instant?
   /// When it left `pending`.
   public internal(set) var settledAt: Instant?
   /// How far it came.
@@ -47,7 +58,8 @@ public struct StoredCallback: Hashable, Sendable {
 
   package init(
     id: CallbackID, callerID: String, subject: String?, appID: String?, contact: String, createdAt: Instant,
-    settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?, platformTID: String?,
+    at: Instant? = nil, settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?,
+    platformTID: String?,
     verificationCode: SealedCode? = nil
   ) {
     self.id = id
@@ -56,6 +68,7 @@ public struct StoredCallback: Hashable, Sendable {
     self.appID = appID
     self.contact = contact
     self.createdAt = createdAt
+    self.at = at
     self.settledAt = settledAt
     self.status = status
     self.code = code

@@ -53,7 +53,7 @@ public struct KeyInUse: Hashable, Sendable {
   }
 }
 
-/// A table whose rows, named by the column `id`, hold a sealed value.
+/// A table whose rows, named by the column `id`, hold a sealed value. One that holds two is described twice.
 package struct SealedTable: Sendable {
   /// Its name.
   package let name: String
@@ -75,7 +75,8 @@ package struct SealedTable: Sendable {
   /// All of them. A value is NULL, and so are its key and time, where there is none.
   package static let all = [
     SealedTable(
-      "callgate_callback", value: "verification_code", key: "verification_key", until: "verification_until")
+      "callgate_callback", value: "verification_code", key: "verification_key", until: "verification_until"),
+    SealedTable("callgate_callback", value: "content", key: "content_key", until: "content_until"),
   ]
 
   /// Asks when the last value that a key has sealed is forgotten; NULL where there is none.

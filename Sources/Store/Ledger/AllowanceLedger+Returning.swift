@@ -72,7 +72,7 @@ extension AllowanceLedger {
     }
   }
 
-  /// Gives back leases that nobody uses; for a task that does so every few seconds.
+  /// Gives back unused leases; for a task that does so every few seconds.
   public func sweep(at now: Instant) async {
     guard case .leased(_, let book) = backing else { return }
     await giveUp(book.sweep(at: now), at: now)
@@ -101,7 +101,7 @@ extension Remainder {
       guard state.mark == through.mark else { return .keep }
       state.count = max(0, state.count - max(0, through.count - from.count))
     case .rate:
-      // Only while nobody has taken a place after it: those places would come to be counted twice.
+      // Only while no request has taken a place after it: the rule would count those places twice.
       guard state == through else { return .keep }
       state = from
       if state.mark < now.nanosecondsSinceEpoch { return .remove }

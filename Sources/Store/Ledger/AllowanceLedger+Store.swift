@@ -129,8 +129,8 @@ extension AllowanceLedger {
     return AllowanceUpdate(writes: writes, result: take)
   }
 
-  /// As much of what is left as a lease may have. The share leaves something for others: what someone was told to
-  /// wait for is not leased away before it comes.
+  /// As much of what is left as a lease may have. The share leaves something for others: a client that was told when to
+  /// come again finds its place then.
   private static func lease(
     _ plan: AllowancePlan, upTo size: Int64, share: Int64, from state: AllowanceState?, at now: Instant
   ) -> (state: AllowanceState, count: Int64)? {

@@ -57,6 +57,9 @@ public final class AllowanceLedger: Sendable {
     LedgerView(self, at: now, taking: taking)
   }
 
+  /// Forgets everything that was used, in front of memory only: for a sandbox whose clock goes back.
+  public func forgetMemory() { memory?.forgetAllowances() }
+
   @inline(__always) func id(of key: borrowing AllowanceKey) -> LocalID {
     if let memory { return memory.id(of: key) }
     guard let book else { preconditionFailure("a ledger without memory and without a lease book") }

@@ -46,11 +46,84 @@ struct MemoryCallbacks: Sendable {
     return beginning
   }
 
-  mutating func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
-    let settled = book.settle(id, settlement)
-    expireCode(of: id)
+  // MARK: Appointments
+
+  mutating func book(_ booking: Booking, at now: Instant) -> BookingResult {
+    let result = book.book(booking, ids.names(of: booking), instance: 0, at: now)
+    written()
+    return result
+  }
+
+  mutating func move(_ booking: Booking, at now: Instant) -> MoveResult {
+    let result = book.move(booking, ids.names(of: booking), at: now)
+    written()
+    return result
+  }
+
+  mutating func mark(_ id: CallbackID, for due: Instant, deadline: Instant) -> Bool {
+    let isMarked = book.mark(id, for: due, deadline: deadline, instance: 0)
+    if isMarked, let row = book.rows[id] { abandoned.add(id, row.abandoned) }
+    book.written()
+    return isMarked
+  }
+
+  mutating func postpone(_ id: CallbackID, until due: Instant, code: String?) -> Bool {
+    let result = book.postpone(id, until: due, code: code, instance: 0)
+    book.written()
+    return result
+  }
+
+  mutating func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) -> EndResult {
+    let result = book.end(id, ending, at: now)
+    written()
+    return result
+  }
+
+  func appointment(_ id: CallbackID) -> DueAppointment? { book.rows[id]?.dueAppointment }
+
+  /// Looks at every appointment that is not over, as the next two do: this store is for one process, and for trying things out.
+  func due(at time: Int64, most: Int) -> [DueAppointment] {
+    let due = open.compactMap { $0.dueAppointment }.filter { $0.due.nanosecondsSinceEpoch <= time }
+    return Array(due.sorted { $0.due < $1.due }.prefix(most))
+  }
+
+  func appointments(of callerID: String, subject: String, most: Int) -> [StoredCallback] {
+    let own = open.map(\.record).filter {
+      $0.status == .scheduled && $0.callerID == callerID && $0.belongs(to: subject)
+    }
+    return Array(own.sorted { ($0.at ?? $0.createdAt, $0.id) < ($1.at ?? $1.createdAt, $1.id) }.prefix(most))
+  }
+
+  func counts() -> AppointmentCounts {
+    open.reduce(into: AppointmentCounts()) { counts, row in
+      if row.record.status == .scheduled { counts.scheduled += 1 } else { counts.pending += 1 }
+    }
+  }
+
+  func taken(in range: ClosedRange<Int64>) -> [Int64: Int] { book.slots.filter { range.contains($0.key) } }
+
+  private var open: [CallbackBook.Row] { book.numbers.values.joined().compactMap { book.rows[$0] } }
+
+  /// Has what changed removed at its time.
+  private mutating func written() {
+    for name in book.changes.keys { if let key = book.keys[name] { expiring.add(.key(name), key.expires) } }
+    for name in book.changes.places {
+      if let place = book.places[name] { expiring.add(.place(name), place.expires) }
+    }
+    for id in book.changes.rows {
+      guard let row = book.rows[id] else { continue }
+      expiring.add(.row(id), row.expires)
+      expireCode(of: id)
+    }
     book.written()
     forgetIdle()
+  }
+
+  // MARK: Settling
+
+  mutating func settle(_ id: CallbackID, _ settlement: CallbackSettlement) -> StoredCallback? {
+    let settled = book.settle(id, settlement)
+    written()
     return settled
   }
 
@@ -62,7 +135,7 @@ struct MemoryCallbacks: Sendable {
 
   /// Has the code of a callback that has ended removed at its time.
   private mutating func expireCode(of id: CallbackID) {
-    guard let row = book.rows[id], row.record.status != .pending, let code = row.record.verificationCode
+    guard let row = book.rows[id], row.record.status.isFinal, let code = row.record.verificationCode
     else {
       return
     }
@@ -93,12 +166,14 @@ struct MemoryCallbacks: Sendable {
         held.append(id)
         continue
       }
+      // One that was postponed, and perhaps marked again, has another time.
+      if let row = book.rows[id], row.abandoned > now.nanosecondsSinceEpoch { continue }
       guard book.abandon(id, at: now) else { continue }
       expireCode(of: id)
       count += 1
     }
     for id in held { abandoned.add(id, now.nanosecondsSinceEpoch) }
-    book.written()
+    written()
     return count
   }
 
@@ -126,9 +201,9 @@ struct MemoryCallbacks: Sendable {
 
   /// When the last code that a key has sealed is forgotten.
   func sealedUntil(_ key: StoreKeyID) -> Instant? {
-    book.rows.values.compactMap { row in
-      row.record.verificationCode.flatMap { $0.key == key.bytes ? $0.until : nil }
-    }.max()
+    book.rows.values.flatMap { row in
+      [row.record.verificationCode, row.appointment?.content].compactMap(\.self)
+    }.filter { $0.key == key.bytes }.map(\.until).max()
   }
 
   /// Replaces the codes that a key has sealed.
@@ -141,7 +216,14 @@ struct MemoryCallbacks: Sendable {
       book.reseal(id, seal(value).map { SealedCode($0, until: code.until) })
       expireCode(of: id)
     }
-    return sealed.count
+    let contents = book.rows.values.compactMap { row in
+      row.appointment?.content.flatMap { $0.key == key.bytes ? (row.record.id, $0) : nil }
+    }
+    for (id, content) in contents {
+      let value = SealedValue(id: id.bytes, sealed: content.sealed)
+      book.reseal(id, content: seal(value).map { SealedCode($0, until: content.until) })
+    }
+    return sealed.count + contents.count
   }
 
   private func isPending(_ item: Item) -> Bool {
@@ -151,6 +233,6 @@ struct MemoryCallbacks: Sendable {
       case .place, .code: nil
       case .row(let id): id
       }
-    return id.flatMap { book.rows[$0] }?.record.status == .pending
+    return id.flatMap { book.rows[$0] }?.record.status.isFinal == false
   }
 }

@@ -99,6 +99,9 @@ public final class MemoryStore: Store {
     }
   }
 
+  /// Forgets what was used of all allowances.
+  func forgetAllowances() { pages.eachPage { page in page.purgeAll { _ in true } } }
+
   /// How many allowances are kept, and how many bytes their tables have.
   var footprint: (count: Int, bytes: Int) {
     var count = 0

@@ -215,6 +215,58 @@ package struct Migration: Sendable {
           WHERE verification_key IS NOT NULL
         """,
       ]),
+    // Appointments: columns of callbacks, all NULL for one that was made at once. Times and spans are nanoseconds, those of slots
+    // seconds. Each index holds appointments only.
+    Migration(
+      sqlite: [
+        "ALTER TABLE callgate_callback ADD COLUMN at INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN slot INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN number BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN due INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN tries INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN last_code TEXT",
+        "ALTER TABLE callgate_callback ADD COLUMN content BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN content_key BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN content_until INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN key_retention INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN retention INTEGER",
+        "CREATE INDEX callgate_callback_due ON callgate_callback (due) WHERE due IS NOT NULL",
+        """
+        CREATE INDEX callgate_callback_number ON callgate_callback (number)
+          WHERE number IS NOT NULL AND settled IS NULL
+        """,
+        "CREATE INDEX callgate_callback_slot ON callgate_callback (slot) WHERE slot IS NOT NULL",
+        """
+        CREATE INDEX callgate_callback_owner ON callgate_callback (caller, coalesce(subject, caller), at, id)
+          WHERE status = 'scheduled'
+        """,
+        """
+        CREATE INDEX callgate_callback_content ON callgate_callback (content_until, content_key)
+          WHERE content_key IS NOT NULL
+        """,
+      ],
+      postgres: [
+        """
+        ALTER TABLE callgate_callback ADD COLUMN at bigint, ADD COLUMN slot bigint, ADD COLUMN number uuid,
+          ADD COLUMN due bigint, ADD COLUMN tries integer, ADD COLUMN last_code text, ADD COLUMN content bytea,
+          ADD COLUMN content_key bytea, ADD COLUMN content_until bigint, ADD COLUMN key_retention bigint,
+          ADD COLUMN retention bigint
+        """,
+        "CREATE INDEX callgate_callback_due ON callgate_callback (due) WHERE due IS NOT NULL",
+        """
+        CREATE INDEX callgate_callback_number ON callgate_callback (number)
+          WHERE number IS NOT NULL AND settled IS NULL
+        """,
+        "CREATE INDEX callgate_callback_slot ON callgate_callback (slot) WHERE slot IS NOT NULL",
+        """
+        CREATE INDEX callgate_callback_owner ON callgate_callback (caller, coalesce(subject, caller), at, id)
+          WHERE status = 'scheduled'
+        """,
+        """
+        CREATE INDEX callgate_callback_content ON callgate_callback (content_until, content_key)
+          WHERE content_key IS NOT NULL
+        """,
+      ]),
   ]
 
   /// Extends what stopped access and callbacks alike: before tickets and installations that was a stop of all actions.

@@ -20,4 +20,29 @@ extension SessionQueue {
   package func withdraw(_ id: CallbackID) async throws(StoreError) {
     let _: Bool = try await commit { onResult in .callback(.withdraw(id, onResult)) }
   }
+
+  // MARK: Appointments
+
+  package func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult {
+    try await commit { onResult in .callback(.book(booking, at: now, onResult)) }
+  }
+
+  package func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult {
+    try await commit { onResult in .callback(.move(booking, at: now, onResult)) }
+  }
+
+  package func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
+    try await commit { onResult in .callback(.mark(id, for: due, deadline: deadline, onResult)) }
+  }
+
+  package func postpone(_ id: CallbackID, until due: Instant, code: String?) async throws(StoreError) -> Bool
+  {
+    try await commit { onResult in .callback(.postpone(id, until: due, code: code, onResult)) }
+  }
+
+  package func end(
+    _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
+  ) async throws(StoreError) -> EndResult {
+    try await commit { onResult in .callback(.end(id, ending, at: now, onResult)) }
+  }
 }

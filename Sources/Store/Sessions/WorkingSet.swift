@@ -12,6 +12,11 @@ package struct WorkingSet {
     case begin(CallbackIntent, CallbackNames, Instant, (CallbackBeginning) -> Void)
     case settle(CallbackID, CallbackSettlement, (StoredCallback?) -> Void)
     case withdraw(CallbackID, (Bool) -> Void)
+    case book(Booking, BookingNames, Instant, (BookingResult) -> Void)
+    case move(Booking, BookingNames, Instant, (MoveResult) -> Void)
+    case mark(CallbackID, Instant, Instant, (Bool) -> Void)
+    case postpone(CallbackID, Instant, String?, (Bool) -> Void)
+    case end(CallbackID, AppointmentEnding, Instant, (EndResult) -> Void)
   }
 
   private var jobs: [Named] = []
@@ -19,6 +24,14 @@ package struct WorkingSet {
   package private(set) var allowances: Set<StoreID> = []
   /// The keys and dedupe entries to read for callbacks that begin.
   package private(set) var begins: [CallbackNames] = []
+  /// The slots whose taken places are to be counted, by their first seconds.
+  package private(set) var slots: Set<Int64> = []
+  /// The numbers whose appointments are to be read.
+  package private(set) var numbers: Set<StoreID> = []
+  /// Whether a callback gets under way in this process: it is known to be alive before that is saved.
+  package private(set) var startsCallbacks = false
+  /// Whether a record is made that `withdraw` may have to find: an error in doubt is kept in mind.
+  package private(set) var mayBeTakenBack = false
   /// The records to read: of callbacks that are to begin too, since their ids must be free.
   package private(set) var callbacks: Set<CallbackID> = []
   /// The records among them that exist already, whose keys and dedupe entries are read too.
@@ -42,6 +55,8 @@ package struct WorkingSet {
         let names = maker.names(of: intent)
         begins.append(names)
         callbacks.insert(intent.id)
+        startsCallbacks = true
+        mayBeTakenBack = true
         self.jobs.append(.begin(intent, names, now, onResult))
       case .callback(.settle(let id, let settlement, let onResult)):
         callbacks.insert(id)
@@ -51,8 +66,36 @@ package struct WorkingSet {
         callbacks.insert(id)
         ending.insert(id)
         self.jobs.append(.withdraw(id, onResult))
+      case .callback(.book(let booking, let now, let onResult)):
+        let names = maker.names(of: booking)
+        read(booking, names.callback, names.number)
+        mayBeTakenBack = true
+        self.jobs.append(.book(booking, names, now, onResult))
+      case .callback(.move(let booking, let now, let onResult)):
+        let names = maker.names(of: booking)
+        read(booking, CallbackNames(key: nil, fingerprint: nil, place: names.callback.place), names.number)
+        ending.insert(booking.intent.id)
+        self.jobs.append(.move(booking, names, now, onResult))
+      case .callback(.mark(let id, let due, let deadline, let onResult)):
+        callbacks.insert(id)
+        startsCallbacks = true
+        self.jobs.append(.mark(id, due, deadline, onResult))
+      case .callback(.postpone(let id, let due, let code, let onResult)):
+        callbacks.insert(id)
+        self.jobs.append(.postpone(id, due, code, onResult))
+      case .callback(.end(let id, let ending, let now, let onResult)):
+        callbacks.insert(id)
+        self.ending.insert(id)
+        self.jobs.append(.end(id, ending, now, onResult))
       }
     }
+  }
+
+  private mutating func read(_ booking: Booking, _ names: CallbackNames, _ number: StoreID) {
+    begins.append(names)
+    callbacks.insert(booking.intent.id)
+    slots.insert(booking.slot)
+    numbers.insert(number)
   }
 
   /// Adds an allowance's state that was read.
@@ -82,6 +125,14 @@ package struct WorkingSet {
         onResult(book.begin(intent, names, instance: instance, at: now))
       case .settle(let id, let settlement, let onResult): onResult(book.settle(id, settlement))
       case .withdraw(let id, let onResult): onResult(book.withdraw(id))
+      case .book(let booking, let names, let now, let onResult):
+        onResult(book.book(booking, names, instance: instance, at: now))
+      case .move(let booking, let names, let now, let onResult): onResult(book.move(booking, names, at: now))
+      case .mark(let id, let due, let deadline, let onResult):
+        onResult(book.mark(id, for: due, deadline: deadline, instance: instance))
+      case .postpone(let id, let due, let code, let onResult):
+        onResult(book.postpone(id, until: due, code: code, instance: instance))
+      case .end(let id, let ending, let now, let onResult): onResult(book.end(id, ending, at: now))
       }
     }
   }

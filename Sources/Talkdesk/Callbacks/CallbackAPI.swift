@@ -47,17 +47,18 @@ public final class CallbackAPI: Sendable {
   ///   - traceparent: the caller's trace context (W3C), checked by the caller of this; others are not passed
   ///     on.
   ///   - timeout: the whole time allowed.
+  ///   - startWithin: the span within which the first byte must leave; after it nothing is sent. Nil: `timeout` alone counts.
   ///   - then: is told what came of it, on any thread, and must not block; no task waits meanwhile.
   public func request(
     _ content: OutboundContent, token: AccessToken, traceparent: String? = nil, timeout: Duration,
-    then: @escaping @Sendable (CallbackReport) -> Void
+    startWithin: Duration? = nil, then: @escaping @Sendable (CallbackReport) -> Void
   ) {
     let start = time.now
     var fields = bearer.fields(for: token)
     if let traceparent, Self.isTraceparent(traceparent) { fields.append("traceparent", traceparent) }
     let message = OutboundRequest(
       method: .post, url: url, fields: fields, content: content, timeout: timeout,
-      maximumContentLength: Self.longestReply, reuse: .never)
+      startWithin: startWithin, maximumContentLength: Self.longestReply, reuse: .never)
     transport.send(message) { [self] result in
       switch result {
       case .success(let reply):

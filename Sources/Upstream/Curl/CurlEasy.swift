@@ -20,7 +20,7 @@ final class CurlEasy {
   }
 
   /// What the transfer belongs to.
-  let id: ObjectIdentifier
+  private let ticket: Ticket
   let handle: UnsafeMutableRawPointer
   private var collector: ResponseCollector
   private var fault: ResponseCollector.Fault?
@@ -40,13 +40,13 @@ final class CurlEasy {
   private var addressList: UnsafeMutablePointer<curl_slist>?
 
   init(
-    id: ObjectIdentifier, plan: TransferPlan, settings: TransportSettings, share: CurlShare,
+    ticket: Ticket, plan: TransferPlan, settings: TransportSettings, share: CurlShare,
     resolutions: [Resolution], resolvedIn resolutionTime: Duration, connectMilliseconds: Int
   ) throws(TransportError) {
     guard let handle = curl_easy_init() else {
       throw TransportError(.connect, sent: false, detail: "curl_easy_init failed")
     }
-    self.id = id
+    self.ticket = ticket
     self.handle = handle
     self.resolutionTime = resolutionTime
     collector = ResponseCollector(
@@ -81,9 +81,15 @@ final class CurlEasy {
     words.deallocate()
   }
 
+  /// The transfer's identity.
+  var id: ObjectIdentifier { ticket.id }
+
   /// Whether an octet of the request may have left this machine. False until libcurl has a connection, TLS
   /// included, and is about to write.
   var mayHaveSent: Bool { beginnings > 0 }
+
+  /// Whether the time to start is over and nothing was sent.
+  private var isLate: Bool { !mayHaveSent && SystemClock().now >= ticket.startBy }
 
   /// Status and fields of the final response, once they have come whole.
   var head: InboundResponse? { collector.head.map(timed) }
@@ -97,6 +103,12 @@ final class CurlEasy {
 
   /// The outcome of a transfer that libcurl ended.
   func outcome(_ code: CURLcode) -> Result<InboundResponse, TransportError> {
+    // Whichever noticed first: libcurl's own timer, or `begin`.
+    if isLate, code == CURLE_OPERATION_TIMEDOUT || code == CURLE_ABORTED_BY_CALLBACK {
+      return .failure(
+        TransportError(
+          .timedOut, sent: false, detail: "the time to start passed \(phase)", diagnosis: timeoutDiagnosis))
+    }
     do throws(ResponseCollector.Fault) {
       if let fault { throw fault }
       guard code != CURLE_OK else { return .success(timed(try collector.finish())) }
@@ -199,10 +211,15 @@ final class CurlEasy {
 
   /// The connection is ready and libcurl is about to write the request.
   ///
+  /// This is where the time to start is held for certain: a process that was stopped, or a machine that slept, goes on in
+  /// `curl_multi_perform`, before `TransferThread` looks at its alarms. libcurl compares its connect timeout before each step
+  /// (`multi_runsingle`), until it comes here (`MSTATE_DO`). But it compares a time that it may have read some steps ago, of
+  /// CLOCK_MONOTONIC, which stands still while the machine sleeps.
+  ///
   /// When a pooled connection dies without a response, libcurl starts over on a new one, up to five times and
   /// for POST too. A second call means that. It is allowed once, and only for requests that may be repeated.
   private func begin() -> Int32 {
-    guard beginnings == 0 || (mayRepeat && beginnings == 1) else { return CURL_PREREQFUNC_ABORT }
+    guard !isLate, beginnings == 0 || (mayRepeat && beginnings == 1) else { return CURL_PREREQFUNC_ABORT }
     beginnings += 1
     return CURL_PREREQFUNC_OK
   }

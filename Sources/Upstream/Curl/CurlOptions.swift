@@ -81,8 +81,9 @@ final class CurlOptions {
     set(CURLOPT_URL, plan.route.url)
     switch plan.method {
     case .head: set(CURLOPT_NOBODY, 1)
-    case .post:
+    case .post, .put, .patch, .delete, .options:
       set(CURLOPT_POST, 1)
+      if plan.method != .post { set(CURLOPT_CUSTOMREQUEST, plan.method.rawValue) }
       set(CURLOPT_POSTFIELDSIZE_LARGE, offset: plan.content.count)
       set(CURLOPT_POSTFIELDS, plan.content.address)
     default: set(CURLOPT_HTTPGET, 1)

@@ -19,8 +19,8 @@ struct TransferPlan: Sendable {
       switch request.method {
       case .get, .head:
         guard request.content.isEmpty else { throw Target.Refusal("content with \(request.method.rawValue)") }
-      case .post: break
-      default: throw Target.Refusal("the method is not GET, HEAD or POST")
+      case .post, .put, .patch, .delete, .options: break
+      default: throw Target.Refusal("the method is not GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
       }
       route = try routes.route(of: request)
     } catch {
@@ -30,7 +30,7 @@ struct TransferPlan: Sendable {
     content = request.content
     maximumContentLength = max(0, request.maximumContentLength)
     reuse = request.reuse != .never
-    mayRepeat = request.reuse == .allowedAndRepeatable || request.method != .post
+    mayRepeat = request.reuse == .allowedAndRepeatable || request.method == .get || request.method == .head
   }
 
   /// The addresses that `localhost` has whatever a resolver says: plain http depends on it.

@@ -1,5 +1,6 @@
 // Preloaded into a server under test: ends it with SIGKILL right before or right after the N-th call of one function, counted
-// from the moment the file KILLER_FILE is there. It holds one line: FUNCTION before|after N.
+// from the moment the file KILLER_FILE is there. It holds one line: FUNCTION before|after N. With a fourth word, `stop`, it only
+// stops there (SIGSTOP), until a SIGCONT comes.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -11,7 +12,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static char function[32], moment[8];
+static char function[32], moment[8], what[8];
 static int count;
 static atomic_int is_armed, calls;
 
@@ -22,10 +23,10 @@ static int armed(void) {
   if (path == NULL || access(path, R_OK) != 0) return 0;
   FILE *file = fopen(path, "r");
   if (file == NULL) return 0;
-  int found = fscanf(file, "%31s %7s %d", function, moment, &count);
+  int found = fscanf(file, "%31s %7s %d %7s", function, moment, &count, what);
   fclose(file);
-  if (found == 3) atomic_store(&is_armed, 1);
-  return found == 3;
+  if (found >= 3) atomic_store(&is_armed, 1);
+  return found >= 3;
 }
 
 // The number of this call among those that count; 0 where it does not.
@@ -35,8 +36,10 @@ static int number(const char *name) {
 
 static void end(int call, const char *now) {
   if (call != 0 && call == count && strcmp(moment, now) == 0) {
-    kill(getpid(), SIGKILL);
-    for (;;) pause();
+    int stops = strcmp(what, "stop") == 0;
+    // To this very thread, so that it goes no step further; the stop is one of the whole process.
+    raise(stops ? SIGSTOP : SIGKILL);
+    while (!stops) pause();
   }
 }
 

@@ -31,15 +31,17 @@ MIXED = {
 
 
 class CallbackAPI(Listener):
-    """The stub: `url` is TD_API_URL; `rings` counts by number, `arrivals` all requests; `delay` is seconds before each answer."""
+    """The stub: `url` is TD_API_URL; `rings` counts by number, `rung` has their times in seconds since the epoch, `arrivals` counts all
+    requests; `delay` is seconds before each answer."""
 
-    def __init__(self, delay=0.0, mixed=False):
+    def __init__(self, delay=0.0, mixed=False, port=0):
         self.rings, self.arrivals = collections.Counter(), 0
+        self.rung = collections.defaultdict(list)
         self.bodies = []
         self.plans, self.reached = collections.deque(), collections.deque()
         self.delay, self.mixed = delay, mixed
         self.in_flight = self.most_in_flight = 0
-        super().__init__()
+        super().__init__(port)
 
     @property
     def url(self):
@@ -130,6 +132,7 @@ class CallbackAPI(Listener):
         if plan.get("ring", True):
             with self.changed:
                 self.rings[number] += 1
+                self.rung[number].append(time.time())
                 self.changed.notify_all()
         self.hold(plan, "rung", connection)
         if plan.get("close") == "rung":

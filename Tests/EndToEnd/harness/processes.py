@@ -103,13 +103,17 @@ def tool(name):
 
 
 def log_path(name):
-    """A new file in LOGS for the output of a process. Each process has a file of its own, also under a name used before."""
+    """A new file in LOGS for the output of a process. Each process has a file of its own, also under a name used before, and where
+    several threads start them."""
     path = os.path.join(LOGS, f"{FILE}.{name}.{os.getpid()}.out")
     number = 1
-    while os.path.exists(path):
-        number += 1
-        path = os.path.join(LOGS, f"{FILE}.{name}.{os.getpid()}.{number}.out")
-    return path
+    while True:
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+            return path
+        except FileExistsError:
+            number += 1
+            path = os.path.join(LOGS, f"{FILE}.{name}.{os.getpid()}.{number}.out")
 
 
 def spawn(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, changes={}, **more):

@@ -1,4 +1,5 @@
 """The program under test: `callgate serve`, `callgate sandbox`, and its commands."""
+import itertools
 import json
 import os
 import re
@@ -10,7 +11,7 @@ from .asking import Client
 from .processes import CALLGATE, end, environment, log_path, replace, scratch, spawn
 
 START_LIMIT = 30
-_configurations = 0
+_configurations = itertools.count(1)
 
 
 class NotStarted(Exception):
@@ -204,9 +205,7 @@ class Emulator(Process):
 
 def configuration(text):
     """Writes YAML to a file of its own and returns its path."""
-    global _configurations
-    _configurations += 1
-    return scratch(f"config-{_configurations}.yaml", text)
+    return scratch(f"config-{next(_configurations)}.yaml", text)
 
 
 class Outcome:

@@ -199,6 +199,20 @@ import Testing
     #expect(problem.fields.last?.name == "")
   }
 
+  @Test func `a time is taken to the second, whatever its offset, and Talkdesk is not told of it`() throws {
+    func asked(_ at: String) throws -> CallbackRequest {
+      try CallbackRequest(#"{"contact_phone_number":"\#(customerNumber)","at":\#(at)}"#, terms: .plain())
+    }
+    let request = try asked(#""2026-11-23T10:00:00.999-05:00""#)
+    #expect(request.at == Instant(rfc3339: "2026-11-23T15:00:00Z"))
+    #expect(try request.fingerprint == asked(#""2026-11-23t15:00:00z""#).fingerprint)
+    #expect(try request.fingerprint != asked(#""2026-11-23T15:00:01Z""#).fingerprint)
+    let now = try asked("null")
+    #expect(now.at == nil && now.fingerprint != request.fingerprint && now.content == request.content)
+    let plain = try CallbackRequest(#"{"contact_phone_number":"\#(customerNumber)"}"#, terms: .plain())
+    #expect(now.fingerprint == plain.fingerprint)
+  }
+
   @Test func `the fingerprint is of what was asked, however it was written`() throws {
     let terms = try CallbackTerms.plain()
     let one = try CallbackRequest(body(context: #"{"issue":"A","name":"B"}"#), terms: terms)

@@ -72,6 +72,7 @@ import Upstream
     callbacks:
       { dedupe_window: 0s, key_retention: 1h, retention: 1d, timeout: 15s, concurrency: 2, talkdesk_phone_numbers: [+18500000002],
         brakes: { number_per_day: 3, per_5m: 50, per_hour: 0 } }
+    appointments: { slot: 20m, per_slot: 3, horizon: 60d, earliest: 0s, late: 10m, per_number: 2 }
     cors: { origins: ["https://shop.example", "http://localhost:3000"] }
     rules: []
     store: { url: "sqlite:/data/callgate.sqlite3", key_file: /store-key, previous_key_file: /other-store-key }
@@ -136,6 +137,11 @@ import Upstream
           talkdeskPhoneNumbers: ["+18500000002"], dedupeWindow: .zero, keyRetention: .seconds(3600),
           retention: .seconds(86_400), timeout: .seconds(15), concurrency: 2))
     #expect(configuration.policy.brakes == Brakes(numberPerDay: 3, perFiveMinutes: 50, perHour: 0))
+    #expect(
+      configuration.appointments
+        == Configuration.Appointments(
+          slot: .seconds(1200), perSlot: 3, horizon: .seconds(60 * 86_400), earliest: .zero,
+          late: .seconds(600), perNumber: 2))
     #expect(configuration.allowedOrigins == ["https://shop.example", "http://localhost:3000"])
     guard case .sqlite(path: "/data/callgate.sqlite3") = configuration.store else {
       Issue.record("another store")

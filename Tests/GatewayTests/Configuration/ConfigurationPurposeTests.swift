@@ -61,6 +61,8 @@ import Testing
     // Its app has installations to try.
     #expect(configuration.apps.allSatisfy { $0.installations != nil })
     #expect(try Fixture.load(for: .serve).configuration.apps.allSatisfy { $0.installations == nil })
+    #expect(configuration.appointments == Configuration.Appointments())
+    #expect(try Fixture.load(for: .serve).configuration.appointments == nil)
   }
 
   @Test(arguments: [

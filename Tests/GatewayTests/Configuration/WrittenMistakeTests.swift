@@ -49,7 +49,9 @@ struct WrittenMistake: Sendable, CustomTestStringConvertible {
     let set: JSONValue = ["keys": [.object(key.publicKey.jwk())]]
     return [
       "password.txt": Fixture.content("correct horse battery\n"), "empty.txt": Fixture.content("\n"),
-      "short.txt": Fixture.content("short"), "key.pem": Fixture.content(Fixture.key),
+      "short.txt": Fixture.content("short"),
+      "store-key.txt": Fixture.content(String(repeating: "01", count: 32)),
+      "key.pem": Fixture.content(Fixture.key),
       "set.json": Fixture.content(String(decoding: set.serialized(), as: UTF8.self)),
       "noset.json": Fixture.content("{\"keys\":[]}"),
       "large.txt": Fixture.content(String(repeating: "x", count: 300_000)),

@@ -15,7 +15,7 @@ final class DistantStore: Store {
   var sharing: StoreSharing { .instances }
   let health = StoreHealth()
 
-  private func reach() throws(StoreError) {
+  func reach() throws(StoreError) {
     if isDown.load(ordering: .relaxed) { throw StoreError(.unavailable, "connect", "connection refused") }
   }
 

@@ -120,6 +120,31 @@ private final class Scripted: HTTPTransport {
     #expect(try await ruling(Scripted(answer), onFailure: "allow").grant != nil)
   }
 
+  /// What is judged when an appointment of these facts is due.
+  private func rulingWhenDue(_ transport: Scripted, deadline: MonotonicTime? = nil) async throws -> Ruled {
+    let store = MemoryStore()
+    let decider = Decider(
+      apps: AppRegistry([]), policy: try Fixture.policy(rules("deny", mode: "enforce")),
+      stops: StopBoard(store: store, clock: SystemClock()), ledger: AllowanceLedger(store: store),
+      remotes: RemotePolicies(transport: transport, log: nil, time: time))
+    var facts = facts
+    facts.fields = []
+    facts.at = Instant(seconds: facts.instant.seconds)
+    let ruled = Ruled(try await decider.ruleWhenDue(facts, deadline: deadline))
+    // The quota of one a day is left as it was.
+    #expect(try await decider.ruled(self.facts, taking: true).grant?.receipts.count ?? 4 == 4)
+    return ruled
+  }
+
+  @Test func `when an appointment is due a policy is asked again, and nothing is taken`() async throws {
+    let granted = try await rulingWhenDue(Scripted("true"))
+    #expect(granted.grant?.receipts.isEmpty == true && granted.statuses.isEmpty)
+    #expect(granted.verdicts.prefix(3).map(\.verdict) == [.skipped, .allow, .skipped])
+    let refused = try await rulingWhenDue(Scripted(#"{"allow":false,"reason":"risk 97"}"#))
+    #expect(refused.denial?.rule == "fraud" && refused.reason == "risk 97")
+    await #expect(throws: Problem.self) { try await rulingWhenDue(Scripted("true"), deadline: time.now) }
+  }
+
   @Test(arguments: [400, 404, 500, 302, 201]) func `so is any status but 200`(status: Int) async throws {
     #expect(try await ruling(Scripted("true", status: status)).denial?.rule == "fraud")
     #expect(try await ruling(Scripted("false", status: status), onFailure: "allow").grant != nil)

@@ -16,124 +16,7 @@ import Testing
 @testable import Tokens
 
 @Suite(.timeLimit(.minutes(2))) struct CallbackDeliveryTests {
-  /// A provider that says what it is told to say.
-  private final class Scripted: Courier {
-    private let reports: Mutex<[CourierReport.Outcome]>
-    let tokens = Mutex<[String]>([])
-
-    init(_ outcomes: [CourierReport.Outcome]) { reports = Mutex(outcomes) }
-
-    func carry(
-      _ order: CallbackOrder, with token: AccessToken, within timeout: Duration,
-      then: @escaping @Sendable (CourierReport) -> Void
-    ) {
-      tokens.withLock { $0.append(token.sha256) }
-      then(CourierReport(reports.withLock { $0.removeFirst() }, status: 299, traceID: "tid-1"))
-    }
-  }
-
-  /// Gives another token each time.
-  private final class Issuer: TokenIssuer {
-    private let count = Atomic<Int>(0)
-    private let time: any TimeSource
-
-    init(_ time: any TimeSource) { self.time = time }
-
-    var credentialStatus: [CredentialStatus] { [] }
-    func exchange(
-      scope: String, deadline: MonotonicTime, trace: TraceContext?,
-      observe: @Sendable (TokenRequestReport) -> Void, change: @Sendable (CredentialStatus) -> Void
-    ) async throws(TokenExchangeError) -> AccessToken {
-      let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-      return AccessToken(
-        token: Array("token-\(number)".utf8), scope: scope, clientID: "c",
-        obtainedAt: time.now, lifetime: .seconds(600))
-    }
-    func tryAllAgain() {}
-    func inherit(from other: any TokenIssuer) {}
-    func keeps(_ token: AccessToken, of other: any TokenIssuer) -> Bool { true }
-  }
-
-  private final class Fixture: Sendable {
-    let time = ManualTime()
-    let store = MemoryStore()
-    let parts: CallbackParts
-    let ledger: AllowanceLedger
-    let policy = Policy(brakes: Brakes(numberPerDay: 1, perFiveMinutes: 0, perHour: 0))
-    let courier: Scripted
-    let delivery: CallbackDelivery
-    let stops: StopBoard
-    /// The caller whom the policy grants it to; the record belongs to `app`.
-    let callerID: String
-
-    init(_ outcomes: CourierReport.Outcome..., callerID: String = "app") {
-      self.callerID = callerID
-      courier = Scripted(outcomes)
-      ledger = AllowanceLedger(store: store)
-      let log = Log(sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .info, format: .json, clock: time)
-      let inHand = CallbacksInHand(time: time)
-      let callbackLog = CallbackLog(log: log)
-      parts = CallbackParts(
-        store: RetryingStore(store, inHand: inHand, clock: time, log: callbackLog),
-        queue: CallbackQueue(concurrency: 1, time: time), inHand: inHand, clock: time, log: callbackLog,
-        metrics: ServiceMetrics(loops: 1, routes: ["other"], audited: []),
-        brakes: BrakeWatch(log: log, clock: time))
-      let tokens = TokenSource(issuer: Issuer(time), time: time)
-      stops = StopBoard(store: store, clock: time)
-      delivery = CallbackDelivery(
-        parts, tokens: tokens, stops: stops, courier: courier,
-        scope: tokens.scopeID("callback:write"), upstream: tokens.upstream, code: { "\($0)" })
-    }
-
-    var now: Instant { Instant(time.unixTime) }
-
-    func intent() throws -> CallbackIntent {
-      CallbackIntent(
-        id: CallbackID(at: now), callerID: "app", subject: nil, appID: nil, contact: try E164("+14155550165"),
-        key: .init(text: "k", fingerprint: [1]),
-        terms: .init(dedupeWindow: .seconds(60), keyRetention: .seconds(3600), retention: .seconds(3600)),
-        deadline: Instant(seconds: now.seconds + 30, nanoseconds: 0))
-    }
-
-    /// Takes the number's only callback of the day; nil where it is used up.
-    func order(
-      _ intent: CallbackIntent, _ hold: inout Hold, recheck: (@Sendable () async -> Undelivered?)? = nil
-    ) -> CallbackOrder? {
-      let facts = Facts(
-        action: .callback, callerID: callerID, address: nil, phone: intent.contact, instant: now)
-      let view = ledger.view(at: now, taking: true)
-      let decision = policy.decide(facts, states: view)
-      guard let taken = view.take(decision.charges),
-        case .granted(_, let grant) = decision.settled(taken, at: now)
-      else { return nil }
-      hold.keep(grant.receipts, at: now)
-      return CallbackOrder(
-        grant, intent: intent, content: [], deadline: time.now + .seconds(20),
-        context: RequestContext(requestID: .init(), trace: nil), recheck: recheck)
-    }
-
-    /// Makes a callback as the gateway does; nil where the number's allowance is used up.
-    func call(recheck: (@Sendable () async -> Undelivered?)? = nil) async throws -> DeliveryResult? {
-      let intent = try intent()
-      var hold = Hold(intent, parts, ledger)
-      #expect(hold.claimKey(fingerprint: "a") == .free)
-      #expect(await hold.takeNumber(deadline: time.now + .seconds(20)) == .free)
-      guard let order = order(intent, &hold, recheck: recheck) else {
-        await hold.withdraw()
-        return nil
-      }
-      let (results, continuation) = AsyncStream.makeStream(of: DeliveryResult.self)
-      await delivery.carryOut(order, hold) { continuation.yield($0) }
-      // Not in this task, which may be cancelled.
-      return await Task { await results.first { _ in true } }.value
-    }
-
-    /// Whether key, number and turn are free.
-    func isFree(_ intent: CallbackIntent) -> Bool {
-      parts.inHand.look(.init(callerID: "app", text: "k"), fingerprint: "b") == .free
-        && parts.inHand.count(at: CallbacksInHand.Number(intent)) == 0 && parts.queue.load == (0, 0)
-    }
-  }
+  private typealias Fixture = DeliveryFixture
 
   @Test func `what a provider accepted stays taken, and nothing is held any more`() async throws {
     let fixture = Fixture(.accepted)
@@ -143,7 +26,8 @@ import Testing
     }
     #expect(fixture.isFree(try fixture.intent()))
     #expect(try await fixture.call() == nil)
-    #expect(fixture.store.standing(of: try fixture.intent(), at: fixture.now).key.record?.status == .accepted)
+    #expect(
+      fixture.memory.standing(of: try fixture.intent(), at: fixture.now).key.record?.status == .accepted)
   }
 
   @Test
@@ -157,14 +41,14 @@ import Testing
       return
     }
     #expect(fixture.isFree(try fixture.intent()))
-    let standing = fixture.store.standing(of: try fixture.intent(), at: fixture.now)
+    let standing = fixture.memory.standing(of: try fixture.intent(), at: fixture.now)
     #expect(standing.key.record?.refusedFields == ["a", "b"] && standing.duplicate == nil)
     // The allowance is there again.
     guard case .replay(let record) = try await fixture.call()?.outcome else {
       Issue.record("not repeated")
       return
     }
-    #expect(record.status == .failed && fixture.courier.tokens.withLock { $0.count } == 1)
+    #expect(record.status == .failed && fixture.courier.tokens.count == 1)
     #expect(fixture.isFree(try fixture.intent()))
   }
 
@@ -186,7 +70,7 @@ import Testing
       Issue.record("not refused")
       return
     }
-    #expect(Set(fixture.courier.tokens.withLock { $0 }).count == 2)
+    #expect(Set(fixture.courier.tokens).count == 2)
     // The key was left free, and the allowance given back.
     guard case .accepted = try await fixture.call()?.outcome else {
       Issue.record("not accepted")
@@ -242,12 +126,12 @@ import Testing
       return
     }
     #expect("\(reason)" == "\(Self.endings[ending])")
-    #expect(fixture.courier.tokens.withLock { $0.isEmpty })
+    #expect(fixture.courier.tokens.isEmpty)
     let intent = try fixture.intent()
     #expect(fixture.isFree(intent))
     // The record that was saved goes in the background.
     try await until {
-      let standing = fixture.store.standing(of: intent, at: fixture.now)
+      let standing = fixture.memory.standing(of: intent, at: fixture.now)
       return standing == CallbackStanding(key: .free, duplicate: nil) && fixture.parts.store.count == 0
     }
     #expect(try await fixture.call() != nil, "the allowance is there again")
@@ -263,8 +147,8 @@ import Testing
       Issue.record("sent again")
       return
     }
-    #expect(fixture.courier.tokens.withLock { $0.count } == 1)
-    #expect(fixture.store.callbacks(CallbackQuery(limit: 9)).map(\.status) == [.failed])
+    #expect(fixture.courier.tokens.count == 1)
+    #expect(fixture.memory.callbacks(CallbackQuery(limit: 9)).map(\.status) == [.failed])
     #expect(fixture.isFree(try fixture.intent()))
     #expect(try await fixture.call() != nil, "the allowance is there again")
   }

@@ -12,64 +12,6 @@ import Testing
 @testable import Records
 
 @Suite struct RetryingStoreTests {
-  /// A store whose connection breaks: what it is asked to begin may be there all the same, at once or later.
-  private final class DoubtfulStore: CallbackStore {
-    enum Fate { case fine, refused, committedInDoubt, lostInDoubt }
-
-    private struct State {
-      var fate = Fate.fine
-      var withdraws = true
-      var settles = true
-      var tries = 0
-    }
-
-    private let memory = MemoryStore()
-    private let state = Mutex(State())
-
-    func set(_ fate: Fate, withdraws: Bool) { state.withLock { ($0.fate, $0.withdraws) = (fate, withdraws) } }
-    func set(settles: Bool) { state.withLock { $0.settles = settles } }
-    var tries: Int { state.withLock { $0.tries } }
-
-    func standing(of intent: CallbackIntent, at now: Instant) -> CallbackStanding {
-      memory.standing(of: intent, at: now)
-    }
-
-    func begin(_ intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackBeginning {
-      let fate = state.withLock { $0.fate }
-      if fate == .refused { throw StoreError(.unavailable, "connect", "refused") }
-      if fate == .lostInDoubt { throw StoreError(.unavailable, "receive", "lost", isInDoubt: true) }
-      let said = memory.begin(intent, at: now)
-      if fate == .committedInDoubt { throw StoreError(.unavailable, "receive", "lost", isInDoubt: true) }
-      return said
-    }
-
-    func withdraw(_ id: CallbackID) throws(StoreError) {
-      let works = state.withLock { state in
-        state.tries += 1
-        return state.withdraws
-      }
-      guard works else { throw StoreError(.unavailable, "connect", "refused") }
-      memory.withdraw(id)
-    }
-
-    func settle(
-      _ id: CallbackID, _ settlement: CallbackSettlement
-    ) throws(StoreError) -> StoredCallback? {
-      let works = state.withLock { state in
-        state.tries += 1
-        return state.settles
-      }
-      guard works else { throw StoreError(.unavailable, "connect", "refused") }
-      return memory.settle(id, settlement)
-    }
-    func callback(_ id: CallbackID, of callerID: String) -> StoredCallback? {
-      memory.callback(id, of: callerID)
-    }
-    func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) -> Int {
-      memory.recoverCallbacks(at: now, besides: inHand)
-    }
-  }
-
   private struct Fixture {
     let doubtful = DoubtfulStore()
     let time = ManualTime()

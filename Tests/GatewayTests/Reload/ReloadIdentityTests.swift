@@ -1,5 +1,6 @@
 // Tests that a reload takes a new certificate and a new upstream together or not at all.
 
+import Appointments
 import Certificates
 import Gate
 import HTTP
@@ -68,7 +69,9 @@ import Tokens
         store: RetryingStore(store, inHand: inHand, clock: clock, log: callbackLog),
         queue: CallbackQueue(concurrency: first.callbacks.concurrency, time: clock), inHand: inHand,
         clock: clock, log: callbackLog, metrics: metrics,
-        brakes: BrakeWatch(log: log, clock: clock)), callbackTransport: Nobody())
+        brakes: BrakeWatch(log: log, clock: clock)),
+      appointments: AppointmentParts(keys: nil, watch: AppointmentWatch(store: store, time: clock)),
+      callbackTransport: Nobody())
     let listener = try TLSListener(old, time: clock)
     let reloader = Reloader(
       load: { [second] () throws(ConfigurationErrors) in second },

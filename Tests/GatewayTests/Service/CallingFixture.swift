@@ -24,6 +24,9 @@ struct CallingFixture: Sendable {
       environment: Self.environment.merging(environment) { $1 }, yaml: yaml)
   }
 
+  /// Runs on a service that is made already.
+  init(_ service: RunningService) { self.service = service }
+
   /// An answer of the gateway.
   struct Answer: Sendable {
     let status: Int
@@ -57,6 +60,17 @@ struct CallingFixture: Sendable {
   /// Looks at something.
   func look(_ path: String, _ fields: Fields = credentials) async throws -> Answer {
     let answer = try await service.ask(.get, path, fields)
+    return Answer(status: answer.status, fields: answer.fields, content: answer.content)
+  }
+
+  /// Sends a request with a method and, where given, JSON.
+  func send(
+    _ method: HTTP.Method, _ path: String, _ body: String? = nil, fields: Fields = credentials,
+    type: String? = "application/json"
+  ) async throws -> Answer {
+    var fields = fields
+    if body != nil, let type { fields.append("Content-Type", type) }
+    let answer = try await service.ask(method, path, fields, content: Array((body ?? "").utf8))
     return Answer(status: answer.status, fields: answer.fields, content: answer.content)
   }
 

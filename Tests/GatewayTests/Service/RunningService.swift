@@ -1,5 +1,6 @@
 // Runs a whole gateway on loopback with an emulated Talkdesk, and keeps its output for a test.
 
+import Appointments
 import HTTP
 import HTTPServer
 import Installations
@@ -36,7 +37,7 @@ final class RunningService: Sendable {
   private let service: Service
   private let loops: EventLoopGroup
   private let transport: CurlTransport
-  private let output = Output()
+  private let output: Output
   private let yaml: Yaml
 
   /// The YAML file, which may be changed while the service runs.
@@ -47,27 +48,55 @@ final class RunningService: Sendable {
     init(_ text: String?) { self.text = Mutex(text) }
   }
 
-  init(environment: [String: String] = [:], yaml: String? = nil) throws {
-    talkdesk = try LocalTalkdesk.start()
-    var environment = environment.merging([
-      "HOST": "127.0.0.1", "PORT": "0", "CALLGATE_STATE": "memory",
-    ]) { mine, _ in mine }
-    for (name, value) in talkdesk.variables where environment[name] == nil {
-      environment[name] = value.exposedString()
+  convenience init(environment: [String: String] = [:], yaml: String? = nil) throws {
+    try self.init(Parts(environment, yaml))
+  }
+
+  /// The same where the store has to be made ready, as one in a file has.
+  convenience init(preparing environment: [String: String], yaml: String? = nil) async throws {
+    let parts = try Parts(environment, yaml)
+    try await parts.service.prepare()
+    try self.init(parts)
+  }
+
+  /// What is made before anything listens.
+  private struct Parts {
+    let talkdesk: LocalTalkdesk
+    let yaml: Yaml
+    let loops: EventLoopGroup
+    let output = Output()
+    let service: Service
+
+    init(_ environment: [String: String], _ text: String?) throws {
+      talkdesk = try LocalTalkdesk.start()
+      var environment = environment.merging([
+        "HOST": "127.0.0.1", "PORT": "0", "CALLGATE_STATE": "memory",
+      ]) { mine, _ in mine }
+      for (name, value) in talkdesk.variables where environment[name] == nil {
+        environment[name] = value.exposedString()
+      }
+      let written = Yaml(text)
+      yaml = written
+      let load = { @Sendable [environment] () throws(ConfigurationErrors) -> LoadedConfiguration in
+        var environment = environment
+        environment["CALLGATE_CONFIG_TEXT"] = written.text.withLock { $0 }
+        environment.merge(written.variables.withLock { $0 }) { $1 }
+        let sources = ConfigurationSources(environment: environment, files: .system)
+        return try ConfigurationLoader.load(sources, for: .serve)
+      }
+      loops = try EventLoopGroup(count: 2)
+      service = try Service(
+        configuration: try load().configuration, loops: loops, descriptorLimit: 1024, reload: load,
+        write: output.write)
     }
-    let written = Yaml(yaml)
-    self.yaml = written
-    let load = { @Sendable [environment] () throws(ConfigurationErrors) -> LoadedConfiguration in
-      var environment = environment
-      environment["CALLGATE_CONFIG_TEXT"] = written.text.withLock { $0 }
-      environment.merge(written.variables.withLock { $0 }) { $1 }
-      let sources = ConfigurationSources(environment: environment, files: .system)
-      return try ConfigurationLoader.load(sources, for: .serve)
-    }
-    loops = try EventLoopGroup(count: 2)
-    service = try Service(
-      configuration: try load().configuration, loops: loops, descriptorLimit: 1024, reload: load,
-      write: output.write)
+  }
+
+  private init(_ parts: Parts) throws {
+    talkdesk = parts.talkdesk
+    yaml = parts.yaml
+    loops = parts.loops
+    output = parts.output
+    service = parts.service
     baseURL = "http://\(try service.start())"
     service.startLog()
     transport = try CurlTransport()
@@ -123,6 +152,9 @@ final class RunningService: Sendable {
 
   /// How many clients are connected, and how many requests wait for their answers.
   var connections: (open: Int, waiting: Int) { service.connections }
+
+  /// How many requests wait for the change of a record.
+  var waitingForChanges: Int { service.runtime.appointments.watch.count }
 
   /// Whether installations have been counted.
   var hasCountedInstallations: Bool { service.runtime.installations?.counts.latest != nil }

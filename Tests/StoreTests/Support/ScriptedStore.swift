@@ -67,7 +67,7 @@ final class ScriptedStore: Store {
     for _ in 0..<turns { await Task.yield() }
   }
 
-  private func check(_ count: (inout Script) -> Void = { _ in }) throws(StoreError) {
+  func check(_ count: (inout Script) -> Void = { _ in }) throws(StoreError) {
     let isDown = script.withLock { script in
       count(&script)
       return script.isDown

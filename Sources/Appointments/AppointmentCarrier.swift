@@ -1,0 +1,323 @@
+// Handles one appointment whose time has come: judges it once more, has its callback delivered, or ends it without a call.
+
+import API
+import Callers
+import Configuration
+import Deciding
+package import Delivery
+import Gate
+import HTTP
+import HTTPServer
+import Installations
+import Platform
+package import Records
+package import Sealing
+package import Store
+
+/// Handles due appointments, each by the configuration of that moment.
+///
+/// Every instance may come to the same appointment. Nothing here counts before the store has taken a mark or an end of it, which it
+/// takes from one instance alone: only then a call is made, an allowance is given back, or an audit line is written.
+package final class AppointmentCarrier: Sendable {
+  private let parts: CallbackParts
+  private let ledger: AllowanceLedger
+  private let keys: StoreKeys
+  private let watch: AppointmentWatch
+  private let audit: AuditLog
+  private let log: Log
+  private let setting: @Sendable () -> AppointmentSetting
+
+  /// A carrier.
+  ///
+  /// - Parameters:
+  ///   - keys: What opens the contents.
+  ///   - setting: What the configuration that serves says.
+  package init(
+    _ parts: CallbackParts, ledger: AllowanceLedger, keys: StoreKeys, watch: AppointmentWatch,
+    audit: AuditLog, log: Log, setting: @escaping @Sendable () -> AppointmentSetting
+  ) {
+    self.parts = parts
+    self.ledger = ledger
+    self.keys = keys
+    self.watch = watch
+    self.audit = audit
+    self.log = log
+    self.setting = setting
+  }
+
+  /// An appointment on its way: what was read of it, and what its audit line will say.
+  private struct Visit {
+    let due: DueAppointment
+    let content: AppointmentContent
+    let setting: AppointmentSetting
+    let start: MonotonicTime
+    var record: AuditRecord
+
+    var id: CallbackID { due.record.id }
+    var times: OrderedAppointment {
+      OrderedAppointment(
+        at: due.at, due: due.due,
+        lastTry: due.at.advanced(by: setting.lateness ?? AppointmentSetting.usualLateness),
+        tries: due.tries)
+    }
+  }
+
+  private var now: Instant { Instant(parts.scheduler.unixTime) }
+
+  // MARK: What becomes of it
+
+  /// Handles an appointment by the time that it is now: early ones are left for later, and late ones end.
+  package func handle(_ due: DueAppointment) async -> AppointmentKeeper.Handling {
+    // A clock that was set back since it was read.
+    guard due.at <= now, due.due <= now else { return .done }
+    let content: AppointmentContent
+    do throws(StoreKeys.Failure) {
+      content = try AppointmentContent(opening: due.content, with: keys, for: due.record.id)
+    } catch {
+      return await unreadable(due, error)
+    }
+    var record = AuditRecord(
+      action: .callback, requestID: content.requestID, address: content.address)
+    record.trigger = .appointment
+    record.caller = content.audited
+    record.app = content.appID
+    record.contact = content.contact.masked
+    record.callback = due.record.id.description
+    record.trace = content.trace
+    let visit = Visit(
+      due: due, content: content, setting: setting(), start: parts.clock.now, record: record)
+    let handling = await RequestContext.$current.withValue(content.context) { await handle(visit) }
+    await watch.lookAgain(at: due.record.id)
+    return handling
+  }
+
+  private func handle(_ visit: Visit) async -> AppointmentKeeper.Handling {
+    guard now <= visit.times.lastTry else { return await expire(visit) }
+    guard visit.setting.lateness != nil else { return .done }
+    var visit = visit
+    guard admit(&visit) else { return await refuse(visit) }
+    let ruling: Ruling
+    do throws(Problem) {
+      ruling = try await visit.setting.decider.ruleWhenDue(
+        visit.content.facts(at: visit.due.at, now: now), deadline: deadline(visit))
+    } catch {
+      return await postpone(visit, error)
+    }
+    (visit.record.verdicts, visit.record.reason) = (ruling.verdicts, ruling.reason)
+    switch ruling.concluded() {
+    case .refused(let denial):
+      visit.record.code = Problem.Code(denial.code)
+      visit.record.rule = denial.rule
+      return await refuse(visit)
+    case .granted(let grant): return await deliver(visit, grant)
+    }
+  }
+
+  /// Whether who booked it may still call, and no operator has stopped it; notes why not.
+  private func admit(_ visit: inout Visit) -> Bool {
+    let (content, decider) = (visit.content, visit.setting.decider)
+    if let objection = visit.setting.objection(to: content) {
+      visit.record.verdicts = decider.policy.skipped
+      visit.record.code = .denied
+      visit.record.reason = objection
+      return false
+    }
+    do throws(Decider.Refusal) {
+      _ = try decider.admit(
+        content.callerID, to: .callback, app: content.appID.map { .value($0) } ?? .absent,
+        installedFor: content.installation == nil ? nil : content.appID)
+      return true
+    } catch {
+      visit.record.note(error, decider.policy)
+      visit.record.app = content.appID
+      // An app that is gone counts as denied.
+      visit.record.code = error.problem.code == .stopped ? .stopped : .denied
+      return false
+    }
+  }
+
+  /// When a try has to be over.
+  private func deadline(_ visit: Visit) -> MonotonicTime {
+    parts.clock.now + visit.setting.configuration.callbacks.timeout
+  }
+
+  // MARK: The call
+
+  private func intent(_ visit: Visit, until deadline: MonotonicTime) -> CallbackIntent {
+    let content = visit.content
+    return CallbackIntent(
+      id: visit.id, callerID: content.owner.callerID, subject: content.owner.subject,
+      appID: content.appID, contact: content.contact, key: nil, terms: content.terms,
+      deadline: Instant(parts.clock.unixTime).advanced(by: deadline - parts.clock.now))
+  }
+
+  private func deliver(_ visit: Visit, _ grant: consuming Grant) async -> AppointmentKeeper.Handling {
+    let (content, deadline) = (visit.content, deadline(visit))
+    let intent = intent(visit, until: deadline)
+    let order = CallbackOrder(
+      grant, intent: intent, content: content.body, deadline: deadline, context: content.context,
+      recheck: recheck(visit), appointment: visit.times)
+    let hold = Once(Hold(intent, parts, ledger))
+    let result = await withCheckedContinuation { continuation in
+      content.context.task {
+        await visit.setting.delivery.carryOut(order, hold.take()) { continuation.resume(returning: $0) }
+      }
+    }
+    if result.endsWithoutCall { await giveBack(content) }
+    var visit = visit
+    visit.record.cache = result.cache
+    visit.record.upstreamStatus = result.upstreamStatus
+    switch result.outcome {
+    case .accepted: break
+    case .undelivered(let reason, _):
+      visit.record.code = Problem.Code(rawValue: visit.setting.delivery.code(reason)) ?? .internal
+    case .postponed(.notSaved, _): return notMarked(visit)
+    case .replay, .postponed, .elsewhere: return .done
+    }
+    append(visit)
+    return .done
+  }
+
+  /// The store reads and does not write. The appointment is due still, and waits for as long as it is late, so that each wait is
+  /// twice as long as the last.
+  private func notMarked(_ visit: Visit) -> AppointmentKeeper.Handling {
+    .leftAside(for: min(max(now - visit.due.due, .seconds(1)), .seconds(30)))
+  }
+
+  /// Says whether the installation that booked it still has the secret that it had. What the store cannot say is not sent.
+  private func recheck(_ visit: Visit) -> (@Sendable () async -> Undelivered?)? {
+    guard let installation = visit.content.installation, let directory = visit.setting.directory else {
+      return nil
+    }
+    return { [log = parts.log, context = visit.content.context] in
+      do throws(StoreError) {
+        return try await directory.holds(installation.id, generation: installation.generation)
+          ? nil : .revoked
+      } catch {
+        log.storeFailed(error, doing: "recheck", context)
+        return .unchecked
+      }
+    }
+  }
+
+  // MARK: No call
+
+  /// It may not be called any more.
+  private func refuse(_ visit: Visit) async -> AppointmentKeeper.Handling {
+    await end(visit, .failed((visit.record.code ?? .internal).rawValue))
+  }
+
+  /// Its time has passed.
+  private func expire(_ visit: Visit) async -> AppointmentKeeper.Handling {
+    var visit = visit
+    guard let code = visit.due.lastCode else {
+      visit.record.outcome = .error
+      visit.record.reason = "its time passed before the server could try it"
+      return await end(visit, .expired)
+    }
+    visit.record.code = Problem.Code(rawValue: code) ?? .internal
+    visit.record.reason = "its time passed, and each try was in vain"
+    return await end(visit, .failed(code))
+  }
+
+  /// It could not be judged: a policy has too much to do, for example.
+  private func postpone(_ visit: Visit, _ problem: Problem) async -> AppointmentKeeper.Handling {
+    let due = now.advanced(
+      by: visit.times.wait(
+        problem.retryAfter.map { .seconds($0) }, unit: .random(in: 0..<1)))
+    var visit = visit
+    visit.record.code = problem.code
+    visit.record.verdicts = visit.setting.decider.policy.skipped
+    guard due <= visit.times.lastTry else { return await refuse(visit) }
+    let intent = intent(visit, until: parts.clock.now + .seconds(30))
+    do throws(StoreError) {
+      // With its mark, so that one that was moved meanwhile keeps its new time.
+      guard try await parts.store.mark(visit.id, for: visit.due.due, deadline: intent.deadline) else {
+        return .done
+      }
+    } catch {
+      // It is still due, or the store takes the mark back.
+      return notMarked(visit)
+    }
+    let code = problem.code.rawValue
+    guard await parts.store.release(visit.id, until: due, code: code) else {
+      // Another instance took this process for dead, and the record says `unknown`.
+      let settlement = CallbackSettlement(
+        .failed, code: code, keepsKey: true, at: Instant(parts.clock.unixTime))
+      await parts.settle(intent, settlement)
+      await giveBack(visit.content)
+      append(visit)
+      return .done
+    }
+    parts.log.waits(id: visit.id.description, code: code, for: due - now)
+    return .done
+  }
+
+  /// Nothing can be read of what its call needs.
+  private func unreadable(
+    _ due: DueAppointment, _ failure: StoreKeys.Failure
+  ) async -> AppointmentKeeper.Handling {
+    let lateness = setting().lateness ?? AppointmentSetting.usualLateness
+    let isLate = now > due.at.advanced(by: lateness)
+    let id = due.record.id.description
+    guard isLate || failure == .broken else {
+      // Another instance may hold the key, or be of the release that has sealed it.
+      log.write(
+        .error, "an appointment cannot be opened here: the server leaves it to other instances",
+        ["id": id, "detail": "\(failure)"])
+      return .leftAside(for: .seconds(30))
+    }
+    let ending: AppointmentEnding =
+      isLate ? due.lastCode.map { .failed($0) } ?? .expired : .failed(Problem.Code.internal.rawValue)
+    guard case .ended(let record, _) = await ended(due.record.id, ending) else { return .done }
+    // The request that booked it is in its content.
+    var line = AuditRecord(action: .callback, requestID: RequestID(), address: nil)
+    line.trigger = .appointment
+    line.caller = AuditedCaller(id: record.callerID, subject: record.callerID)
+    line.app = record.appID
+    line.contact = record.contact
+    line.callback = id
+    (line.outcome, line.code) = (.error, .internal)
+    line.reason = "its content could not be opened"
+    audit.append(line, since: parts.clock.now, lane: 0)
+    log.write(
+      .error, "an appointment has ended because it cannot be opened: no call was requested",
+      ["id": id, "status": record.status.rawValue, "detail": "\(failure)"])
+    return .done
+  }
+
+  /// Ends it without a call, gives back what it took and writes its audit line, unless another instance or its owner was faster.
+  private func end(_ visit: Visit, _ ending: AppointmentEnding) async -> AppointmentKeeper.Handling {
+    guard case .ended = await ended(visit.id, ending) else { return .done }
+    await giveBack(visit.content)
+    append(visit)
+    return .done
+  }
+
+  private func ended(_ id: CallbackID, _ ending: AppointmentEnding) async -> EndResult? {
+    let now = now
+    var result: EndResult?
+    do throws(StoreError) {
+      result = try await parts.store.end(id, ending, at: now)
+    } catch {
+      // What certainly failed is due still.
+      guard error.isInDoubt else { return nil }
+      result = await parts.store.end(id, ending, at: now, after: error)
+    }
+    if case .ended(let record, _) = result {
+      parts.ended(record.status)
+      watch.changed(record)
+    }
+    return result
+  }
+
+  private func giveBack(_ content: AppointmentContent) async {
+    await parts.giveBack(content.receipts.map(AllowanceReceipt.init), to: ledger)
+  }
+
+  private func append(_ visit: Visit) {
+    var record = visit.record
+    if let code = record.code { record.outcome = code.isError ? .error : .deny }
+    audit.append(record, since: visit.start, lane: 0)
+  }
+}

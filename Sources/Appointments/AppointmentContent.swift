@@ -1,0 +1,254 @@
+// What a callback for a later time needs when it is due, as the store keeps it: sealed, and tied to its record.
+
+package import Callers
+import Deciding
+package import Gate
+package import HTTP
+package import HTTPServer
+import Installations
+package import JOSE
+import JSON
+package import Platform
+package import Records
+package import Sealing
+package import Store
+
+/// Everything that an appointment's call needs. Only this has the whole number.
+package struct AppointmentContent: Hashable, Sendable {
+  /// What Talkdesk is sent, as it was built at the booking, with the verification code.
+  package let body: [UInt8]
+  /// The number to be called.
+  package let contact: E164
+  /// The facts of the booking that rules read again when it is due.
+  package let callerID: String?
+  package let subject: String?
+  package let appID: String?
+  package let address: IPAddress
+  package let claims: [FactMember]
+  package let fields: [RequestField]
+  /// The installation that booked, where one did.
+  package let installation: KeptInstallation?
+  /// Whose the record is.
+  package let owner: InstallationUser
+  /// What the booking took from allowances.
+  package let receipts: [KeptReceipt]
+  /// The request that booked it.
+  package let requestID: RequestID
+  package let trace: TraceContext?
+  /// The retention times of then.
+  package let terms: CallbackIntent.Terms
+
+  /// The subject for logs.
+  private let loggedSubject: String
+
+  /// The content of a booking.
+  ///
+  /// - Parameter facts: The facts that the rules have judged. They have an address and a number.
+  package init(
+    body: [UInt8], caller: Caller, facts: Facts, receipts: [KeptReceipt], context: RequestContext,
+    terms: CallbackIntent.Terms
+  ) {
+    guard let address = facts.address, let contact = facts.phone else {
+      preconditionFailure("a booking without its address or number")
+    }
+    self.body = body
+    self.contact = contact
+    callerID = facts.callerID
+    subject = facts.subject
+    appID = facts.appID
+    self.address = address
+    claims = facts.claims
+    fields = facts.fields
+    installation = caller.installation.map { KeptInstallation($0.installation) }
+    owner = caller.owner
+    loggedSubject = caller.audited.subject
+    self.receipts = receipts
+    requestID = context.requestID
+    trace = context.trace
+    self.terms = terms
+  }
+
+  /// The facts that the rules judge when it is due.
+  ///
+  /// - Parameters:
+  ///   - at: The time of the appointment.
+  ///   - now: The time at which they judge.
+  package func facts(at: Instant, now: Instant) -> Facts {
+    var facts = Facts(
+      action: .callback, callerID: callerID, subject: subject, appID: appID, address: address, phone: contact,
+      claims: claims, fields: fields, instant: now)
+    facts.installation = installation.map {
+      InstallationFacts(id: $0.id.description, callerID: $0.callerID)
+    }
+    facts.at = at
+    return facts
+  }
+
+  /// The request that booked it, for log lines and requests upstream.
+  package var context: RequestContext { RequestContext(requestID: requestID, trace: trace) }
+
+  /// Who booked it, as audit lines name the caller.
+  package var audited: AuditedCaller {
+    AuditedCaller(
+      id: callerID ?? Caller.anonymousID, subject: loggedSubject,
+      installation: installation?.id.description)
+  }
+
+  // MARK: Sealing
+
+  /// The content as the store keeps it: sealed with the current store key, for this record only.
+  package func sealed(with keys: StoreKeys, for id: CallbackID) throws(OpenSSLError) -> [UInt8] {
+    try keys.seal(json.serialized(), associated: id.bytes)
+  }
+
+  /// Opens what the store has kept for a record.
+  ///
+  /// - Throws: `malformed` also for what a newer release has sealed, `broken` for what no release has.
+  package init(
+    opening sealed: [UInt8], with keys: StoreKeys, for id: CallbackID
+  ) throws(StoreKeys.Failure) {
+    let text = try keys.open(sealed, associated: id.bytes)
+    // The limits of requests have bounded what is in it.
+    let limits = JSONLimits(bytes: max(1, text.count), depth: 64, members: 4096, values: 1 << 20)
+    let value: JSONValue
+    do throws(JSONError) { value = try JSONValue(parsing: text, limits: limits) } catch { throw .broken }
+    guard value["version"]?.int == Self.version else { throw .malformed }
+    guard let content = Self(value) else { throw .broken }
+    self = content
+  }
+}
+
+/// What an appointment keeps of the installation that booked it.
+package struct KeptInstallation: Hashable, Sendable {
+  /// Its `client_id`.
+  package let id: InstallationID
+  /// The caller of the user's token who authorized it; nil where an operator did.
+  package let callerID: String?
+  /// Which of the secrets of this id it had.
+  package let generation: Int64
+
+  /// What is kept of an installation.
+  package init(_ installation: Installation) {
+    id = installation.client.id
+    callerID = installation.user?.callerID
+    generation = installation.generation
+  }
+
+  fileprivate init(id: InstallationID, callerID: String?, generation: Int64) {
+    self.id = id
+    self.callerID = callerID
+    self.generation = generation
+  }
+}
+
+// MARK: - JSON
+
+extension AppointmentContent {
+  /// The form of the JSON. A release that changes it must still read the ones before.
+  private static let version: Int64 = 1
+
+  private var json: JSONObject {
+    var object: JSONObject = [
+      "version": .number(JSONNumber(Self.version)), "body": .string(String(decoding: body, as: UTF8.self)),
+      "contact": .string(contact.text), "address": .string(address.description),
+      "owner": .array([.string(owner.callerID), .string(owner.subject)]),
+      "logged_subject": .string(loggedSubject),
+      "claims": .object(JSONObject(claims)),
+      "fields": .array(fields.map { .array([.string($0.name), .string($0.value)]) }),
+      "receipts": .array(receipts.map { JSONValue($0.document) }),
+      "request_id": .string(requestID.description),
+      "terms": .array(
+        [terms.dedupeWindow, terms.keyRetention, terms.retention].map {
+          .number(JSONNumber($0.nanosecondsClamped))
+        }),
+    ]
+    object["caller"] = callerID.map { .string($0) }
+    object["subject"] = subject.map { .string($0) }
+    object["app"] = appID.map { .string($0) }
+    object["trace"] = trace.map { .string($0.traceparent) }
+    object["installation"] = installation.map { $0.json }
+    return object
+  }
+
+  /// Reads the JSON; nil for anything that `json` does not write.
+  private init?(_ value: JSONValue) {
+    guard let object = value.object, let body = object["body"]?.string,
+      let contact = object["contact"]?.string.flatMap({ E164(kept: $0) }),
+      let address = object["address"]?.string.flatMap({ IPAddress($0) }),
+      let owner = object["owner"]?.strings(2),
+      let loggedSubject = object["logged_subject"]?.string, let claims = object["claims"]?.object,
+      let fields = object["fields"]?.all({ $0.strings(2) }),
+      let receipts = object["receipts"]?.all({ KeptReceipt(document: FactValue($0)) }),
+      let requestID = object["request_id"]?.string.flatMap({ RequestID($0) }),
+      let spans = object["terms"]?.all({ $0.int }), spans.count == 3,
+      let callerID = object.optionalText("caller"), let subject = object.optionalText("subject"),
+      let appID = object.optionalText("app"), let trace = object.optionalText("trace"),
+      let installation = object["installation"].map({ KeptInstallation($0).map(Optional.some) }) ?? .some(nil)
+    else { return nil }
+    self.body = Array(body.utf8)
+    self.contact = contact
+    self.callerID = callerID
+    self.subject = subject
+    self.appID = appID
+    self.address = address
+    self.claims = claims.members.map { FactMember($0.name, FactValue($0.value)) }
+    self.fields = fields.map { RequestField(lowercaseName: $0[0], value: $0[1]) }
+    self.installation = installation
+    self.owner = InstallationUser(callerID: owner[0], subject: owner[1])
+    self.loggedSubject = loggedSubject
+    self.receipts = receipts
+    self.requestID = requestID
+    // A trace is passed on, and decides nothing.
+    self.trace = trace.flatMap { TraceContext(Array($0.utf8)) }
+    terms = CallbackIntent.Terms(
+      dedupeWindow: .nanoseconds(spans[0]), keyRetention: .nanoseconds(spans[1]),
+      retention: .nanoseconds(spans[2]))
+  }
+}
+
+extension KeptInstallation {
+  fileprivate var json: JSONValue {
+    var object: JSONObject = [
+      "id": .string(id.description), "generation": .number(JSONNumber(generation)),
+    ]
+    object["caller"] = callerID.map { .string($0) }
+    return .object(object)
+  }
+
+  fileprivate init?(_ value: JSONValue) {
+    guard let object = value.object, let id = object["id"]?.string.flatMap({ InstallationID($0) }),
+      let generation = object["generation"]?.int, let callerID = object.optionalText("caller")
+    else { return nil }
+    self.init(id: id, callerID: callerID, generation: generation)
+  }
+}
+
+extension E164 {
+  /// A number that was kept; nil for anything else.
+  fileprivate init?(kept text: String) {
+    do throws(E164Error) { try self.init(text) } catch { return nil }
+  }
+}
+
+extension JSONObject {
+  /// The text of a member; nil in it without the member, and nil where it is no text.
+  func optionalText(_ name: String) -> String?? {
+    guard let value = self[name] else { return .some(nil) }
+    return value.string.map(Optional.some)
+  }
+}
+
+extension JSONValue {
+  /// The elements of an array, each read; nil if one cannot be.
+  func all<Element>(_ read: (JSONValue) -> Element?) -> [Element]? {
+    guard let array else { return nil }
+    let elements = array.compactMap(read)
+    return elements.count == array.count ? elements : nil
+  }
+
+  /// So many strings; nil for anything else.
+  fileprivate func strings(_ count: Int) -> [String]? {
+    guard let strings = all(\.string), strings.count == count else { return nil }
+    return strings
+  }
+}

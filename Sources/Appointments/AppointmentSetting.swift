@@ -1,0 +1,45 @@
+// What the configuration that serves says about appointments that are due.
+
+import Callers
+package import Configuration
+package import Deciding
+package import Delivery
+package import Installations
+
+/// The parts of one configuration that handle an appointment.
+package struct AppointmentSetting: Sendable {
+  package let configuration: Configuration
+  package let decider: Decider
+  package let delivery: CallbackDelivery
+  /// Where installations are found; nil where no app has any.
+  package let directory: InstallationDirectory?
+
+  package init(
+    configuration: Configuration, decider: Decider, delivery: CallbackDelivery,
+    directory: InstallationDirectory?
+  ) {
+    self.configuration = configuration
+    self.decider = decider
+    self.delivery = delivery
+    self.directory = directory
+  }
+
+  /// How late calls may be made where the configuration does not say.
+  package static let usualLateness = Duration.seconds(180)
+
+  /// How late calls may be made; nil where none are made.
+  package var lateness: Duration? { configuration.appointments?.late }
+
+  /// Why the configuration has no place any more for who booked an appointment; nil where it has.
+  func objection(to content: AppointmentContent) -> String? {
+    let id = content.callerID ?? Caller.anonymousID
+    if content.installation != nil {
+      let app = configuration.apps.first { $0.id == content.appID }
+      return app?.installations == nil || directory == nil ? "its app has no installations" : nil
+    }
+    if id == Caller.anonymousID {
+      return configuration.refusesAnonymous ? "requests without credentials are refused" : nil
+    }
+    return configuration.callers.contains { $0.id == id } ? nil : "caller \(id) is not configured"
+  }
+}

@@ -1,0 +1,157 @@
+// Lets requests wait until a callback's record changes: `GET /callbacks/{id}?wait`.
+
+package import Platform
+package import Store
+import Synchronization
+
+/// Those that wait for a change of a record, in this instance. It learns of its own changes at once, and of other instances' by
+/// one read of all watched records a second.
+package final class AppointmentWatch: Sendable {
+  /// How many may wait. More are answered at once.
+  static let most = 1000
+  /// How often the store is read while requests wait.
+  static let interval = Duration.seconds(1)
+
+  private struct Waiter {
+    /// The record as it was.
+    let record: StoredCallback
+    let continuation: CheckedContinuation<StoredCallback, Never>
+  }
+
+  private struct State {
+    /// By record, and by a number of its own.
+    var waiters: [CallbackID: [UInt64: Waiter]] = [:]
+    var count = 0
+    var lastID: UInt64 = 0
+    /// The task that reads the store. It ends when nothing waits.
+    var look: Task<Void, Never>?
+    var isEnded = false
+
+    mutating func take(_ number: UInt64, of id: CallbackID) -> Waiter? {
+      guard let waiter = waiters[id]?.removeValue(forKey: number) else { return nil }
+      if waiters[id]?.isEmpty == true { waiters[id] = nil }
+      count -= 1
+      return waiter
+    }
+  }
+
+  private let read: @Sendable (Set<CallbackID>) async throws(StoreError) -> [StoredCallback]
+  private let time: any TimeSource
+  private let state = Mutex(State())
+
+  /// A watch over the records of a store.
+  package convenience init(store: any AppointmentStore, time: any TimeSource) {
+    self.init(time: time) { (ids) throws(StoreError) in try await store.callbacks(ids) }
+  }
+
+  /// A watch over the records that `read` finds.
+  init(
+    time: any TimeSource,
+    read: @escaping @Sendable (Set<CallbackID>) async throws(StoreError) -> [StoredCallback]
+  ) {
+    self.time = time
+    self.read = read
+  }
+
+  /// How many wait.
+  package var count: Int { state.withLock { $0.count } }
+
+  /// Waits until a record differs from what was read of it. A move is a change.
+  ///
+  /// It returns without a change at the deadline, when the task is cancelled, at a drain, and at once where too many wait or the
+  /// record is final.
+  ///
+  /// - Returns: The record as it is then.
+  package func wait(for record: StoredCallback, until deadline: MonotonicTime) async -> StoredCallback {
+    guard !record.status.isFinal, time.now < deadline else { return record }
+    let number = state.withLock { state in
+      state.lastID += 1
+      return state.lastID
+    }
+    let timer = Task { [time] in
+      // Cancelled means answered.
+      if await time.hasSlept(until: deadline) { leave(number, record.id) }
+    }
+    defer { timer.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let waits = state.withLock { state in
+          // A cancellation or a deadline before this point found no one to wake.
+          guard !Task.isCancelled, time.now < deadline, !state.isEnded, state.count < Self.most else {
+            return false
+          }
+          state.count += 1
+          state.waiters[record.id, default: [:]][number] = Waiter(
+            record: record, continuation: continuation)
+          if state.look == nil { state.look = Task { await self.look() } }
+          return true
+        }
+        if !waits { continuation.resume(returning: record) }
+      }
+    } onCancel: {
+      leave(number, record.id)
+    }
+  }
+
+  /// Answers those that wait for a record with what it is now, if that is something else than they know.
+  package func changed(_ record: StoredCallback) {
+    let answered = state.withLock { state in
+      let numbers = (state.waiters[record.id] ?? [:]).filter { record.hasChanged(since: $0.value.record) }
+        .keys
+      return numbers.compactMap { state.take($0, of: record.id) }
+    }
+    for waiter in answered { waiter.continuation.resume(returning: record) }
+  }
+
+  /// Reads a record that may have changed here, if requests wait for it.
+  package func lookAgain(at id: CallbackID) async {
+    guard state.withLock({ $0.waiters[id] != nil }) else { return }
+    do throws(StoreError) {
+      for record in try await read([id]) { changed(record) }
+    } catch {
+      // The next look answers them.
+    }
+  }
+
+  /// Answers everyone, now and from now on: the server drains.
+  package func end() {
+    let (all, look) = state.withLock { state in
+      defer {
+        state.waiters = [:]
+        state.count = 0
+        state.isEnded = true
+      }
+      return (state.waiters.values.flatMap(\.values), state.look)
+    }
+    look?.cancel()
+    for waiter in all { waiter.continuation.resume(returning: waiter.record) }
+  }
+
+  private func leave(_ number: UInt64, _ id: CallbackID) {
+    guard let waiter = state.withLock({ $0.take(number, of: id) }) else { return }
+    waiter.continuation.resume(returning: waiter.record)
+  }
+
+  /// Reads the watched records each second, as long as there are some.
+  private func look() async {
+    while await time.hasSlept(until: time.now + Self.interval) {
+      let ids = state.withLock { state in
+        if state.waiters.isEmpty { state.look = nil }
+        return Set(state.waiters.keys)
+      }
+      guard !ids.isEmpty else { return }
+      do throws(StoreError) {
+        for record in try await read(ids) { changed(record) }
+      } catch {
+        // The next look, or the deadline, answers them.
+      }
+    }
+  }
+}
+
+extension StoredCallback {
+  /// Whether a client sees another record than before.
+  fileprivate func hasChanged(since before: StoredCallback) -> Bool {
+    status != before.status || at != before.at
+  }
+}

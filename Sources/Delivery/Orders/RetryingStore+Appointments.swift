@@ -1,0 +1,62 @@
+// The operations on appointments that need no repetition. They leave out what is being withdrawn.
+
+package import Gate
+package import Store
+
+extension RetryingStore {
+  package func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult {
+    try checkNotWithdrawn(booking.intent.id)
+    return try await store.move(booking, at: now)
+  }
+
+  package func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
+    -> EndResult
+  {
+    try checkNotWithdrawn(id)
+    return try await store.end(id, ending, at: now)
+  }
+
+  @discardableResult
+  package func postpone(_ id: CallbackID, until due: Instant, code: String?) async throws(StoreError) -> Bool
+  {
+    try await store.postpone(id, until: due, code: code)
+  }
+
+  package func dueAppointments(at time: Instant, most: Int) async throws(StoreError) -> [DueAppointment] {
+    try await store.dueAppointments(at: time, most: most).filter { !isWithdrawn($0.record.id) }
+  }
+
+  package func scheduledAppointment(_ id: CallbackID) async throws(StoreError) -> DueAppointment? {
+    try checkNotWithdrawn(id)
+    return try await store.scheduledAppointment(id)
+  }
+
+  package func appointments(of callerID: String, subject: String, most: Int) async throws(StoreError)
+    -> [StoredCallback]
+  {
+    try await store.appointments(of: callerID, subject: subject, most: most).filter { !isWithdrawn($0.id) }
+  }
+
+  package func takenPlaces(in slots: ClosedRange<Int64>) async throws(StoreError) -> [Int64: Int] {
+    try await store.takenPlaces(in: slots)
+  }
+
+  package func callbacks(_ ids: Set<CallbackID>) async throws(StoreError) -> [StoredCallback] {
+    try await store.callbacks(ids)
+  }
+
+  package func appointmentCounts() async throws(StoreError) -> AppointmentCounts {
+    try await store.appointmentCounts()
+  }
+}
+
+extension AppointmentEnding {
+  /// The status that it leads to.
+  var status: StoredCallback.Status {
+    switch self {
+    case .cancelled: .cancelled
+    case .expired: .expired
+    case .failed: .failed
+    }
+  }
+}

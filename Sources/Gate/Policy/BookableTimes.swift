@@ -1,0 +1,117 @@
+// The times for which a caller could book an appointment.
+
+extension Policy {
+  /// The zone whose midnights begin the slots of a caller's appointments: that of the first opening hours that concern them, UTC
+  /// without any.
+  public func slotZone(callerID: String?, appID: String?) -> Zone {
+    callbackHours(callerID, appID).first.map { schedule($0).zone } ?? .utc
+  }
+
+  fileprivate func callbackHours(_ callerID: String?, _ appID: String?) -> [Int] {
+    hours(scope(of: .callback, app: appID, caller: callerID ?? Facts.anonymous))
+  }
+}
+
+/// The slots that a caller could book for an app now, as far as time decides. A slot is booked by its start, so it has to be open
+/// then.
+public struct BookableTimes: Sendable {
+  /// The bounds of bookings.
+  public struct Terms: Hashable, Sendable {
+    /// The length of a slot, in whole seconds: at most a day.
+    public let slot: Duration
+    /// From now to the first time that can be booked.
+    public let earliest: Duration
+    /// From now to the last time that can be booked.
+    public let horizon: Duration
+
+    /// Bounds.
+    public init(slot: Duration, earliest: Duration, horizon: Duration) {
+      self.slot = slot
+      self.earliest = earliest
+      self.horizon = horizon
+    }
+  }
+
+  /// How often `next` goes on to another opening. Windows that no slot begins in may be many.
+  private static let mostAttempts = 4000
+
+  /// The first and the last time that can be booked.
+  public let earliest, latest: Instant
+  private let policy: Policy
+  /// The indices of the opening hours.
+  private let hours: [Int]
+  private let grid: SlotGrid
+  private let length: Int64
+
+  /// The times for a caller, nil for an anonymous one, and an app.
+  public init(_ policy: Policy, callerID: String?, appID: String?, _ terms: Terms, at now: Instant) {
+    self.policy = policy
+    hours = policy.callbackHours(callerID, appID)
+    length = terms.slot.components.seconds
+    grid = SlotGrid(zone: policy.slotZone(callerID: callerID, appID: appID), length: length)
+    earliest = now.advanced(by: terms.earliest)
+    latest = now.advanced(by: terms.horizon)
+  }
+
+  /// The slot that counts an appointment at a time.
+  public func slot(of at: Instant) -> Slot {
+    // No zone has midnights beyond its table: there every time has a slot of its own.
+    grid.slot(at: at.seconds) ?? Slot(start: at.seconds, end: at.seconds + length)
+  }
+
+  /// The bookable slots that begin at a time or later, and before another; nil if there are more than `most`.
+  public func slots(from: Instant, to: Instant, most: Int) -> [Slot]? {
+    var search = Search(self, from: from)
+    var slots: [Slot] = []
+    while let slot = search.next(), Instant(seconds: slot.start) < to {
+      guard slots.count < most else { return nil }
+      slots.append(slot)
+    }
+    return slots
+  }
+
+  /// The first bookable slots that begin after a time, at most so many.
+  public func next(after at: Instant, most: Int) -> [Slot] {
+    var search = Search(self, from: Instant(seconds: at.seconds + 1))
+    var slots: [Slot] = []
+    while slots.count < most, search.attempts < Self.mostAttempts, let slot = search.next() {
+      slots.append(slot)
+    }
+    return slots
+  }
+
+  /// A walk along the bookable slots.
+  private struct Search {
+    let times: BookableTimes
+    /// No slot before this one comes.
+    var candidate: Slot?
+    /// How many openings had to be looked for.
+    var attempts = 0
+
+    init(_ times: BookableTimes, from: Instant) {
+      self.times = times
+      let first = max(from, times.earliest)
+      candidate = Self.slot(from: first.seconds + (first.nanoseconds > 0 ? 1 : 0), times.grid)
+    }
+
+    /// The first slot that begins at a second or later.
+    private static func slot(from seconds: Int64, _ grid: SlotGrid) -> Slot? {
+      guard let slot = grid.slot(at: seconds), slot.start < seconds else { return grid.slot(at: seconds) }
+      return grid.next(after: slot)
+    }
+
+    mutating func next() -> Slot? {
+      while let slot = candidate, Instant(seconds: slot.start) <= times.latest {
+        if times.policy.isOpen(times.hours, at: slot.start) {
+          candidate = times.grid.next(after: slot)
+          return slot
+        }
+        attempts += 1
+        candidate = times.policy.nextOpen(from: slot.start, times.hours).flatMap {
+          Self.slot(from: $0, times.grid)
+        }
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,36 @@
+// Reads the query of a request, and reports all mistakes together.
+
+import API
+import HTTP
+
+/// The items of a request's query, read one by one.
+struct QueryReader {
+  private var mistakes: [Problem.FieldProblem] = []
+
+  /// The value of an item; nil where the item is absent, or wrong, which is noted.
+  ///
+  /// - Parameters:
+  ///   - name: The item's name, for the note.
+  ///   - item: What the query says.
+  ///   - need: What to give instead of a wrong value.
+  ///   - parse: The value of a text; nil refuses the text.
+  mutating func value<Value>(
+    _ name: String, _ item: Request.QueryItem, _ need: String, _ parse: (String) -> Value?
+  )
+    -> Value?
+  {
+    switch item {
+    case .absent: return nil
+    case .value(let text):
+      if let value = parse(text) { return value }
+    case .malformed: break
+    }
+    mistakes.append(Problem.FieldProblem(name: name, description: need))
+    return nil
+  }
+
+  /// Ends reading: throws all mistakes.
+  consuming func finish() throws(Problem) {
+    guard mistakes.isEmpty else { throw .invalid(mistakes) }
+  }
+}

@@ -1,0 +1,49 @@
+// The problems that callers get for appointments that were not booked, moved or cancelled.
+
+import API
+import Store
+
+extension Problem {
+  /// No place is left at a time.
+  /// - Parameter alternatives: The next times that can be booked.
+  static func slotFull(_ alternatives: [String]) -> Problem {
+    var problem = Problem(
+      .slotFull,
+      alternatives.isEmpty
+        ? "All places of this time are taken, and of all others that can be booked now."
+        : "All places of this time are taken. See alternatives.")
+    problem.alternatives = alternatives
+    return problem
+  }
+
+  /// The owner has an appointment for the number already.
+  static func alreadyBooked(_ first: CallbackID) -> Problem {
+    var problem = Problem(
+      .duplicate,
+      "You have an appointment for this number, so no other was booked. Move or cancel it: see id.")
+    problem.id = first.description
+    return problem
+  }
+
+  /// The callback is not `scheduled`.
+  static func tooLate(_ record: StoredCallback) -> Problem {
+    var problem = Problem(
+      .tooLate, "This callback is no longer scheduled. Its record says what became of it.")
+    problem.id = record.id.description
+    return problem
+  }
+
+  /// The store failed, so an appointment may have been changed, or not.
+  static func notChanged(_ error: StoreError) -> Problem {
+    Problem(
+      .storeUnavailable,
+      error.isInDoubt
+        ? "The store did not confirm the change, so it may have been done. Try again."
+        : "The server could not save the change, so nothing was changed. Try again.", retryAfter: 1)
+  }
+
+  /// The appointment's content cannot be opened.
+  static var unreadable: Problem {
+    Problem(.internal, "The server cannot read this appointment.")
+  }
+}

@@ -1,0 +1,106 @@
+// Judges the time that a client names for a call: now, a time that can be booked, or neither.
+
+import Configuration
+import Deciding
+import Gate
+import Platform
+import Store
+
+extension Instant {
+  /// How far back a client's clock may be for its time to mean now.
+  private static let nowSpan: Int64 = 60
+
+  /// Whether a call at this time is to be made at once.
+  func isNow(at now: Instant) -> Bool { seconds <= now.seconds && seconds >= now.seconds - Self.nowSpan }
+
+  /// As text, not before this point.
+  fileprivate var roundedUp: String { nanoseconds > 0 ? Instant(seconds: seconds + 1).rfc3339 : rfc3339 }
+}
+
+extension Generation {
+  /// What is wrong with a time for a call; nil for nothing. Opening hours are judged by the rules.
+  func fault(inCallTime at: Instant, at now: Instant) -> String? {
+    guard appointments != nil else { return "This server takes no appointments. Leave the time out." }
+    return at.isNow(at: now) ? nil : fault(inAppointment: at, at: now)
+  }
+
+  /// What is wrong with a time for an appointment.
+  func fault(inAppointment at: Instant, at now: Instant) -> String? {
+    guard let terms = appointments else { return "This server takes no appointments now." }
+    let earliest = now.advanced(by: terms.earliest)
+    guard at >= earliest, at > now else {
+      return "This time is too early. The first that can be booked now is \(earliest.roundedUp)."
+    }
+    let latest = now.advanced(by: terms.horizon)
+    return at <= latest ? nil : "This time is too late. The last that can be booked now is \(latest.rfc3339)."
+  }
+
+  /// The times that a caller could book; nil without appointments.
+  func bookableTimes(callerID: String?, appID: String?, at now: Instant) -> BookableTimes? {
+    appointments.map { terms in
+      BookableTimes(
+        decider.policy, callerID: callerID, appID: appID,
+        .init(slot: terms.slot, earliest: terms.earliest, horizon: terms.horizon), at: now)
+    }
+  }
+}
+
+/// A time for an appointment that a caller may ask the store for: its slot, the bounds, and what could be booked instead.
+struct AppointmentTime: Sendable {
+  /// How many alternatives are told.
+  private static let mostAlternatives = 10
+  /// How many slots are looked at to find them.
+  private static let mostSlots = 10_000
+
+  let at: Instant
+  private let times: BookableTimes
+  private let terms: Configuration.Appointments
+  private let timeout: Duration
+
+  /// Nil without appointments.
+  init?(_ at: Instant, _ generation: Generation, _ facts: Facts) {
+    guard let terms = generation.appointments,
+      let times = generation.bookableTimes(callerID: facts.callerID, appID: facts.appID, at: facts.instant)
+    else { return nil }
+    self.at = at
+    self.times = times
+    self.terms = terms
+    timeout = generation.configuration.callbacks.timeout
+  }
+
+  private var slot: Int64 { times.slot(of: at).start }
+
+  /// The booking of an intent for this time.
+  func booking(_ intent: CallbackIntent, content: [UInt8], isTrial: Bool = false) -> Booking {
+    var booked = CallbackIntent(
+      id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
+      contact: intent.contact, key: intent.key, terms: intent.terms,
+      deadline: at.advanced(by: terms.late + timeout))
+    booked.sealedCode = intent.sealedCode
+    // Without places nothing is booked, and the store says what else stands against it.
+    return Booking(
+      intent: booked, at: at, slot: slot, content: content,
+      limits: .init(perSlot: isTrial ? 0 : terms.perSlot, perNumber: terms.perNumber))
+  }
+
+  /// Whether a place in the slot is left.
+  func hasPlace(_ store: some AppointmentStore) async throws(StoreError) -> Bool {
+    try await store.takenPlaces(in: slot...slot)[slot, default: 0] < terms.perSlot
+  }
+
+  /// The next times with a free place, as texts.
+  func alternatives(_ store: some AppointmentStore) async throws(StoreError) -> [String] {
+    var found: [Slot] = []
+    var after = at
+    var seen = 0
+    while found.count < Self.mostAlternatives, seen < Self.mostSlots {
+      let slots = times.next(after: after, most: 500)
+      guard let first = slots.first, let last = slots.last else { break }
+      let taken = try await store.takenPlaces(in: first.start...last.start)
+      found += slots.filter { taken[$0.start, default: 0] < terms.perSlot }
+      seen += slots.count
+      after = Instant(seconds: last.start)
+    }
+    return found.prefix(Self.mostAlternatives).map { Instant(seconds: $0.start).rfc3339 }
+  }
+}

@@ -1,0 +1,162 @@
+// Books a callback for a later time: rules, allowances, the sealed content, and the store's word on slot and number.
+
+import API
+import Appointments
+import Callbacks
+import Callers
+import Deciding
+import Delivery
+import Gate
+import HTTP
+import HTTPServer
+import JOSE
+import Platform
+import Records
+import Store
+
+extension Gateway {
+  /// Asks the rules, takes the allowances, and has the store keep the appointment if nothing stands against it.
+  func book(
+    _ calling: inout Calling, _ requested: RequestedCallback, for at: Instant, _ hold: inout Hold
+  ) async -> Verdict {
+    if !calling.isValidation {
+      // The second of two taps is the duplicate of the first, though the first may have used up a quota.
+      switch await hold.takeNumber(deadline: requested.deadline) {
+      // A callback that stands at the number is none of an appointment.
+      case .free, .taken: break
+      case .late: return .answer(refuse(&calling, Problem(.noTurn(.late))))
+      case .full:
+        return .answer(refuse(&calling, Problem(.noTurn(.overloaded(retryAfter: .seconds(1))))))
+      }
+    }
+    let decider = calling.generation.decider
+    var facts = requested.facts
+    facts.instant = Instant(clock.unixTime)
+    facts.at = at
+    guard let time = AppointmentTime(at, calling.generation, facts) else {
+      preconditionFailure("a booking without appointments")
+    }
+    let ruling: Ruling
+    do throws(Problem) {
+      ruling = try await decider.ruling(facts, taking: !calling.isValidation, deadline: requested.deadline)
+    } catch {
+      calling.record.verdicts = decider.policy.skipped
+      return .answer(refuse(&calling, error))
+    }
+    (calling.record.verdicts, calling.record.reason) = (ruling.verdicts, ruling.reason)
+    let statuses = ruling.statuses
+    let receipts: [AllowanceReceipt]
+    switch ruling.concluded() {
+    case .refused(let denial):
+      guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
+      // Duplicates and full slots come before the allowances.
+      if denial.isOfAllowance, let obstacle = await obstacle(&calling, requested, time) {
+        return .answer(obstacle)
+      }
+      logRefusal(denial, of: facts, by: decider.policy, calling.context)
+      if !calling.isValidation {
+        callbacks.brakes.refused(
+          denial, by: decider.policy.brakes, contact: calling.record.contact, at: facts.instant)
+      }
+      return .answer(refuse(&calling, Problem(denial)))
+    case .granted(let granted):
+      receipts = granted.receipts
+      hold.keep(receipts, at: facts.instant)
+      guard !Task.isCancelled else { return .answer(clientLeft(calling)) }
+    }
+    if calling.isValidation {
+      let obstacle = await obstacle(&calling, requested, time)
+      return .answer(obstacle ?? answer(&calling, CallbackDocument.valid, statuses))
+    }
+    var intent = requested.intent
+    let (content, code): ([UInt8], String?)
+    do throws(Problem) {
+      (content, code) = try await sealed(requested, &intent, facts, receipts, calling)
+    } catch {
+      return .answer(refuse(&calling, error))
+    }
+    let now = Instant(clock.unixTime)
+    let result: BookingResult
+    do throws(StoreError) {
+      result = try await callbacks.store.book(time.booking(intent, content: content), at: now)
+    } catch {
+      // Should it have been kept all the same, the store withdraws it.
+      callbacks.log.storeFailed(error, doing: "book", calling.context)
+      return .answer(refuse(&calling, Problem(.notSaved)))
+    }
+    if let response = await response(to: result, &calling, time) { return .answer(response) }
+    keeper?.wake(at: at)
+    calling.record.callback = intent.id.description
+    let created = CallbackDocument.created(
+      intent.id, at: at, createdAt: now, contact: intent.contact.masked, verificationCode: code)
+    return .booked(answer(&calling, created, statuses))
+  }
+
+  /// What the appointment needs when it is due, sealed; and the verification code in it.
+  private func sealed(
+    _ requested: RequestedCallback, _ intent: inout CallbackIntent, _ facts: Facts,
+    _ receipts: [AllowanceReceipt], _ calling: Calling
+  ) async throws(Problem) -> (content: [UInt8], code: String?) {
+    guard let keys = appointments.keys else { preconditionFailure("appointments without a store key") }
+    let (body, code) = try await carried(requested, &intent, calling)
+    let content = AppointmentContent(
+      body: body, caller: requested.caller, facts: facts, receipts: receipts.map(\.kept),
+      context: calling.context, terms: intent.terms)
+    do throws(OpenSSLError) {
+      return (try content.sealed(with: keys, for: intent.id), code)
+    } catch {
+      log.write(.error, "an appointment could not be sealed", ["error.message": "\(error)"])
+      throw Problem(.internal, "The server could not seal the appointment, so it was not booked.")
+    }
+  }
+
+  /// What stands against a booking beside the rules; nil for nothing. Keeps nothing.
+  private func obstacle(
+    _ calling: inout Calling, _ requested: RequestedCallback, _ time: AppointmentTime
+  ) async -> PreparedResponse? {
+    let trial = time.booking(requested.intent, content: [], isTrial: true)
+    let result: BookingResult
+    do throws(StoreError) {
+      result = try await callbacks.store.book(trial, at: Instant(clock.unixTime))
+      if result == .full, try await time.hasPlace(callbacks.store) { return nil }
+    } catch {
+      callbacks.log.storeFailed(error, doing: "book", calling.context)
+      return refuse(&calling, Problem(.notSaved))
+    }
+    return await response(to: result, &calling, time)
+  }
+
+  /// The response to a booking that was not kept; nil to one that was.
+  private func response(
+    to result: BookingResult, _ calling: inout Calling, _ time: AppointmentTime
+  ) async -> PreparedResponse? {
+    switch result {
+    case .booked: nil
+    case .duplicate(let first): refuse(&calling, .alreadyBooked(first))
+    case .full: refuse(&calling, await full(time, calling.context))
+    case .inProgress: refuse(&calling, Problem(.inProgress))
+    case .mismatch: refuse(&calling, Problem(.mismatch))
+    case .replay(let record): replay(&calling, record)
+    }
+  }
+
+  /// A slot is full: the problem, with what could be booked instead.
+  func full(_ time: AppointmentTime, _ context: RequestContext) async -> Problem {
+    do throws(StoreError) {
+      return .slotFull(try await time.alternatives(callbacks.store))
+    } catch {
+      callbacks.log.storeFailed(error, doing: "slots", context)
+      return .noRecords
+    }
+  }
+}
+
+extension Denial {
+  /// Whether an allowance is why: those are asked last.
+  fileprivate var isOfAllowance: Bool {
+    switch code {
+    case .rateLimited, .quotaExhausted, .storeUnavailable: true
+    case .closed, .denied, .numberNotAllowed, .stopped, .unauthenticated: false
+    }
+  }
+}

@@ -1,0 +1,273 @@
+// The endpoints for a caller's own callbacks: reads one, waits for a change, lists appointments, and moves or cancels one.
+
+import API
+import Appointments
+import Callbacks
+import Callers
+import Configuration
+import Deciding
+import Delivery
+import Gate
+import HTTP
+import HTTPServer
+import JSON
+import Platform
+import Records
+import Sealing
+import Store
+
+extension Gateway {
+  /// How many appointments a list has at most.
+  private static let mostListed = 100
+  /// How many seconds a request waits for a change at most.
+  private static let longestWait = 25
+
+  // MARK: Reading
+
+  /// `GET /callbacks/{id}`: the record, for the caller that asked for it and, where users share a caller, for the user.
+  func showCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { [self] visit, _ throws(Problem) in
+      let wait = try Self.wait(visit.request.queryItem("wait"))
+      var record = try await record(id, of: visit.caller)
+      if wait > 0 {
+        record = await appointments.watch.wait(for: record, until: visit.start + .seconds(wait))
+      }
+      return CallbackDocument.response(document(of: record, visit))
+    }
+  }
+
+  /// Reads `wait`.
+  private static func wait(_ item: Request.QueryItem) throws(Problem) -> Int {
+    switch item {
+    case .absent: return 0
+    case .value(let text) where !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }:
+      return min(Int(text) ?? longestWait, longestWait)
+    case .value, .malformed:
+      throw .invalid([.init(name: "wait", description: "Give a whole number of seconds, such as 25.")])
+    }
+  }
+
+  /// `GET /callbacks?status=scheduled`: the caller's appointments.
+  func listCallbacks(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { [self] visit, _ throws(Problem) in
+      switch visit.caller.proof {
+      case .jwt, .installation: break
+      case .none, .basic, .key:
+        throw Problem(
+          .denied,
+          "Only users with a JWT and installations can list their appointments. Keep the ids of the responses."
+        )
+      }
+      guard visit.request.queryItem("status") == .value(StoredCallback.Status.scheduled.rawValue) else {
+        throw .invalid([.init(name: "status", description: "Give status=scheduled.")])
+      }
+      let owner = visit.caller.owner
+      let records: [StoredCallback]
+      do throws(StoreError) {
+        records = try await callbacks.store.appointments(
+          of: owner.callerID, subject: owner.subject, most: Self.mostListed)
+      } catch {
+        throw .noRecords
+      }
+      return CallbackDocument.response([
+        "callbacks": .array(records.map { .object(document(of: $0, visit)) })
+      ])
+    }
+  }
+
+  /// A caller's own record. Unknown, foreign and malformed ids get one answer.
+  private func record(_ text: String, of caller: Caller) async throws(Problem) -> StoredCallback {
+    guard let id = CallbackID(text) else { throw .noCallback }
+    let owner = caller.owner
+    let record: StoredCallback?
+    do throws(StoreError) {
+      record = try await callbacks.store.callback(id, of: owner.callerID)
+    } catch {
+      throw .noRecords
+    }
+    guard let record, record.belongs(to: owner.subject) else { throw .noCallback }
+    return record
+  }
+
+  /// A record as its owner sees it.
+  private func document(of record: StoredCallback, _ visit: Visit) -> JSONObject {
+    CallbackDocument.record(
+      record,
+      verificationCode: visit.generation.verificationCode(of: record, at: Instant(clock.unixTime), log))
+  }
+
+  // MARK: Moving
+
+  /// `PATCH /callbacks/{id}`: gives an appointment another time, judged as a booking would be.
+  func moveCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange, as: .change) { [self] visit, line throws(Problem) in
+      let decider = visit.generation.decider
+      line?.verdicts = decider.policy.skipped
+      let caller = visit.caller
+      // Before anything else is looked at; the appointment's own app is asked for once it is known.
+      if let stop = decider.stops.stop(for: .callback, callerID: caller.id, appID: caller.installedFor) {
+        line?.reason = stop.auditReason
+        throw .stopped
+      }
+      let request = visit.request
+      try JSONContent.checkPatch(
+        type: request.value(of: .contentType).map { request.head[$0] },
+        encodings: request.values(of: .contentEncoding).map { request.head[$0] })
+      let at = try CallbackChange(parsing: request.content).at
+      let record = try await record(id, of: caller)
+      line?.note(record)
+      guard record.status == .scheduled else { throw .tooLate(record) }
+      let app: App?
+      do throws(Decider.Refusal) {
+        app = try decider.admit(
+          caller.id, to: .callback, app: record.appID.map { .value($0) } ?? .absent,
+          installedFor: caller.installedFor)
+      } catch {
+        line?.note(error, decider.policy)
+        throw error.problem
+      }
+      let now = Instant(clock.unixTime)
+      if let fault = visit.generation.fault(inAppointment: at, at: now) {
+        throw .invalid([.init(name: "at", description: fault)])
+      }
+      var facts = visit.generation.facts(
+        .callback, caller, app: app, address: visit.address, visit.request, at: clock.unixTime)
+      facts.at = at
+      let moved = try await move(record, to: at, facts, visit, &line)
+      return CallbackDocument.response(document(of: moved, visit))
+    }
+  }
+
+  /// Asks the rules, and has the store move the appointment.
+  private func move(
+    _ record: StoredCallback, to at: Instant, _ facts: Facts, _ visit: Visit, _ line: inout AuditRecord?
+  ) async throws(Problem) -> StoredCallback {
+    let decider = visit.generation.decider
+    var facts = facts
+    let (kept, sealed) = try await content(of: record, visit.context)
+    facts.phone = kept.contact
+    let limits = visit.generation.configuration.callbacks
+    let ruling = try await decider.ruleBesideAllowances(facts, deadline: visit.start + limits.timeout)
+    line?.verdicts = ruling.verdicts
+    line?.reason = ruling.reason
+    if case .refused(let denial) = ruling.concluded() {
+      logRefusal(denial, of: facts, by: decider.policy, visit.context)
+      throw Problem(denial)
+    }
+    guard let time = AppointmentTime(at, visit.generation, facts) else {
+      preconditionFailure("a time that was judged without appointments")
+    }
+    let intent = CallbackIntent(
+      id: record.id, callerID: record.callerID, subject: record.subject, appID: record.appID,
+      contact: kept.contact, key: nil, terms: kept.terms, deadline: at)
+    let result: MoveResult
+    do throws(StoreError) {
+      result = try await callbacks.store.move(
+        time.booking(intent, content: sealed), at: Instant(clock.unixTime))
+    } catch {
+      callbacks.log.storeFailed(error, doing: "move", visit.context)
+      throw .notChanged(error)
+    }
+    switch result {
+    case .moved(let moved):
+      appointments.watch.changed(moved)
+      keeper?.wake(at: at)
+      return moved
+    case .duplicate(let first): throw .alreadyBooked(first)
+    case .full: throw await full(time, visit.context)
+    case .tooLate(let now): throw .tooLate(now)
+    case .missing: throw .noCallback
+    }
+  }
+
+  /// The content of an appointment, opened and as it is sealed.
+  private func content(
+    of record: StoredCallback, _ context: RequestContext
+  ) async throws(Problem) -> (AppointmentContent, sealed: [UInt8]) {
+    let kept: DueAppointment?
+    do throws(StoreError) {
+      kept = try await callbacks.store.scheduledAppointment(record.id)
+    } catch {
+      callbacks.log.storeFailed(error, doing: "move", context)
+      throw .noRecords
+    }
+    guard let kept else { throw .tooLate(record) }
+    guard let content = open(kept.content, of: record.id) else { throw .unreadable }
+    return (content, kept.content)
+  }
+
+  private func open(_ sealed: [UInt8], of id: CallbackID) -> AppointmentContent? {
+    guard let keys = appointments.keys else { return nil }
+    do throws(StoreKeys.Failure) {
+      return try AppointmentContent(opening: sealed, with: keys, for: id)
+    } catch {
+      log.write(
+        .error, "the content of an appointment cannot be opened",
+        ["id": id.description, "error.message": "\(error)"])
+      return nil
+    }
+  }
+
+  // MARK: Cancelling
+
+  /// `DELETE /callbacks/{id}`: ends an appointment, and gives back what it took.
+  func cancelCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange, as: .cancel) { [self] visit, line throws(Problem) in
+      let record = try await record(id, of: visit.caller)
+      line?.note(record)
+      let result: EndResult
+      var kept: [UInt8]?
+      let now = Instant(clock.unixTime)
+      do throws(StoreError) {
+        // The end wipes the content. In doubt, only this copy says what is to be given back.
+        kept = try await callbacks.store.scheduledAppointment(record.id)?.content
+        result = try await callbacks.store.end(record.id, .cancelled, at: now)
+      } catch {
+        callbacks.log.storeFailed(error, doing: "cancel", visit.context)
+        if error.isInDoubt, let kept { cancelLater(record.id, kept, at: now, after: error, visit) }
+        throw .notChanged(error)
+      }
+      switch result {
+      case .ended(let ended, let content):
+        await cancelled(ended, content, visit)
+        return CallbackDocument.response(document(of: ended, visit))
+      case .unchanged(let now) where now.status == .cancelled:
+        return CallbackDocument.response(document(of: now, visit))
+      case .unchanged(let now): throw .tooLate(now)
+      // An immediate callback is no appointment.
+      case .missing: throw .tooLate(record)
+      }
+    }
+  }
+
+  /// Tells what waits for the record, and gives back what it took.
+  private func cancelled(_ record: StoredCallback, _ content: [UInt8], _ visit: Visit) async {
+    appointments.watch.changed(record)
+    callbacks.ended(record.status)
+    guard let content = open(content, of: record.id) else { return }
+    await callbacks.giveBack(
+      content.receipts.map(AllowanceReceipt.init), to: visit.generation.decider.ledger)
+  }
+
+  /// Completes a cancellation in doubt beside the response. An ending server waits for it, too.
+  private func cancelLater(
+    _ id: CallbackID, _ content: [UInt8], at now: Instant, after failure: StoreError, _ visit: Visit
+  ) {
+    callbacks.inHand.enter()
+    Task {
+      if case .ended(let record, _) = await callbacks.store.end(id, .cancelled, at: now, after: failure) {
+        await cancelled(record, content, visit)
+      }
+      callbacks.inHand.leave()
+    }
+  }
+}
+
+extension AuditRecord {
+  /// Notes the callback that a request is about.
+  fileprivate mutating func note(_ record: StoredCallback) {
+    callback = record.id.description
+    contact = record.contact
+    app = record.appID
+  }
+}

@@ -1,0 +1,61 @@
+// The appointment operations of the PostgreSQL store.
+
+public import Gate
+public import Store
+
+extension PostgresStore {
+  public func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult {
+    try await sessions.book(booking, at: now)
+  }
+
+  public func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult {
+    try await sessions.move(booking, at: now)
+  }
+
+  public func end(
+    _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
+  ) async throws(StoreError) -> EndResult {
+    try await sessions.end(id, ending, at: now)
+  }
+
+  public func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
+    try await sessions.mark(id, for: due, deadline: deadline)
+  }
+
+  /// A mark in doubt that may be committed yet holds the lock of its record: this waits for it, or fails.
+  @discardableResult
+  public func postpone(_ id: CallbackID, until due: Instant, code: String?) async throws(StoreError) -> Bool {
+    try await sessions.postpone(id, until: due, code: code)
+  }
+
+  public func dueAppointments(at time: Instant, most: Int) async throws(StoreError) -> [DueAppointment] {
+    try await sessions.call(.reads) { session throws(StoreError) in
+      try session.dueAppointments(at: time, most: most)
+    }
+  }
+
+  public func scheduledAppointment(_ id: CallbackID) async throws(StoreError) -> DueAppointment? {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.scheduledAppointment(id) }
+  }
+
+  public func appointments(
+    of callerID: String, subject: String, most: Int
+  ) async throws(StoreError) -> [StoredCallback] {
+    try await sessions.call(.reads) { session throws(StoreError) in
+      try session.appointments(of: callerID, subject: subject, most: most)
+    }
+  }
+
+  public func takenPlaces(in slots: ClosedRange<Int64>) async throws(StoreError) -> [Int64: Int] {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.takenPlaces(in: slots) }
+  }
+
+  public func callbacks(_ ids: Set<CallbackID>) async throws(StoreError) -> [StoredCallback] {
+    guard !ids.isEmpty else { return [] }
+    return try await sessions.call(.reads) { session throws(StoreError) in try session.callbacks(ids) }
+  }
+
+  public func appointmentCounts() async throws(StoreError) -> AppointmentCounts {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.appointmentCounts() }
+  }
+}

@@ -1,0 +1,42 @@
+// What the sandbox's controls can do with the gateway on their port.
+
+public import HTTP
+public import HTTPServer
+
+/// A gateway on the sandbox's port, as its controls see it.
+public struct GatewayLink: Sendable {
+  /// Its wall clock.
+  let clock: SandboxClock
+  /// Makes it forget the access tokens that it keeps.
+  let forgetTokens: @Sendable () -> Void
+  /// Tells it that its wall clock was moved by so many seconds.
+  let clockMoved: @Sendable (Int64) -> Void
+  /// Has it answer a request to approve an installation.
+  let approve: @Sendable (borrowing Request, inout Exchange) -> Void
+
+  /// Links a gateway.
+  ///
+  /// - Parameters:
+  ///   - clock: The gateway's wall clock, which moves with `"everything":true`.
+  ///   - forgetTokens: Makes the gateway forget the access tokens that it keeps.
+  ///   - clockMoved: Tells the gateway that its clock was moved by so many seconds; less than zero is back.
+  ///   - approve: Has the gateway answer a request to approve an installation.
+  public init(
+    clock: SandboxClock, forgetTokens: @escaping @Sendable () -> Void,
+    clockMoved: @escaping @Sendable (Int64) -> Void,
+    approve: @escaping @Sendable (borrowing Request, inout Exchange) -> Void
+  ) {
+    self.clock = clock
+    self.forgetTokens = forgetTokens
+    self.clockMoved = clockMoved
+    self.approve = approve
+  }
+
+  /// Sets how far its clock is ahead of this machine's, and tells it.
+  func setClock(ahead seconds: Int64) {
+    let way = seconds - clock.offset
+    guard way != 0 else { return }
+    clock.offset = seconds
+    clockMoved(way)
+  }
+}

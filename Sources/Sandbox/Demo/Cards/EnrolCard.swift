@@ -1,0 +1,160 @@
+// The demo page's card that enrols a phone.
+
+extension DemoCard {
+  /// Plays the phone, the operator who approves it, and the agent who verifies its code.
+  static let enrol = DemoCard(
+    html: #"""
+      <section class="card" aria-labelledby="enrol-title">
+      <h2 id="enrol-title">Enrol a phone</h2>
+      <p>An app sends <code>POST /fetch-code</code> once. After an operator's approval the phone has a secret of its own, so
+      the app holds no shared password.</p>
+      <ol id="enrol-steps" class="steps"><li aria-current="step">The phone asks</li><li>An operator approves</li>
+      <li>The phone has its secret</li></ol>
+      <form id="enrol">
+      <label for="app-name">App name</label>
+      <input id="app-name" maxlength="64" required value="Demo phone" aria-describedby="app-name-help">
+      <small id="app-name-help">The operator sees this name. Anyone can write it.</small>
+      <p class="row"><button type="submit" class="primary">Enrol this phone</button>
+      <span id="enrol-status" class="result" role="status"></span></p>
+      </form>
+      <div id="approval" hidden>
+      <p>The customer tells an operator this code: <strong id="user-code" class="mono"></strong></p>
+      <p class="row"><button type="button" id="approve">Approve as operator</button>
+      <span id="approve-status" class="result" role="status"></span></p>
+      </div>
+      <div id="installed" hidden>
+      <h3>On the phone</h3>
+      <dl id="phone-facts"></dl>
+      <p class="countdown"><strong id="code"></strong> <span id="code-left" class="soft"></span></p>
+      <p class="row"><button type="button" id="fetch-code">Fetch a code</button>
+      <button type="button" id="phone-token">Fetch a token as this phone</button>
+      <button type="button" id="revoke">Revoke this phone</button>
+      <span id="phone-status" class="result" role="status"></span></p>
+      <h3>At the agent's desk</h3>
+      <p>The customer reads the code out. A verifier sends it to <code>POST /codes/verify</code>, where each code is valid
+      once.</p>
+      <p class="row"><button type="button" id="verify">Verify the code</button>
+      <span id="verify-status" class="result" role="status"></span></p>
+      </div>
+      </section>
+      """#,
+    script: #"""
+      // What the app keeps on its phone. The page keeps it in memory only.
+      let phone = null;
+
+      function newUUID() {
+        const hex = newKey();
+        return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
+      }
+
+      // Omits the browser's credentials, so that the browser asks for no password after a 401.
+      const askAsPhone = (method, path, body, credential) =>
+        ask(method, path, body, credential ? { Authorization: "Basic " + btoa(credential) } : {}, "omit");
+
+      const fetchCode = (more) => askAsPhone("POST", "/fetch-code", { ...phone.values, ...more });
+      const credential = () => `${phone.values.client_id}:${phone.secret}`;
+
+      // Shows which step the phone has reached: 0 is asking, 1 is waiting, 2 is installed.
+      function reach(step) {
+        [...$("enrol-steps").children].forEach((item, index) => {
+          if (index === step) item.setAttribute("aria-current", "step"); else item.removeAttribute("aria-current");
+        });
+        $("approval").hidden = step !== 1;
+        $("installed").hidden = step !== 2;
+      }
+
+      const enrol = () => attempt("enrol-status", async () => {
+        clearTimeout(phone?.timer);
+        phone = { values: { client_id: newUUID(), client_app: $("app-name").value } };
+        reach(0);
+        const answer = await fetchCode();
+        if (answer.status !== 202) return [problem(answer.status, answer.text), false];
+        const { request_id, user_code, interval } = JSON.parse(answer.text);
+        phone.request = { request_id };
+        $("user-code").textContent = user_code;
+        say("approve-status", "");
+        reach(1);
+        pollLater(interval);
+        return [`202: pending; the phone polls every ${interval} s`, true];
+      });
+
+      function pollLater(seconds) {
+        const mine = phone;
+        mine.timer = setTimeout(async () => {
+          try {
+            const answer = await fetchCode(mine.request);
+            if (phone === mine) delivered(answer);
+          } catch {
+            if (phone === mine) pollLater(seconds);
+          }
+        }, seconds * 1000);
+      }
+
+      function delivered(answer) {
+        if (answer.status === 202 || answer.status === 429) return pollLater(answer.wait);
+        if (answer.status !== 200) {
+          reach(0);
+          return say("enrol-status", problem(answer.status, answer.text), false);
+        }
+        const document = JSON.parse(answer.text);
+        phone.secret = document.client_secret;
+        facts("phone-facts", { ...phone.values, client_secret: phone.secret.slice(0, 4) + "…, stored on the phone" });
+        showCode(document);
+        say("phone-status", "");
+        say("verify-status", "");
+        say("enrol-status", "200: installed", true);
+        reach(2);
+      }
+
+      const approve = () => attempt("approve-status", async () => {
+        const answer = await askAsPhone("POST", "/_sandbox/installations/approve", { user_code: $("user-code").textContent });
+        return answer.status === 204
+          ? ["204: approved; wait for the next poll", true] : [problem(answer.status, answer.text), false];
+      });
+
+      function showCode({ code, expires_in }) {
+        phone.code = code;
+        phone.codeEnd = Date.now() + expires_in * 1000;
+        $("code").textContent = code;
+        tickCode();
+      }
+
+      function tickCode() {
+        if (!phone?.code) return;
+        const left = Math.max(0, Math.round((phone.codeEnd - Date.now()) / 1000));
+        $("code-left").textContent = left > 0 ? `for ${left} s` : "expired: fetch another";
+      }
+
+      const renewCode = () => attempt("phone-status", async () => {
+        const answer = await fetchCode({ client_secret: phone.secret });
+        if (answer.status !== 200) return [problem(answer.status, answer.text), false];
+        showCode(JSON.parse(answer.text));
+        return ["200: a code", true];
+      });
+
+      const fetchPhoneToken = () => attempt("phone-status", async () => {
+        const answer = await askAsPhone("GET", "/access", undefined, credential());
+        return answer.status === 200 ? ["200: authorized", true] : [problem(answer.status, answer.text), false];
+      });
+
+      const revoke = () => attempt("phone-status", async () => {
+        const answer = await askAsPhone("DELETE", "/installations/self", undefined, credential());
+        return answer.status === 204 ? ["204: revoked", true] : [problem(answer.status, answer.text), false];
+      });
+
+      const verify = () => attempt("verify-status", async () => {
+        const answer = await askAsPhone("POST", "/codes/verify", { client_id: phone.values.client_id, code: phone.code });
+        if (answer.status !== 200) return [problem(answer.status, answer.text), false];
+        const { valid } = JSON.parse(answer.text);
+        return [valid ? "200: valid" : "200: not valid", valid];
+      });
+
+      $("enrol").addEventListener("submit", (event) => { event.preventDefault(); enrol(); });
+      $("approve").addEventListener("click", approve);
+      $("fetch-code").addEventListener("click", renewCode);
+      $("phone-token").addEventListener("click", fetchPhoneToken);
+      $("revoke").addEventListener("click", revoke);
+      $("verify").addEventListener("click", verify);
+      setInterval(tickCode, 1000);
+      """#)
+}

@@ -1,0 +1,132 @@
+// A callback for a later time that a caller wants to book, and what the store says to it.
+
+public import Gate
+
+/// A callback at a time: its intent, its place in the day, and what is needed to make it when it is due.
+public struct Booking: Sendable {
+  /// The bounds that hold for all instances.
+  public struct Limits: Hashable, Sendable {
+    /// How many appointments may begin in one slot.
+    public let perSlot: Int
+    /// How many an owner may have for one number.
+    public let perNumber: Int
+
+    /// Limits.
+    public init(perSlot: Int, perNumber: Int) {
+      self.perSlot = perSlot
+      self.perNumber = perNumber
+    }
+  }
+
+  /// The record to be. Its `deadline` is when the appointment is over at the latest, as long as all is well.
+  public let intent: CallbackIntent
+  /// When the phone is to ring, to the second.
+  public let at: Instant
+  /// The first second of its slot, since the epoch. All appointments with the same one share its places.
+  public let slot: Int64
+  /// Everything that the call needs, sealed with a store key, with the bytes of the id associated. A move leaves it as it is.
+  public let content: [UInt8]
+  /// The bounds.
+  public let limits: Limits
+
+  /// A booking.
+  public init(intent: CallbackIntent, at: Instant, slot: Int64, content: [UInt8], limits: Limits) {
+    self.intent = intent
+    self.at = at
+    self.slot = slot
+    self.content = content
+    self.limits = limits
+  }
+}
+
+/// The result of `book`.
+public enum BookingResult: Hashable, Sendable {
+  /// The record is there, `scheduled`, and durable.
+  case booked
+  /// Nothing was kept: the owner has as many appointments for the number as it may have, or one for the same time. The first of
+  /// them.
+  case duplicate(CallbackID)
+  /// Nothing was kept: the slot is full.
+  case full
+  /// Nothing was kept: the first request with this key is still running.
+  case inProgress(CallbackID)
+  /// Nothing was kept: the key was used for something else.
+  case mismatch
+  /// Nothing was kept: the first request with this key has been answered.
+  case replay(StoredCallback)
+}
+
+/// The result of `move`.
+public enum MoveResult: Hashable, Sendable {
+  /// It has the new time.
+  case moved(StoredCallback)
+  /// Nothing was changed: another appointment of the owner stands in the way.
+  case duplicate(CallbackID)
+  /// Nothing was changed: the slot is full.
+  case full
+  /// Nothing was changed: it is not `scheduled` any more.
+  case tooLate(StoredCallback)
+  /// There is no such appointment.
+  case missing
+}
+
+/// How an appointment ends without a call.
+public enum AppointmentEnding: Hashable, Sendable {
+  /// Its owner does not want it any more.
+  case cancelled
+  /// Its time passed before it could be tried.
+  case expired
+  /// It may not be made, or could not be in time: a problem's code.
+  case failed(String)
+}
+
+/// The result of `end`.
+public enum EndResult: Hashable, Sendable {
+  /// It has ended now, and this was its sealed content, which the store has wiped.
+  case ended(StoredCallback, content: [UInt8])
+  /// Nothing was changed: it was not `scheduled`, or it was moved and its time is still to come.
+  case unchanged(StoredCallback)
+  /// There is no such appointment.
+  case missing
+}
+
+/// An appointment whose time has come.
+public struct DueAppointment: Hashable, Sendable {
+  /// Its record, which is `scheduled`.
+  public let record: StoredCallback
+  /// When the phone is to ring.
+  public let at: Instant
+  /// When it is to be tried: `at`, or later after a try that was in vain.
+  public let due: Instant
+  /// How many tries were in vain.
+  public let tries: Int
+  /// Why the last one was: a problem's code.
+  public let lastCode: String?
+  /// What the call needs, sealed; empty where a store key that is gone has sealed it.
+  public let content: [UInt8]
+
+  package init(
+    record: StoredCallback, at: Instant, due: Instant, tries: Int, lastCode: String?, content: [UInt8]
+  ) {
+    self.record = record
+    self.at = at
+    self.due = due
+    self.tries = tries
+    self.lastCode = lastCode
+    self.content = content
+  }
+}
+
+/// How many appointments there are, for a gauge.
+public struct AppointmentCounts: Hashable, Sendable {
+  /// Those that wait for their time.
+  public var scheduled: Int
+  /// Those that are being carried out.
+  public var pending: Int
+
+  /// Counts.
+  public init(scheduled: Int = 0, pending: Int = 0) {
+    self.scheduled = scheduled
+    self.pending = pending
+  }
+}

@@ -1,0 +1,276 @@
+// The rules for appointments, without I/O and the same for every store.
+
+import Gate
+import Platform
+
+extension CallbackBook {
+  /// What the row of an appointment has beside a callback's. Times are nanoseconds since the epoch.
+  package struct Appointment: Hashable, Sendable {
+    /// The first second of its slot, since the epoch; nil where it has given its place back.
+    package var slot: Int64?
+    /// The hash of owner and number.
+    package let number: StoreID
+    /// When it is to be tried; nil unless it is `scheduled`.
+    package var due: Int64?
+    /// How many tries were in vain.
+    package var tries: Int
+    /// Why the last one was.
+    package var lastCode: String?
+    /// What the call needs, sealed; nil once it is over.
+    package var content: SealedCode?
+    /// How long its key, and its verification code, are kept after its end.
+    package let keyRetention: Duration
+    /// How long its record is kept after its end.
+    package let retention: Duration
+
+    package init(
+      slot: Int64?, number: StoreID, due: Int64?, tries: Int, lastCode: String?, content: SealedCode?,
+      keyRetention: Duration, retention: Duration
+    ) {
+      self.slot = slot
+      self.number = number
+      self.due = due
+      self.tries = tries
+      self.lastCode = lastCode
+      self.content = content
+      self.keyRetention = keyRetention
+      self.retention = retention
+    }
+  }
+
+  // MARK: Booking
+
+  mutating func book(
+    _ booking: Booking, _ names: BookingNames, instance: Int64, at now: Instant
+  ) -> BookingResult {
+    let intent = booking.intent
+    let time = now.nanosecondsSinceEpoch
+    switch keyStanding(of: names.callback, at: time) {
+    case .free: break
+    case .inProgress(let id): return .inProgress(id)
+    case .mismatch: return .mismatch
+    case .replay(let record): return .replay(record)
+    }
+    if let first = duplicate(of: names.callback, at: time) { return .duplicate(first) }
+    guard rows[intent.id] == nil else { return .duplicate(intent.id) }
+    if let first = objection(to: booking, names) { return .duplicate(first) }
+    guard slots[booking.slot, default: 0] < booking.limits.perSlot else { return .full }
+
+    let end = intent.deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace)
+    let keyExpires = end.adding(intent.terms.keyRetention)
+    if let name = names.callback.key, let fingerprint = names.callback.fingerprint {
+      keys[name] = Key(callback: intent.id, fingerprint: fingerprint, expires: keyExpires)
+      changes.keys.insert(name)
+    }
+    takePlace(names.callback.place, intent, at: time)
+    slots[booking.slot, default: 0] += 1
+    numbers[names.number, default: []].insert(intent.id)
+    rows[intent.id] = Row(
+      record: StoredCallback(
+        id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
+        contact: intent.contact.masked, createdAt: now, at: booking.at, settledAt: nil, status: .scheduled,
+        code: nil, upstreamStatus: nil, platformTID: nil,
+        verificationCode: intent.sealedCode.map {
+          SealedCode($0, until: Instant(nanosecondsSinceEpoch: keyExpires))
+        }),
+      key: names.callback.key, place: names.callback.place, instance: instance, abandoned: end,
+      expires: end.adding(max(intent.terms.retention, intent.terms.keyRetention)),
+      appointment: Appointment(
+        slot: booking.slot, number: names.number, due: booking.at.nanosecondsSinceEpoch, tries: 0,
+        lastCode: nil,
+        content: SealedCode(booking.content, until: Instant(nanosecondsSinceEpoch: end)),
+        keyRetention: intent.terms.keyRetention, retention: intent.terms.retention))
+    changes.rows.insert(intent.id)
+    return .booked
+  }
+
+  /// The first of the owner's appointments for the number, where there are as many as there may be.
+  private func objection(to booking: Booking, _ names: BookingNames) -> CallbackID? {
+    let others = numbers[names.number, default: []].subtracting([booking.intent.id])
+    // Ids begin with their time: the smallest is the first that was booked.
+    return others.count >= booking.limits.perNumber ? others.min() : nil
+  }
+
+  private mutating func takePlace(_ name: StoreID?, _ intent: CallbackIntent, at time: Int64) {
+    guard let name else { return }
+    places[name] = Place(callback: intent.id, expires: time.adding(intent.terms.dedupeWindow))
+    changes.places.insert(name)
+  }
+
+  // MARK: Moving
+
+  mutating func move(_ booking: Booking, _ names: BookingNames, at now: Instant) -> MoveResult {
+    let id = booking.intent.id
+    guard let row = rows[id], let appointment = row.appointment else { return .missing }
+    guard row.record.status == .scheduled else { return .tooLate(row.record) }
+    let time = now.nanosecondsSinceEpoch
+    if let first = duplicate(of: names.callback, at: time), first != id { return .duplicate(first) }
+    if let first = objection(to: booking, names) { return .duplicate(first) }
+    let taken = slots[booking.slot, default: 0] - (appointment.slot == booking.slot ? 1 : 0)
+    guard taken < booking.limits.perSlot else { return .full }
+
+    freePlace(of: row)
+    takePlace(names.callback.place, booking.intent, at: time)
+    release(appointment.slot)
+    slots[booking.slot, default: 0] += 1
+    let end = booking.intent.deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace)
+    let codeUntil = Instant(nanosecondsSinceEpoch: end.adding(appointment.keyRetention))
+    var moved = appointment
+    moved.slot = booking.slot
+    moved.due = booking.at.nanosecondsSinceEpoch
+    moved.tries = 0
+    moved.lastCode = nil
+    moved.content?.until = Instant(nanosecondsSinceEpoch: end)
+    var record = row.record
+    record.at = booking.at
+    record.verificationCode?.until = codeUntil
+    if let name = row.key, keys[name]?.callback == id {
+      keys[name]?.expires = codeUntil.nanosecondsSinceEpoch
+      changes.keys.insert(name)
+    }
+    rows[id] = Row(
+      record: record, key: row.key, place: names.callback.place, instance: row.instance, abandoned: end,
+      expires: end.adding(max(appointment.retention, appointment.keyRetention)), appointment: moved)
+    changes.rows.insert(id)
+    return .moved(record)
+  }
+
+  /// Gives the place in a slot back.
+  mutating func release(_ slot: Int64?) {
+    guard let slot, let taken = slots[slot] else { return }
+    slots[slot] = taken > 1 ? taken - 1 : nil
+  }
+
+  /// Counts an appointment no more for its number.
+  mutating func forgetNumber(of row: Row) {
+    guard let number = row.appointment?.number else { return }
+    numbers[number]?.remove(row.record.id)
+    if numbers[number]?.isEmpty == true { numbers[number] = nil }
+  }
+
+  // MARK: Carrying out
+
+  mutating func mark(
+    _ id: CallbackID, for due: Instant, deadline: Instant, instance: Int64
+  ) -> Bool {
+    guard let row = rows[id], var appointment = row.appointment, row.record.status == .scheduled,
+      appointment.due == due.nanosecondsSinceEpoch
+    else { return false }
+    appointment.due = nil
+    var record = row.record
+    record.status = .pending
+    rows[id] = Row(
+      record: record, key: row.key, place: row.place, instance: instance,
+      abandoned: deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace), expires: row.expires,
+      appointment: appointment)
+    changes.rows.insert(id)
+    return true
+  }
+
+  mutating func postpone(_ id: CallbackID, until due: Instant, code: String?, instance: Int64) -> Bool {
+    guard let row = rows[id], var appointment = row.appointment,
+      row.record.status == .scheduled || (row.record.status == .pending && row.instance == instance)
+    else { return false }
+    // It was moved meanwhile: the try was not for the time that it has now.
+    if row.record.status == .scheduled, let at = row.record.at, due < at { return true }
+    appointment.due = due.nanosecondsSinceEpoch
+    if let code {
+      appointment.tries += 1
+      appointment.lastCode = code
+    }
+    var record = row.record
+    record.status = .scheduled
+    rows[id] = Row(
+      record: record, key: row.key, place: row.place, instance: row.instance, abandoned: row.abandoned,
+      expires: row.expires, appointment: appointment)
+    changes.rows.insert(id)
+    return true
+  }
+
+  /// Replaces or removes the sealed content of an appointment.
+  mutating func reseal(_ id: CallbackID, content: SealedCode?) {
+    guard let row = rows[id], var appointment = row.appointment else { return }
+    appointment.content = content
+    rows[id] = Row(
+      record: row.record, key: row.key, place: row.place, instance: row.instance, abandoned: row.abandoned,
+      expires: row.expires, appointment: appointment)
+  }
+
+  // MARK: Ending
+
+  mutating func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) -> EndResult {
+    guard let row = rows[id], let appointment = row.appointment else { return .missing }
+    // Only its owner ends it before its time: anything else was judged before it was moved.
+    guard row.record.status == .scheduled, ending == .cancelled || row.record.at ?? now <= now else {
+      return .unchanged(row.record)
+    }
+    var kept = appointment
+    if ending == .cancelled {
+      release(appointment.slot)
+      kept.slot = nil
+    }
+    freePlace(of: row)
+    let ended = row.ended(kept, at: now) { record in
+      switch ending {
+      case .cancelled: record.status = .cancelled
+      case .expired: record.status = .expired
+      case .failed(let code):
+        record.status = .failed
+        record.code = code
+      }
+    }
+    rows[id] = ended
+    forgetNumber(of: row)
+    changes.rows.insert(id)
+    keepKey(of: row, after: now)
+    return .ended(ended.record, content: appointment.content?.sealed ?? [])
+  }
+
+  /// Keeps the key of an appointment that has ended for as long as its terms say.
+  mutating func keepKey(of row: Row, after end: Instant) {
+    guard let appointment = row.appointment, let name = row.key, keys[name]?.callback == row.record.id else {
+      return
+    }
+    keys[name]?.expires = end.nanosecondsSinceEpoch.adding(appointment.keyRetention)
+    changes.keys.insert(name)
+  }
+}
+
+extension CallbackBook.Row {
+  /// What a row that is there already gets of one that is to be put in its place, as SQL after SET. The rest never changes.
+  package static let updates = [
+    "settled", "status", "code", "upstream_status", "platform_tid", "place", "instance", "abandoned",
+    "expires",
+    "verification_until", "at", "slot", "due", "tries", "last_code", "content", "content_key",
+    "content_until",
+  ].map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+
+  /// The same row with an appointment that has ended at a time: its content is wiped, and from then on the rest is kept for as long
+  /// as its terms say.
+  func ended(
+    _ appointment: CallbackBook.Appointment, at time: Instant, _ change: (inout StoredCallback) -> Void
+  ) -> CallbackBook.Row {
+    let end = time.nanosecondsSinceEpoch
+    var kept = appointment
+    kept.content = nil
+    kept.due = nil
+    var record = record
+    record.settledAt = time
+    record.verificationCode?.until = Instant(
+      nanosecondsSinceEpoch: end.adding(appointment.keyRetention))
+    change(&record)
+    return CallbackBook.Row(
+      record: record, key: key, place: place, instance: instance, abandoned: abandoned,
+      expires: end.adding(max(appointment.retention, appointment.keyRetention)), appointment: kept)
+  }
+
+  /// The appointment as the keeper gets it, if it is `scheduled`.
+  package var dueAppointment: DueAppointment? {
+    guard record.status == .scheduled, let appointment, let at = record.at, let due = appointment.due else {
+      return nil
+    }
+    return DueAppointment(
+      record: record, at: at, due: Instant(nanosecondsSinceEpoch: due), tries: appointment.tries,
+      lastCode: appointment.lastCode, content: appointment.content?.sealed ?? [])
+  }
+}

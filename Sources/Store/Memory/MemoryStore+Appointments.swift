@@ -1,0 +1,49 @@
+// The appointment operations of the store in memory.
+
+public import Gate
+import Synchronization
+
+extension MemoryStore {
+  public func book(_ booking: Booking, at now: Instant) -> BookingResult {
+    callbacks.withLock { $0.book(booking, at: now) }
+  }
+
+  public func move(_ booking: Booking, at now: Instant) -> MoveResult {
+    callbacks.withLock { $0.move(booking, at: now) }
+  }
+
+  public func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) -> EndResult {
+    callbacks.withLock { $0.end(id, ending, at: now) }
+  }
+
+  public func mark(_ id: CallbackID, for due: Instant, deadline: Instant) -> Bool {
+    callbacks.withLock { $0.mark(id, for: due, deadline: deadline) }
+  }
+
+  @discardableResult
+  public func postpone(_ id: CallbackID, until due: Instant, code: String?) -> Bool {
+    callbacks.withLock { $0.postpone(id, until: due, code: code) }
+  }
+
+  public func dueAppointments(at time: Instant, most: Int) -> [DueAppointment] {
+    callbacks.withLock { $0.due(at: time.nanosecondsSinceEpoch, most: most) }
+  }
+
+  public func scheduledAppointment(_ id: CallbackID) -> DueAppointment? {
+    callbacks.withLock { $0.appointment(id) }
+  }
+
+  public func appointments(of callerID: String, subject: String, most: Int) -> [StoredCallback] {
+    callbacks.withLock { $0.appointments(of: callerID, subject: subject, most: most) }
+  }
+
+  public func takenPlaces(in slots: ClosedRange<Int64>) -> [Int64: Int] {
+    callbacks.withLock { $0.taken(in: slots) }
+  }
+
+  public func callbacks(_ ids: Set<CallbackID>) -> [StoredCallback] {
+    callbacks.withLock { callbacks in ids.compactMap { callbacks.record($0) } }
+  }
+
+  public func appointmentCounts() -> AppointmentCounts { callbacks.withLock { $0.counts() } }
+}

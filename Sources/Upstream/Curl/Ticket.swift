@@ -1,0 +1,27 @@
+// Identifies one outgoing request by its times and whether it was cancelled.
+
+import HTTP
+import Platform
+import Synchronization
+
+/// The identity of one call of `send`: its times, and whether its task was cancelled.
+final class Ticket: Sendable {
+  /// When the caller gets its answer at the latest.
+  let deadline: MonotonicTime
+  /// When the first byte of the request has left at the latest, or none of it does; `deadline` at the latest.
+  let startBy: MonotonicTime
+  private let cancelled = Atomic(false)
+
+  /// A ticket for a request that is made now.
+  init(_ request: OutboundRequest, now: MonotonicTime) {
+    deadline = now + request.timeout
+    startBy = min(deadline, now + (request.startWithin ?? request.timeout))
+  }
+
+  /// Marks the ticket, before the thread is notified. So a cancellation that overtakes its submission still
+  /// counts.
+  func cancel() { cancelled.store(true, ordering: .releasing) }
+
+  var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+  var id: ObjectIdentifier { ObjectIdentifier(self) }
+}

@@ -1,0 +1,318 @@
+// Tests of when due appointments are handled: at their time, once at a time each, and not while the process ends.
+
+import Gate
+import Platform
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Appointments
+@testable import Delivery
+
+@Suite(.timeLimit(.minutes(2))) struct AppointmentKeeperTests {
+  /// A keeper over a store in memory, and what it has had handled.
+  private final class Fixture: Sendable {
+    struct Visit: Equatable {
+      let id: CallbackID
+      let after: Duration
+    }
+
+    let time = ManualTime()
+    let start: MonotonicTime
+    let store = DoubtfulStore()
+    let inHand: CallbacksInHand
+    let lateness = Mutex<Duration?>(.seconds(180))
+    let visits = Mutex<[Visit]>([])
+    /// When the store was asked.
+    let looks = Mutex<[Duration]>([])
+    let onVisit = Mutex<(@Sendable (DueAppointment) async -> AppointmentKeeper.Handling)?>(nil)
+
+    init() {
+      start = time.now
+      inHand = CallbacksInHand(time: time)
+      store.onLook { [self] in looks.withLock { $0.append(time.now - start) } }
+    }
+
+    func keeper() -> AppointmentKeeper {
+      AppointmentKeeper(
+        store: store, clock: time, inHand: inHand, lateness: { [self] in lateness.withLock { $0 } },
+        handle: { [self] due in
+          visits.withLock { $0.append(Visit(id: due.record.id, after: time.now - start)) }
+          guard let body = onVisit.withLock({ $0 }) else {
+            _ = store.memory.end(due.record.id, .cancelled, at: now)
+            return .done
+          }
+          return await body(due)
+        })
+    }
+
+    var now: Instant { Instant(time.unixTime) }
+
+    /// Books an appointment for so many seconds after the start.
+    @discardableResult
+    func book(_ seconds: Int64, number: Int = 0) throws -> CallbackID {
+      let at = Instant(seconds: 1_800_000_000 + seconds)
+      let intent = CallbackIntent(
+        id: CallbackID(at: now), callerID: "app", subject: nil, appID: nil,
+        contact: try E164("+1415555\(1000 + number)"),
+        key: nil,
+        terms: .init(dedupeWindow: .zero, keyRetention: .seconds(3600), retention: .seconds(3600)),
+        deadline: at.advanced(by: .seconds(200)))
+      let booking = Booking(
+        intent: intent, at: at, slot: at.seconds, content: [1],
+        limits: .init(perSlot: .max, perNumber: .max))
+      #expect(store.memory.book(booking, at: now) == .booked)
+      return intent.id
+    }
+
+    /// Lets time pass until a span after the start, from one waking to the next.
+    func pass(until end: Duration) async throws {
+      while time.now < start + end {
+        await time.untilSleepers(1)
+        // What was woken may handle something first.
+        await settle()
+        guard let next = time.due.first else { continue }
+        time.advance(to: min(next, start + end))
+      }
+      await settle()
+    }
+
+    var handled: [Visit] { visits.withLock { $0 } }
+    var lookTimes: [Duration] { looks.withLock { $0 } }
+  }
+
+  @Test func `an appointment is handled at its time`() async throws {
+    let fixture = Fixture()
+    // Looks come at odd times.
+    fixture.time.advance(by: .milliseconds(437))
+    let (third, first) = (try fixture.book(12), try fixture.book(3))
+    let second = try fixture.book(3)
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    try await fixture.pass(until: .seconds(14))
+    keeper.stop()
+    await work.value
+    #expect(Set(fixture.handled.prefix(2).map(\.id)) == [first, second])
+    #expect(fixture.handled.last?.id == third)
+    #expect(fixture.handled.map(\.after) == [.seconds(3), .seconds(3), .seconds(12)])
+    #expect(fixture.lookTimes.prefix(3) == [.milliseconds(437), .milliseconds(1437), .milliseconds(2437)])
+  }
+
+  @Test func `what is booked here and due soon is looked for at once`() async throws {
+    let fixture = Fixture()
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    try await fixture.pass(until: .milliseconds(500))
+    let id = try fixture.book(0)
+    keeper.wake(at: fixture.now)
+    try await until { fixture.handled.map(\.id) == [id] }
+    // A booking for later wakes nothing.
+    keeper.wake(at: fixture.now.advanced(by: .seconds(5)))
+    // Nor is there a look for each of a crowd.
+    for _ in 0..<100 { keeper.wake(at: fixture.now) }
+    try await fixture.pass(until: .milliseconds(900))
+    #expect(fixture.lookTimes == [.zero, .milliseconds(500), .milliseconds(520)])
+    keeper.stop()
+    await work.value
+  }
+
+  @Test func `an appointment is not handled twice at the same time`() async throws {
+    let fixture = Fixture()
+    let (waiting, resume) = AsyncStream.makeStream(of: Void.self)
+    fixture.onVisit.withLock {
+      $0 = { _ in
+        for await _ in waiting { break }
+        return .done
+      }
+    }
+    try fixture.book(1)
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    try await fixture.pass(until: .seconds(5))
+    #expect(fixture.handled.map(\.after) == [.seconds(1)])
+    // It is scheduled still, and so comes again once its first visit has ended.
+    resume.yield()
+    try await fixture.pass(until: .milliseconds(6500))
+    #expect(fixture.handled.map(\.after) == [.seconds(1), .seconds(6)])
+    resume.finish()
+    keeper.stop()
+    await work.value
+  }
+
+  @Test func `what was left aside comes again after half a minute`() async throws {
+    let fixture = Fixture()
+    fixture.onVisit.withLock { $0 = { _ in .leftAside(for: .seconds(30)) } }
+    try fixture.book(1)
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    try await fixture.pass(until: .seconds(40))
+    #expect(fixture.handled.map(\.after) == [.seconds(1), .seconds(31)])
+    keeper.stop()
+    await work.value
+  }
+
+  @Test func `a keeper that was stopped begins nothing, and what has begun is waited for`() async throws {
+    let fixture = Fixture()
+    let (waiting, resume) = AsyncStream.makeStream(of: Void.self)
+    fixture.onVisit.withLock {
+      $0 = { _ in
+        for await _ in waiting { break }
+        return .done
+      }
+    }
+    let first = try fixture.book(1)
+    try fixture.book(2)
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    try await fixture.pass(until: .milliseconds(1500))
+    keeper.stop()
+    await work.value
+    fixture.time.advance(by: .seconds(2))
+    await settle()
+    #expect(fixture.handled.map(\.id) == [first])
+    #expect(fixture.inHand.count == 1)
+    resume.finish()
+    try await until { fixture.inHand.count == 0 }
+  }
+
+  @Test func `after a jump of the wall clock, appointments go by the new time`() async throws {
+    let fixture = Fixture()
+    let (soon, later) = (try fixture.book(2), try fixture.book(3600 + 1800))
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    // The first is read ahead; then it is an hour away.
+    try await fixture.pass(until: .milliseconds(1100))
+    fixture.time.stepWallClock(by: -3600)
+    try await fixture.pass(until: .seconds(10))
+    #expect(fixture.handled == [])
+    fixture.time.stepWallClock(by: 3600)
+    try await fixture.pass(until: .seconds(12))
+    #expect(fixture.handled.map(\.id) == [soon])
+    fixture.time.stepWallClock(by: 7200)
+    try await fixture.pass(until: .seconds(14))
+    #expect(fixture.handled.map(\.id) == [soon, later])
+    keeper.stop()
+    await work.value
+  }
+
+  @Test func `a store that fails is asked less often, until it answers`() async throws {
+    let fixture = Fixture()
+    let id = try fixture.book(1)
+    fixture.store.set(looks: .refused)
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    // Asked after 0, 1, 3, 8 and 13 s.
+    try await fixture.pass(until: .milliseconds(12_900))
+    #expect(fixture.lookTimes == [])
+    fixture.store.set(looks: .fine)
+    try await fixture.pass(until: .seconds(14))
+    #expect(fixture.handled == [.init(id: id, after: .seconds(13))])
+    keeper.stop()
+    await work.value
+  }
+
+  @Test func `a crowd is handled without waiting for the next second, and never too many at once`()
+    async throws
+  {
+    let fixture = Fixture()
+    let count = 3000
+    for number in 0..<count { try fixture.book(1, number: number) }
+    let load = Mutex((now: 0, most: 0))
+    fixture.onVisit.withLock {
+      $0 = { due in
+        load.withLock { load in
+          load.now += 1
+          load.most = max(load.most, load.now)
+        }
+        for _ in 0..<5 { await Task.yield() }
+        _ = fixture.store.memory.mark(due.record.id, for: due.at, deadline: due.at)
+        load.withLock { $0.now -= 1 }
+        return .done
+      }
+    }
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    try await fixture.pass(until: .seconds(1))
+    while fixture.handled.count < count, fixture.time.now < fixture.start + .seconds(5) {
+      try await fixture.pass(until: fixture.time.now - fixture.start + .milliseconds(20))
+    }
+    #expect(fixture.handled.count == count && Set(fixture.handled.map(\.id)).count == count)
+    #expect(fixture.handled.allSatisfy { $0.after < .seconds(2) })
+    #expect(load.withLock { $0.most } <= AppointmentKeeper.mostInHand)
+    keeper.stop()
+    await work.value
+  }
+
+  @Test func `a crowd does not wait for the next second while others are being called`() async throws {
+    let fixture = Fixture()
+    let (waiting, resume) = AsyncStream.makeStream(of: Void.self)
+    let calls = Task { for await _ in waiting {} }
+    let called = Mutex<Set<CallbackID>>([])
+    for _ in 0..<400 {
+      let id = try fixture.book(1)
+      called.withLock { _ = $0.insert(id) }
+    }
+    fixture.onVisit.withLock {
+      $0 = { due in
+        _ = fixture.store.memory.mark(due.record.id, for: due.due, deadline: due.at)
+        if called.withLock({ $0.contains(due.record.id) }) { await calls.value }
+        return .done
+      }
+    }
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    try await fixture.pass(until: .seconds(2))
+    // As many as a look reads beside those 400, less a few: it cannot take them all.
+    for _ in 0..<1420 { try fixture.book(3) }
+    try await fixture.pass(until: .milliseconds(3900))
+    #expect(fixture.handled.count == 1820)
+    resume.finish()
+    keeper.stop()
+    await work.value
+  }
+
+  @Test func `where no appointments are taken, only those that are late are handled`() async throws {
+    let fixture = Fixture()
+    fixture.lateness.withLock { $0 = nil }
+    let id = try fixture.book(1)
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    let counting = Task { await keeper.keepCounted() }
+    for second in stride(from: Int64(100), through: 180, by: 80) {
+      fixture.time.advance(to: fixture.start + .seconds(second))
+      await fixture.time.untilSleepers(2)
+      await settle()
+      #expect(fixture.handled == [])
+    }
+    #expect(keeper.counts == nil)
+    try await fixture.pass(until: .seconds(182))
+    #expect(fixture.handled.map(\.id) == [id])
+    keeper.stop()
+    counting.cancel()
+    await work.value
+    await counting.value
+  }
+
+  @Test func `appointments are counted every ten seconds`() async throws {
+    let fixture = Fixture()
+    let id = try fixture.book(100)
+    try fixture.book(200)
+    let keeper = fixture.keeper()
+    let counting = Task { await keeper.keepCounted() }
+    await fixture.time.untilSleepers(1)
+    #expect(keeper.counts == AppointmentCounts(scheduled: 2, pending: 0))
+    #expect(
+      fixture.store.memory.mark(
+        id, for: Instant(seconds: 1_800_000_100), deadline: Instant(seconds: 1_800_000_120)))
+    fixture.time.advance(by: .seconds(10))
+    await fixture.time.untilSleepers(1)
+    #expect(keeper.counts == AppointmentCounts(scheduled: 1, pending: 1))
+    fixture.lateness.withLock { $0 = nil }
+    fixture.time.advance(by: .seconds(10))
+    await fixture.time.untilSleepers(1)
+    #expect(keeper.counts == nil)
+    counting.cancel()
+    await counting.value
+  }
+}

@@ -1,0 +1,168 @@
+// Tests of waiting for the change of a record.
+
+import Gate
+import Platform
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Appointments
+@testable import Store
+
+@Suite struct AppointmentWatchTests {
+  private static func record(
+    _ id: CallbackID = CallbackID(at: Instant(seconds: 1)), _ status: StoredCallback.Status = .scheduled,
+    at: Int64 = 100
+  ) -> StoredCallback {
+    StoredCallback(
+      id: id, callerID: "a", subject: nil, appID: nil, contact: "+*********00",
+      createdAt: Instant(seconds: 1), at: Instant(seconds: at), settledAt: nil, status: status, code: nil,
+      upstreamStatus: nil, platformTID: nil)
+  }
+
+  private struct Setting {
+    let time = ManualTime()
+    let store = ScriptedRecords()
+    let watch: AppointmentWatch
+
+    init() { watch = AppointmentWatch(time: time) { [store] ids throws(StoreError) in try store.read(ids) } }
+
+    /// Begins to wait, and returns once the request waits.
+    func wait(_ record: StoredCallback, _ span: Duration = .seconds(25)) async throws -> Task<
+      StoredCallback, Never
+    > {
+      let before = watch.count
+      let task = Task { await watch.wait(for: record, until: time.now + span) }
+      try await until { watch.count == before + 1 }
+      return task
+    }
+  }
+
+  @Test func `a change of this instance answers at once, and only those that wait for it`() async throws {
+    let setting = Setting()
+    let (record, other) = (Self.record(), Self.record(CallbackID(at: Instant(seconds: 2))))
+    let waiting = [try await setting.wait(record), try await setting.wait(record)]
+    let patient = try await setting.wait(other)
+    // What they know already is no change.
+    setting.watch.changed(record)
+    await settle()
+    #expect(setting.watch.count == 3)
+    let moved = Self.record(record.id, at: 200)
+    setting.watch.changed(moved)
+    for task in waiting { #expect(await task.value == moved) }
+    #expect(setting.watch.count == 1)
+    setting.watch.end()
+    #expect(await patient.value == other)
+  }
+
+  @Test func `a change of another instance is found by one read a second`() async throws {
+    let setting = Setting()
+    let records = (1...50).map { Self.record(CallbackID(at: Instant(seconds: $0))) }
+    var tasks: [Task<StoredCallback, Never>] = []
+    for record in records { tasks.append(try await setting.wait(record)) }
+    #expect(setting.store.reads.isEmpty)
+    let ended = Self.record(records[0].id, .accepted)
+    setting.store.records = [ended] + records.dropFirst()
+    try await until { !setting.time.due.filter { $0 == setting.time.now + .seconds(1) }.isEmpty }
+    setting.time.advance(by: .seconds(1))
+    #expect(await tasks[0].value == ended)
+    #expect(setting.store.reads == [Set(records.map(\.id))])
+    // The others are read again, also after a failure.
+    setting.store.isDown = true
+    try await until { setting.time.due.contains(setting.time.now + .seconds(1)) }
+    setting.time.advance(by: .seconds(1))
+    try await until { setting.store.reads.count == 2 }
+    setting.store.isDown = false
+    let cancelled = records.dropFirst().map { Self.record($0.id, .cancelled) }
+    setting.store.records = cancelled
+    try await until { setting.time.due.contains(setting.time.now + .seconds(1)) }
+    setting.time.advance(by: .seconds(1))
+    for (task, record) in zip(tasks.dropFirst(), cancelled) { #expect(await task.value == record) }
+    #expect(setting.store.reads.count == 3)
+    // Nothing is read where nothing waits.
+    try await until { setting.time.due.contains(setting.time.now + .seconds(1)) }
+    setting.time.advance(by: .seconds(1))
+    try await until { setting.time.due.isEmpty }
+    #expect(setting.store.reads.count == 3)
+    let late = try await setting.wait(records[0])
+    try await until { setting.time.due.contains(setting.time.now + .seconds(1)) }
+    setting.store.records = [ended]
+    setting.time.advance(by: .seconds(1))
+    #expect(await late.value == ended)
+  }
+
+  @Test func `a wait ends at its deadline, when its client leaves, and at a drain`() async throws {
+    let setting = Setting()
+    let record = Self.record()
+    setting.store.records = [record]
+    let short = try await setting.wait(record, .milliseconds(500))
+    let long = try await setting.wait(record)
+    let left = try await setting.wait(record)
+    left.cancel()
+    #expect(await left.value == record)
+    try await until { setting.time.due.contains(setting.time.now + .milliseconds(500)) }
+    setting.time.advance(by: .milliseconds(500))
+    #expect(await short.value == record)
+    #expect(setting.watch.count == 1)
+    setting.watch.end()
+    #expect(await long.value == record)
+    // From then on nothing waits.
+    #expect(await setting.watch.wait(for: record, until: setting.time.now + .seconds(25)) == record)
+    #expect(setting.watch.count == 0)
+  }
+
+  @Test(arguments: [.accepted, .failed, .unknown, .cancelled, .expired] as [StoredCallback.Status])
+  func `a final record is returned at once`(_ status: StoredCallback.Status) async {
+    let setting = Setting()
+    let record = Self.record(CallbackID(at: Instant(seconds: 1)), status)
+    #expect(await setting.watch.wait(for: record, until: setting.time.now + .seconds(25)) == record)
+    #expect(await setting.watch.wait(for: Self.record(), until: setting.time.now).status == .scheduled)
+  }
+
+  @Test func `a thousand wait, and one more does not`() async throws {
+    let setting = Setting()
+    let record = Self.record()
+    let tasks = (0..<AppointmentWatch.most).map { _ in
+      Task { await setting.watch.wait(for: record, until: setting.time.now + .seconds(25)) }
+    }
+    try await until { setting.watch.count == AppointmentWatch.most }
+    #expect(await setting.watch.wait(for: record, until: setting.time.now + .seconds(25)) == record)
+    tasks[0].cancel()
+    _ = await tasks[0].value
+    let next = try await setting.wait(record)
+    #expect(setting.watch.count == AppointmentWatch.most)
+    setting.watch.end()
+    for task in tasks { #expect(await task.value == record) }
+    #expect(await next.value == record)
+  }
+}
+
+/// A store whose records a test sets, and that counts its reads.
+private final class ScriptedRecords: Sendable {
+  private struct State {
+    var records: [StoredCallback] = []
+    var reads: [Set<CallbackID>] = []
+    var isDown = false
+  }
+  private let state = Mutex(State())
+
+  var records: [StoredCallback] {
+    get { state.withLock { $0.records } }
+    set { state.withLock { $0.records = newValue } }
+  }
+  var isDown: Bool {
+    get { state.withLock { $0.isDown } }
+    set { state.withLock { $0.isDown = newValue } }
+  }
+  var reads: [Set<CallbackID>] { state.withLock { $0.reads } }
+
+  func read(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback] {
+    let (records, isDown) = state.withLock { state in
+      state.reads.append(ids)
+      return (state.records, state.isDown)
+    }
+    if isDown { throw StoreError(.unavailable, "a test", "down") }
+    return records.filter { ids.contains($0.id) }
+  }
+}

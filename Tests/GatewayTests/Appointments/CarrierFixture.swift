@@ -1,0 +1,185 @@
+// A carrier of due appointments for tests, over a store in memory and a provider that does what a test says.
+
+import Gate
+import HTTP
+import HTTPServer
+import JSON
+import Platform
+import Sealing
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import API
+@testable import Appointments
+@testable import Callers
+@testable import Configuration
+@testable import Deciding
+@testable import Delivery
+@testable import Gateway
+@testable import Installations
+@testable import Records
+
+/// A remote policy that answers what a test says.
+final class ScriptedPolicy: HTTPTransport {
+  private let result = Mutex<Result<String, TransportError>>(.success("true"))
+
+  func set(_ next: Result<String, TransportError>) { result.withLock { $0 = next } }
+
+  func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
+    let text = try result.withLock { $0 }.get()
+    return InboundResponse(status: 200, fields: [:], content: Array(text.utf8))
+  }
+}
+
+final class CarrierFixture: Sendable {
+  /// A configuration with the caller and the app of the bookings, whose numbers have one callback a day.
+  static func yaml(callers: String = "app", apps: String = "shop: {}", rules: String = "", more: String = "")
+    -> String
+  {
+    """
+    callers: [{ id: \(callers), api_key: { sha256: "\(String(repeating: "ab", count: 32))" } }]
+    apps: { \(apps) }
+    callbacks: { brakes: { number_per_day: 1, per_5m: 0, per_hour: 0 } }
+    rules: [\(rules)]
+    \(more)
+    """
+  }
+
+  let delivery: DeliveryFixture
+  let policy = ScriptedPolicy()
+  let keys = StoreKeys.sandbox
+  let directory: InstallationDirectory
+  let watch: AppointmentWatch
+  private let current: Mutex<AppointmentSetting>
+  private let output = RunningService.Output()
+  private let sink: LogSink
+  private let log: Log
+
+  init(_ outcomes: CourierReport.Outcome..., yaml: String = yaml()) throws {
+    delivery = DeliveryFixture(outcomes)
+    directory = InstallationDirectory(store: delivery.memory, clock: delivery.time)
+    watch = AppointmentWatch(store: delivery.parts.store, time: delivery.time)
+    sink = LogSink(lanes: 1, write: output.write)
+    log = Log(sink: sink, lane: 0, level: .info, format: .json, clock: delivery.time)
+    current = Mutex(try Self.setting(yaml, delivery, policy, directory))
+  }
+
+  private static func setting(
+    _ yaml: String, _ delivery: DeliveryFixture, _ policy: ScriptedPolicy, _ directory: InstallationDirectory
+  ) throws -> AppointmentSetting {
+    let configuration = try Fixture.load(yaml, environment: [:], for: .sandbox).configuration
+    return AppointmentSetting(
+      configuration: configuration,
+      decider: Decider(
+        apps: AppRegistry(configuration.apps.map(App.init)), policy: configuration.policy,
+        stops: delivery.stops, ledger: delivery.ledger,
+        remotes: RemotePolicies(transport: policy, log: nil, time: delivery.time)),
+      delivery: delivery.delivery, directory: directory)
+  }
+
+  var now: Instant { delivery.now }
+  var memory: MemoryStore { delivery.memory }
+
+  /// The carrier, with other keys than the bookings' where a test says so.
+  func carrier(keys other: StoreKeys? = nil) -> AppointmentCarrier {
+    AppointmentCarrier(
+      delivery.parts, ledger: delivery.ledger, keys: other ?? keys, watch: watch,
+      audit: AuditLog(sink: sink, clock: delivery.time, metrics: delivery.parts.metrics, log: log), log: log,
+      setting: { [self] in current.withLock { $0 } })
+  }
+
+  /// Takes another configuration into use.
+  func reload(_ yaml: String) throws {
+    let next = try Self.setting(yaml, delivery, policy, directory)
+    current.withLock { $0 = next }
+  }
+
+  /// Takes the section of appointments away.
+  func removeSection() {
+    current.withLock { setting in
+      var configuration = setting.configuration
+      configuration.appointments = nil
+      setting = AppointmentSetting(
+        configuration: configuration, decider: setting.decider, delivery: setting.delivery,
+        directory: setting.directory)
+    }
+  }
+
+  // MARK: Bookings
+
+  /// The facts of a booking, or of a callback.
+  private func facts(_ caller: Caller, app: String?) throws -> Facts {
+    var facts = Facts(
+      action: .callback, callerID: caller.id, subject: caller.subject, appID: app,
+      address: IPAddress("203.0.113.9"), phone: try E164("+14155550165"), instant: now)
+    facts.installation = caller.installationFacts
+    return facts
+  }
+
+  /// What a callback to the number takes from allowances; nil where they are used up.
+  func take(_ caller: Caller = Caller(authenticated: "app"), app: String? = "shop") async throws
+    -> [AllowanceReceipt]?
+  {
+    let decider = current.withLock { $0.decider }
+    return try await decider.ruled(try facts(caller, app: app), taking: true).grant?.receipts
+  }
+
+  /// Books an appointment for so many seconds from now, which takes the number's one callback of the day.
+  func book(
+    in seconds: Int64 = 600, by caller: Caller = Caller(authenticated: "app"), app: String? = "shop"
+  ) async throws -> Booking {
+    let receipts = try #require(try await take(caller, app: app))
+    let terms = CallbackIntent.Terms(
+      dedupeWindow: .zero, keyRetention: .seconds(3600), retention: .seconds(3600))
+    let id = CallbackID(at: now)
+    let content = AppointmentContent(
+      body: Array("{}".utf8), caller: caller, facts: try facts(caller, app: app),
+      receipts: receipts.map(\.kept), context: RequestContext(requestID: RequestID("booking")!, trace: nil),
+      terms: terms)
+    let intent = CallbackIntent(
+      id: id, callerID: caller.owner.callerID, subject: caller.owner.subject, appID: app,
+      contact: content.contact, key: nil, terms: terms,
+      deadline: now.advanced(by: .seconds(seconds + 200)))
+    let booking = Booking(
+      intent: intent, at: now.advanced(by: .seconds(seconds)), slot: 0,
+      content: try content.sealed(with: keys, for: id), limits: .init(perSlot: 9, perNumber: 9))
+    #expect(memory.book(booking, at: now) == .booked)
+    return booking
+  }
+
+  /// The appointment as a look finds it.
+  func due(_ booking: Booking) throws -> DueAppointment {
+    try #require(memory.scheduledAppointment(booking.intent.id))
+  }
+
+  /// Lets the time of an appointment come, and has it handled.
+  @discardableResult
+  func carryOut(_ booking: Booking, late: Duration = .zero) async throws -> AppointmentKeeper.Handling {
+    let due = try due(booking)
+    delivery.time.advance(by: booking.at - now + late)
+    return await carrier().handle(due)
+  }
+
+  func record(_ booking: Booking) throws -> StoredCallback {
+    try #require(memory.callbacks([booking.intent.id]).first)
+  }
+
+  /// Whether the number has its callback of the day again. Asking takes it.
+  func isGivenBack() async throws -> Bool { try await take() != nil }
+
+  /// Every line that was written, the audit lines among them.
+  func lines() throws -> [JSONValue] {
+    sink.start { _ in [] }
+    #expect(sink.close(within: .seconds(10)))
+    return try output.lines()
+  }
+
+  /// The only audit line.
+  func auditLine() throws -> JSONValue {
+    let lines = try lines().filter { $0["log"] == "audit" }
+    #expect(lines.count == 1)
+    return try #require(lines.first)
+  }
+}

@@ -1,0 +1,352 @@
+// Tests of carrying out, ending and forgetting appointments that every store must pass.
+
+import Gate
+import JOSE
+import Sealing
+import Store
+import Testing
+
+@Suite struct AppointmentEndingTests {
+  // MARK: Cancelling
+
+  @Test(arguments: StoreKind.available)
+  func `what is cancelled has ended once, and gives everything back`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let booking = Booking.made(perSlot: 1, perNumber: 1, code: [1], content: [7, 8])
+    #expect(try await store.book(booking, at: .noon()) == .booked)
+    guard case .ended(let record, let content) = try await store.end(booking.id, .cancelled, at: .noon(5))
+    else { return #expect(Bool(false)) }
+    #expect(content == [7, 8])
+    #expect(record.status == .cancelled && record.settledAt == .noon(5) && record.code == nil)
+    #expect(record.at == .noon(3600) && record.verificationCode?.until == .noon(3605))
+    #expect(try await store.end(booking.id, .cancelled, at: .noon(6)) == .unchanged(record))
+    #expect(try await store.end(CallbackID(at: .noon()), .cancelled, at: .noon(6)) == .missing)
+    #expect(try await store.scheduledAppointment(booking.id) == nil)
+    #expect(try await store.dueAppointments(at: .noon(9999), most: 9).isEmpty)
+    #expect(try await !store.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
+    #expect(try await !store.postpone(booking.id, until: .noon(3700), code: nil))
+    #expect(try await store.appointmentCounts() == AppointmentCounts())
+    #expect(try await store.takenPlaces(in: booking.slot...booking.slot).isEmpty)
+    #expect(try await store.book(.made(perSlot: 1, perNumber: 1), at: .noon(6)) == .booked)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `only its owner ends an appointment before its time`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    for (place, ending) in [AppointmentEnding.expired, .failed("closed")].enumerated() {
+      let booking = Booking.made("+1415555016\(place)", key: "\(place)", perNumber: 1)
+      #expect(try await store.book(booking, at: .noon()) == .booked)
+      let scheduled = try #require(try await store.callback(booking.id, of: "ios-app"))
+      #expect(try await store.end(booking.id, ending, at: .noon(3599)) == .unchanged(scheduled))
+      guard case .ended(let record, let content) = try await store.end(booking.id, ending, at: .noon(3600))
+      else { return #expect(Bool(false)) }
+      #expect(content == booking.content && record.settledAt == .noon(3600))
+      #expect(record.status == (ending == .expired ? .expired : .failed))
+      #expect(record.code == (ending == .expired ? nil : "closed"))
+      // Its number is free; its place was in the past.
+      #expect(
+        try await store.book(.made("+1415555016\(place)", for: 7200, perNumber: 1), at: .noon(3600))
+          == .booked)
+      #expect(
+        try await store.takenPlaces(in: booking.slot...booking.slot) == [booking.slot: place + 1])
+    }
+    await store.close()
+  }
+
+  // MARK: Carrying out
+
+  @Test(arguments: StoreKind.available)
+  func `of many that mark an appointment one makes its call`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let stores = [store, fixture.open(), fixture.open()]
+    for round in 0..<10 {
+      let booking = Booking.made("+1415555\(1000 + round)")
+      #expect(try await store.book(booking, at: .noon()) == .booked)
+      let marked = try await withThrowingTaskGroup(of: Bool.self) { group in
+        for number in 0..<12 {
+          group.addTask {
+            try await stores[number % 3].mark(booking.id, for: booking.at, deadline: .noon(3630))
+          }
+        }
+        return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+      }
+      #expect(marked == 1)
+    }
+    #expect(try await store.appointmentCounts() == AppointmentCounts(pending: 10))
+    for store in stores { await store.close() }
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a moved appointment is not marked for the time it had`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let booking = Booking.made()
+    #expect(try await store.book(booking, at: .noon()) == .booked)
+    _ = try await store.move(.made(for: 7200, moving: booking.id), at: .noon(3600))
+    #expect(try await !store.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
+    // Nor does what the try for the old time left undone wait for less than the new one.
+    #expect(try await store.postpone(booking.id, until: .noon(3605), code: "upstream_unavailable"))
+    let due = try #require(try await store.scheduledAppointment(booking.id))
+    #expect(due.due == .noon(7200) && due.tries == 0)
+    #expect(try await store.end(booking.id, .expired, at: .noon(3800)).ended == nil)
+    #expect(try await store.mark(booking.id, for: .noon(7200), deadline: .noon(7230)))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a cancel and a mark that race have one winner`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let other = fixture.open()
+    for round in 0..<30 {
+      let booking = Booking.made("+1415555\(1000 + round)")
+      #expect(try await store.book(booking, at: .noon()) == .booked)
+      async let marking = other.mark(booking.id, for: booking.at, deadline: .noon(3630))
+      async let ending = store.end(booking.id, .cancelled, at: .noon(3600))
+      let (isMarked, end) = try await (marking, ending)
+      #expect(isMarked == (end.ended == nil))
+      #expect(
+        try await store.callback(booking.id, of: "ios-app")?.status == (isMarked ? .pending : .cancelled))
+    }
+    await other.close()
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `between tries an appointment is scheduled, and remembers them`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let booking = Booking.made(content: [7, 8])
+    #expect(try await store.book(booking, at: .noon()) == .booked)
+    #expect(try await store.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
+    #expect(try await store.postpone(booking.id, until: .noon(3602), code: "upstream_unavailable"))
+    var due = try #require(try await store.dueAppointments(at: .noon(3602), most: 9).first)
+    #expect(due.record.status == .scheduled && due.at == .noon(3600) && due.due == .noon(3602))
+    #expect(due.tries == 1 && due.lastCode == "upstream_unavailable" && due.content == [7, 8])
+    // A token could not be had: it was not marked.
+    #expect(try await store.postpone(booking.id, until: .noon(3606), code: "token_unavailable"))
+    #expect(try await store.postpone(booking.id, until: .noon(3607), code: nil))
+    due = try #require(try await store.scheduledAppointment(booking.id))
+    #expect(due.due == .noon(3607) && due.tries == 2 && due.lastCode == "token_unavailable")
+    // What was postponed is not abandoned at the deadline of the mark before.
+    #expect(try await store.recoverCallbacks(at: .noon(3700)) == 0)
+    #expect(try await store.end(booking.id, .cancelled, at: .noon(3603)).ended?.status == .cancelled)
+    #expect(try await !store.postpone(booking.id, until: .noon(3610), code: nil))
+    #expect(try await !store.postpone(CallbackID(at: .noon()), until: .noon(3610), code: nil))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func `another instance postpones nothing that this one carries out, and waits for the next try`(
+    _ kind: StoreKind
+  ) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let other = fixture.open()
+    let booking = Booking.made()
+    #expect(try await other.book(booking, at: .noon()) == .booked)
+    #expect(try await store.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
+    #expect(try await !other.postpone(booking.id, until: .noon(3610), code: nil))
+    #expect(try await store.callback(booking.id, of: "ios-app")?.status == .pending)
+    #expect(try await store.postpone(booking.id, until: .noon(3610), code: nil))
+    // What was read before the try of the first one.
+    #expect(try await !other.mark(booking.id, for: .noon(3600), deadline: .noon(3640)))
+    #expect(try await other.mark(booking.id, for: .noon(3610), deadline: .noon(3640)))
+    await other.close()
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a settlement ends an appointment and wipes what its call needed`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let keys = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 1, count: 32))))
+    _ = try await store.updateKeys(at: .noon()) { KeyRuling($0, holding: keys) }
+    func book(_ contact: String) async throws -> Booking {
+      let booking = Booking.made(contact, content: try keys.seal([7], associated: [1]))
+      #expect(try await store.book(booking, at: .noon()) == .booked)
+      #expect(try await store.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
+      return booking
+    }
+    let (accepted, failed) = (try await book("+14155550165"), try await book("+14155550166"))
+    #expect(try await store.keys().map(\.sealedUntil) == [.noon(3600 + 210)])
+    let settled = try #require(try await store.settle(accepted.id, .accepted(at: .noon(3601))))
+    #expect(settled.status == .accepted && settled.at == .noon(3600) && settled.settledAt == .noon(3601))
+    #expect(try await store.keys().map(\.sealedUntil) == [.noon(3600 + 210)])
+    #expect(try await store.settle(failed.id, .failed(at: .noon(3601)))?.status == .failed)
+    #expect(try await store.keys().map(\.sealedUntil) == [nil])
+    #expect(try await store.appointmentCounts() == AppointmentCounts())
+    #expect(
+      try await store.takenPlaces(in: accepted.slot...accepted.slot) == [accepted.slot: 2],
+      "they had their places")
+    await store.close()
+  }
+
+  // MARK: Recovering
+
+  @Test(arguments: StoreKind.available)
+  func `what nobody settles is unknown, and wiped`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let keys = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 1, count: 32))))
+    _ = try await store.updateKeys(at: .noon()) { KeyRuling($0, holding: keys) }
+    let booking = Booking.made(
+      key: "k", retention: .seconds(60), perNumber: 1, code: [1],
+      content: try keys.seal([7], associated: [1]))
+    #expect(try await store.book(booking, at: .noon()) == .booked)
+    #expect(try await store.recoverCallbacks(at: .noon(99_999)) == 0, "it is not pending")
+    #expect(try await store.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
+    #expect(try await store.recoverCallbacks(at: .noon(3640).later(0, nanoseconds: -1)) == 0)
+    #expect(try await store.recoverCallbacks(at: .noon(3640)) == 1)
+    let record = try #require(try await store.callback(booking.id, of: "ios-app"))
+    #expect(record.status == .unknown && record.code == "outcome_unknown" && record.at == .noon(3600))
+    #expect(record.settledAt == .noon(3640) && record.verificationCode?.until == .noon(7240))
+    #expect(try await store.keys().map(\.sealedUntil) == [nil])
+    #expect(try await !store.postpone(booking.id, until: .noon(3650), code: nil))
+    #expect(try await store.appointmentCounts() == AppointmentCounts())
+    // The number is free, and the key and the record stay for the retention of keys.
+    #expect(try await store.book(.made(for: 7200, perNumber: 1), at: .noon(3641)) == .booked)
+    try await store.purge(at: .noon(7239))
+    #expect(try await store.standing(of: booking.intent, at: .noon(7239)).key == .replay(record))
+    #expect(try await store.standing(of: booking.intent, at: .noon(7240)).key == .free)
+    try await store.purge(at: .noon(7240))
+    #expect(try await store.callback(booking.id, of: "ios-app") == nil)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func `what a dead instance carried out is unknown, and what it only booked is still scheduled`(
+    _ kind: StoreKind
+  ) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let other = fixture.open()
+    let (marked, booked) = (Booking.made(key: "k", code: [1]), Booking.made("+14155550166"))
+    let theirs = Booking.made("+14155550167")
+    for booking in [marked, booked, theirs] { #expect(try await store.book(booking, at: .noon()) == .booked) }
+    #expect(try await store.mark(marked.id, for: .noon(3600), deadline: .noon(3630)))
+    #expect(try await other.mark(theirs.id, for: .noon(3600), deadline: .noon(3630)))
+    #expect(try await other.recoverCallbacks(at: .noon(3601)) == 0)
+    await store.close()
+    #expect(try await other.recoverCallbacks(at: .noon(3602)) == 1)
+    let record = try #require(try await other.callback(marked.id, of: "ios-app"))
+    #expect(record.status == .unknown && record.settledAt == .noon(3602))
+    #expect(record.verificationCode?.until == .noon(7202))
+    #expect(try await other.standing(of: marked.intent, at: .noon(7201)).key == .replay(record))
+    #expect(try await other.standing(of: marked.intent, at: .noon(7202)).key == .free)
+    #expect(try await other.callback(theirs.id, of: "ios-app")?.status == .pending)
+    #expect(try await other.dueAppointments(at: .noon(3602), most: 9).map(\.record.id) == [booked.id])
+    await other.close()
+  }
+
+  // MARK: Forgetting
+
+  @Test(arguments: StoreKind.available)
+  func `a purge spares what is scheduled, and forgets what has ended at its time`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let (scheduled, ended) = (
+      Booking.made(key: "s", code: [1]), Booking.made("+14155550166", key: "e", code: [2])
+    )
+    for booking in [scheduled, ended] { #expect(try await store.book(booking, at: .noon()) == .booked) }
+    _ = try await store.end(ended.id, .cancelled, at: .noon(10))
+    try await store.purge(at: .noon(3609))
+    #expect(try await store.callback(ended.id, of: "ios-app")?.verificationCode?.sealed == [2])
+    try await store.purge(at: .noon(3610))
+    #expect(try await store.callback(ended.id, of: "ios-app")?.verificationCode == nil)
+    try await store.purge(at: .noon(10 + 86_399))
+    #expect(try await store.callback(ended.id, of: "ios-app")?.status == .cancelled)
+    try await store.purge(at: .noon(10 + 86_400))
+    #expect(try await store.callback(ended.id, of: "ios-app") == nil)
+    // After an outage of months it is there with its key and its code, to expire.
+    try await store.purge(at: .noon(9_999_999))
+    let due = try #require(try await store.dueAppointments(at: .noon(9_999_999), most: 9).first)
+    #expect(due.content == scheduled.content && due.record.verificationCode?.sealed == [1])
+    #expect(
+      try await store.standing(of: scheduled.intent, at: .noon(9_999_999)).key == .replay(due.record))
+    #expect(
+      try await store.end(scheduled.id, .expired, at: .noon(9_999_999)).ended?.status == .expired)
+    try await store.purge(at: .noon(9_999_999 + 86_400))
+    #expect(try await store.callback(scheduled.id, of: "ios-app") == nil)
+    #expect(try await store.takenPlaces(in: scheduled.slot...scheduled.slot).isEmpty)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `a booking in doubt is withdrawn with all that it took, and nothing later is`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let booking = Booking.made(key: "k", perSlot: 1, perNumber: 1)
+    #expect(try await store.book(booking, at: .noon()) == .booked)
+    try await store.withdraw(booking.id)
+    #expect(try await store.callback(booking.id, of: "ios-app") == nil)
+    #expect(try await store.takenPlaces(in: booking.slot...booking.slot).isEmpty)
+    let again = Booking.made(key: "k", perSlot: 1, perNumber: 1)
+    #expect(try await store.book(again, at: .noon(1)) == .booked)
+    #expect(try await store.mark(again.id, for: .noon(3600), deadline: .noon(3630)))
+    try await store.withdraw(again.id)
+    #expect(try await store.callback(again.id, of: "ios-app")?.status == .pending)
+    #expect(try await store.recoverCallbacks(at: .noon(3640)) == 1)
+    try await store.withdraw(again.id)
+    #expect(try await store.callback(again.id, of: "ios-app")?.status == .unknown)
+    await store.close()
+  }
+
+  // MARK: Store keys
+
+  @Test(arguments: StoreKind.available)
+  func `contents and codes are sealed with the other key, and what does not open is removed`(
+    _ kind: StoreKind
+  ) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    let old = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 1, count: 32))))
+    let new = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 2, count: 32))))
+    let rotation = StoreKeys(current: new.current, previous: old.current)
+    _ = try await store.updateKeys(at: .noon()) { KeyRuling($0, holding: old) }
+    _ = try await store.updateKeys(at: .noon(1)) { KeyRuling($0, holding: rotation) }
+    // More than SQLite replaces in one transaction.
+    let count = kind == .sqlite ? 260 : 20
+    var bookings: [Booking] = []
+    for number in 0..<count {
+      let id = CallbackID(at: .noon())
+      bookings.append(
+        .made(
+          "+1415555\(1000 + number)", moving: id, perSlot: 999,
+          code: number == 0 ? try old.seal([5], associated: id.bytes) : nil,
+          content: try old.seal([7], associated: number == 3 ? [] : id.bytes)))
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for booking in bookings { group.addTask { _ = try await store.book(booking, at: .noon()) } }
+      try await group.waitForAll()
+    }
+    #expect(try await store.keys().map(\.sealedUntil) == [.noon(3600 + 210 + 3600), nil])
+    let replaced = try await store.reseal(old.current.id) { value in
+      guard let content = try? rotation.open(value.sealed, associated: value.id) else { return nil }
+      return try? rotation.seal(content, associated: value.id)
+    }
+    #expect(replaced == count + 1)
+    #expect(try await store.keys().map(\.sealedUntil) == [nil, .noon(3600 + 210 + 3600)])
+    for (number, booking) in bookings.enumerated() {
+      let due = try #require(try await store.scheduledAppointment(booking.id))
+      if number == 3 {
+        #expect(due.content.isEmpty, "it is still due, to end")
+      } else {
+        #expect(try new.open(due.content, associated: booking.id.bytes) == [7])
+      }
+    }
+    for booking in bookings.dropFirst(4) { _ = try await store.end(booking.id, .cancelled, at: .noon(5)) }
+    _ = try await store.end(bookings[0].id, .cancelled, at: .noon(5))
+    try await store.purge(at: .noon(3605))
+    #expect(try await store.keys().map(\.sealedUntil) == [nil, .noon(3600 + 210)])
+    await store.close()
+  }
+}

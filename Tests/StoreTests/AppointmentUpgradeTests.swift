@@ -1,0 +1,87 @@
+// Tests of the step that brings a store to the version with appointments.
+
+import Gate
+import Testing
+
+@testable import PostgresStore
+@testable import SQLiteStore
+@testable import Store
+
+/// A store as the release before left it, with a callback that is settled and one that is pending.
+@Suite struct AppointmentUpgradeTests {
+  private static let before = 6
+  private static let key = StoreID(high: 1, low: 2)
+  private static let (settled, pending) = (CallbackID(at: .noon()), CallbackID(at: .noon(1)))
+
+  /// The rows of the release before; the dialects differ in how they write an id.
+  private static func rows(_ literal: (StoreID) -> String) -> [String] {
+    let (first, second) = (literal(settled.id), literal(pending.id))
+    let time = Instant.noon().nanosecondsSinceEpoch
+    let second30 = Int64(30_000_000_000)
+    return (1...before).map { "INSERT INTO callgate_schema (version, applied) VALUES (\($0), 7)" } + [
+      "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', '\(key.hex)')",
+      """
+      INSERT INTO callgate_callback (id, caller, subject, contact, created, settled, status, upstream_status, instance,
+        abandoned, expires) VALUES (\(first), 'ios-app', 'user', '+*********65', \(time), \(time + 5), 'accepted', 200,
+        1, \(time + second30), \(time + 9_000_000_000_000))
+      """,
+      """
+      INSERT INTO callgate_callback (id, caller, contact, created, status, instance, abandoned, expires)
+        VALUES (\(second), 'ios-app', '+*********66', \(time), 'pending', 1, \(time + second30),
+        \(time + 9_000_000_000_000))
+      """,
+    ]
+  }
+
+  private func check(_ store: any Store) async throws {
+    let error = await #expect(throws: StoreError.self) { try await store.ping() }
+    #expect(error?.kind == .incompatible)
+    try await store.migrate()
+    let record = try #require(try await store.callback(Self.settled, of: "ios-app"))
+    #expect(record.status == .accepted && record.subject == "user" && record.at == nil)
+    #expect(record.contact == "+*********65" && record.upstreamStatus == 200)
+    #expect(try await store.appointmentCounts() == AppointmentCounts())
+    #expect(try await store.dueAppointments(at: .noon(9_999_999), most: 9).isEmpty)
+    // The one that the process before left is recovered, and keeps its own time.
+    #expect(try await store.recoverCallbacks(at: .noon(60)) == 1)
+    #expect(try await store.callback(Self.pending, of: "ios-app")?.status == .unknown)
+    try await store.purge(at: .noon(8999))
+    #expect(try await store.callback(Self.pending, of: "ios-app") != nil)
+    #expect(try await store.book(.made(), at: .noon(61)) == .booked)
+    try await store.purge(at: .noon(9000))
+    #expect(try await store.callback(Self.pending, of: "ios-app") == nil)
+    await store.close()
+  }
+
+  @Test func `a file keeps its callbacks`() async throws {
+    let place = try TemporaryPlace()
+    defer { place.end() }
+    let path = place.path + "/state.sqlite3"
+    do {
+      let connection = try SQLiteConnection(path: path)
+      try connection.execute(
+        "CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT"
+      )
+      for step in Migration.all.prefix(Self.before) {
+        for statement in step.sqlite { try connection.execute(statement) }
+      }
+      for statement in Self.rows({ "x'\($0.hex.replacing("-", with: ""))'" }) {
+        try connection.execute(statement)
+      }
+    }
+    try await check(SQLiteStore(path: path))
+  }
+
+  @Test(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
+  func `a database keeps its callbacks`() async throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.database()
+    let name = try #require(address.text.split(separator: "/").last.map(String.init))
+    _ = try server.query(
+      name,
+      (["CREATE TABLE callgate_schema (version bigint PRIMARY KEY, applied bigint NOT NULL)"]
+        + Migration.all.prefix(Self.before).flatMap(\.postgres) + Self.rows { "'\($0.hex)'" }).joined(
+          separator: ";"))
+    try await check(PostgresStore(address))
+  }
+}

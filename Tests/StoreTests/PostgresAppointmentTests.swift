@@ -1,0 +1,143 @@
+// Tests of appointments in PostgreSQL whose transactions are held up or not answered.
+
+import Foundation
+import Gate
+import Testing
+
+@testable import PostgresStore
+@testable import Store
+
+@Suite(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
+struct PostgresAppointmentTests {
+  /// A database that one store reaches directly, and another through a proxy on one connection.
+  private struct Place {
+    let server: PostgresServer
+    let name: String
+    let proxy: CuttingProxy
+    let direct, behind: PostgresStore
+
+    init() async throws {
+      server = try PostgresServer.shared.get()
+      let address = try server.database()
+      name = try #require(address.text.split(separator: "/").last.map(String.init))
+      direct = PostgresStore(address)
+      try await direct.migrate()
+      proxy = try CuttingProxy(to: server.port)
+      behind = PostgresStore(try proxy.address(name), connections: 1)
+      try await behind.ping()
+    }
+
+    func query(_ sql: String) throws -> String {
+      try server.query(name, sql).trimmingCharacters(in: .newlines)
+    }
+
+    /// Runs something whose COMMIT is held up: its caller gets an error in doubt.
+    func hold(_ body: () async throws -> Void) async throws {
+      proxy.cut([.beforeCommit], thenRefuses: true)
+      let error = try #require(await #expect(throws: StoreError.self) { try await body() })
+      #expect(error.isInDoubt)
+      proxy.refuse(false)
+    }
+
+    func end() async {
+      proxy.close()
+      await behind.close()
+      await direct.close()
+    }
+  }
+
+  @Test func `an end that waits for a move gives back what the move has taken`() async throws {
+    let place = try await Place()
+    let booking = Booking.made(key: "k")
+    #expect(try await place.direct.book(booking, at: .noon()) == .booked)
+    try await place.hold {
+      _ = try await place.behind.move(.made(for: 7200, moving: booking.id), at: .noon(1))
+    }
+    async let end = place.direct.end(booking.id, .cancelled, at: .noon(2))
+    // It has looked up the dedupe entry before the move, and waits for its locks.
+    try await eventually {
+      let waiting = try place.query(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = '\(place.name)' AND wait_event_type = 'Lock'")
+      if waiting != "1" { throw NeverWaited() }
+    }
+    place.proxy.release(passesOn: true)
+    #expect(try await end.ended?.at == .noon(7200))
+    #expect(try await place.direct.book(.made(for: 7200), at: .noon(3)) == .booked)
+    #expect(try await place.direct.book(.made(), at: .noon(3)) == .booked)
+    await place.end()
+  }
+
+  private struct NeverWaited: Error {}
+
+  @Test(arguments: [true, false])
+  func `a mark in doubt is postponed, whatever came of it`(_ isCommitted: Bool) async throws {
+    let place = try await Place()
+    let booking = Booking.made()
+    #expect(try await place.direct.book(booking, at: .noon()) == .booked)
+    try await place.hold {
+      _ = try await place.behind.mark(booking.id, for: .noon(3600), deadline: .noon(3630))
+    }
+    place.proxy.release(passesOn: isCommitted)
+    try await eventually {
+      let isPostponed = try await place.behind.postpone(booking.id, until: .noon(3605), code: nil)
+      #expect(isPostponed)
+    }
+    let due = try #require(try await place.direct.scheduledAppointment(booking.id))
+    #expect(due.due == .noon(3605) && due.tries == 0 && due.content == booking.content)
+    #expect(try await place.direct.mark(booking.id, for: .noon(3605), deadline: .noon(3640)))
+    await place.end()
+  }
+
+  @Test(arguments: [true, false])
+  func `a booking in doubt is withdrawn for good, whatever came of it`(_ isCommitted: Bool) async throws {
+    let place = try await Place()
+    let booking = Booking.made(key: "k", perSlot: 1, perNumber: 1)
+    try await place.hold { _ = try await place.behind.book(booking, at: .noon()) }
+    place.proxy.release(passesOn: isCommitted)
+    try await eventually { try await place.behind.withdraw(booking.id) }
+    #expect(try place.query("SELECT count(*) FROM callgate_callback") == "0")
+    let again = Booking.made(key: "k", perSlot: 1, perNumber: 1)
+    #expect(try await place.direct.book(again, at: .noon(1)) == .booked)
+    await place.end()
+  }
+
+  @Test func `a mark whose commit was not answered is there, and its instance is alive`() async throws {
+    let place = try await Place()
+    let booking = Booking.made()
+    #expect(try await place.direct.book(booking, at: .noon()) == .booked)
+    place.proxy.cut([.afterCommit])
+    #expect(try await place.behind.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
+    #expect(place.proxy.count == 1)
+    #expect(try await place.direct.recoverCallbacks(at: .noon(3601)) == 0)
+    #expect(try await place.behind.settle(booking.id, .accepted())?.wasRecovered == false)
+    await place.end()
+  }
+
+  @Test func `nothing of a number or a content is left when an appointment is over`() async throws {
+    let place = try await Place()
+    for way in 0..<4 {
+      let booking = Booking.made()
+      #expect(try await place.direct.book(booking, at: .noon()) == .booked)
+      let full = try place.query(
+        "SELECT count(*) FROM callgate_callback WHERE content IS NOT NULL AND due IS NOT NULL")
+      #expect(full == "1")
+      if way >= 2 {
+        #expect(try await place.direct.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
+      }
+      switch way {
+      case 0: _ = try await place.direct.end(booking.id, .cancelled, at: .noon(1))
+      case 1: _ = try await place.direct.end(booking.id, .expired, at: .noon(3600))
+      case 2: _ = try await place.direct.settle(booking.id, .accepted(at: .noon(3601)))
+      default: #expect(try await place.direct.recoverCallbacks(at: .noon(3700)) == 1)
+      }
+      let left = try place.query(
+        """
+        SELECT count(*) FROM callgate_callback
+        WHERE num_nonnulls(content, content_key, content_until, due) > 0 OR contact LIKE '%4155550165%'
+        """)
+      #expect(left == "0")
+      try await place.direct.purge(at: .noon(999_999))
+    }
+    await place.end()
+  }
+}

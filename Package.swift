@@ -57,6 +57,8 @@ let package = Package(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
       swiftSettings: memorySafe),
     .target(
+      name: "Notices", dependencies: ["HTTP", "JOSE", "JSON", "Platform"], swiftSettings: memorySafe),
+    .target(
       name: "API", dependencies: ["HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages"],
       swiftSettings: memorySafe),
     .target(
@@ -140,7 +142,9 @@ let package = Package(
     // Tests.
     .target(
       name: "Certificates", dependencies: ["COpenSSL"], path: "Tests/Certificates", swiftSettings: strict),
-    .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support", swiftSettings: strict),
+    .target(
+      name: "TestSupport", dependencies: ["HTTP", "JSON", "Platform"], path: "Tests/Support",
+      exclude: ["http2_server.py"], swiftSettings: strict),
     .target(name: "CDisk", dependencies: ["CSQLite"], path: "Tests/Disk"),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: strict),
@@ -179,11 +183,19 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "UpstreamTests",
-      dependencies: ["Upstream", "HTTP", "Platform", "CCurl", "COpenSSL", "Certificates", "TestSupport"],
+      dependencies: [
+        "Upstream", "HTTP", "JSON", "Platform", "CCurl", "COpenSSL", "Certificates", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TalkdeskTests",
       dependencies: ["Talkdesk", "Tokens", "HTTP", "Platform", "JSON", "JOSE", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "NoticesTests",
+      dependencies: [
+        "Notices", "Upstream", "HTTP", "JOSE", "JSON", "Platform", "Certificates", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "GatewayTests",

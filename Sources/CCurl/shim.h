@@ -50,6 +50,10 @@ static inline CURLcode callgate_easy_set_prerequest(CURL *easy, curl_prereq_call
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
 }
 
+static inline CURLcode callgate_easy_set_socket_options(CURL *easy, curl_sockopt_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, value);
+}
+
 // Leaves one protocol, so that nothing a server says can lead to another one.
 static inline CURLcode callgate_easy_set_protocol(CURL *easy, int secure) {
 #if LIBCURL_VERSION_NUM >= 0x075500

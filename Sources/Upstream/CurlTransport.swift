@@ -5,7 +5,7 @@ import Glibc
 public import HTTP
 import Platform
 
-/// `HTTPTransport` made with libcurl: HTTP/1.1 over pooled, fully verified TLS connections.
+/// `HTTPTransport` made with libcurl: HTTP/1.1 over pooled, fully verified TLS connections, or HTTP/2 over one (`Multiplexing`).
 ///
 /// - A request's `timeout` covers everything from the call of `send`: waiting for a slot, name resolution,
 ///   connecting, TLS, sending, receiving. `send` returns by then whatever the network or the resolver does.
@@ -44,7 +44,8 @@ public final class CurlTransport: HTTPTransport {
       throw .proxy(error)
     }
     try CurlLibrary.start()
-    let multi = try CurlMulti(pooledConnections: settings.pooledConnections)
+    let multi = try CurlMulti(
+      pooledConnections: settings.pooledConnections, streams: settings.multiplexing?.streams)
     let inbox = Inbox(waker: multi.waker)
     // The thread takes the handle over; nothing here keeps it.
     nonisolated(unsafe) let handedOver = multi

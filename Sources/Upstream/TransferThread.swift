@@ -27,6 +27,9 @@ final class TransferThread {
     init(_ submission: Inbox.Submission) { self.submission = submission }
   }
 
+  /// So long after a response an HTTP/2 connection is believed to stand.
+  private static let confidence = Duration.seconds(60)
+
   /// What waits and can no longer end in time is looked for this often at most.
   private static let expiryInterval = Duration.milliseconds(5)
 
@@ -37,6 +40,8 @@ final class TransferThread {
   private let lookUp: NameLookup.Function
   private var transfers: [ObjectIdentifier: Transfer] = [:]
   private var queues: [TransferRoute.Place: AdmissionQueue<ObjectIdentifier>] = [:]
+  /// With HTTP/2: when a transfer to a place last had a response.
+  private var answeredAt: [TransferRoute.Place: MonotonicTime] = [:]
   /// Where a transfer that waits may have a turn now.
   private var freed: Set<TransferRoute.Place> = []
   private var names: NameCache
@@ -44,6 +49,8 @@ final class TransferThread {
   private var waitingForNames: Set<ObjectIdentifier> = []
   /// No transfer needs attention before this.
   private var nextAlarm = MonotonicTime(nanoseconds: .max)
+  /// When the connections send their next PING.
+  private var nextPing = MonotonicTime(nanoseconds: .max)
 
   init(
     settings: TransportSettings, multi: CurlMulti, inbox: Inbox, names: NameCache,
@@ -55,6 +62,7 @@ final class TransferThread {
     self.names = names
     sessions = SharedSessions(lifetime: settings.sessionLifetime)
     self.lookUp = lookUp
+    if let multiplexing = settings.multiplexing { nextPing = clock.now + multiplexing.pingInterval }
   }
 
   /// Works until the shutdown, then completes every transfer with an error and closes every connection.
@@ -64,7 +72,8 @@ final class TransferThread {
       ringAlarms()
       admitWaiting()
       startLookups()
-      multi.poll(milliseconds: Self.milliseconds(from: clock.now, to: nextAlarm))
+      ping()
+      multi.poll(milliseconds: Self.milliseconds(from: clock.now, to: min(nextAlarm, nextPing)))
     }
     for (id, transfer) in transfers {
       end(id, failure(.cancelled, transfer, "the transport is shut down"))
@@ -102,8 +111,9 @@ final class TransferThread {
       setAlarm(submission.ticket.startBy)
       let place = submission.plan.route.place
       let limits = AdmissionQueue<ObjectIdentifier>.Limits(
-        running: settings.transfersPerPath, waiting: settings.waitingPerPath)
+        running: runningLimit(of: place, now: now), waiting: settings.waitingPerPath)
       if queues[place] == nil { queues = queues.filter { !$0.value.isForgotten(at: now) } }
+      queues[place, default: .init(limits)].limits = limits
       let admission = queues[place, default: .init(limits)]
         .enter(id, deadline: submission.ticket.deadline, now: now)
       switch admission {
@@ -114,6 +124,16 @@ final class TransferThread {
       case .refused(let wait): refuse(id, retryAfter: wait)
       }
     }
+  }
+
+  /// How many transfers to a place may run.
+  ///
+  /// Over HTTP/2 the first one goes alone. The client does not know yet how many streams the server allows. APNs allows one until it
+  /// has accepted a provider token, and refuses the others.
+  private func runningLimit(of place: TransferRoute.Place, now: MonotonicTime) -> Int {
+    guard let multiplexing = settings.multiplexing else { return settings.transfersPerPath }
+    guard let last = answeredAt[place], now - last < Self.confidence else { return 1 }
+    return multiplexing.streams
   }
 
   private func endUnsent(_ id: ObjectIdentifier, _ reason: TransportError.Reason, _ detail: String) {
@@ -231,7 +251,16 @@ final class TransferThread {
     if case .failure(let error) = result, [.timedOut, .cancelled].contains(error.reason) {
       ending = .cutShort
     }
-    queues[place]?.leave(id, ending, now: clock.now)
+    let now = clock.now
+    if settings.multiplexing != nil {
+      switch result {
+      case .success: answeredAt[place] = now
+      case .failure(let error):
+        if ending == .finished, error.head == nil { answeredAt[place] = nil }
+      }
+      queues[place]?.limits.running = runningLimit(of: place, now: now)
+    }
+    queues[place]?.leave(id, ending, now: now)
     freed.insert(place)
   }
 
@@ -296,6 +325,12 @@ final class TransferThread {
         setAlarm(due)
       }
     }
+  }
+
+  private func ping() {
+    guard let interval = settings.multiplexing?.pingInterval, clock.now >= nextPing else { return }
+    multi.ping(after: interval)
+    nextPing = clock.now + interval
   }
 
   /// The time to a point in whole milliseconds, rounded up so that a wait does not end short of it.

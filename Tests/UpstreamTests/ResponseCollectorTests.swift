@@ -65,6 +65,22 @@ import Testing
   }
 
   @Test(arguments: [
+    ("HTTP/2 200 ", true), ("HTTP/2 410", true), ("HTTP/1.1 200 OK", true), ("HTTP/2.0 200 OK", false),
+    ("HTTP/2 20 ", false), ("HTTP/2 2000", false), ("HTTP/2  200", false), ("HTTP/3 200 ", false),
+  ])
+  func `HTTP/2 is taken where it was offered`(line: String, isTaken: Bool) {
+    var (offered, other) = (
+      ResponseCollector(maximumHeaderLength: 100, maximumContentLength: 0, mayBeHTTP2: true),
+      ResponseCollector(maximumHeaderLength: 100, maximumContentLength: 0)
+    )
+    let wasTaken = (try? offered.receiveLine("\(line)\r\n".utf8)) != nil
+    #expect(wasTaken == isTaken)
+    if line.hasPrefix("HTTP/2") {
+      #expect(throws: ResponseCollector.Fault.self) { try other.receiveLine("\(line)\r\n".utf8) }
+    }
+  }
+
+  @Test(arguments: [
     [], ["HTTP/1.1 200 OK\r\n"], ["HTTP/1.1 200 OK\r\n", "A: b\r\n"], ["HTTP/1.1 100 C\r\n", "\r\n"],
   ])
   func `an answer without its fields' end is incomplete`(lines: [String]) throws {

@@ -52,7 +52,8 @@ final class CurlEasy {
     collector = ResponseCollector(
       maximumHeaderLength: settings.maximumHeaderLength,
       // For HEAD the declared length is that of what does not come.
-      maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength)
+      maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength,
+      mayBeHTTP2: settings.multiplexing != nil)
     mayRepeat = plan.mayRepeat
     route = plan.route
     self.share = share

@@ -44,15 +44,14 @@ enum CurlFailure {
       sent ? .timedOut : connected ? .tls : .connect
 
     case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND,
-      CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN, CURLE_READ_ERROR:
+      CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN, CURLE_READ_ERROR, CURLE_HTTP2_STREAM:
       sent ? .connectionLost : .connect
 
     // The one callback that refuses by itself does so when libcurl wants to send a request again.
     case CURLE_ABORTED_BY_CALLBACK:
       sent ? .connectionLost : .connect
 
-    case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2, CURLE_HTTP2_STREAM,
-      CURLE_CHUNK_FAILED:
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2, CURLE_CHUNK_FAILED:
       sent ? .malformedResponse : .connect
 
     // A field line longer than libcurl's own 100 KiB shows as "out of memory", in newer versions as "too large".

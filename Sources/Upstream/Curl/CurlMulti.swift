@@ -24,12 +24,18 @@ final class CurlMulti {
   /// Whether libcurl had all it needed the last time.
   private var hasMemory = true
 
-  init(pooledConnections: Int) throws(TransportSetupError) {
+  /// - Parameter streams: how many transfers share the one connection to each host; nil: each has one of the pool.
+  init(pooledConnections: Int, streams: Int? = nil) throws(TransportSetupError) {
     guard let handle = curl_multi_init() else { throw .library("curl_multi_init failed") }
     self.handle = handle
     waker = CurlWaker(handle)
     let code = callgate_multi_set_long(handle, CURLMOPT_MAXCONNECTS, pooledConnections)
     guard code == CURLM_OK else { throw .library("CURLMOPT_MAXCONNECTS failed") }
+    if let streams {
+      guard callgate_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, 1) == CURLM_OK,
+        callgate_multi_set_long(handle, CURLMOPT_MAX_CONCURRENT_STREAMS, streams) == CURLM_OK
+      else { throw .library("CURLMOPT_MAX_HOST_CONNECTIONS or CURLMOPT_MAX_CONCURRENT_STREAMS failed") }
+    }
     // Without a descriptor for waking up, libcurl carries on in silence and a submission would wait for
     // minutes.
     guard waker.wake() else { throw .library("curl_multi_wakeup failed: out of file descriptors?") }
@@ -75,6 +81,17 @@ final class CurlMulti {
       finished.append(Finished(easy: easy, code: code))
     }
     return finished
+  }
+
+  /// Sends a PING over each connection that had none for so long (RFC 9113 §6.7).
+  func ping(after interval: Duration) {
+    guard let easy = curl_easy_init() else { return }
+    defer { curl_easy_cleanup(easy) }
+    callgate_easy_set_long(easy, CURLOPT_UPKEEP_INTERVAL_MS, Int(interval / .milliseconds(1)))
+    // `curl_easy_upkeep` finds the connections through the multi handle. This easy handle never runs.
+    guard curl_multi_add_handle(handle, easy) == CURLM_OK else { return }
+    curl_easy_upkeep(easy)
+    check(curl_multi_remove_handle(handle, easy), "curl_multi_remove_handle")
   }
 
   /// Waits until a transfer can go on, `wake` was called or the time is over; 10 ms where libcurl has no memory.

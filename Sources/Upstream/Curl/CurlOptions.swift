@@ -1,6 +1,7 @@
 // Sets the options of a libcurl transfer, and remembers the first option that libcurl refused.
 
 import CCurl
+import Glibc
 import HTTP
 
 /// Sets an easy handle's options and remembers the first one that was refused.
@@ -22,7 +23,11 @@ final class CurlOptions {
     check("quick exit", callgate_easy_set_quick_exit(handle))
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
-    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+    if let multiplexing = settings.multiplexing {
+      setMultiplexing(multiplexing)
+    } else {
+      set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+    }
     set(CURLOPT_HTTP09_ALLOWED, 0)
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
@@ -35,6 +40,24 @@ final class CurlOptions {
 
     setTLS(settings, target)
     setProxy(proxy, settings)
+  }
+
+  /// HTTP/2 where TLS negotiates it, on a connection that others may be making already.
+  private func setMultiplexing(_ multiplexing: Multiplexing) {
+    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+    set(CURLOPT_PIPEWAIT, 1)
+    // The kernel tries for 15 minutes to deliver to a host that is gone, and every request shares the one connection (tcp(7)).
+    // libcurl passes the number by the address.
+    set(
+      CURLOPT_SOCKOPTDATA, UnsafeMutableRawPointer(bitPattern: Int(multiplexing.silence / .milliseconds(1))))
+    check(
+      "the socket callback",
+      callgate_easy_set_socket_options(handle) { milliseconds, socket, _ in
+        var limit = UInt32(UInt(bitPattern: milliseconds))
+        setsockopt(
+          socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &limit, socklen_t(MemoryLayout<UInt32>.size))
+        return CURL_SOCKOPT_OK
+      })
   }
 
   private func setTLS(_ settings: TransportSettings, _ target: Target) {

@@ -11,7 +11,7 @@ final class TransferRoute: Sendable {
   let url: String
   let proxy: Proxy?
   let fields: CurlFieldList
-  /// What transfers queue for: one path of one host.
+  /// What transfers queue for: one path of one host, or the host's one connection.
   struct Place: Hashable {
     let origin: String
     let path: String
@@ -26,7 +26,7 @@ final class TransferRoute: Sendable {
     self.target = target
     url = target.url
     proxy = settings.proxies?.proxy(for: target)
-    place = Place(origin: target.origin, path: target.path)
+    place = Place(origin: target.origin, path: settings.multiplexing == nil ? target.path : "")
   }
 
   /// The host and port that libcurl will want to resolve, one or, with some proxies, two.
@@ -54,6 +54,7 @@ final class TransferRoutes: Sendable {
 
   /// The route of a request.
   func route(of request: OutboundRequest) throws(Target.Refusal) -> TransferRoute {
+    precondition(request.reuse != .never || settings.multiplexing == nil, "one connection is shared by all")
     // Only for requests of which thousands may wait: fields may hold a credential, which would stay here for
     // an hour.
     guard request.reuse == .never else { return try TransferRoute(request, settings) }

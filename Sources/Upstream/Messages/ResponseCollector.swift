@@ -19,15 +19,18 @@ struct ResponseCollector {
 
   private let maximumHeaderLength: Int
   private let maximumContentLength: Int
+  private let mayBeHTTP2: Bool
   private var part = Part.statusLine
   private var headerLength = 0
   private var status = 0
   private var fields = Fields()
   private var content: [UInt8] = []
 
-  init(maximumHeaderLength: Int, maximumContentLength: Int) {
+  /// - Parameter mayBeHTTP2: whether HTTP/2 was offered. libcurl writes `HTTP/2 200` for such a response, which has no status line.
+  init(maximumHeaderLength: Int, maximumContentLength: Int, mayBeHTTP2: Bool = false) {
     self.maximumHeaderLength = maximumHeaderLength
     self.maximumContentLength = maximumContentLength
+    self.mayBeHTTP2 = mayBeHTTP2
   }
 
   /// Whether any octet has come.
@@ -53,7 +56,7 @@ struct ResponseCollector {
 
     switch part {
     case .statusLine:
-      status = try Self.status(line)
+      status = try Self.status(line, mayBeHTTP2: mayBeHTTP2)
       fields = Fields()
       part = .fields
     case .fields where line.isEmpty:
@@ -110,13 +113,15 @@ struct ResponseCollector {
     fields.append(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
   }
 
-  /// Reads `HTTP/1.x NNN` and whatever phrase follows (RFC 9112 §4).
-  private static func status(_ line: ArraySlice<UInt8>) throws(Fault) -> Int {
+  /// Reads `HTTP/1.x NNN`, or libcurl's `HTTP/2 NNN`, and whatever phrase follows (RFC 9112 §4).
+  private static func status(_ line: ArraySlice<UInt8>, mayBeHTTP2: Bool) throws(Fault) -> Int {
     let bytes = Array(line)
-    let digits = bytes.dropFirst(9).prefix(3)
-    guard bytes.starts(with: "HTTP/1.".utf8), bytes.count >= 12, bytes[8] == UInt8(ascii: " "),
-      digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
-      bytes.count == 12 || bytes[12] == UInt8(ascii: " ")
+    // Where the blank after the version is.
+    let blank = mayBeHTTP2 && bytes.starts(with: "HTTP/2 ".utf8) ? 6 : 8
+    let digits = bytes.dropFirst(blank + 1).prefix(3)
+    guard blank == 6 || bytes.starts(with: "HTTP/1.".utf8), bytes.count >= blank + 4,
+      bytes[blank] == UInt8(ascii: " "), digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
+      bytes.count == blank + 4 || bytes[blank + 4] == UInt8(ascii: " ")
     else { throw .malformed("the status line is malformed") }
     let status = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     guard (100...599).contains(status) else { throw .malformed("a status code outside 100–599") }

@@ -21,6 +21,8 @@ public struct TransportSettings: Sendable {
   /// How many transfers to one path of a host run at once. Others wait as `AdmissionQueue` lets them. One endpoint that hangs
   /// takes nothing from the others of its host.
   public var transfersPerPath: Int
+  /// Whether requests share one HTTP/2 connection to each host; nil sends HTTP/1.1.
+  public var multiplexing: Multiplexing?
   /// How many transfers may wait for one path.
   public var waitingPerPath: Int
   /// How many connections the pool holds, used and idle, before the oldest idle one is closed.
@@ -43,6 +45,7 @@ public struct TransportSettings: Sendable {
     proxies: ProxySettings? = nil,
     userAgent: String = "callgate",
     connectTimeout: Duration = .seconds(3), transfersPerPath: Int = 64,
+    multiplexing: Multiplexing? = nil,
     waitingPerPath: Int = 4096, pooledConnections: Int = 256, idleTimeout: Duration = .seconds(45),
     sessionLifetime: Duration = .seconds(3600),
     maximumHeaderLength: Int = 32 * 1024, bufferLength: Int? = nil
@@ -55,12 +58,39 @@ public struct TransportSettings: Sendable {
     self.userAgent = userAgent
     self.connectTimeout = connectTimeout
     self.transfersPerPath = transfersPerPath
+    self.multiplexing = multiplexing
     self.waitingPerPath = waitingPerPath
     self.pooledConnections = pooledConnections
     self.idleTimeout = idleTimeout
     self.sessionLifetime = sessionLifetime
     self.maximumHeaderLength = maximumHeaderLength
     self.bufferLength = bufferLength
+  }
+}
+
+/// HTTP/2 over TLS, with one connection to each host that all requests share (RFC 9113).
+///
+/// It belongs to a whole transport because libcurl limits connections for all transfers of a multi handle, not for one. Without that
+/// limit it opens another connection whenever the server allows fewer streams than there are requests.
+///
+/// A stream that the server refuses (REFUSED_STREAM, or GOAWAY with a lower stream) was not processed. A request that may be repeated
+/// is then sent once more, on a new connection. libcurl does not report why it begins again, so every other request fails as sent.
+public struct Multiplexing: Hashable, Sendable {
+  /// How many requests to one host run at once, whatever their paths; the server may allow fewer.
+  public var streams: Int
+  /// How often each connection sends a PING. It keeps the connection alive in networks that forget what is idle.
+  public var pingInterval: Duration
+  /// How long the other side may acknowledge nothing that was sent, a PING included. After that the connection is closed.
+  public var silence: Duration
+
+  /// Makes settings.
+  public init(
+    streams: Int = 500, pingInterval: Duration = .seconds(15), silence: Duration = .seconds(20)
+  ) {
+    precondition(streams > 0 && pingInterval >= .milliseconds(1) && silence >= .milliseconds(1))
+    self.streams = streams
+    self.pingInterval = pingInterval
+    self.silence = silence
   }
 }
 

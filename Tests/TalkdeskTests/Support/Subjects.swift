@@ -52,3 +52,13 @@ final class Recorder: TokenSourceObserver {
   func tokenRequest(_ report: TokenRequestReport) { note(report) }
   func note(_ report: TokenRequestReport) { state.withLock { $0.reports.append(report) } }
 }
+
+extension ScriptedTransport.Answer {
+  /// A token reply as Talkdesk's.
+  static func token(_ token: String, expiresIn: String? = "600", scope: String? = "callback:write") -> Self {
+    var members = ["\"access_token\":\"\(token)\"", "\"token_type\":\"Bearer\""]
+    if let expiresIn { members.append("\"expires_in\":\(expiresIn)") }
+    if let scope { members.append("\"scope\":\"\(scope)\"") }
+    return status(200, "{\(members.joined(separator: ","))}")
+  }
+}

@@ -37,6 +37,17 @@ extension OutboundRequest {
 }
 
 extension CurlTransport {
+  /// Sends a request and returns its status.
+  func status(_ request: OutboundRequest) async throws -> Int { try await send(request).status }
+
+  /// Sends a request that must be answered with 200.
+  func expectOK(
+    _ request: OutboundRequest, sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let status = try await send(request).status
+    #expect(status == 200, sourceLocation: sourceLocation)
+  }
+
   /// Sends a request that must fail, and returns how.
   func failure(
     _ request: OutboundRequest, sourceLocation: SourceLocation = #_sourceLocation

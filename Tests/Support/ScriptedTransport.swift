@@ -1,12 +1,11 @@
-// A fake network that responds to token requests as a test says.
+// A fake network that responds as a test says.
 
-import HTTP
+public import HTTP
 import Synchronization
-import TestSupport
 
 /// A network on which the test answers: at once by a script, or by hand where the script holds a request.
-final class ScriptedTransport: HTTPTransport {
-  enum Answer: Sendable {
+public final class ScriptedTransport: HTTPTransport {
+  public enum Answer: Sendable {
     case reply(InboundResponse)
     case fail(TransportError)
     /// Leaves the request open until `answer`.
@@ -22,23 +21,23 @@ final class ScriptedTransport: HTTPTransport {
   private let script: @Sendable (Int, OutboundRequest) -> Answer
 
   /// - Parameter script: gets each request with its number, from 0.
-  init(_ script: @escaping @Sendable (Int, OutboundRequest) -> Answer = { _, _ in .hold }) {
+  public init(_ script: @escaping @Sendable (Int, OutboundRequest) -> Answer = { _, _ in .hold }) {
     self.script = script
   }
 
   /// Everything sent so far.
-  var requests: [OutboundRequest] { state.withLock { $0.requests } }
-  var count: Int { state.withLock { $0.requests.count } }
+  public var requests: [OutboundRequest] { state.withLock { $0.requests } }
+  public var count: Int { state.withLock { $0.requests.count } }
   /// The numbers of requests that wait for an answer.
-  var held: [Int] { state.withLock { $0.held.keys.sorted() } }
+  public var held: [Int] { state.withLock { $0.held.keys.sorted() } }
 
   /// Answers a held request, once it is there.
-  func answer(_ number: Int, _ answer: Answer) async throws {
+  public func answer(_ number: Int, _ answer: Answer) async throws {
     try await until { self.held.contains(number) }
     state.withLock { $0.held.removeValue(forKey: number) }?.resume(returning: answer)
   }
 
-  func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
+  public func send(_ request: OutboundRequest) async throws(TransportError) -> InboundResponse {
     let number = state.withLock { state in
       state.requests.append(request)
       return state.requests.count - 1
@@ -68,19 +67,11 @@ final class ScriptedTransport: HTTPTransport {
 }
 
 extension ScriptedTransport.Answer {
-  /// A token reply as Talkdesk's.
-  static func token(_ token: String, expiresIn: String? = "600", scope: String? = "callback:write") -> Self {
-    var members = ["\"access_token\":\"\(token)\"", "\"token_type\":\"Bearer\""]
-    if let expiresIn { members.append("\"expires_in\":\(expiresIn)") }
-    if let scope { members.append("\"scope\":\"\(scope)\"") }
-    return status(200, "{\(members.joined(separator: ","))}")
-  }
-
-  static func status(_ status: Int, _ content: String = "", fields: Fields = [:]) -> Self {
+  public static func status(_ status: Int, _ content: String = "", fields: Fields = [:]) -> Self {
     .reply(InboundResponse(status: status, fields: fields, content: Array(content.utf8)))
   }
 
-  static func lost(_ reason: TransportError.Reason = .connectionLost, sent: Bool = true) -> Self {
+  public static func lost(_ reason: TransportError.Reason = .connectionLost, sent: Bool = true) -> Self {
     .fail(TransportError(reason, sent: sent, detail: "scripted"))
   }
 }

@@ -1,0 +1,83 @@
+// What each answer of APNs means for a notice.
+
+import HTTP
+import JSON
+import Platform
+
+/// The table from APNs' status and reason to the reaction.
+///
+/// Source: Apple's "Handling notification responses from APNs". The reason decides; the status does so for a reason that is not known.
+enum APNsAnswer {
+  /// The reaction to a response.
+  static func reaction(_ reply: InboundResponse, now: UnixTime) -> Reaction {
+    guard !(200..<300).contains(reply.status) else { return .settled(.taken) }
+    let body = object(reply.content)
+    let code = ProviderCode.read(body?["reason"]?.string)
+    let words = "APNs \(reply.status)\(code.map { " \($0)" } ?? "")"
+    let retry = NoticeVerdict.retry(
+      after: RetryAfter.read(reply.fields, now: now.seconds, cap: NoticeVerdict.longestWait), reason: words)
+
+    switch code {
+    case "BadDeviceToken", "DeviceTokenNotForTopic":
+      return .settled(
+        .deviceGone(
+          since: nil,
+          reason: "\(words); if this happens to every device, check notices.apns.environment and topic"))
+
+    case "Unregistered", "ExpiredToken":
+      return .settled(.deviceGone(since: time(body?["timestamp"]?.int), reason: words))
+
+    case "BadTopic", "MissingTopic", "TopicDisallowed":
+      return .settled(.stopSender(reason: "\(words); check notices.apns.topic"))
+
+    case "InvalidProviderToken", "MissingProviderToken", "BadEnvironmentKeyIdInToken",
+      "BadEnvironmentKeyInToken", "Forbidden", "BadCertificate", "BadCertificateEnvironment":
+      return .settled(
+        .stopSender(reason: "\(words); check notices.apns.key_file, key_id, team_id and environment"))
+
+    // A connection keeps the team of its first token.
+    case "UnrelatedKeyIdInToken":
+      return .reconnect(
+        otherwise: .stopSender(reason: "\(words); check notices.apns.key_file, key_id and team_id"))
+
+    case "ExpiredProviderToken":
+      return .renewCredential(otherwise: .stopSender(reason: "\(words); check this machine's clock"))
+
+    case "TooManyProviderTokenUpdates": return .useOlderCredential(otherwise: retry)
+    case "IdleTimeout", "Shutdown": return .reconnect(otherwise: retry)
+    case "TooManyRequests", "InternalServerError", "ServiceUnavailable": return .settled(retry)
+
+    case "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "InvalidPushType",
+      "DuplicateHeaders", "PayloadEmpty", "PayloadTooLarge", "MissingDeviceToken", "BadPath",
+      "MethodNotAllowed":
+      return .settled(.giveUp(reason: words))
+
+    default: return .settled(verdict(reply.status, words, retry))
+    }
+  }
+
+  /// A reason that this table does not know, or none.
+  private static func verdict(_ status: Int, _ words: String, _ retry: NoticeVerdict) -> NoticeVerdict {
+    switch status {
+    case 410: .deviceGone(since: nil, reason: words)
+    case 300..<400, 401, 403: .stopSender(reason: words)
+    case 408, 429, 500...599: retry
+    default: .giveUp(reason: words)
+    }
+  }
+
+  private static func object(_ content: [UInt8]) -> JSONObject? {
+    do {
+      return try JSONValue(parsing: content).object
+    } catch {
+      // A gateway's page: the status decides.
+      return nil
+    }
+  }
+
+  /// A time in milliseconds since 1970.
+  private static func time(_ milliseconds: Int64?) -> UnixTime? {
+    guard let milliseconds, milliseconds >= 0 else { return nil }
+    return UnixTime(seconds: milliseconds / 1000, nanoseconds: Int32(milliseconds % 1000) * 1_000_000)
+  }
+}

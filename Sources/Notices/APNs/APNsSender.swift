@@ -1,0 +1,141 @@
+// Sends notices to Apple's devices over one kept HTTP/2 connection.
+
+package import HTTP
+import JOSE
+import JSON
+package import Platform
+import Synchronization
+
+/// Sends notices by APNs.
+///
+/// All requests share one connection: APNs takes quick opening and closing for an attack. The connection is replaced where APNs asks
+/// for that, and where a request was sent and not answered in time, but no sooner than ten seconds after it was made.
+package final class APNsSender: NoticeSender {
+  /// The most octets of a payload that is no VoIP push.
+  static let longestPayload = 4096
+  /// How much of a reply is read. An error takes less than 100 octets.
+  private static let longestReply = 4096
+  /// A connection is kept so long at least.
+  static let shortestConnection = Duration.seconds(10)
+
+  private struct Connection {
+    var transport: any HTTPTransport
+    var madeAt: MonotonicTime
+  }
+
+  private let settings: APNsSettings
+  private let tokens: ProviderTokens
+  private let connect: @Sendable () -> (any HTTPTransport)?
+  private let time: any TimeSource
+  private let connection: Mutex<Connection>
+
+  /// Makes a sender.
+  ///
+  /// - Parameters:
+  ///   - transport: carries the requests over one HTTP/2 connection (`Multiplexing`), and those of no other sender.
+  ///   - connect: makes another such transport; nil if that fails, and the sender keeps the one it has.
+  package init(
+    _ settings: APNsSettings, transport: any HTTPTransport,
+    connect: @escaping @Sendable () -> (any HTTPTransport)?, time: any TimeSource
+  ) {
+    self.settings = settings
+    self.connect = connect
+    self.time = time
+    tokens = ProviderTokens(settings, time: time)
+    connection = Mutex(Connection(transport: transport, madeAt: time.now))
+  }
+
+  package func send(
+    _ notice: Notice, to device: PushToken, deadline: MonotonicTime
+  ) async -> NoticeVerdict {
+    precondition(device.platform == .apns, "a device of another provider")
+    let payload = Self.payload(notice)
+    guard payload.count <= Self.longestPayload else {
+      return .giveUp(reason: "APNs: a payload of \(payload.count) octets; check notices.texts")
+    }
+    let content = OutboundContent(payload)
+    do throws(OpenSSLError) {
+      return try await send(notice, to: device, content, deadline)
+    } catch {
+      return .stopSender(reason: "APNs: the provider token could not be signed: \(error)")
+    }
+  }
+
+  private func send(
+    _ notice: Notice, to device: PushToken, _ content: OutboundContent, _ deadline: MonotonicTime
+  ) async throws(OpenSSLError) -> NoticeVerdict {
+    var token = try tokens.token()
+    var hasChangedToken = false
+    var hasReconnected = false
+    while true {
+      let used = connection.withLock { $0 }
+      let reaction = await attempt(notice, to: device, content, token, used, deadline)
+      switch reaction {
+      case .settled: return reaction.verdict
+      case .renewCredential:
+        guard !hasChangedToken, let other = try tokens.replacement(of: token) else { return reaction.verdict }
+        (token, hasChangedToken) = (other, true)
+      case .useOlderCredential:
+        guard !hasChangedToken, let other = tokens.fallback(from: token) else { return reaction.verdict }
+        (token, hasChangedToken) = (other, true)
+      case .reconnect:
+        guard !hasReconnected, replace(used) else { return reaction.verdict }
+        hasReconnected = true
+      }
+    }
+  }
+
+  private func attempt(
+    _ notice: Notice, to device: PushToken, _ content: OutboundContent, _ token: ProviderToken,
+    _ used: Connection, _ deadline: MonotonicTime
+  ) async -> Reaction {
+    let left = deadline - time.now
+    guard left > .zero else { return .settled(.outOfTime("APNs")) }
+    let request = OutboundRequest(
+      method: .post, url: "\(settings.base)/3/device/\(device.exposed)", fields: fields(notice, token),
+      content: content, timeout: left, maximumContentLength: Self.longestReply, reuse: .allowedAndRepeatable)
+    do throws(TransportError) {
+      return APNsAnswer.reaction(try await used.transport.send(request), now: time.unixTime)
+    } catch {
+      if let head = error.head { return APNsAnswer.reaction(head, now: time.unixTime) }
+      let verdict = NoticeVerdict(error, from: "APNs")
+      // After a GOAWAY, libcurl still tries new streams on the old connection, and reports an error of HTTP/2.
+      if [.connectionLost, .malformedResponse].contains(error.reason) {
+        return .reconnect(otherwise: verdict)
+      }
+      // The connection may have died in silence. No other request should wait for it.
+      if error.reason == .timedOut, error.sent, !error.isCurtailed { _ = replace(used) }
+      return .settled(verdict)
+    }
+  }
+
+  private func fields(_ notice: Notice, _ token: ProviderToken) -> Fields {
+    let now = time.unixTime
+    // 0 is "now or never". A time that has passed is refused.
+    let expiration = notice.secondsLeft(now) > 0 ? notice.ends.seconds : 0
+    return [
+      "Authorization": token.bearer.exposedString(), "Content-Type": "application/json",
+      "apns-topic": settings.topic, "apns-push-type": "alert", "apns-priority": "10",
+      "apns-expiration": "\(expiration)", "apns-collapse-id": notice.id.exposed,
+      "apns-id": notice.id.publicID,
+    ]
+  }
+
+  static func payload(_ notice: Notice) -> [UInt8] {
+    let payload: JSONObject = ["aps": ["alert": .string(notice.text)], "message": .string(notice.message)]
+    return payload.serialized()
+  }
+
+  /// Puts another connection in the place of one, which ends with its last request.
+  /// - Returns: whether the next request has another connection than this one.
+  private func replace(_ used: Connection) -> Bool {
+    let now = time.now
+    // Of many requests that ask at the same time only the first makes one; the others wait for it, which takes no I/O.
+    return connection.withLock { connection in
+      guard connection.madeAt == used.madeAt else { return true }
+      guard now - used.madeAt >= Self.shortestConnection, let transport = connect() else { return false }
+      connection = Connection(transport: transport, madeAt: now)
+      return true
+    }
+  }
+}

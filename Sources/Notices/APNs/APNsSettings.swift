@@ -1,0 +1,83 @@
+// The settings of notices by APNs: the team's signing key and the app they are for.
+
+import JOSE
+
+/// How this server signs for APNs, and for which app.
+package struct APNsSettings: Sendable {
+  /// Apple's two worlds: a device's token belongs to one of them.
+  package enum Environment: String, CaseIterable, Sendable {
+    case production
+    case sandbox
+
+    /// The base of its API.
+    var base: String {
+      switch self {
+      case .production: "https://api.push.apple.com"
+      case .sandbox: "https://api.sandbox.push.apple.com"
+      }
+    }
+  }
+
+  let signer: Signer
+  let keyID: String
+  let teamID: String
+  let topic: String
+  /// The base of the API, without a slash at the end.
+  let base: String
+
+  /// Checks the settings.
+  ///
+  /// - Parameters:
+  ///   - key: the content of the file `AuthKey_….p8` from Apple's developer account.
+  ///   - keyID: the ten characters that Apple gave the key.
+  ///   - teamID: the ten characters of the team.
+  ///   - topic: the app's bundle id.
+  ///   - environment: where its devices are registered.
+  ///   - url: another base of the API, checked by the caller, for tests.
+  package init(
+    key: [UInt8], keyID: String, teamID: String, topic: String, environment: Environment = .production,
+    url: String? = nil
+  ) throws(NoticeSettingError) {
+    do throws(KeyError) {
+      signer = try Signer(key: PrivateKey(key), algorithm: .ES256)
+    } catch {
+      throw NoticeSettingError(
+        "key_file", "\(error). Use the file AuthKey_….p8 as Apple's developer account gave it")
+    }
+    guard Self.isAppleID(keyID) else {
+      throw NoticeSettingError(
+        "key_id", "a key id has ten characters A–Z and 0–9. It is in the name of the file AuthKey_….p8")
+    }
+    guard Self.isAppleID(teamID) else {
+      throw NoticeSettingError(
+        "team_id",
+        "a team id has ten characters A–Z and 0–9. Apple's developer account shows it under Membership")
+    }
+    guard Self.isBundleID(topic) else {
+      throw NoticeSettingError("topic", "give the app's bundle id, such as com.example.shop")
+    }
+    self.keyID = keyID
+    self.teamID = teamID
+    self.topic = topic
+    base = Self.withoutSlash(url ?? environment.base)
+  }
+
+  private static func isAppleID(_ text: String) -> Bool {
+    text.utf8.count == 10
+      && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+  }
+
+  private static func isBundleID(_ text: String) -> Bool {
+    (1...255).contains(text.utf8.count)
+      && text.utf8.allSatisfy { octet in
+        switch octet {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E: true
+        default: false
+        }
+      }
+  }
+
+  private static func withoutSlash(_ url: String) -> String {
+    url.utf8.last == UInt8(ascii: "/") ? String(url.dropLast()) : url
+  }
+}

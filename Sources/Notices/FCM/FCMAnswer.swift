@@ -1,0 +1,72 @@
+// What each answer of FCM means for a notice.
+
+import HTTP
+import JSON
+import Platform
+
+/// The table from FCM's error code and status to the reaction.
+///
+/// Source: Firebase's reference of `FcmError` and `google.rpc.Status`. The error code decides, then the status.
+enum FCMAnswer {
+  /// What a full quota costs where the response names no time.
+  static let quotaWait = Duration.seconds(60)
+
+  /// The reaction to a response.
+  static func reaction(_ reply: InboundResponse, now: UnixTime) -> Reaction {
+    guard !(200..<300).contains(reply.status) else { return .settled(.taken) }
+    let error = error(reply.content)
+    let details = error?["details"]?.array ?? []
+    let code = ProviderCode.read(
+      details.lazy.filter { type(of: $0, is: "google.firebase.fcm.v1.FcmError") }
+        .compactMap { $0["errorCode"]?.string }.first)
+    let words =
+      "FCM \(reply.status)" + ((code ?? ProviderCode.read(error?["status"]?.string)).map { " \($0)" } ?? "")
+    let wait = RetryAfter.read(reply.fields, now: now.seconds, cap: NoticeVerdict.longestWait)
+
+    switch code {
+    case "UNREGISTERED": return .settled(.deviceGone(since: nil, reason: words))
+    case "SENDER_ID_MISMATCH":
+      return .settled(
+        .deviceGone(since: nil, reason: "\(words); the device belongs to another Firebase project"))
+    case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR":
+      return .settled(
+        .stopSender(reason: "\(words); check the APNs key in the Firebase console, Cloud Messaging"))
+    case "QUOTA_EXCEEDED": return .settled(.retry(after: wait ?? quotaWait, reason: words))
+    case "INTERNAL", "UNAVAILABLE": return .settled(.retry(after: wait, reason: words))
+    default: break
+    }
+
+    switch reply.status {
+    case 400:
+      let isDevice = details.contains { detail in
+        type(of: detail, is: "google.rpc.BadRequest")
+          && detail["fieldViolations"]?.array?.contains { $0["field"] == "message.token" } == true
+      }
+      return .settled(isDevice ? .deviceGone(since: nil, reason: words) : .giveUp(reason: words))
+    case 401:
+      return .renewCredential(otherwise: .stopSender(reason: "\(words); check the service account"))
+    case 403:
+      return .settled(
+        .stopSender(reason: "\(words); let the service account send messages, and enable the FCM API"))
+    case 404:
+      return .settled(.stopSender(reason: "\(words); check project_id in the service account's file"))
+    case 429: return .settled(.retry(after: wait ?? quotaWait, reason: words))
+    case 408, 500...599: return .settled(.retry(after: wait, reason: words))
+    case 300..<400: return .settled(.stopSender(reason: "\(words); check notices.fcm.url"))
+    default: return .settled(.giveUp(reason: words))
+    }
+  }
+
+  private static func error(_ content: [UInt8]) -> JSONObject? {
+    do {
+      return try JSONValue(parsing: content)["error"]?.object
+    } catch {
+      // A gateway's page: the status decides.
+      return nil
+    }
+  }
+
+  private static func type(of detail: JSONValue, is name: String) -> Bool {
+    detail["@type"] == .string("type.googleapis.com/\(name)")
+  }
+}

@@ -1,0 +1,81 @@
+// Sends notices by Firebase Cloud Messaging.
+
+package import HTTP
+import JOSE
+import JSON
+package import Platform
+
+/// Sends notices by FCM's HTTP v1 API.
+package final class FCMSender: NoticeSender {
+  /// How much of a reply is read.
+  private static let longestReply = 64 * 1024
+
+  private let settings: FCMSettings
+  private let transport: any HTTPTransport
+  private let time: any TimeSource
+  private let tokens: FCMTokens
+
+  /// Makes a sender; Google is asked for nothing before a notice is sent.
+  /// - Parameter jitter: Random numbers in 0..<1.
+  package init(
+    _ settings: FCMSettings, transport: any HTTPTransport, time: any TimeSource,
+    jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+  ) {
+    self.settings = settings
+    self.transport = transport
+    self.time = time
+    tokens = FCMTokens(settings, transport: transport, time: time, jitter: jitter)
+  }
+
+  package func send(
+    _ notice: Notice, to device: PushToken, deadline: MonotonicTime
+  ) async -> NoticeVerdict {
+    precondition(device.platform == .fcm, "a device of another provider")
+    var hasChangedToken = false
+    while true {
+      let token: FCMToken
+      switch await tokens.token(by: deadline) {
+      case .success(let usable): token = usable
+      case .failure(let failure): return failure.verdict
+      }
+      let reaction = await attempt(notice, to: device, token, deadline)
+      guard case .renewCredential = reaction, !hasChangedToken, tokens.invalidate(token) else {
+        return reaction.verdict
+      }
+      hasChangedToken = true
+    }
+  }
+
+  private func attempt(
+    _ notice: Notice, to device: PushToken, _ token: FCMToken, _ deadline: MonotonicTime
+  ) async -> Reaction {
+    let left = deadline - time.now
+    guard left > .zero else { return .settled(.outOfTime("FCM")) }
+    let request = OutboundRequest(
+      method: .post, url: settings.url,
+      fields: [
+        "Authorization": token.bearer.exposedString(), "Content-Type": "application/json",
+        "Accept": "application/json",
+      ],
+      content: Self.content(notice, to: device, now: time.unixTime), timeout: left,
+      maximumContentLength: Self.longestReply, reuse: .allowedAndRepeatable)
+    do throws(TransportError) {
+      return FCMAnswer.reaction(try await transport.send(request), now: time.unixTime)
+    } catch {
+      if let head = error.head { return FCMAnswer.reaction(head, now: time.unixTime) }
+      return .settled(NoticeVerdict(error, from: "FCM"))
+    }
+  }
+
+  /// The body. FCM slows down urgent messages that show the user nothing, so it has a text to show.
+  static func content(_ notice: Notice, to device: PushToken, now: UnixTime) -> [UInt8] {
+    let body: JSONObject = [
+      "message": [
+        "token": .string(device.exposed), "data": ["message": .string(notice.message)],
+        "notification": ["body": .string(notice.text)],
+        "android": ["priority": "high", "ttl": .string("\(notice.secondsLeft(now))s")],
+      ]
+    ]
+    return body.serialized()
+  }
+}

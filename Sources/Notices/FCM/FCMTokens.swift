@@ -1,0 +1,269 @@
+// Keeps the access token for FCM: one exchange at a time, and a new token before the old one ends.
+
+import HTTP
+import JOSE
+import JSON
+import Platform
+import Synchronization
+
+/// An access token of Google's.
+final class FCMToken: Sendable {
+  /// The value of `Authorization`.
+  let bearer: Secret
+  let obtainedAt: MonotonicTime
+  /// It is not used any more after this.
+  let usableUntil: MonotonicTime
+  /// It is renewed after this.
+  let renewAt: MonotonicTime
+
+  init(_ text: String, lifetime: Duration, obtainedAt: MonotonicTime, unit: Double) {
+    bearer = Secret("Bearer " + text)
+    self.obtainedAt = obtainedAt
+    usableUntil = obtainedAt + lifetime - min(.seconds(60), lifetime / 2)
+    // Between half and four fifths of its life, so that instances do not renew in step.
+    renewAt = obtainedAt + lifetime * (0.5 + 0.3 * unit)
+  }
+}
+
+/// The access token of a service account (RFC 7523 §2.1).
+///
+/// It is no token of the token source: that one gives tokens for grants only, and Google's never leave this server.
+final class FCMTokens: Sendable {
+  /// Why there is no token.
+  struct Failure: Error {
+    let verdict: NoticeVerdict
+
+    /// The same with the time after which Google is asked again.
+    func waiting(_ rest: Duration) -> Self {
+      guard case .retry(_, let reason) = verdict else { return self }
+      return Self(verdict: .retry(after: rest, reason: reason))
+    }
+  }
+
+  /// What an exchange may take.
+  static let exchangeTimeout = Duration.seconds(5)
+  /// A token younger than this that FCM refuses is no stale one: another would be refused too.
+  static let shortestLife = Duration.seconds(30)
+  private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+  private static let longestReply = 64 * 1024
+
+  private struct State {
+    var token: FCMToken?
+    /// Whether a notice went out with it.
+    var isUsed = false
+    var isExchanging = false
+    /// How many exchanges have ended.
+    var ended = 0
+    var failure: Failure?
+    /// How many exchanges failed in a row.
+    var failures = 0
+    /// Google is not asked again before this.
+    var restsUntil: MonotonicTime?
+  }
+
+  private enum Step {
+    case done(Result<FCMToken, Failure>)
+    case waits(ended: Int, begins: Bool)
+  }
+
+  private let settings: FCMSettings
+  private let transport: any HTTPTransport
+  private let time: any TimeSource
+  private let jitter: @Sendable () -> Double
+  private let state = Mutex(State())
+  private let waiters = Waiters()
+
+  init(
+    _ settings: FCMSettings, transport: any HTTPTransport, time: any TimeSource,
+    jitter: @escaping @Sendable () -> Double
+  ) {
+    self.settings = settings
+    self.transport = transport
+    self.time = time
+    self.jitter = jitter
+  }
+
+  /// A token to use now, before the deadline.
+  func token(by deadline: MonotonicTime) async -> Result<FCMToken, Failure> {
+    while true {
+      let step = next(deadline)
+      switch step {
+      case .done(let result): return result
+      case .waits(let ended, let begins):
+        if begins { exchangeInBackground() }
+        await wait(past: ended, until: deadline)
+      }
+    }
+  }
+
+  /// FCM refused a token.
+  /// - Returns: whether another one may be accepted: false if this one is too young to have ended early.
+  func invalidate(_ token: FCMToken) -> Bool {
+    let now = time.now
+    return state.withLock { state in
+      guard state.token === token else { return true }
+      guard now - token.obtainedAt >= Self.shortestLife else { return false }
+      state.token = nil
+      return true
+    }
+  }
+
+  private func next(_ deadline: MonotonicTime) -> Step {
+    let now = time.now
+    let (step, renews) = state.withLock { state -> (Step, Bool) in
+      let rest = state.restsUntil.map { $0 - now } ?? .zero
+      let rests = rest > .zero
+      if let token = state.token, now < token.usableUntil {
+        state.isUsed = true
+        let renews = now >= token.renewAt && !state.isExchanging && !rests
+        if renews { state.isExchanging = true }
+        return (.done(.success(token)), renews)
+      }
+      if rests, let failure = state.failure { return (.done(.failure(failure.waiting(rest))), false) }
+      guard now < deadline, !Task.isCancelled else {
+        return (.done(.failure(Failure(verdict: .outOfTime("Google's token endpoint")))), false)
+      }
+      defer { state.isExchanging = true }
+      return (.waits(ended: state.ended, begins: !state.isExchanging), false)
+    }
+    if renews { exchangeInBackground() }
+    return step
+  }
+
+  /// Returns when another exchange has ended, or at the deadline.
+  private func wait(past ended: Int, until deadline: MonotonicTime) async {
+    await withTaskGroup { group in
+      group.addTask { [self] in
+        await waiters.wait(unless: { state.withLock { $0.ended != ended } })
+      }
+      group.addTask { [time] in _ = await time.hasSlept(until: deadline) }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  // MARK: Exchanging
+
+  /// Not a child of the task that asks: others wait for it too.
+  private func exchangeInBackground() {
+    Task.detached { [self] in
+      let start = time.now
+      let result = await exchange(start)
+      finish(result)
+      // Weakly, since it waits for most of an hour.
+      if case .success(let token) = result { renewLater(token) }
+    }
+  }
+
+  private func renewLater(_ token: FCMToken) {
+    Task.detached { [weak self, time] in
+      // Cancelled never; the sender may be gone.
+      guard await time.hasSlept(until: token.renewAt), let self else { return }
+      let begins = state.withLock { state in
+        // One that no notice used since may end.
+        guard state.token === token, state.isUsed, !state.isExchanging else { return false }
+        state.isExchanging = true
+        return true
+      }
+      if begins { exchangeInBackground() }
+    }
+  }
+
+  private func finish(_ result: Result<FCMToken, Failure>) {
+    let (now, unit) = (time.now, jitter())
+    state.withLock { state in
+      state.isExchanging = false
+      state.ended += 1
+      switch result {
+      case .success(let token):
+        (state.token, state.isUsed) = (token, false)
+        (state.failure, state.failures, state.restsUntil) = (nil, 0, nil)
+      case .failure(let failure):
+        state.failure = failure
+        state.failures += 1
+        state.restsUntil = now + Self.rest(after: failure.verdict, failures: state.failures, unit: unit)
+      }
+    }
+    waiters.wakeAll()
+  }
+
+  /// How long Google is left alone: as it says, else half a second, doubling to 30 s, up to half as much again at random.
+  static func rest(after verdict: NoticeVerdict, failures: Int, unit: Double) -> Duration {
+    if case .retry(let wait?, _) = verdict { return max(.seconds(1), wait) }
+    return .seconds(min(0.5 * Double(1 << min(max(failures - 1, 0), 10)), 30) * (1 + unit / 2))
+  }
+
+  private func exchange(_ start: MonotonicTime) async -> Result<FCMToken, Failure> {
+    let assertion: String
+    do throws(OpenSSLError) {
+      assertion = try signedAssertion()
+    } catch {
+      return .failure(
+        Failure(verdict: .stopSender(reason: "FCM: the assertion could not be signed: \(error)")))
+    }
+    let request = OutboundRequest(
+      method: .post, url: settings.tokenURL,
+      fields: ["Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"],
+      // Of all its characters only the colons of the grant's name need an escape.
+      content: Array(
+        "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)".utf8),
+      timeout: Self.exchangeTimeout, maximumContentLength: Self.longestReply, reuse: .allowedAndRepeatable)
+    do throws(TransportError) {
+      return Self.token(in: try await transport.send(request), start, time.unixTime, unit: jitter())
+    } catch {
+      return .failure(Failure(verdict: NoticeVerdict(error, from: "Google's token endpoint")))
+    }
+  }
+
+  private func signedAssertion() throws(OpenSSLError) -> String {
+    let now = time.unixTime.seconds
+    let claims: JSONObject = [
+      "iss": .string(settings.account.clientEmail), "scope": .string(Self.scope),
+      "aud": .string(settings.tokenURL), "iat": .number(JSONNumber(now)),
+      "exp": .number(JSONNumber(now + 3600)),
+    ]
+    return try JWS.sign(
+      header: ["alg": "RS256", "kid": .string(settings.account.keyID), "typ": "JWT"],
+      payload: claims.serialized(), with: settings.account.signer)
+  }
+
+  /// Reads a response of the token endpoint (RFC 6749 §5).
+  static func token(
+    in reply: InboundResponse, _ start: MonotonicTime, _ now: UnixTime, unit: Double
+  ) -> Result<FCMToken, Failure> {
+    let object: JSONObject?
+    do {
+      object = try JSONValue(parsing: reply.content).object
+    } catch {
+      // A gateway's page: the status decides.
+      object = nil
+    }
+    let code = ProviderCode.read(object?["error"]?.string)
+    let words = "Google's token endpoint \(reply.status)\(code.map { " \($0)" } ?? "")"
+    switch reply.status {
+    case 200..<300:
+      guard let text = object?["access_token"]?.string, (1...8192).contains(text.utf8.count),
+        text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let seconds = object?["expires_in"]?.int,
+        seconds > 0
+      else {
+        return .failure(
+          Failure(verdict: .retry(after: nil, reason: "\(words): no usable access_token and expires_in")))
+      }
+      let lifetime = Duration.seconds(min(seconds, 86_400))
+      return .success(FCMToken(text, lifetime: lifetime, obtainedAt: start, unit: unit))
+    case 408, 429, 500...599:
+      let wait = RetryAfter.read(reply.fields, now: now.seconds)
+      return .failure(Failure(verdict: .retry(after: wait, reason: words)))
+    default:
+      return .failure(
+        Failure(
+          verdict: .stopSender(
+            reason: "\(words); check notices.fcm.service_account_file, token_url and this machine's clock")))
+    }
+  }
+}
+
+extension MonotonicTime {
+  /// The point a span earlier.
+  fileprivate static func - (point: Self, span: Duration) -> Self { point + (.zero - span) }
+}

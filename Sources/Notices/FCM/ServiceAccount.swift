@@ -1,0 +1,85 @@
+// Reads the file of a Google service account.
+
+import JOSE
+import JSON
+
+/// A Google service account: who this server is for FCM.
+package struct ServiceAccount: Sendable {
+  let projectID: String
+  let clientEmail: String
+  let keyID: String
+  let signer: Signer
+  /// Where access tokens are had.
+  let tokenURI: String
+
+  /// Reads the JSON file that the Firebase console gives.
+  package init(parsing content: [UInt8]) throws(NoticeSettingError) {
+    let object: JSONObject?
+    do {
+      object = try JSONValue(parsing: content).object
+    } catch {
+      throw Self.error("this is not JSON: \(error)")
+    }
+    guard let object else { throw Self.error("this is not a JSON object") }
+    guard object["type"]?.string == "service_account" else {
+      throw Self.error("its type is not service_account")
+    }
+    projectID = try Self.text(object, "project_id", isAllowed: Self.isNameOctet)
+    clientEmail = try Self.text(object, "client_email", isAllowed: { (0x21...0x7E).contains($0) })
+    keyID = try Self.text(object, "private_key_id", isAllowed: Self.isNameOctet)
+    tokenURI = try Self.text(object, "token_uri", isAllowed: { (0x21...0x7E).contains($0) })
+    guard let key = object["private_key"]?.string else { throw Self.error("it has no private_key") }
+    do throws(KeyError) {
+      signer = try Signer(key: PrivateKey(key), algorithm: .RS256)
+    } catch {
+      throw Self.error("private_key: \(error)")
+    }
+  }
+
+  private static func text(
+    _ object: JSONObject, _ name: String, isAllowed: (UInt8) -> Bool
+  ) throws(NoticeSettingError) -> String {
+    guard let text = object[name]?.string else { throw error("it has no \(name)") }
+    guard (1...1024).contains(text.utf8.count), text.utf8.allSatisfy(isAllowed) else {
+      throw error("\(name) is malformed")
+    }
+    return text
+  }
+
+  /// Letters, digits, `-`, `.`, `:` and `_`: fit for a path.
+  private static func isNameOctet(_ octet: UInt8) -> Bool {
+    switch octet {
+    case 0x30...0x3A, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+    default: false
+    }
+  }
+
+  private static func error(_ words: String) -> NoticeSettingError {
+    NoticeSettingError(
+      "service_account_file",
+      "\(words). Get the file in the Firebase console: Project settings, Service accounts, Generate new private key"
+    )
+  }
+}
+
+/// Where FCM is, and who this server is there.
+package struct FCMSettings: Sendable {
+  let account: ServiceAccount
+  /// Where notices go.
+  let url: String
+  /// Where access tokens are had, which is the audience of the assertions too.
+  let tokenURL: String
+
+  /// Takes the settings.
+  ///
+  /// - Parameters:
+  ///   - url: another base of the API, checked by the caller.
+  ///   - tokenURL: another token endpoint than the account's, checked by the caller.
+  package init(_ account: ServiceAccount, url: String? = nil, tokenURL: String? = nil) {
+    self.account = account
+    var base = url ?? "https://fcm.googleapis.com"
+    if base.utf8.last == UInt8(ascii: "/") { base.removeLast() }
+    self.url = "\(base)/v1/projects/\(account.projectID)/messages:send"
+    self.tokenURL = tokenURL ?? account.tokenURI
+  }
+}

@@ -1,0 +1,53 @@
+// The secrets that sign web hooks, and the signature.
+
+import JOSE
+
+/// The secrets of a web hook (Standard Webhooks): each signs every message, so that the receiver can change from one to the next.
+package struct HookSecrets: Sendable {
+  /// The most secrets: the new one, the old one, and room for a mistake.
+  static let most = 4
+  /// The octets of a secret.
+  static let lengths = 24...64
+
+  private let secrets: [Secret]
+
+  /// Reads a file of secrets, one a line: `whsec_` and the Base64 of 24–64 bytes.
+  package init(parsing content: [UInt8]) throws(NoticeSettingError) {
+    var secrets: [Secret] = []
+    for (index, line) in content.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+      let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+      var text = line.drop(while: isBlank)
+      while let last = text.last, isBlank(last) { text.removeLast() }
+      guard !text.isEmpty else { continue }
+      guard text.starts(with: "whsec_".utf8), var bytes = Base64.decode(Array(text.dropFirst(6)).span) else {
+        throw Self.error("line \(index + 1) is not a secret")
+      }
+      guard Self.lengths.contains(bytes.count) else {
+        throw Self.error("the secret in line \(index + 1) has \(bytes.count) bytes")
+      }
+      secrets.append(Secret(wiping: &bytes))
+    }
+    guard !secrets.isEmpty else { throw Self.error("there is no secret") }
+    guard secrets.count <= Self.most else {
+      throw NoticeSettingError(
+        "secret_file",
+        "there are \(secrets.count) secrets; remove those that no receiver needs (at most \(Self.most))")
+    }
+    self.secrets = secrets
+  }
+
+  /// The value of `webhook-signature`: a signature by each secret, with blanks between them.
+  func signature(id: String, timestamp: Int64, content: [UInt8]) -> String {
+    let signed = Array("\(id).\(timestamp).".utf8) + content
+    return secrets.map { "v1," + Base64.encode(HMAC.code(signed, key: $0, .sha256)) }.joined(separator: " ")
+  }
+
+  private static func error(_ words: String) -> NoticeSettingError {
+    NoticeSettingError(
+      "secret_file",
+      """
+      \(words). Write each secret on a line of its own: whsec_ and the Base64 of 24 to 64 bytes. This makes one: \
+      echo "whsec_$(openssl rand -base64 32)"
+      """)
+  }
+}

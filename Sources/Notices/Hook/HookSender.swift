@@ -1,0 +1,50 @@
+// Sends notices to the operator's own receiver as signed web hooks.
+
+package import HTTP
+import JSON
+package import Platform
+
+/// Sends notices as web hooks (Standard Webhooks): `{"deviceId", "message"}`, signed.
+package final class HookSender: NoticeSender {
+  /// Of the receiver's content nothing is needed.
+  private static let longestReply = 64 * 1024
+
+  private let url: String
+  private let secrets: HookSecrets
+  private let transport: any HTTPTransport
+  private let time: any TimeSource
+
+  /// Makes a sender.
+  /// - Parameter url: The receiver, checked by the caller.
+  package init(url: String, secrets: HookSecrets, transport: any HTTPTransport, time: any TimeSource) {
+    self.url = url
+    self.secrets = secrets
+    self.transport = transport
+    self.time = time
+  }
+
+  package func send(
+    _ notice: Notice, to device: PushToken, deadline: MonotonicTime
+  ) async -> NoticeVerdict {
+    precondition(device.platform == .http, "a device of another provider")
+    let left = deadline - time.now
+    guard left > .zero else { return .outOfTime("web hook") }
+    let body: JSONObject = ["deviceId": .string(device.exposed), "message": .string(notice.message)]
+    let content = body.serialized()
+    let id = notice.id.publicID
+    let timestamp = time.unixTime.seconds
+    let request = OutboundRequest(
+      method: .post, url: url,
+      fields: [
+        "Content-Type": "application/json", "webhook-id": id, "webhook-timestamp": "\(timestamp)",
+        "webhook-signature": secrets.signature(id: id, timestamp: timestamp, content: content),
+      ], content: content, timeout: left, maximumContentLength: Self.longestReply,
+      reuse: .allowedAndRepeatable)
+    do throws(TransportError) {
+      return HookAnswer.verdict(try await transport.send(request), now: time.unixTime)
+    } catch {
+      if let head = error.head { return HookAnswer.verdict(head, now: time.unixTime) }
+      return NoticeVerdict(error, from: "web hook")
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// The name by which a provider knows a device.
+
+/// The service that carries a notice to a device.
+package enum PushPlatform: String, CaseIterable, Sendable {
+  /// Firebase Cloud Messaging.
+  case fcm
+  /// Apple Push Notification service.
+  case apns
+  /// The operator's own receiver.
+  case http
+}
+
+/// The name by which a provider knows a device. Who has it can push to the device, so it prints as `<redacted>`.
+package struct PushToken: Hashable, Sendable {
+  /// The most characters of a token.
+  package static let longest = 4096
+
+  /// Whose it is.
+  package let platform: PushPlatform
+  /// The token, for the provider and for the store. APNs tokens are in lower case, so that one device has one token.
+  package let exposed: String
+
+  /// Nil for a text that is no token of the platform: APNs' are 64–200 hexadecimal digits, others 1–4096 visible ASCII characters.
+  package init?(_ text: String, platform: PushPlatform) {
+    switch platform {
+    case .apns:
+      guard (64...200).contains(text.utf8.count), text.utf8.allSatisfy(Self.isHexDigit) else { return nil }
+      // `A`–`F` become `a`–`f`; the bit is set in digits already.
+      exposed = String(decoding: text.utf8.map { $0 | 0x20 }, as: UTF8.self)
+    case .fcm, .http:
+      guard (1...Self.longest).contains(text.utf8.count),
+        text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+      else { return nil }
+      exposed = text
+    }
+    self.platform = platform
+  }
+
+  private static func isHexDigit(_ octet: UInt8) -> Bool {
+    switch octet {
+    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+    default: false
+    }
+  }
+}
+
+extension PushToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  package var description: String { "<redacted>" }
+  package var debugDescription: String { "<redacted>" }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,84 @@
+// Tests of what each answer of FCM means.
+
+import HTTP
+import TestSupport
+import Testing
+
+@testable import Notices
+
+@Suite struct FCMAnswerTests {
+  private func reaction(_ status: Int, _ body: String, retryAfter: String? = nil) -> Reaction {
+    FCMAnswer.reaction(
+      InboundResponse(
+        status: status, fields: retryAfter.map { ["Retry-After": $0] } ?? [:], content: Array(body.utf8)),
+      now: ManualTime().unixTime)
+  }
+
+  private func body(code: String?, status: String = "X", more: String = "") -> String {
+    let detail =
+      code.map {
+        "{\"@type\":\"type.googleapis.com/google.firebase.fcm.v1.FcmError\",\"errorCode\":\"\($0)\"}"
+      } ?? "{\"@type\":\"type.googleapis.com/google.rpc.Help\",\"errorCode\":\"UNREGISTERED\"}"
+    return
+      "{\"error\":{\"code\":1,\"message\":\"device-token:1\",\"status\":\"\(status)\",\"details\":[\(detail)\(more)]}}"
+  }
+
+  /// What is left of a reaction without its words.
+  private enum Kind: Hashable { case taken, gone, retry, retryInAMinute, stop, giveUp, renew, other }
+
+  private func kind(_ reaction: Reaction) -> Kind {
+    switch reaction {
+    case .settled(.taken): .taken
+    case .settled(.deviceGone(since: nil, _)): .gone
+    case .settled(.retry(after: nil, _)): .retry
+    case .settled(.retry(after: .seconds(60), _)): .retryInAMinute
+    case .settled(.stopSender): .stop
+    case .settled(.giveUp): .giveUp
+    case .renewCredential(otherwise: .stopSender): .renew
+    default: .other
+    }
+  }
+
+  @Test(arguments: [
+    ("UNREGISTERED", 404, Kind.gone), ("INVALID_ARGUMENT", 400, .giveUp), ("SENDER_ID_MISMATCH", 403, .gone),
+    ("THIRD_PARTY_AUTH_ERROR", 401, .stop), ("APNS_AUTH_ERROR", 401, .stop),
+    ("QUOTA_EXCEEDED", 429, .retryInAMinute), ("INTERNAL", 500, .retry), ("UNAVAILABLE", 503, .retry),
+    // The code decides, not the status.
+    ("UNREGISTERED", 400, .gone), ("QUOTA_EXCEEDED", 500, .retryInAMinute), ("NEW_CODE", 503, .retry),
+  ])
+  private func `every error code has its reaction`(code: String, status: Int, expected: Kind) {
+    let reaction = reaction(status, body(code: code))
+    #expect(kind(reaction) == expected)
+    #expect("\(reaction)".contains("FCM \(status) \(code)"))
+    #expect(!"\(reaction)".contains("device-token"))
+  }
+
+  @Test func `a malformed device token drops the device, and no other violation does`() {
+    func more(_ field: String) -> String {
+      ",{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{\"field\":\"\(field)\"}]}"
+    }
+    #expect(kind(reaction(400, body(code: "INVALID_ARGUMENT", more: more("message.token")))) == .gone)
+    #expect(kind(reaction(400, body(code: nil, more: more("message.token")))) == .gone)
+    #expect(kind(reaction(400, body(code: "INVALID_ARGUMENT", more: more("message.data")))) == .giveUp)
+  }
+
+  @Test(arguments: [
+    (200, Kind.taken), (302, .stop), (400, .giveUp), (401, .renew), (403, .stop), (404, .stop), (408, .retry),
+    (413, .giveUp), (429, .retryInAMinute), (500, .retry), (503, .retry),
+  ])
+  private func `without an error code the status decides`(status: Int, expected: Kind) {
+    for text in ["", "<html>", "{}", "{\"error\":7}", body(code: nil)] {
+      #expect(kind(reaction(status, text)) == expected, "\(text)")
+    }
+  }
+
+  @Test func `a stated wait is obeyed, up to an hour`() {
+    for (code, status) in [("QUOTA_EXCEEDED", 429), ("UNAVAILABLE", 503), ("INTERNAL", 500)] {
+      for (field, wait) in [("7", 7), ("99999", 3600)] {
+        #expect(
+          reaction(status, body(code: code), retryAfter: field)
+            == .settled(.retry(after: .seconds(wait), reason: "FCM \(status) \(code)")))
+      }
+    }
+  }
+}

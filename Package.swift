@@ -57,6 +57,9 @@ let package = Package(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
       swiftSettings: memorySafe),
     .target(
+      name: "ChatDesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
+      swiftSettings: memorySafe),
+    .target(
       name: "Notices", dependencies: ["HTTP", "JOSE", "JSON", "Platform"], swiftSettings: memorySafe),
     .target(
       name: "API", dependencies: ["HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages"],
@@ -83,8 +86,9 @@ let package = Package(
     .target(
       name: "Configuration",
       dependencies: [
-        "API", "Callers", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON",
-        "Platform", "PostgresStore", "Records", "SQLiteStore", "Sealing", "Store", "TLS", "Talkdesk",
+        "API", "Callers", "ChatDesk", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE",
+        "JSON", "Notices", "Platform", "PostgresStore", "Records", "SQLiteStore", "Sealing", "Store", "TLS",
+        "Talkdesk",
         "Tokens", "Upstream", .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: memorySafe),
@@ -110,19 +114,29 @@ let package = Package(
       ],
       swiftSettings: memorySafe),
     .target(
+      name: "PushDelivery",
+      dependencies: [
+        "API", "Callers", "Configuration", "Deciding", "Gate", "HTTP", "Installations", "JOSE", "JSON",
+        "Metrics", "Notices", "Platform", "Records", "Sealing", "Store",
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Gateway",
       dependencies: [
-        "API", "Appointments", "Callbacks", "Callers", "Configuration", "Deciding", "Delivery", "Documents",
-        "Gate", "HTTP",
-        "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Pages", "Platform", "Records",
+        "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery",
+        "Documents", "Gate", "HTTP",
+        "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Notices", "Pages", "Platform",
+        "PushDelivery", "Records",
         "SQLiteStore", "Sealing", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Diagnosis",
       dependencies: [
-        "API", "Callbacks", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate", "HTTP",
-        "HTTPServer", "Installations", "JOSE", "JSON", "Platform", "Records", "Sealing", "Store", "TLS",
+        "API", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery", "Documents",
+        "Gate",
+        "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Notices", "Platform", "Records", "Sealing",
+        "Store", "TLS",
         "Talkdesk", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
@@ -132,7 +146,8 @@ let package = Package(
     .executableTarget(
       name: "callgate",
       dependencies: [
-        "Configuration", "Diagnosis", "Documents", "Gateway", "HTTP", "JOSE", "Platform", "Sandbox",
+        "Configuration", "Diagnosis", "Documents", "Gateway", "HTTP", "JOSE", "Platform", "Records",
+        "Sandbox",
         "Sealing",
         "Upstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -192,22 +207,36 @@ let package = Package(
       dependencies: ["Talkdesk", "Tokens", "HTTP", "Platform", "JSON", "JOSE", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
+      name: "ChatDeskTests",
+      dependencies: ["ChatDesk", "Gate", "HTTP", "JOSE", "JSON", "Platform", "TestSupport", "Tokens"],
+      swiftSettings: strict),
+    .testTarget(
       name: "NoticesTests",
       dependencies: [
         "Notices", "Upstream", "HTTP", "JOSE", "JSON", "Platform", "Certificates", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "PushDeliveryTests",
+      dependencies: [
+        "PushDelivery", "API", "Gate", "HTTP", "JOSE", "Metrics", "Notices", "Platform", "Records", "Sealing",
+        "Store", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Appointments", "Callbacks", "Callers", "Certificates", "Configuration", "Deciding",
+        "API", "Appointments", "Callbacks", "Callers", "Certificates", "ChatDesk", "Configuration",
+        "Deciding",
         "Delivery", "Diagnosis",
         "Documents",
         "Gate",
         "Gateway", "HTTP",
         "HTTPServer", "Installations",
         "JOSE",
-        "JSON", "Metrics", "Platform", "Records", "SQLiteStore", "Sandbox", "Sealing", "Store", "TLS",
+        "JSON", "Metrics", "Notices", "Pages", "Platform", "Records", "SQLiteStore", "Sandbox", "Sealing",
+        "Store",
+        "TLS",
         "Talkdesk",
         "TestSupport",
         "Tokens",

@@ -27,7 +27,7 @@ RATE_TARGET = 1500.0
 ADDED_TARGET = 10.0
 ADDED_TARGET_SQLITE = 25.0
 WAITING_TARGET_MB = 128
-# Few connections that pause: a tenth of what the server can do, so that nobody waits behind others.
+# Few connections that pause: a tenth of what the server can do, so that no client waits behind others.
 PACED_CONNECTIONS, PAUSE_MILLISECONDS = 16, 60
 REPLY = b"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 # A piece as long as what SQLite writes for a few callbacks together.
@@ -111,7 +111,7 @@ class Caller(Callgate):
 
 
 class Numbers:
-    """Hands out ranges of numbers that nobody was called at yet."""
+    """Hands out ranges of numbers that were not called yet."""
 
     def __init__(self) -> None:
         self.next = 2_000_000
@@ -307,7 +307,7 @@ class Crowd:
                     self._read_request(connection)
 
     def release(self) -> None:
-        """Answers everyone who is held, and whoever comes."""
+        """Answers all held requests, and all later ones."""
         self.holds = False
         for connection in self.held:
             connection.sendall(REPLY)

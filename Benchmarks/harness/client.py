@@ -98,7 +98,7 @@ def first_answer(port: int, target: str, give_up: float, trust: ssl.SSLContext |
 
 
 def free_port() -> int:
-    """A port nobody listens on at this moment."""
+    """A port without a listener at this moment."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])

@@ -7,8 +7,8 @@ package enum TokenForm: Equatable {
   case text
   case json
 
-  /// JSON where `application/json` is named and is wanted at least as much as plain text; otherwise text, which is
-  /// what Talkdesk's SDK pages describe.
+  /// JSON if the client names `application/json` and prefers it to plain text, or equally; otherwise text, as Talkdesk's SDK pages
+  /// describe it.
   /// - Parameter accept: The octets of each line's value.
   package init(accept: [ArraySlice<UInt8>]) {
     var json: Double?

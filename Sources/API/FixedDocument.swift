@@ -10,7 +10,7 @@ package struct FixedDocument: Sendable {
   private let whole: PreparedResponse
   private let unchanged: PreparedResponse
 
-  /// - Parameter fields: Those of the whole answer, but for the ones that have to do with keeping it.
+  /// - Parameter fields: The fields of the whole response, without those about caching.
   package init(fields: Fields, content: [UInt8]) {
     entityTag = "\"\(Hex.encode(SHA256.digest(content)).prefix(32))\""
     // Kept, but asked for each time: another version of the program, or another configuration, may describe itself otherwise.

@@ -1,4 +1,4 @@
-// Handles one appointment whose time has come: judges it once more, has its callback delivered, or ends it without a call.
+// Handles one due appointment: checks the rules again, then delivers its callback or ends it without a call.
 
 import API
 import Callers
@@ -16,8 +16,8 @@ package import Store
 
 /// Handles due appointments, each by the configuration of that moment.
 ///
-/// Every instance may come to the same appointment. Nothing here counts before the store has taken a mark or an end of it, which it
-/// takes from one instance alone: only then a call is made, an allowance is given back, or an audit line is written.
+/// Several instances may handle the same appointment. The store accepts a mark or an end of it from one instance alone. Only after
+/// that does the instance make the call, give allowances back, or write the audit line.
 package final class AppointmentCarrier: Sendable {
   private let parts: CallbackParts
   private let ledger: AllowanceLedger
@@ -30,8 +30,8 @@ package final class AppointmentCarrier: Sendable {
   /// A carrier.
   ///
   /// - Parameters:
-  ///   - keys: What opens the contents.
-  ///   - setting: What the configuration that serves says.
+  ///   - keys: The store keys that open the contents.
+  ///   - setting: The appointment parts of the current configuration.
   package init(
     _ parts: CallbackParts, ledger: AllowanceLedger, keys: StoreKeys, watch: AppointmentWatch,
     audit: AuditLog, log: Log, setting: @escaping @Sendable () -> AppointmentSetting
@@ -45,7 +45,7 @@ package final class AppointmentCarrier: Sendable {
     self.setting = setting
   }
 
-  /// An appointment on its way: what was read of it, and what its audit line will say.
+  /// An appointment on its way, with its content and its audit record.
   private struct Visit {
     let due: DueAppointment
     let content: AppointmentContent
@@ -64,11 +64,11 @@ package final class AppointmentCarrier: Sendable {
 
   private var now: Instant { Instant(parts.scheduler.unixTime) }
 
-  // MARK: What becomes of it
+  // MARK: Handling
 
-  /// Handles an appointment by the time that it is now: early ones are left for later, and late ones end.
+  /// Handles an appointment by the present time: leaves an early one for later, and ends a late one.
   package func handle(_ due: DueAppointment) async -> AppointmentKeeper.Handling {
-    // A clock that was set back since it was read.
+    // The clock was set back after the appointment was read.
     guard due.at <= now, due.due <= now else { return .done }
     let content: AppointmentContent
     do throws(StoreKeys.Failure) {
@@ -98,8 +98,8 @@ package final class AppointmentCarrier: Sendable {
     guard admit(&visit) else { return await refuse(visit) }
     let ruling: Ruling
     do throws(Problem) {
-      ruling = try await visit.setting.decider.ruleWhenDue(
-        visit.content.facts(at: visit.due.at, now: now), deadline: deadline(visit))
+      ruling = try await visit.setting.decider.ruleAgain(
+        visit.content.facts(at: visit.due.at, now: now), asking: .whenDue, deadline: deadline(visit))
     } catch {
       return await postpone(visit, error)
     }
@@ -113,7 +113,7 @@ package final class AppointmentCarrier: Sendable {
     }
   }
 
-  /// Whether who booked it may still call, and no operator has stopped it; notes why not.
+  /// Whether its caller may still call and no operator has stopped it. Notes the reason otherwise.
   private func admit(_ visit: inout Visit) -> Bool {
     let (content, decider) = (visit.content, visit.setting.decider)
     if let objection = visit.setting.objection(to: content) {
@@ -130,13 +130,13 @@ package final class AppointmentCarrier: Sendable {
     } catch {
       visit.record.note(error, decider.policy)
       visit.record.app = content.appID
-      // An app that is gone counts as denied.
+      // A removed app counts as denied.
       visit.record.code = error.problem.code == .stopped ? .stopped : .denied
       return false
     }
   }
 
-  /// When a try has to be over.
+  /// The deadline of a try.
   private func deadline(_ visit: Visit) -> MonotonicTime {
     parts.clock.now + visit.setting.configuration.callbacks.timeout
   }
@@ -178,13 +178,13 @@ package final class AppointmentCarrier: Sendable {
     return .done
   }
 
-  /// The store reads and does not write. The appointment is due still, and waits for as long as it is late, so that each wait is
-  /// twice as long as the last.
+  /// The store can be read and not written. The appointment stays due, and waits for as long as it is late, so that each wait is twice
+  /// as long as the last.
   private func notMarked(_ visit: Visit) -> AppointmentKeeper.Handling {
     .leftAside(for: min(max(now - visit.due.due, .seconds(1)), .seconds(30)))
   }
 
-  /// Says whether the installation that booked it still has the secret that it had. What the store cannot say is not sent.
+  /// Checks that the installation that booked it was neither revoked nor enrolled again. If the store cannot say, nothing is sent.
   private func recheck(_ visit: Visit) -> (@Sendable () async -> Undelivered?)? {
     guard let installation = visit.content.installation, let directory = visit.setting.directory else {
       return nil
@@ -220,7 +220,7 @@ package final class AppointmentCarrier: Sendable {
     return await end(visit, .failed(code))
   }
 
-  /// It could not be judged: a policy has too much to do, for example.
+  /// The rules could not be checked, for example because a policy service is too busy.
   private func postpone(_ visit: Visit, _ problem: Problem) async -> AppointmentKeeper.Handling {
     let due = now.advanced(
       by: visit.times.wait(
@@ -231,7 +231,7 @@ package final class AppointmentCarrier: Sendable {
     guard due <= visit.times.lastTry else { return await refuse(visit) }
     let intent = intent(visit, until: parts.clock.now + .seconds(30))
     do throws(StoreError) {
-      // With its mark, so that one that was moved meanwhile keeps its new time.
+      // With its mark, so that an appointment that was moved meanwhile keeps its new time.
       guard try await parts.store.mark(visit.id, for: visit.due.due, deadline: intent.deadline) else {
         return .done
       }
@@ -241,7 +241,7 @@ package final class AppointmentCarrier: Sendable {
     }
     let code = problem.code.rawValue
     guard await parts.store.release(visit.id, until: due, code: code) else {
-      // Another instance took this process for dead, and the record says `unknown`.
+      // Another instance recovered the record as `unknown`, because this process seemed to be gone.
       let settlement = CallbackSettlement(
         .failed, code: code, keepsKey: true, at: Instant(parts.clock.unixTime))
       await parts.settle(intent, settlement)
@@ -253,7 +253,7 @@ package final class AppointmentCarrier: Sendable {
     return .done
   }
 
-  /// Nothing can be read of what its call needs.
+  /// Its content cannot be opened.
   private func unreadable(
     _ due: DueAppointment, _ failure: StoreKeys.Failure
   ) async -> AppointmentKeeper.Handling {
@@ -261,7 +261,7 @@ package final class AppointmentCarrier: Sendable {
     let isLate = now > due.at.advanced(by: lateness)
     let id = due.record.id.description
     guard isLate || failure == .broken else {
-      // Another instance may hold the key, or be of the release that has sealed it.
+      // Another instance may hold the key, or run the release that sealed it.
       log.write(
         .error, "an appointment cannot be opened here: the server leaves it to other instances",
         ["id": id, "detail": "\(failure)"])
@@ -286,7 +286,7 @@ package final class AppointmentCarrier: Sendable {
     return .done
   }
 
-  /// Ends it without a call, gives back what it took and writes its audit line, unless another instance or its owner was faster.
+  /// Ends it without a call, gives its allowances back and writes its audit line, unless another instance or its owner was faster.
   private func end(_ visit: Visit, _ ending: AppointmentEnding) async -> AppointmentKeeper.Handling {
     guard case .ended = await ended(visit.id, ending) else { return .done }
     await giveBack(visit.content)
@@ -300,7 +300,7 @@ package final class AppointmentCarrier: Sendable {
     do throws(StoreError) {
       result = try await parts.store.end(id, ending, at: now)
     } catch {
-      // What certainly failed is due still.
+      // After a certain failure it is still due.
       guard error.isInDoubt else { return nil }
       result = await parts.store.end(id, ending, at: now, after: error)
     }

@@ -1,4 +1,4 @@
-// What a callback for a later time needs when it is due, as the store keeps it: sealed, and tied to its record.
+// The content of an appointment in the store: everything that its call needs, sealed and tied to its record.
 
 package import Callers
 import Deciding
@@ -13,9 +13,9 @@ package import Records
 package import Sealing
 package import Store
 
-/// Everything that an appointment's call needs. Only this has the whole number.
+/// Everything that an appointment's call needs. No other saved value has the whole number.
 package struct AppointmentContent: Hashable, Sendable {
-  /// What Talkdesk is sent, as it was built at the booking, with the verification code.
+  /// The body for Talkdesk, as built at the booking, with the verification code.
   package let body: [UInt8]
   /// The number to be called.
   package let contact: E164
@@ -26,16 +26,16 @@ package struct AppointmentContent: Hashable, Sendable {
   package let address: IPAddress
   package let claims: [FactMember]
   package let fields: [RequestField]
-  /// The installation that booked, where one did.
+  /// The installation that booked, if one did.
   package let installation: KeptInstallation?
-  /// Whose the record is.
+  /// The owner of the record.
   package let owner: InstallationUser
-  /// What the booking took from allowances.
+  /// The allowances that the booking took.
   package let receipts: [KeptReceipt]
   /// The request that booked it.
   package let requestID: RequestID
   package let trace: TraceContext?
-  /// The retention times of then.
+  /// The retention times at the booking.
   package let terms: CallbackIntent.Terms
 
   /// The subject for logs.
@@ -43,7 +43,7 @@ package struct AppointmentContent: Hashable, Sendable {
 
   /// The content of a booking.
   ///
-  /// - Parameter facts: The facts that the rules have judged. They have an address and a number.
+  /// - Parameter facts: The facts of the booking. They have an address and a number.
   package init(
     body: [UInt8], caller: Caller, facts: Facts, receipts: [KeptReceipt], context: RequestContext,
     terms: CallbackIntent.Terms
@@ -68,11 +68,11 @@ package struct AppointmentContent: Hashable, Sendable {
     self.terms = terms
   }
 
-  /// The facts that the rules judge when it is due.
+  /// The facts for the rules when it is due.
   ///
   /// - Parameters:
   ///   - at: The time of the appointment.
-  ///   - now: The time at which they judge.
+  ///   - now: The present time.
   package func facts(at: Instant, now: Instant) -> Facts {
     var facts = Facts(
       action: .callback, callerID: callerID, subject: subject, appID: appID, address: address, phone: contact,
@@ -101,14 +101,14 @@ package struct AppointmentContent: Hashable, Sendable {
     try keys.seal(json.serialized(), associated: id.bytes)
   }
 
-  /// Opens what the store has kept for a record.
+  /// Opens the content of a record.
   ///
-  /// - Throws: `malformed` also for what a newer release has sealed, `broken` for what no release has.
+  /// - Throws: `malformed` also for the content of a newer release, `broken` for content that no release wrote.
   package init(
     opening sealed: [UInt8], with keys: StoreKeys, for id: CallbackID
   ) throws(StoreKeys.Failure) {
     let text = try keys.open(sealed, associated: id.bytes)
-    // The limits of requests have bounded what is in it.
+    // The limits of requests bound its size.
     let limits = JSONLimits(bytes: max(1, text.count), depth: 64, members: 4096, values: 1 << 20)
     let value: JSONValue
     do throws(JSONError) { value = try JSONValue(parsing: text, limits: limits) } catch { throw .broken }
@@ -118,16 +118,16 @@ package struct AppointmentContent: Hashable, Sendable {
   }
 }
 
-/// What an appointment keeps of the installation that booked it.
+/// The saved values of the installation that booked an appointment.
 package struct KeptInstallation: Hashable, Sendable {
   /// Its `client_id`.
   package let id: InstallationID
-  /// The caller of the user's token who authorized it; nil where an operator did.
+  /// The caller of the user's token who authorized it; nil if an operator did.
   package let callerID: String?
-  /// Which of the secrets of this id it had.
+  /// The generation of its secret.
   package let generation: Int64
 
-  /// What is kept of an installation.
+  /// The saved values of an installation.
   package init(_ installation: Installation) {
     id = installation.client.id
     callerID = installation.user?.callerID

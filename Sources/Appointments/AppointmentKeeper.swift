@@ -1,4 +1,4 @@
-// Looks for appointments that are due, and has each of them handled at its time.
+// Finds due appointments, and starts the handling of each at its time.
 
 package import Delivery
 package import Gate
@@ -6,13 +6,13 @@ package import Platform
 package import Store
 import Synchronization
 
-/// Has due appointments handled: looks into the store each second, and waits for what is due soon. One for each process.
+/// Starts the handling of due appointments. It reads the store each second, and waits for those that are due soon. A process has one.
 ///
-/// Instances do not divide appointments among themselves. Each handles what is due, and the one whose mark the store takes makes the
-/// call. The scheduler's wall clock says what is due. After a jump of that clock the next look, at most a second later, goes by the
-/// new time: what was due before may be late, and what was due soon may be far away.
+/// Instances do not divide appointments among themselves. Each handles all due appointments, and the one whose mark the store accepts
+/// makes the call. The scheduler's wall clock decides which are due. After a jump of that clock, the next look uses the new time, at
+/// most a second later. A due appointment may then be late, and one that was due soon may be far away.
 package final class AppointmentKeeper: Sendable {
-  /// What came of handling an appointment.
+  /// The result of handling an appointment.
   package enum Handling: Hashable, Sendable {
     /// It is over, has another time, or is another instance's.
     case done
@@ -20,16 +20,17 @@ package final class AppointmentKeeper: Sendable {
     case leftAside(for: Duration)
   }
 
-  /// How far ahead of their time appointments are read. Longer than the time between two looks.
+  /// How long before their time appointments are read: longer than the time between two looks.
   private static let lookAhead = Duration.milliseconds(1500)
   private static let interval = Duration.seconds(1)
-  /// Looks that are asked for come no closer to each other than this.
+  /// The shortest time between two looks on request.
   private static let shortestInterval = Duration.milliseconds(20)
   /// The time to the next look after one failed, after two, and so on.
   private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5)]
-  /// How many are handled at the same time, and how many a look reads beside those. Each keeps its content in memory.
+  /// The most appointments that are handled at once, and the most that a look reads besides. Each has its content in memory.
   static let mostInHand = 2048
   static let mostAtOnce = 1024
+  private static let mostRead = 8192
 
   private struct State {
     var isStopped = false
@@ -37,9 +38,9 @@ package final class AppointmentKeeper: Sendable {
     var isWoken = false
     var nap: Task<Void, Never>?
     var inHand: Set<CallbackID> = []
-    /// Those that were left aside, and until when.
+    /// The appointments that this instance leaves aside, each until a time.
     var aside: [CallbackID: MonotonicTime] = [:]
-    /// Whether the last look has found more than could be taken.
+    /// Whether the last look found more than it could take.
     var hasMore = false
 
     mutating func wake() {
@@ -59,9 +60,9 @@ package final class AppointmentKeeper: Sendable {
   /// A keeper that does nothing before `run`.
   ///
   /// - Parameters:
-  ///   - clock: The scheduler's. Its wall clock says what is due.
-  ///   - inHand: Counts what an ending process waits for.
-  ///   - lateness: How late calls may be made; nil where none are made, and appointments only expire.
+  ///   - clock: The scheduler's clock. Its wall clock decides which appointments are due.
+  ///   - inHand: Counts the work that an ending process waits for.
+  ///   - lateness: How late calls may be made; nil if none are made, and appointments only expire.
   ///   - handle: Handles an appointment whose time has come, once at a time for each.
   package init(
     store: any AppointmentStore, clock: any TimeSource, inHand: CallbacksInHand,
@@ -75,13 +76,13 @@ package final class AppointmentKeeper: Sendable {
     self.handle = handle
   }
 
-  /// An appointment of this instance has a new time. One that is due soon is looked for at once.
+  /// An appointment has a new time by a request to this instance. If it is due soon, the keeper looks at once.
   package func wake(at time: Instant) {
     guard time <= Instant(clock.unixTime).advanced(by: Self.lookAhead) else { return }
     state.withLock { $0.wake() }
   }
 
-  /// Begins nothing any more, and ends `run`. What is being handled goes on.
+  /// Begins nothing more, and ends `run`. The handling of appointments that have begun goes on.
   package func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -89,10 +90,13 @@ package final class AppointmentKeeper: Sendable {
     }
   }
 
-  // MARK: How many there are
+  // MARK: Counting
 
-  /// How many there were when they were last counted; nil before, and where no appointments are taken.
+  /// The last counts; nil before the first, and in a server without appointments.
   package var counts: AppointmentCounts? { latestCounts.withLock { $0 } }
+
+  /// An appointment that waits longer after its time is overdue.
+  private static let usualDelay = Duration.seconds(5)
 
   /// Counts them every ten seconds until its task is cancelled.
   package func keepCounted() async {
@@ -101,9 +105,10 @@ package final class AppointmentKeeper: Sendable {
         latestCounts.withLock { $0 = nil }
         continue
       }
-      // What fails is noted by the store, and tried again.
+      // The store's health shows a failure. The next turn tries again.
       do throws(StoreError) {
-        let counts = try await store.appointmentCounts()
+        let now = Instant(clock.unixTime)
+        let counts = try await store.appointmentCounts(dueBefore: now.advanced(by: .zero - Self.usualDelay))
         latestCounts.withLock { $0 = counts }
       } catch {}
     } while await clock.hasSlept(until: clock.now + .seconds(10))
@@ -113,7 +118,7 @@ package final class AppointmentKeeper: Sendable {
 
   /// Looks and waits until `stop`.
   package func run() async {
-    /// What was read and is not due yet, the earliest first. Each look replaces it.
+    /// The appointments that were read and are not due yet, the earliest first. Each look replaces them.
     var upcoming: [DueAppointment] = []
     var lookAt = clock.now
     var lastLook: MonotonicTime?
@@ -127,7 +132,7 @@ package final class AppointmentKeeper: Sendable {
           failures = 0
           lookAt = clock.now + Self.interval
         } catch {
-          // The store's health shows and logs it.
+          // The store's health shows and logs the failure.
           lookAt = clock.now + Self.pauses[min(failures, Self.pauses.count - 1)]
           failures += 1
         }
@@ -159,29 +164,30 @@ package final class AppointmentKeeper: Sendable {
     state.withLock { $0.nap = nil }
   }
 
-  /// What is due soon and not in hand, the earliest first.
+  /// The appointments that are due soon and not in hand, the earliest first.
   private func look() async throws(StoreError) -> [DueAppointment] {
     let now = clock.now
-    let before = state.withLock { state in
+    let (before, inHand) = state.withLock { state in
       state.aside = state.aside.filter { $0.value > now }
-      return state.inHand.union(state.aside.keys)
+      return (state.inHand.union(state.aside.keys), state.inHand.count)
     }
-    let room = min(Self.mostAtOnce, Self.mostInHand - before.count)
+    let room = min(Self.mostAtOnce, Self.mostInHand - inHand)
     guard room > 0 else {
       state.withLock { $0.hasMore = true }
       return []
     }
     let wallNow = Instant(clock.unixTime)
-    // Where no calls are made, only what is late matters.
+    // Without calls, only late appointments matter.
     let time = wallNow.advanced(
       by: lateness() == nil ? .zero - AppointmentSetting.usualLateness : Self.lookAhead)
-    let most = before.count + room
+    // Beyond those that were left aside are others, which this instance may be able to carry out.
+    let most = min(before.count + room, Self.mostRead)
     let found = try await store.dueAppointments(at: time, most: most)
     return state.withLock { state in
-      // What ended while the store was asked may have been read before its end.
+      // An appointment that ended during the read may have been read before its end.
       let known = before.union(state.inHand)
       let fresh = found.filter { !known.contains($0.record.id) }
-      // Those in hand that are marked were not read, so there may be more than can be taken.
+      // Marked appointments in hand were not read, so the look may have found more than it can take.
       state.hasMore = found.count == most || fresh.count > room
       return Array(fresh.prefix(room))
     }
@@ -193,7 +199,7 @@ package final class AppointmentKeeper: Sendable {
     let id = due.record.id
     let isTaken = state.withLock { state in
       guard !state.isStopped, state.inHand.insert(id).inserted else { return false }
-      // An ending process waits for what has begun, and nothing begins after `stop`.
+      // An ending process waits for handling that has begun. Nothing begins after `stop`.
       inHand.enter()
       return true
     }
@@ -204,7 +210,7 @@ package final class AppointmentKeeper: Sendable {
       state.withLock { state in
         state.inHand.remove(id)
         if case .leftAside(let span) = handling { state.aside[id] = now + span }
-        // Not at the first that ends: each look reads what is in hand, too.
+        // Not at the first end: each look also reads the appointments in hand.
         if state.hasMore, state.inHand.count <= Self.mostAtOnce / 2 {
           state.hasMore = false
           state.wake()

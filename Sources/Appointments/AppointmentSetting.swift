@@ -1,4 +1,4 @@
-// What the configuration that serves says about appointments that are due.
+// The parts of the current configuration for due appointments.
 
 import Callers
 package import Configuration
@@ -11,7 +11,7 @@ package struct AppointmentSetting: Sendable {
   package let configuration: Configuration
   package let decider: Decider
   package let delivery: CallbackDelivery
-  /// Where installations are found; nil where no app has any.
+  /// The directory of installations; nil if no app has any.
   package let directory: InstallationDirectory?
 
   package init(
@@ -24,13 +24,13 @@ package struct AppointmentSetting: Sendable {
     self.directory = directory
   }
 
-  /// How late calls may be made where the configuration does not say.
+  /// How late calls may be made by default.
   package static let usualLateness = Duration.seconds(180)
 
-  /// How late calls may be made; nil where none are made.
+  /// How late calls may be made; nil if none are made.
   package var lateness: Duration? { configuration.appointments?.late }
 
-  /// Why the configuration has no place any more for who booked an appointment; nil where it has.
+  /// Why the caller or app of an appointment no longer exists in the configuration; nil if both exist.
   func objection(to content: AppointmentContent) -> String? {
     let id = content.callerID ?? Caller.anonymousID
     if content.installation != nil {

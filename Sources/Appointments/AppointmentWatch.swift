@@ -4,12 +4,12 @@ package import Platform
 package import Store
 import Synchronization
 
-/// Those that wait for a change of a record, in this instance. It learns of its own changes at once, and of other instances' by
-/// one read of all watched records a second.
+/// The requests of this instance that wait for a change of a record. A change by this instance wakes them at once. For changes by
+/// others, the watch reads all watched records once a second.
 package final class AppointmentWatch: Sendable {
-  /// How many may wait. More are answered at once.
+  /// The most requests that wait. Others are answered at once.
   static let most = 1000
-  /// How often the store is read while requests wait.
+  /// The time between two reads of the store while requests wait.
   static let interval = Duration.seconds(1)
 
   private struct Waiter {
@@ -53,15 +53,15 @@ package final class AppointmentWatch: Sendable {
     self.read = read
   }
 
-  /// How many wait.
+  /// The number of requests that wait.
   package var count: Int { state.withLock { $0.count } }
 
-  /// Waits until a record differs from what was read of it. A move is a change.
+  /// Waits until a record differs from the given one. A move is a change.
   ///
-  /// It returns without a change at the deadline, when the task is cancelled, at a drain, and at once where too many wait or the
+  /// It returns without a change at the deadline, when the task is cancelled, at a drain, and at once if too many requests wait or the
   /// record is final.
   ///
-  /// - Returns: The record as it is then.
+  /// - Returns: The record at that time.
   package func wait(for record: StoredCallback, until deadline: MonotonicTime) async -> StoredCallback {
     guard !record.status.isFinal, time.now < deadline else { return record }
     let number = state.withLock { state in
@@ -69,7 +69,7 @@ package final class AppointmentWatch: Sendable {
       return state.lastID
     }
     let timer = Task { [time] in
-      // Cancelled means answered.
+      // A cancelled request has its result.
       if await time.hasSlept(until: deadline) { leave(number, record.id) }
     }
     defer { timer.cancel() }
@@ -93,7 +93,7 @@ package final class AppointmentWatch: Sendable {
     }
   }
 
-  /// Answers those that wait for a record with what it is now, if that is something else than they know.
+  /// Wakes the requests that wait for a record, if it differs from the record that they know.
   package func changed(_ record: StoredCallback) {
     let answered = state.withLock { state in
       let numbers = (state.waiters[record.id] ?? [:]).filter { record.hasChanged(since: $0.value.record) }
@@ -109,11 +109,11 @@ package final class AppointmentWatch: Sendable {
     do throws(StoreError) {
       for record in try await read([id]) { changed(record) }
     } catch {
-      // The next look answers them.
+      // The next read answers them.
     }
   }
 
-  /// Answers everyone, now and from now on: the server drains.
+  /// Answers all requests, now and from now on: the server drains.
   package func end() {
     let (all, look) = state.withLock { state in
       defer {
@@ -143,7 +143,7 @@ package final class AppointmentWatch: Sendable {
       do throws(StoreError) {
         for record in try await read(ids) { changed(record) }
       } catch {
-        // The next look, or the deadline, answers them.
+        // The next read, or the deadline, answers them.
       }
     }
   }

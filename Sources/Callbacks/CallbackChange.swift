@@ -4,7 +4,7 @@ package import API
 package import Gate
 import JSON
 
-/// What a client wants to change of a callback: its time.
+/// A client's change of a callback: its new time.
 package struct CallbackChange: Sendable {
   /// The new time, to the second.
   package let at: Instant

@@ -8,9 +8,9 @@ import JSON
 extension CallbackRequest {
   /// Reads a request's content in either form and checks all of it.
   ///
-  /// - Parameter timeFault: What is wrong with the time of an appointment. It is named beside other mistakes only. By itself it is
-  ///   judged later, after the `Idempotency-Key`.
-  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with everything that is wrong.
+  /// - Parameter timeFault: Returns the mistake in the time of an appointment, to be named beside other mistakes. The time alone is
+  ///   checked later, after the `Idempotency-Key`.
+  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with every mistake.
   package init(
     parsing content: [UInt8], terms: CallbackTerms, timeFault: (Instant) -> String? = { _ in nil }
   ) throws(Problem) {

@@ -7,7 +7,7 @@ import JSON
 /// A requested callback, checked in every part. The rules' facts and Talkdesk's request are both made from
 /// this value, so they cannot differ.
 package struct CallbackRequest: Sendable, Equatable {
-  /// Who is to be called.
+  /// The number to call.
   package let contactNumber: E164
   /// The account's number that is used.
   package let talkdeskNumber: E164
@@ -20,8 +20,8 @@ package struct CallbackRequest: Sendable, Equatable {
   /// The fields the server adds after them.
   let additions: [ContextField]
 
-  /// The body Talkdesk is sent: both numbers, and five properties for each field. No context where there is no field,
-  /// since a context without fields is none to Talkdesk.
+  /// The body for Talkdesk: both numbers, and five properties for each field. It has no context without fields, because Talkdesk
+  /// ignores such a context.
   package var content: [UInt8] { content(adding: []) }
 
   /// The same for an installation whose callbacks carry a verification code.

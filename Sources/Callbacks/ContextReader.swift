@@ -46,7 +46,7 @@ struct ContextReader {
   private mutating func readShort(_ context: JSONObject) {
     checkRoom(context.count, "context")
     for member in context.members {
-      // Made where there is something to say: that is seldom.
+      // Built only for a mistake, which is rare.
       var path: String { "context.\(FieldProblems.shown(member.name))" }
       let isNameSound = take(name: member.name, path)
       guard let value = member.value.string else {
@@ -154,7 +154,7 @@ struct ContextReader {
     schema?.fields.first { $0.name.hasSameBytes(as: name) }
   }
 
-  /// Those beyond are looked at like the others: what else is wrong is to be known at once.
+  /// Fields beyond the limit are checked like the others, so that the response names all mistakes.
   private mutating func checkRoom(_ count: Int, _ path: String) {
     guard count > CallbackLimits.fields else { return }
     problems.add(path, "Give at most \(CallbackLimits.fields) fields.")

@@ -13,10 +13,9 @@ package struct IdempotencyKey: Hashable, Sendable {
   /// The key without quotation marks: 1–255 characters of printable ASCII.
   package let text: String
 
-  /// Reads the value of `Idempotency-Key`; nil where there is none. More than one line is refused with the message, as
-  /// malformed.
+  /// Reads the value of `Idempotency-Key`; nil without one. The parser refuses a second line as malformed.
   ///
-  /// - Throws: `invalid_request`: a key that cannot be understood must not be taken for none.
+  /// - Throws: `invalid_request`: an invalid key must not count as none.
   package static func read(_ value: String?) throws(Problem) -> IdempotencyKey? {
     guard let value else { return nil }
     let text: String

@@ -17,9 +17,9 @@ package struct Caller: Hashable, Sendable {
 
   /// The id of the configured caller, or `anonymous`.
   package let id: String
-  /// Who asks on the caller's behalf: a JWT's subject, otherwise the caller's id.
+  /// The subject of the caller's JWT; otherwise the caller's id.
   package let subject: String
-  /// What a JWT says of them, or an app of its installation; empty for other callers.
+  /// The claims of a JWT, or the description of an installation by its app; empty for other callers.
   package let claims: [FactMember]
   /// How the caller proved its identity.
   package let proof: Proof
@@ -52,10 +52,13 @@ package struct Caller: Hashable, Sendable {
   /// The app that an installation belongs to.
   package var installedFor: String? { installation?.installation.appID }
 
+  /// Whether the subject is the caller's own: a user, or an installation. Others are one for all their users.
+  package var hasOwnSubject: Bool { proof == .jwt || proof == .installation }
+
   /// What rules count an installation by.
   package var installationFacts: InstallationFacts? { installation?.facts }
 
-  /// Whose records, keys and duplicates the caller's are: a user's with an installation are those with the user's own JWT.
+  /// The owner of the caller's records, keys and duplicates. A user has the same owner with an installation and with a JWT.
   package var owner: InstallationUser {
     installation?.installation.user ?? InstallationUser(callerID: id, subject: subject)
   }

@@ -13,6 +13,10 @@ extension Configuration {
     public let callers: [String]?
     /// What its tokens are for; nil takes the account's.
     public let scope: String?
+    /// How its tokens reach it.
+    public let delivery: Delivery
+    /// The chat desk whose session tokens it gets in place of Talkdesk's tokens.
+    public let desk: String?
     /// Its numbers at Talkdesk, the default first; empty takes those of `callbacks`.
     public let talkdeskPhoneNumbers: [String]
     /// What its callbacks may carry; nil takes anything well-formed.
@@ -21,6 +25,14 @@ extension Configuration {
     package let installations: InstallationTerms?
     /// Whether callbacks of its installations carry a verification code.
     public let verificationCode: Bool
+
+    /// A way of tokens to an app.
+    public enum Delivery: String, Sendable, CaseIterable {
+      /// In the response to the request.
+      case response
+      /// A notice goes to the installation's device, and the app claims the token with it.
+      case push
+    }
 
     /// The fields that the server then adds to such a callback: the code, and the installation's `client_id`.
     package static let verificationFields = ["verification_code", "installation"]

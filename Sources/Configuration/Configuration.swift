@@ -29,14 +29,21 @@ public struct Configuration: Sendable {
   public package(set) var callers: [ConfiguredCaller]
   /// Whether a request without credentials is served, as the caller `anonymous`.
   public package(set) var allowAnonymous: Bool
-  /// The apps, in the order written. Without an `apps` section: the one app of Talkdesk's own samples.
+  /// The apps, in the order written. Without an `apps` section: the one app of Talkdesk's own samples, and in the sandbox another
+  /// whose tokens come by push.
   public package(set) var apps: [App]
+  /// The app of requests for installations that name none, where several apps have installations.
+  public package(set) var enrolmentApp: String?
   /// The business rules.
   public package(set) var policy: Policy
   /// How callbacks are made.
   public package(set) var callbacks: Callbacks
   /// Which times may be booked for callbacks; nil: none.
   public package(set) var appointments: Appointments?
+  /// How devices get notices; nil: they get none.
+  public package(set) var notices: Notices?
+  /// The chat desks, in the order written.
+  public var desks: [Desk]
   /// The origins whose pages may call from a browser, in the very form of the `Origin` field.
   public package(set) var allowedOrigins: [String]
   /// Where state is kept.

@@ -6,20 +6,31 @@ import Documents
 import Installations
 
 extension ConfigurationBuilder {
-  /// The app of Talkdesk's own samples, known where no `apps` section says otherwise. In the sandbox it has installations, whose
-  /// codes every caller may verify.
-  private func sampleApp(callers: [String]) -> Configuration.App {
-    Configuration.App(
-      id: "example-app-ios", callers: nil, scope: nil, talkdeskPhoneNumbers: [], contextSchema: nil,
-      installations: purpose == .sandbox ? InstallationTerms(verifiers: Set(callers)) : nil,
-      verificationCode: false)
+  /// The app of Talkdesk's own samples.
+  static let sampleID = "example-app-ios"
+
+  /// The apps that are known where no `apps` section says otherwise: that of Talkdesk's own samples. In the sandbox it has
+  /// installations, whose codes every caller may verify. Another app has its tokens by push, and a third has a chat desk.
+  private func sampleApps(callers: [String]) -> [Configuration.App] {
+    let terms = purpose == .sandbox ? InstallationTerms(verifiers: Set(callers)) : nil
+    func app(
+      _ id: String, _ delivery: Configuration.App.Delivery = .response, desk: String? = nil
+    ) -> Configuration.App {
+      Configuration.App(
+        id: id, callers: nil, scope: nil, delivery: delivery, desk: desk, talkdeskPhoneNumbers: [],
+        contextSchema: nil, installations: terms, verificationCode: false)
+    }
+    var apps = [app(Self.sampleID)]
+    if terms != nil { apps.append(app("example-app-push", .push)) }
+    if showsSampleDesk { apps.append(app(Self.sampleChatApp, desk: Self.sampleDesk.id)) }
+    return apps
   }
 
   /// `apps`.
   mutating func apps(callers: [ConfiguredCaller], allowAnonymous: Bool) -> [Configuration.App] {
     var known = callerIDs(callers)
     if allowAnonymous { known.append(Caller.anonymousID) }
-    guard let section = partial.sections["apps"] else { return [sampleApp(callers: known)] }
+    guard let section = partial.sections["apps"] else { return sampleApps(callers: known) }
     guard let members = open(section, path: "apps") else { return [] }
     return members.node.members.compactMap { member -> Configuration.App? in
       do throws(Refusal) {
@@ -68,6 +79,20 @@ extension ConfigurationBuilder {
           "list a caller, or remove the line to allow every caller"))
     }
     let scope = members.value(Settings.appScope.key())
+    let delivery = members.value(Settings.appDelivery.key()) ?? .response
+    let desk = members.value(Settings.appDesk.key(deskName))
+    if desk != nil, members.has("scope") {
+      members.report(
+        Refusal(
+          at: "scope", "has no effect beside desk, whose session tokens have no scope",
+          "remove one of the two"))
+    }
+    if desk != nil, delivery == .push {
+      members.report(
+        Refusal(
+          at: "delivery", "sends Talkdesk's tokens by push, and this app has the session tokens of its desk",
+          "remove one of the two"))
+    }
     let numbers = members.values(Settings.appNumbers.key()) ?? []
     let schema = members.node("context_schema").flatMap { node in
       contextSchema(node, path: members.name(of: "context_schema"))
@@ -81,8 +106,26 @@ extension ConfigurationBuilder {
     }
     close(&members, "apps.*.")
     return Configuration.App(
-      id: id, callers: callers, scope: scope, talkdeskPhoneNumbers: numbers, contextSchema: schema,
+      id: id, callers: callers, scope: scope, delivery: delivery, desk: desk, talkdeskPhoneNumbers: numbers,
+      contextSchema: schema,
       installations: installations, verificationCode: verificationCode ?? false)
+  }
+
+  /// The name of a desk, one with problems of its own included.
+  private var deskName: TextForm<String> {
+    var known: [String] = []
+    if case .mapping(let members)? = partial.sections[Self.desksSection]?.content {
+      known = members.map(\.name)
+    }
+    return TextForm { [known] text throws(Refusal) in
+      guard known.contains(text) else {
+        let meant = Spelling.nearest(to: text, among: known)
+        throw Refusal(
+          "there is no desk \(quoted(text))",
+          meant.map { "did you mean \($0)?" } ?? "list it under desks, or remove this line")
+      }
+      return text
+    }
   }
 
   /// `apps.*.callbacks`: whether callbacks of installations carry a code.

@@ -56,7 +56,8 @@ package struct ConfigurationBuilder {
     if given.count != 1, isKnown || !given.isEmpty {
       let message =
         given.isEmpty ? "has no \(none)" : "has several \(several): \(given.joined(separator: ", "))"
-      let remedy = "give it exactly one of \(Refusal.list(keys))"
+      let list = Refusal.list(keys)
+      let remedy = list.contains(",") ? "give it exactly one of \(list)" : "give it one: \(list)"
       problems.add(members.node.place, members.path, Refusal(message, remedy))
     }
     return given.count == 1 ? given[0] : nil

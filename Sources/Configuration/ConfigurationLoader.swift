@@ -86,14 +86,21 @@ extension ConfigurationBuilder {
     let apps = apps(callers: callers, allowAnonymous: allowAnonymous)
     let policy = policy(callers: callers, apps: apps)
     judgeInstallations(apps)
+    let notices = notices()
+    judgeDelivery(apps, notices)
+    let desks = desks()
+    judgeDesks(apps, callers: callers, desks: desks)
     let store = store()
     noteLostState(store)
     let configuration = Configuration(
       purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(),
       authorities: authorities(),
       tokens: tokens(),
-      callers: callers, allowAnonymous: allowAnonymous, apps: apps, policy: policy, callbacks: callbacks(),
-      appointments: appointments(keptIn: store), allowedOrigins: allowedOrigins(), store: store,
+      callers: callers, allowAnonymous: allowAnonymous, apps: apps,
+      enrolmentApp: partial.sections["apps"] == nil ? Self.sampleID : nil, policy: policy,
+      callbacks: callbacks(),
+      appointments: appointments(keptIn: store), notices: notices, desks: desks,
+      allowedOrigins: allowedOrigins(), store: store,
       storeKeys: storeKeys(), limits: limits(),
       origins: origins(),
       files: files)

@@ -48,6 +48,9 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
     facts.append(("callers", callers.isEmpty ? "none" : callers.joined(separator: ", ")))
     facts.append(
       ("apps", configuration.apps.isEmpty ? "none" : configuration.apps.map(\.id).joined(separator: ", ")))
+    if !configuration.desks.isEmpty {
+      facts.append(("desks", configuration.desks.map { "\($0.id) (\($0.url))" }.joined(separator: ", ")))
+    }
     facts.append(("store", store(configuration.store)))
     return aligned(facts)
   }

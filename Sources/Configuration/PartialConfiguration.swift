@@ -34,7 +34,8 @@ package struct PartialConfiguration: Sendable {
 
   /// The values of single settings.
   package var entries: [Setting: Entry] = [:]
-  /// The sections with a shape of their own: `callers`, `apps`, `rules`, `callbacks.brakes`, `appointments`.
+  /// The sections with a shape of their own: `callers`, `apps`, `rules`, `callbacks.brakes`, `appointments`,
+  /// `desks`.
   var sections: [String: DocumentNode] = [:]
   /// Variables that are set but empty, which count as unset.
   var emptyVariables: Set<String> = []

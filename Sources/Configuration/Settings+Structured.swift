@@ -2,6 +2,7 @@
 
 import API
 import Callers
+import ChatDesk
 package import Documents
 import Gate
 import Installations
@@ -53,6 +54,33 @@ extension Settings {
       "appointments.per_number", default: "1", example: "1",
       "How many scheduled appointments one owner may have for one number: 1 to 100."),
     .number(1...100, of: "a number of appointments"))
+  static let deskKind = TypedSetting(
+    Setting(
+      "desks.*.kind", required: "write kind: sendbird", example: "sendbird",
+      "The kind of chat desk: `sendbird`."), TextForm<Configuration.Desk.Kind>.choice)
+  static let deskApplication = TypedSetting(
+    Setting(
+      "desks.*.application_id", required: "give the id of your Sendbird application",
+      example: "1A2B3C4D-0000-4000-8000-5E6F7A8B9C0D", "The id of the Sendbird application."), applicationID)
+  static let deskToken = TypedSetting(
+    Setting(
+      "desks.*.api_token_file", .secret, example: "/run/secrets/sendbird-api-token",
+      "A file with the API token (master token) of the Sendbird application."), NameText.path)
+  static let deskTokenLife = TypedSetting(
+    Setting(
+      "desks.*.token_life", default: "1h", example: "1h",
+      "How long a session token lives: 1 minute to 30 days."),
+    .duration(.seconds(60) ... .seconds(30 * 86_400)))
+  static let deskUserID = TypedSetting(
+    Setting(
+      "desks.*.user_id", default: "{subject}", example: "\"{caller}:{subject}\"",
+      "The Sendbird user id of a user: `{subject}` stands for the authenticated subject, `{caller}` for its caller. Ids longer "
+        + "than 80 characters become their SHA-256 in hex."), userIDForm)
+  static let deskURL = TypedSetting(
+    Setting(
+      "desks.*.url", note: "`https://api-APPLICATION_ID.sendbird.com`",
+      example: "https://api-1A2B3C4D-0000-4000-8000-5E6F7A8B9C0D.sendbird.com",
+      "The host of Sendbird's platform API. The server appends `/v3/…`."), URLText.base)
   static let callerID = TypedSetting(
     Setting(
       "callers[].id", required: "give it a name: id: ios-app", example: "ios-app",
@@ -112,12 +140,24 @@ extension Settings {
     Setting(
       "apps.*.scope", note: "`talkdesk.scope`", example: "visual-sessions:execute",
       "The OAuth scope of its tokens."), NameText.scope)
+  static let appDelivery = TypedSetting(
+    Setting(
+      "apps.*.delivery", default: "response", example: "push",
+      "How its tokens reach the app: in the `response`, or by `push` to an installation's device, which then claims the token. "
+        + "`push` needs `installations` and a provider in `notices`."),
+    TextForm<Configuration.App.Delivery>.choice)
   static let appNumbers = TypedSetting(
     Setting(
       "apps.*.talkdesk_phone_numbers[]", holdsPhoneNumber: true, note: "`callbacks.talkdesk_phone_numbers`",
       example: "\"+18500000000\"",
       "The numbers that its callbacks may use. The first is the default."),
     PhoneNumberText.read)
+  static let appDesk = TypedSetting(
+    Setting(
+      "apps.*.desk", example: "chat",
+      "The chat desk whose session tokens the app gets in place of Talkdesk's. Only callers with users of their own may use the app."
+    ),
+    TextForm.text)
   static let installationAuthorizers = TypedSetting(
     Setting(
       "apps.*.installations.authorize[]", note: "`user`, `operator`", example: "operator",
@@ -177,11 +217,14 @@ extension Settings {
   /// The keys of the sections that are lists or name things of the operator's own.
   static let structured: [Setting] = [
     brakePerDay.setting, brakePer5m.setting, brakePerHour.setting, slot.setting, perSlot.setting,
-    horizon.setting, earliest.setting, late.setting, perNumber.setting, callerID.setting,
+    horizon.setting, earliest.setting, late.setting, perNumber.setting, deskKind.setting,
+    deskApplication.setting, deskToken.setting, deskTokenLife.setting, deskUserID.setting, deskURL.setting,
+    callerID.setting,
     basicUsername.setting,
     basicDigest.setting, basicFile.setting, keyDigest.setting, jwtIssuer.setting, jwtAudience.setting,
     jwtURL.setting, jwtFile.setting, jwtSecret.setting, jwtSubject.setting, appCallers.setting,
-    appScope.setting, appNumbers.setting, installationAuthorizers.setting,
+    appScope.setting, appDelivery.setting, appDesk.setting, appNumbers.setting,
+    installationAuthorizers.setting,
     installationPending.setting, installationIdle.setting, installationsPerSubject.setting,
     installationVerifiers.setting, appVerificationCode.setting, fieldType.setting, fieldLength.setting,
     fieldIsRequired.setting,
@@ -193,6 +236,7 @@ extension Settings {
 
   /// The keys of which one must be there, by the beginning of their paths.
   static let exactlyOne = [
+    "desks.*.": ["api_token_file", "api_token_variable"],
     "callers[].": ["basic", "api_key", "jwt"],
     "callers[].basic.": ["password_sha256", "password_file", "password_variable"],
     "callers[].jwt.": [
@@ -211,6 +255,30 @@ extension Settings {
       }
       return span
     }
+  }
+
+  /// It becomes a label of a host name, behind `api-`.
+  private static let applicationID: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    let isLabel = text.utf8.allSatisfy { octet in
+      switch octet {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D: true
+      default: false
+      }
+    }
+    guard isLabel, (1...59).contains(text.utf8.count), text.utf8.last != 0x2D else {
+      throw Refusal(
+        "\(quoted(text)) is not an application id", "copy it from the dashboard: letters, digits and hyphens")
+    }
+    return text
+  }
+
+  private static let userIDForm: @Sendable (String) throws(Refusal) -> UserIDForm = { text throws(Refusal) in
+    guard let form = UserIDForm(text) else {
+      throw Refusal(
+        "\(quoted(text)) does not make a user id of a subject",
+        "write {subject} once and {caller} at most once, with visible ASCII around them")
+    }
+    return form
   }
 
   private static let callerName: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in

@@ -323,28 +323,30 @@ package enum Settings {
     .duration(.zero ... .seconds(600)))
 
   /// The settings with a value of their own, in the order of the documents.
-  package static let scalars: [Setting] = [
-    config.setting, configText.setting,
-    host.setting, port.setting, certificateFile.setting, tlsKeyFile.setting, trustedProxies.setting,
-    forwardedHops.setting, sharePort.setting,
-    account.setting, region.setting, clientID.setting, clientSecret.setting, keyID.setting,
-    privateKey.setting,
-    keyAlgorithm.setting, scope.setting, tokenURL.setting, apiURL.setting, audience.setting,
-    nextKeyID.setting, nextClientID.setting, nextKeyAlgorithm.setting, nextKey.setting, phoneNumber.setting,
-    caFile.setting,
-    username.setting, password.setting, allowAnonymous.setting,
-    databaseURL.setting, state.setting, storeURL.setting, storeKey.setting, previousStoreKey.setting,
-    adminHost.setting, adminPort.setting, adminToken.setting,
-    logLevel.setting, logFormat.setting,
-    share.setting, minimumRemaining.setting, tokenDeadline.setting,
-    phoneNumbers.setting, dedupeWindow.setting, keyRetention.setting, retention.setting,
-    callbackTimeout.setting,
-    concurrency.setting,
-    origins.setting,
-    connections.setting, headerBytes.setting, contentBytes.setting, headerTimeout.setting,
-    requestTimeout.setting,
-    idleTimeout.setting, drainDelay.setting, drainTimeout.setting,
-  ]
+  package static let scalars: [Setting] =
+    [
+      config.setting, configText.setting,
+      host.setting, port.setting, certificateFile.setting, tlsKeyFile.setting, trustedProxies.setting,
+      forwardedHops.setting, sharePort.setting,
+      account.setting, region.setting, clientID.setting, clientSecret.setting, keyID.setting,
+      privateKey.setting,
+      keyAlgorithm.setting, scope.setting, tokenURL.setting, apiURL.setting, audience.setting,
+      nextKeyID.setting, nextClientID.setting, nextKeyAlgorithm.setting, nextKey.setting, phoneNumber.setting,
+      caFile.setting,
+      username.setting, password.setting, allowAnonymous.setting,
+      databaseURL.setting, state.setting, storeURL.setting, storeKey.setting, previousStoreKey.setting,
+      adminHost.setting, adminPort.setting, adminToken.setting,
+      logLevel.setting, logFormat.setting,
+      share.setting, minimumRemaining.setting, tokenDeadline.setting,
+      phoneNumbers.setting, dedupeWindow.setting, keyRetention.setting, retention.setting,
+      callbackTimeout.setting,
+      concurrency.setting,
+      origins.setting,
+    ] + notices + [
+      connections.setting, headerBytes.setting, contentBytes.setting, headerTimeout.setting,
+      requestTimeout.setting,
+      idleTimeout.setting, drainDelay.setting, drainTimeout.setting,
+    ]
 
   // What variables have in common.
 

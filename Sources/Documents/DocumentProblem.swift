@@ -1,6 +1,6 @@
 // A mistake in a document, explained to the person who wrote it.
 
-/// One thing wrong with a document: where, what, and what to do. Its text never holds a secret.
+/// One mistake in a document: its place, its description and its remedy. The text never holds a secret.
 public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
   /// The position.
   public let place: DocumentPlace
@@ -26,7 +26,7 @@ public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Why a value is not what its key needs: the reader's half of a problem.
+/// Why a key refuses a value: the reader's half of a problem.
 public struct Refusal: Error, Hashable, Sendable {
   /// The key, relative to the document that is read, as `weekly.mon`; empty for the whole.
   public let key: String

@@ -147,7 +147,7 @@ package struct MappingReader {
     refuse(known: keys.map(\.name)) { _ in true }
   }
 
-  /// Refuses misspelt names of keys that are missing, where it is not known what else may be there.
+  /// Refuses misspelt names of missing keys, in a mapping whose other keys are unknown.
   package mutating func refuseSlips(_ keys: [any DeclaredKey]) {
     let missing = missing.keys
     refuse(known: keys.map(\.name)) { missing.contains($0 ?? "") }

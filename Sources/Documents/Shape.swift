@@ -2,7 +2,7 @@
 
 /// The allowed values of one piece of a document.
 package indirect enum Shape: Sendable {
-  /// Whatever is written.
+  /// Any value.
   case anything
   /// A single value.
   case text(TextSchema)
@@ -31,7 +31,7 @@ package indirect enum Shape: Sendable {
   }
 }
 
-/// A key of a mapping, of whatever type.
+/// A key of a mapping, of any type.
 package protocol DeclaredKey: Sendable {
   /// Its name.
   var name: String { get }

@@ -3,7 +3,7 @@
 /// Takes the chunked transfer coding off (RFC 9112 §7.1), one octet after the other; extensions and trailers are
 /// checked and dropped.
 struct ChunkedDecoder: Sendable {
-  /// What more octets brought.
+  /// The result of more octets.
   enum Outcome {
     case incomplete
     case complete
@@ -30,7 +30,7 @@ struct ChunkedDecoder: Sendable {
   private var overhead = 0
   private var trailerLines = 0
 
-  /// Decodes from an offset; moves it past what was taken.
+  /// Decodes from an offset, and moves it past the decoded octets.
   mutating func decode(
     _ input: Span<UInt8>, from offset: inout Int, into content: inout [UInt8], limits: borrowing MessageLimits
   ) -> Outcome {
@@ -87,7 +87,7 @@ struct ChunkedDecoder: Sendable {
     case .trailerStart, .trailerName, .trailerValue, .trailerLineFeed, .endLineFeed:
       return stepTrailer(octet, limits: limits)
     case .data:
-      preconditionFailure("data is taken in runs")
+      preconditionFailure("an octet of data outside of a run")
     }
   }
 

@@ -1,4 +1,4 @@
-// Decodes form content strictly: what a lenient server would repair is refused.
+// Decodes form content strictly: refuses mistakes that a lenient server would repair.
 
 /// Form content (`application/x-www-form-urlencoded`), decoded strictly: what a careless server would repair is refused, so
 /// that a client's mistake shows at once.
@@ -28,7 +28,7 @@ public struct Form: Sendable {
       case .malformedEscape: "a % is not followed by two hexadecimal digits"
       case .unescapedOctet: "a byte that has to be escaped is not"
       case .notUTF8: "a value is not UTF-8"
-      case .duplicate: "a parameter stands twice"
+      case .duplicate: "a parameter is repeated"
       case .tooMany: "it has more than \(Form.maximumCount) parameters"
       }
     }
@@ -37,7 +37,7 @@ public struct Form: Sendable {
   /// How many parameters are taken.
   public static let maximumCount = 64
 
-  /// In their order; no name stands twice.
+  /// In their order; no name is repeated.
   public private(set) var parameters: [Parameter] = []
 
   /// Decodes content.

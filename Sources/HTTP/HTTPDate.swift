@@ -12,7 +12,7 @@ public enum HTTPDate {
 
   /// Appends the 29 octets of the date.
   public static func append(unixSeconds: Int64, to octets: inout [UInt8]) {
-    // Years 1 to 9999: what four digits hold.
+    // Years 1 to 9999, which have four digits.
     let seconds = Int(min(max(unixSeconds, -62_135_596_800), 253_402_300_799))
     let days = floorDivide(seconds, 86_400)
     let time = seconds - days * 86_400

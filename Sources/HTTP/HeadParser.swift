@@ -3,7 +3,7 @@
 /// It always looks at the head from its first octet, and remembers how far it has looked. Every verdict falls at a fixed
 /// octet of the stream, so how the head was cut into segments can never change the outcome.
 struct HeadParser: Sendable {
-  /// What looking at more octets brought.
+  /// The result of a look at more octets.
   enum Outcome {
     /// The head does not end here; more octets are needed.
     case incomplete

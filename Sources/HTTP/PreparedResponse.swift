@@ -37,9 +37,15 @@ public struct PreparedResponse: Sendable {
     return PreparedResponse(self, lines: lines)
   }
 
-  private init(_ other: PreparedResponse, lines: [UInt8]) {
+  /// The same response with other content of the same length.
+  public func replacingContent(_ content: [UInt8]) -> PreparedResponse {
+    precondition(content.count == self.content.count, "the length stands in a field")
+    return PreparedResponse(self, lines: lines, content: content)
+  }
+
+  private init(_ other: PreparedResponse, lines: [UInt8], content: [UInt8]? = nil) {
     self.lines = lines
-    content = other.content
+    self.content = content ?? other.content
     status = other.status
     closesConnection = other.closesConnection
   }

@@ -56,7 +56,7 @@ public struct Request: Sendable {
     closesConnection = false
     path = 0..<0
     query = nil
-    // A single large request must not be remembered as memory: what exceeds a page is given back.
+    // Memory beyond a page is released, so that one large request does not keep it.
     head.removeAll(keepingCapacity: head.capacity <= 4096)
     fieldLines.removeAll(keepingCapacity: fieldLines.capacity <= 128)
     content.removeAll(keepingCapacity: content.capacity <= 4096)

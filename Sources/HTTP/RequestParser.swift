@@ -1,7 +1,7 @@
 /// An incremental, strict parser of HTTP/1.1 requests (RFC 9112): octets in, requests out, no sockets and no clock.
 ///
-/// It serves one connection and parses one request after the other into storage the caller lends. What it decides, and
-/// at which octet, does not depend on how the octets were cut into segments.
+/// It serves one connection and parses one request after the other into the caller's storage. Its decisions, and the octets at which
+/// it makes them, do not depend on the segments in which the octets arrive.
 public struct RequestParser: Sendable {
   /// The state of the parser.
   public enum Phase: Sendable {
@@ -13,7 +13,7 @@ public struct RequestParser: Sendable {
     case content
   }
 
-  /// What parsing more octets brought.
+  /// The result of parsing more octets.
   public enum Progress: Sendable {
     /// Every octet was taken and the request is not whole.
     case incomplete
@@ -142,7 +142,7 @@ public struct RequestParser: Sendable {
     }
     switch outcome {
     case .failed(let failure):
-      // What was read of it stays readable.
+      // The part that was read stays readable.
       if kept == 0 { request.head.append(contentsOf: input.extracting(offset..<(offset + taken))) }
       return .failed(failure)
     case .incomplete:

@@ -1,8 +1,8 @@
 // Gives handlers the path, segments and query items of a request.
 
-/// What handlers ask about the request target: paths, segments and query items.
+/// The parts of the request target for handlers: paths, segments and query items.
 extension Request {
-  /// What a query says under a name.
+  /// The value of a name in a query.
   public enum QueryItem: Equatable, Sendable {
     /// The name does not occur.
     case absent

@@ -1,9 +1,8 @@
 /// Where a request belongs in a distributed trace: the `traceparent` field of W3C Trace Context
 /// (https://www.w3.org/TR/trace-context/).
 ///
-/// It comes from anyone, so it is read by the letter and written anew: what leaves here are digits of our own making.
-/// `tracestate` is not passed on, which §3.3 leaves to us: it is free text of others, and what is sent from here goes to
-/// another company.
+/// Any client can send one, so it is parsed strictly, and the outgoing field is written from the parsed values. `tracestate` is not
+/// passed on, as §3.3 allows: it is free text of clients, and our requests go to another company.
 public struct TraceContext: Hashable, Sendable {
   private let high: UInt64
   private let low: UInt64
@@ -31,7 +30,7 @@ public struct TraceContext: Hashable, Sendable {
       let high = digits.next(16), let low = digits.next(16), high != 0 || low != 0, digits.nextDash(),
       let span = digits.next(16), span != 0, digits.nextDash(), let flags = digits.next(2)
     else { return nil }
-    // Version 00 ends here; what a later one adds begins with a dash.
+    // Version 00 ends here. The additions of a later version begin with a dash.
     guard octets.count == Self.length || version != 0 && digits.nextDash() else { return nil }
     self.init(high: high, low: low, spanID: span, isSampled: flags & 1 == 1)
   }
@@ -43,7 +42,7 @@ public struct TraceContext: Hashable, Sendable {
     self.isSampled = isSampled
   }
 
-  /// The same trace in a span of its own: what a request that is made on behalf of this one carries.
+  /// The same trace with a span of its own, for a request that the server makes on behalf of this one.
   public func child() -> TraceContext {
     TraceContext(high: high, low: low, spanID: .random(in: 1 ... .max), isSampled: isSampled)
   }

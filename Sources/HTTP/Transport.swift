@@ -5,7 +5,7 @@ public struct OutboundRequest: Sendable {
   public enum ConnectionReuse: Sendable {
     /// A pooled connection may carry it. A GET or HEAD is sent once more where that dies unanswered, a POST is not.
     case allowed
-    /// As `allowed`, and whatever its method, the request is sent once more: for what only reads (RFC 9110 §9.2.2).
+    /// As `allowed`, and the request is sent once more with any method: for requests that only read (RFC 9110 §9.2.2).
     case allowedAndRepeatable
     /// It has a connection of its own: for a request that must arrive at most once.
     case never
@@ -97,7 +97,7 @@ public struct TransferTiming: Hashable, Sendable {
 
 /// Why no complete response was had.
 public struct TransportError: Error, Sendable {
-  /// What went wrong.
+  /// The failure.
   public enum Reason: String, Sendable {
     /// The URL is malformed or its scheme is not allowed.
     case invalidURL
@@ -121,7 +121,7 @@ public struct TransportError: Error, Sendable {
     case overloaded
   }
 
-  /// What went wrong.
+  /// The failure.
   public var reason: Reason
   /// Whether any byte of the request may have reached the other side. False only when that is certain.
   public var sent: Bool

@@ -10,7 +10,7 @@ public struct TransportDiagnosis: Hashable, Sendable {
     case proxy
   }
 
-  /// What failed.
+  /// The failed check.
   public enum Failure: Hashable, Sendable {
     /// The resolver says that there is no such name.
     case unknownName
@@ -38,7 +38,7 @@ public struct TransportDiagnosis: Hashable, Sendable {
 
   /// Whom it concerns.
   public var party: Party
-  /// What failed.
+  /// The failed check.
   public var failure: Failure
 
   /// Makes a diagnosis.

@@ -124,7 +124,7 @@ extension Connection {
     flush()
   }
 
-  /// Keeps what cannot be parsed now, unless nothing will be parsed any more.
+  /// Keeps the octets that cannot be parsed now, unless nothing will be parsed any more.
   private func keep(_ input: Span<UInt8>, from offset: Int) {
     switch machine.phase {
     case .ending, .lingering, .closed: break

@@ -45,7 +45,7 @@ extension Connection {
 
   private var isDraining: Bool { worker.state.isDraining.load(ordering: .relaxed) }
 
-  /// Answers what is no request, or no request any more, and ends the connection.
+  /// Answers malformed or cut off input, and ends the connection.
   ///
   /// - Parameter request: the request, where its request line is known.
   func refuse(_ failure: RequestFailure, _ request: Request?) {

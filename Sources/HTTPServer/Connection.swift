@@ -7,12 +7,12 @@ import Synchronization
 /// One client's connection: moves octets between its socket and the parser, as its `ConnectionMachine` says.
 ///
 /// Between requests it owns no buffer: octets are read into the loop's, parsed in place, and answered from the loop's
-/// output with one `send`. Only what is left over at the end of its turn is kept here: a part of a request, pipelined
-/// requests that must wait, answers the client does not read.
+/// output with one `send`. Only leftovers at the end of its turn are kept here: a part of a request, pipelined requests that must
+/// wait, and responses that the client does not read.
 final class Connection: EventReceiver {
   let worker: Worker
   let peer: SocketAddress
-  /// The place in the worker's list.
+  /// The index in the worker's list.
   var place = 0
   private(set) var token = EventToken.none
   let socket: StreamSocket

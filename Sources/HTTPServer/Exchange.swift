@@ -4,7 +4,7 @@ public import HTTP
 public import Platform
 import Synchronization
 
-/// One request's way to its answer: what is known about it besides the request, and the means to answer.
+/// One request's way to its response: the values beside the request, and the means to respond.
 ///
 /// Answer once, or take a `Responder` and answer later. The first answer counts; without any the server answers 500.
 public struct Exchange: ~Copyable {
@@ -59,16 +59,15 @@ public struct Exchange: ~Copyable {
     connection.answer(response, requestID, framing)
   }
 
-  /// Closes the connection and answers nothing: what a server does that breaks down. Answers to requests before this
-  /// one that are still to be sent are lost with it.
+  /// Closes the connection without a response, as a server does that breaks down. Unsent responses to earlier requests are lost with it.
   public mutating func closeUnanswered() {
     guard state == .open else { return }
     state = .answered
     connection.close()
   }
 
-  /// Sends the head and the first half of the content, and closes the connection: what a server does that breaks down in
-  /// the middle of an answer.
+  /// Sends the head and the first half of the content, and closes the connection, as a server does that breaks down in the middle of
+  /// a response.
   public mutating func respondCutOff(_ response: Response) {
     guard state == .open else { return }
     state = .answered
@@ -81,8 +80,8 @@ public struct Exchange: ~Copyable {
     connection.worker.state.deferred.load(ordering: .relaxed) < connection.worker.limits.connections
   }
 
-  /// Puts the answer off. The connection reads nothing meanwhile, so one request at most is with a handler. Ask `mayDefer`
-  /// before, and answer 503 where that is false.
+  /// Defers the response. The connection reads nothing meanwhile, so at most one request is with a handler. Check `mayDefer` before,
+  /// and respond with 503 if it is false.
   public mutating func deferred() -> Responder {
     precondition(state == .open, "answered or deferred already")
     state = .deferred
@@ -96,7 +95,7 @@ public struct Exchange: ~Copyable {
   }
 }
 
-/// What the request decides about the form of its answer, and what is counted of it.
+/// The request's effects on the form of its response, and its values for counters.
 struct AnswerFraming: Sendable {
   /// The request's method; `other` where it is not known.
   var method: Method
@@ -108,7 +107,7 @@ struct AnswerFraming: Sendable {
   var fields: PreparedFields?
   /// When the request was whole; nil where it never was.
   var start: MonotonicTime?
-  /// What the handler says it asks for.
+  /// The route that the handler set.
   var route: UInt8 = 0
 
   /// The answer to HEAD has no content.

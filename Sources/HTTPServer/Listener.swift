@@ -60,8 +60,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
   func stop() {
     worker.loop.execute {
       guard self.token != .none else { return }
-      // The socket may outlive this object in a successor's hands, and the kernel's interest with it: it would go on to wake
-      // this loop in the successor's place. From here on it wakes the successor, and what has woken this loop is taken.
+      // The socket may outlive this object in another process, and the kernel's interest with it: it would go on to wake this loop
+      // instead of the other process. From here on it wakes the other process, and this loop accepts the connections that woke it.
       do throws(SystemError) {
         try self.worker.loop.suspend(self.token, self.socket.descriptor)
       } catch {

@@ -15,10 +15,10 @@ public struct RefusedRequest: Sendable {
   public let loopIndex: Int
   /// The request, if its request line was read: method and target are right, its content may be anything.
   public let request: Request?
-  /// Whether all its fields were read; where not, those there are may lack what changes their meaning.
+  /// Whether all its fields were read. If not, a missing field may change the meaning of the others.
   public let hasFields: Bool
   /// Which of its routes the handler takes the request to ask for, as in `Exchange.route`.
   public var route: UInt8 = 0
-  /// What the handler puts on the answer besides, as `Exchange.put` does.
+  /// The further fields of the response, as from `Exchange.put`.
   public var fields: PreparedFields?
 }

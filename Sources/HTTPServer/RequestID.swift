@@ -2,8 +2,8 @@
 
 import HTTP
 
-/// What ties an answer to the lines logged about it: the request's own `X-Request-Id` when that is sane, else 32 random
-/// hexadecimal digits.
+/// The id that links a response to its log lines: the request's own `X-Request-Id` if that is valid, otherwise 32 random hexadecimal
+/// digits.
 public struct RequestID: Hashable, Sendable, CustomStringConvertible {
   private enum Form: Hashable {
     case random(UInt64, UInt64)

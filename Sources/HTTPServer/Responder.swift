@@ -36,7 +36,7 @@ public struct Responder: Sendable {
   }
 }
 
-/// What a responder was given.
+/// The response that a responder got.
 enum DeferredAnswer: Sendable {
   case whole(Response)
   case prepared(PreparedResponse)

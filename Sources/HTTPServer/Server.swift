@@ -83,7 +83,7 @@ public final class Server: Sendable {
   /// From now on answers carry `Connection: close`; connections and requests are still taken.
   public func beginDrain() { state.isDraining.store(true, ordering: .releasing) }
 
-  /// Takes what waits in the kernel's queues and then no connection any more.
+  /// Accepts the connections in the kernel's queues, and then no more.
   public func stopAccepting() {
     let closing = listeners.withLock { list in
       defer { list = [] }
@@ -92,8 +92,7 @@ public final class Server: Sendable {
     for listener in closing { listener.stop() }
   }
 
-  /// Stops accepting, finishes what runs, and closes connections as they become idle; what is left after the time is
-  /// closed as it is.
+  /// Stops accepting, finishes running requests, and closes connections as they become idle. After the time it closes the others, too.
   public func shutdown(within time: Duration) async {
     beginDrain()
     stopAccepting()

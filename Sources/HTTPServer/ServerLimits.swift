@@ -3,7 +3,7 @@
 public import HTTP
 import Platform
 
-/// What a server grants its clients. Each limit is the largest allowed value.
+/// The limits for a server's clients. Each is the largest allowed value.
 public struct ServerLimits: Sendable {
   /// Open connections. One more is answered 503 and closed.
   public var connections: Int

@@ -10,7 +10,7 @@ public protocol ServerObserver: Sendable {
   func connectionOpened(loop: Int)
   /// An accepted connection has ended.
   func connectionClosed(loop: Int)
-  /// A request, or what should have been one, was answered, by whomever. Told once for each answer.
+  /// A request, or malformed input, got a response. Called once for each response.
   func answered(_ answer: AnswerReport, loop: Int)
 }
 
@@ -18,7 +18,7 @@ public protocol ServerObserver: Sendable {
 public struct AnswerReport: Sendable {
   /// The request's method; `other` where not even the request line could be read.
   public var method: Method
-  /// What the handler wrote into `Exchange.route`; 0 where it wrote nothing.
+  /// The value of `Exchange.route` from the handler; 0 by default.
   public var route: UInt8
   /// The status code.
   public var status: Int

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What all loops of a server share.
+/// The state that all loops of a server share.
 final class ServerState: Sendable {
   /// Open connections that count.
   let connections = Atomic<Int>(0)

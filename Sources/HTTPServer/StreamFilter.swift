@@ -7,13 +7,12 @@ public protocol StreamFilter: AnyObject {
   /// Whether both sides have agreed, so that data may flow. Until then the connection counts as a handshake, of which there
   /// may be few.
   var isEstablished: Bool { get }
-  /// Takes octets from the network; appends what they mean to `plain`, and what must go back (a handshake, an alert) to
-  /// `wire`.
+  /// Takes octets from the network. Appends their plain form to `plain`, and octets for the client (a handshake, an alert) to `wire`.
   func receive(_ octets: Span<UInt8>, plain: inout [UInt8], wire: inout [UInt8]) -> StreamFilterState
-  /// Takes octets of the connection; appends their form on the wire. Before the client has sent anything there is nothing
-  /// to say: what is not allowed on the wire yet is dropped.
+  /// Takes octets of the connection, and appends their form on the wire. Octets that the wire does not allow yet, before the client
+  /// has sent anything, are dropped.
   func send(_ plain: [UInt8], wire: inout [UInt8])
-  /// Appends what says that nothing more is sent: TLS's `close_notify`.
+  /// Appends the end of the stream: TLS's `close_notify`.
   func finish(wire: inout [UInt8])
 }
 
@@ -23,7 +22,7 @@ public enum StreamFilterState: Sendable {
   case open
   /// The client ended its side.
   case ended
-  /// The octets make no sense; what was appended to `wire` is sent, then the connection ends.
+  /// The octets are invalid. The server sends `wire`, then ends the connection.
   case failed
   /// The octets are HTTP without the filter. The server responds in the clear, then closes the connection.
   case clear

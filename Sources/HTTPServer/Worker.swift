@@ -20,11 +20,11 @@ final class Worker: @unchecked Sendable {
 
   /// Octets just read. As large as what one connection may have lying unparsed.
   var input = [UInt8](repeating: 0, count: 16_384)
-  /// What a filter made of them.
+  /// The plain octets from a filter.
   var plain: [UInt8] = []
   /// Answers of the connection at work, sent together.
   var output: [UInt8] = []
-  /// What a filter made of them.
+  /// A filter's octets for the network.
   var wire: [UInt8] = []
   /// Storage for the request of the connection at work.
   var request = Request()
@@ -90,8 +90,8 @@ final class Worker: @unchecked Sendable {
   /// Whether a connection is open whose client is waited for.
   var mayMakeRoom: Bool { connections.contains { $0.isCounted && $0.machine.waitsSince != nil } }
 
-  /// Closes the connection whose client has kept silent longest. Where what was unread put every request with its handler, there
-  /// is room for one more all the same, up to twice the limit. False beyond that.
+  /// Closes the connection whose client has been silent longest. If every connection turns out to have a request with its handler,
+  /// one more is accepted nevertheless, up to twice the limit. False beyond that.
   func makeRoom() -> Bool {
     while true {
       var longest: (connection: Connection, since: MonotonicTime)?
@@ -169,7 +169,7 @@ final class Worker: @unchecked Sendable {
   private static let closingEnd = Array("\r\nConnection: close\r\n\r\n".utf8)
   private static let end = Array("\r\n\r\n".utf8)
 
-  /// The date is looked at once per turn of the loop and written anew when its second has passed.
+  /// Reads the time once per turn of the loop, and writes the date again when its second has passed.
   private func refreshDate() {
     guard dateCheckedAt != loop.now else { return }
     dateCheckedAt = loop.now

@@ -1,13 +1,13 @@
-// Decides every step of an enrolment from what the store has: pure, so each step can run inside a transaction.
+// Decides every step of an enrolment from the rows of the store: pure, so each step can run inside a transaction.
 
 package import Gate
 package import JOSE
 import Platform
 package import Store
 
-/// Why an enrolment or a code does not go on.
+/// Why a step is refused.
 package enum InstallationRefusal: Error, Hashable, Sendable {
-  /// Unknown, revoked, or something about it is wrong. The client is never told which.
+  /// Unknown, revoked, or with a wrong value. The client never learns which.
   case invalidClient
   /// The poll came too early. Retry after this many seconds.
   case slowDown(Int)
@@ -44,14 +44,14 @@ package enum Enrolling {
 
   // MARK: Requests
 
-  /// What opening a request comes to.
+  /// The result of a new request.
   package enum Opening: Hashable, Sendable {
     case opened
     /// The user code is another live request's: make another one.
     case userCodeTaken
   }
 
-  /// Keeps a new request, which waits for an operator.
+  /// Saves a new request, which waits for an operator.
   package static func open(_ enrolment: Enrolment, _ view: InstallationView) -> Step<Opening> {
     // The same transaction again, after its answer was lost.
     if let kept = view.enrolment, kept.request == enrolment.request {
@@ -62,14 +62,14 @@ package enum Enrolling {
     return (InstallationChange(enrolment: enrolment), .success(.opened))
   }
 
-  /// What a poll comes to.
+  /// The result of a poll.
   package enum Poll: Hashable, Sendable {
     case pending(Enrolment)
-    /// The secret that was made for this poll is the installation's now.
+    /// The secret of this poll is now the installation's.
     case delivered(Installation)
   }
 
-  /// Answers a poll: tells that the request waits, or delivers the secret to exactly one poll.
+  /// Answers a poll: the request still waits, or exactly one poll gets the secret.
   ///
   /// - Parameter secret: SHA-256 of the secret to deliver if it is time.
   package static func poll(
@@ -107,10 +107,10 @@ package enum Enrolling {
     )
   }
 
-  /// What an operator says of a request.
+  /// An operator's judgement of a request.
   package enum Judgement: Sendable { case approve, deny }
 
-  /// Approves or denies a request that waits. To say the same again changes nothing.
+  /// Approves or denies a request that waits. A repetition changes nothing.
   package static func judge(_ judgement: Judgement, _ view: InstallationView, at now: Instant) -> Step<
     Enrolment
   > {
@@ -135,7 +135,7 @@ package enum Enrolling {
   ) -> Step<Installation> {
     var counts = false
     if let kept = view.installation, kept.revokedAt == nil {
-      // Idle or not: whether another app's is idle is not this app's to say.
+      // Also if it is idle: this app's terms do not decide about another app's installation.
       guard kept.user == user, kept.appID == appID else { return refuse(.taken) }
       counts = isInstalled(kept, terms, at: now)
     }
@@ -151,13 +151,13 @@ package enum Enrolling {
   ) -> Installation {
     Installation(
       client: client, appID: appID, user: user, address: address, secret: secret,
-      // Never one that was there before, not even after the store has forgotten it.
+      // Never an earlier generation, not even after the store has deleted it.
       generation: max(now.nanosecondsSinceEpoch, (before?.generation ?? 0) + 1), createdAt: now, usedAt: now)
   }
 
   // MARK: Installed ones
 
-  /// Whether an installation holds: neither revoked nor unused for too long.
+  /// Whether an installation is valid: neither revoked nor unused for too long.
   package static func isInstalled(_ installation: Installation, _ terms: InstallationTerms, at now: Instant)
     -> Bool
   {
@@ -166,7 +166,7 @@ package enum Enrolling {
 
   /// Revokes an installation, and ends the requests of its id, approved ones too.
   ///
-  /// - Returns: The installation; nil where only requests have ended.
+  /// - Returns: The installation; nil if only requests have ended.
   package static func revoke(_ view: InstallationView, at now: Instant) -> Step<Installation?> {
     guard var installation = view.installation, installation.revokedAt == nil else {
       return view.live == 0 ? refuse(.unknown) : (InstallationChange(endsOthers: true), .success(nil))
@@ -179,7 +179,7 @@ package enum Enrolling {
 
   /// How many wrong codes in a row lock an installation.
   static let mostFailures: Int64 = 5
-  /// For how long the first of them locks it; each further one doubles that.
+  /// The first lock; each further wrong code doubles it.
   static let firstLock: Int64 = 30
   /// The longest lock.
   static let longestLock: Int64 = 3600

@@ -5,9 +5,9 @@ import HTTP
 import JSON
 package import Store
 
-/// What an app asks for at `POST /fetch-code`.
+/// A request to `POST /fetch-code`.
 package struct FetchCodeRequest: Sendable, Equatable {
-  /// What it proves itself with.
+  /// The proof of the app.
   package enum Form: Sendable, Equatable {
     /// The first request: nothing.
     case first
@@ -17,26 +17,27 @@ package struct FetchCodeRequest: Sendable, Equatable {
     case code(secret: String)
   }
 
-  /// What the app says of itself.
+  /// The app's description of itself.
   package let client: InstallationClient
   package let form: Form
 
   /// The most bytes of a request's body.
-  package static let contentBytes = 4096
+  private static let contentBytes = 4096
 
   /// Reads a request's body, JSON or a form, and checks all of it.
   ///
   /// - Parameter isForm: Whether it is `application/x-www-form-urlencoded`.
-  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with everything that is wrong.
+  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with every mistake.
   package init(parsing content: [UInt8], isForm: Bool, query: [String]) throws(Problem) {
-    guard content.count <= Self.contentBytes else {
-      throw Problem(.contentTooLarge, "The body has at most \(Self.contentBytes) bytes.")
-    }
+    try MemberReader.checkLength(content, atMost: Self.contentBytes)
     var problems = FieldProblems()
     for name in query where name != "app" {
       problems.add(FieldProblems.shown(name), "The query has only app. Send this in the body.")
     }
-    var reader = MemberReader(try isForm ? Self.form(content) : Self.json(content), problems)
+    var reader =
+      try isForm
+      ? MemberReader(Self.form(content), problems)
+      : MemberReader(parsing: content, of: "client_id and client_app", problems)
     let id = reader.value("client_id", required: "Give the UUID that the app made for this installation.")
     let app = reader.value("client_app", required: "Give the app's name.")
     let detail = reader.value("client_detail")
@@ -45,7 +46,7 @@ package struct FetchCodeRequest: Sendable, Equatable {
     let clientID = id.flatMap { InstallationID($0) }
     if id != nil, clientID == nil {
       reader.problems.add(
-        "client_id", "This is no UUID. Give 36 characters such as 6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44.")
+        "client_id", "This is not a UUID. Give 36 characters such as 6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44.")
     }
     reader.check(app, "client_app", atMost: 64)
     reader.check(detail, "client_detail", atMost: 255)
@@ -66,34 +67,20 @@ package struct FetchCodeRequest: Sendable, Equatable {
       }
   }
 
-  fileprivate static func json(_ content: [UInt8]) throws(Problem) -> JSONObject {
-    let value: JSONValue
-    do throws(JSONError) {
-      value = try JSONValue(parsing: content, limits: JSONLimits(bytes: contentBytes, depth: 8))
-    } catch {
-      throw Problem(.invalidJSON, "The body is not valid JSON: \(error).")
-    }
-    guard let object = value.object else {
-      throw Problem(
-        .invalidRequest, "The body is \(value.kindName). Send an object with client_id and client_app.")
-    }
-    return object
-  }
-
   private static func form(_ content: [UInt8]) throws(Problem) -> JSONObject {
     do throws(HTTP.Form.Problem) {
       var object = JSONObject()
       for parameter in try HTTP.Form(decoding: content).parameters {
-        // One sent without a value counts as left out (RFC 6749 §3.1).
+        // A parameter without a value counts as left out (RFC 6749 §3.1).
         object.append(parameter.name, parameter.value.isEmpty ? .null : .string(parameter.value))
       }
       return object
     } catch {
       var problems = FieldProblems()
       if case .duplicate(let name) = error {
-        problems.add(FieldProblems.shown(name), "This parameter stands twice. Send it once.")
+        problems.add(FieldProblems.shown(name), "This parameter is repeated. Send it once.")
       }
-      // Each by itself, so that the response names all that do not decode.
+      // Each parameter alone, so that the response names all that do not decode.
       for pair in content.split(separator: UInt8(ascii: "&")) {
         do throws(HTTP.Form.Problem) { _ = try HTTP.Form(decoding: Array(pair)) } catch {
           let name = String(decoding: pair.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
@@ -101,12 +88,12 @@ package struct FetchCodeRequest: Sendable, Equatable {
         }
       }
       try problems.throwIfAny()
-      throw API.Problem(.invalidRequest, "The body is no valid form: \(error.description).")
+      throw API.Problem(.invalidRequest, "The body is not a valid form: \(error.description).")
     }
   }
 }
 
-/// What a verifier asks at `POST /codes/verify`.
+/// A request to `POST /codes/verify`.
 package struct VerifyCodeRequest: Sendable, Equatable {
   package let id: InstallationID
   /// Six digits.
@@ -114,14 +101,11 @@ package struct VerifyCodeRequest: Sendable, Equatable {
 
   /// Reads a request's body and checks all of it.
   package init(parsing content: [UInt8]) throws(Problem) {
-    guard content.count <= FetchCodeRequest.contentBytes else {
-      throw Problem(.contentTooLarge, "The body has at most \(FetchCodeRequest.contentBytes) bytes.")
-    }
-    var reader = MemberReader(try FetchCodeRequest.json(content), FieldProblems())
+    var reader = try MemberReader(parsing: content, of: "client_id and code")
     let id = reader.value("client_id", required: "Give the installation's client_id.")
     let code = reader.value("code", required: "Give the code: six digits.")
     let clientID = id.flatMap { InstallationID($0) }
-    if id != nil, clientID == nil { reader.problems.add("client_id", "This is no UUID.") }
+    if id != nil, clientID == nil { reader.problems.add("client_id", "This is not a UUID.") }
     if let code, code.utf8.count != 6 || !code.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
       reader.problems.add("code", "Give six digits.")
     }
@@ -130,51 +114,5 @@ package struct VerifyCodeRequest: Sendable, Equatable {
     guard let clientID, let code else { throw Problem(.invalidRequest, "client_id or code is missing.") }
     self.id = clientID
     self.code = code
-  }
-}
-
-/// Takes text members from an object, and notes what is wrong with them.
-private struct MemberReader {
-  private let object: JSONObject
-  private var known: [String] = []
-  var problems: FieldProblems
-
-  init(_ object: JSONObject, _ problems: FieldProblems) {
-    self.object = object
-    self.problems = problems
-  }
-
-  /// A member's text; nil where it is absent or null, or no text.
-  mutating func value(_ name: String, required remedy: String? = nil) -> String? {
-    known.append(name)
-    guard let value = object[name], value != .null else {
-      if let remedy { problems.add(name, remedy) }
-      return nil
-    }
-    return problems.string(name, in: object)
-  }
-
-  /// Notes a text that is empty, too long, or has characters that do not show.
-  mutating func check(_ text: String?, _ name: String, atMost length: Int) {
-    guard let text else { return }
-    let scalars = text.unicodeScalars
-    if !(1...length).contains(scalars.count) {
-      problems.add(name, "Give 1 to \(length) characters.")
-    } else if scalars.contains(where: { CallbackLimits.isControl($0) || $0.isBidirectionalFormat }) {
-      problems.add(name, "Leave out control characters and marks of the text's direction.")
-    }
-  }
-
-  /// Notes every member that was not asked for.
-  mutating func refuseOthers() { problems.refuseUnknown(in: object, known: known, prefix: "") }
-}
-
-extension Unicode.Scalar {
-  /// Whether it changes the direction of the text around it, by which a name could pass for another (UAX #9).
-  fileprivate var isBidirectionalFormat: Bool {
-    switch value {
-    case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
-    default: false
-    }
   }
 }

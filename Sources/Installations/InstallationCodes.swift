@@ -11,7 +11,7 @@ package struct InstallationCodes: Sendable {
 
   package init(keys: StoreKeys) { self.keys = keys }
 
-  /// The code by time, and for how many seconds its step still lasts.
+  /// The code by time, and the remaining seconds of its step.
   package func code(_ installation: Installation, at seconds: Int64) -> (code: String, expiresIn: Int64) {
     (
       Self.code(keys.current, .totp, installation, OneTimePassword.step(at: seconds)),
@@ -19,7 +19,7 @@ package struct InstallationCodes: Sendable {
     )
   }
 
-  /// Whether a code is that of a time step, with either key while the store key is being replaced.
+  /// Whether a code is that of a time step, with either key during a rotation of the store key.
   func isCode(_ code: String, of installation: Installation, step: Int64) -> Bool {
     let code = Array(code.utf8)
     return keys.all.contains { key in
@@ -37,7 +37,7 @@ package struct InstallationCodes: Sendable {
     try keys.seal(Array(code.utf8), associated: callback.bytes)
   }
 
-  /// Opens the code of a callback that the store has kept.
+  /// Opens the sealed code of a callback.
   package func open(_ sealed: [UInt8], of callback: CallbackID) throws(StoreKeys.Failure) -> String {
     String(decoding: try keys.open(sealed, associated: callback.bytes), as: UTF8.self)
   }

@@ -6,28 +6,28 @@ package import Platform
 package import Store
 import Synchronization
 
-/// What an app gets when an operator is asked.
+/// The values for an app whose request waits for an operator.
 package struct OpenedEnrolment: Sendable {
-  /// What the app polls with: 24 random bytes, base64url. Only its SHA-256 is kept.
+  /// The id for polls: 24 random bytes, base64url. The store has only its SHA-256.
   package let requestID: String
-  /// What the customer tells the operator, as people read it.
+  /// The code that the customer reads to the operator, with its hyphen.
   package let userCode: String
   package let expiresAt: Instant
 }
 
-/// An installation and the secret it has just got. The secret is nowhere else.
+/// An installation and its new secret. The secret is saved nowhere.
 package struct NewInstallation: Sendable {
   package let installation: Installation
   /// 32 random bytes, base64url.
   package let secret: String
 }
 
-/// Everything that is done to installations. All state is in the store, so any instance may do any step.
+/// All operations on installations. All state is in the store, so any instance may do any step.
 package struct InstallationDesk: Sendable {
   private let store: any InstallationStore
   package let directory: InstallationDirectory
   package let codes: InstallationCodes
-  /// How many there are, for metrics.
+  /// The counts for metrics.
   package let counts = CurrentCounts()
   private let clock: any TimeSource
 
@@ -41,7 +41,7 @@ package struct InstallationDesk: Sendable {
     self.clock = clock
   }
 
-  /// Why a step did not happen.
+  /// Why a step failed.
   package enum Failure: Error, Sendable {
     case refused(InstallationRefusal)
     case store(StoreError)
@@ -51,7 +51,7 @@ package struct InstallationDesk: Sendable {
 
   private var now: Instant { Instant(clock.unixTime) }
 
-  /// - Parameter isSeen: Whether the step changes what authentication looks at.
+  /// - Parameter isSeen: Whether the step changes values that authentication reads.
   private func change<Success: Sendable>(
     _ scope: InstallationScope, isSeen: Bool = true,
     _ step: @escaping @Sendable (InstallationView, Instant) -> Enrolling.Step<Success>
@@ -81,14 +81,14 @@ package struct InstallationDesk: Sendable {
 
   // MARK: Enrolling
 
-  /// Keeps a request that waits for an operator, with leave to enrol.
+  /// Saves a request that waits for an operator. It consumes a grant to enrol.
   package func open(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms, address: IPAddress
   ) async throws(Failure) -> OpenedEnrolment {
     let appID = Self.app(of: grant)
     let requestID = try random(24)
     let request = SHA256Digest(of: Array(requestID.utf8))
-    // Two codes are the same once in some million requests.
+    // Two live codes are equal about once in some million requests.
     while true {
       let userCode: String
       do throws(OpenSSLError) { userCode = try UserCode.make() } catch { throw .random(error) }
@@ -108,7 +108,7 @@ package struct InstallationDesk: Sendable {
     }
   }
 
-  /// What a poll gets.
+  /// The result of a poll.
   package enum Poll: Sendable {
     case pending(userCode: String, expiresAt: Instant)
     case delivered(NewInstallation)
@@ -133,7 +133,7 @@ package struct InstallationDesk: Sendable {
     }
   }
 
-  /// Makes a signed-in user's installation, with leave to enrol.
+  /// Makes a signed-in user's installation. It consumes a grant to enrol.
   package func install(
     _ grant: consuming Grant, _ client: InstallationClient, _ terms: InstallationTerms,
     user: InstallationUser,
@@ -158,7 +158,7 @@ package struct InstallationDesk: Sendable {
     return appID
   }
 
-  /// The installation that an app says it is, with its secret.
+  /// The installation with these values and this secret.
   package func authenticate(
     _ client: InstallationClient, appID: String, secret: String, _ terms: InstallationTerms
   ) async throws(Failure) -> Installation {
@@ -199,7 +199,7 @@ package struct InstallationDesk: Sendable {
 
   /// Revokes an installation, and ends the requests for it.
   ///
-  /// - Returns: The installation; nil where there were only requests.
+  /// - Returns: The installation; nil if there were only requests.
   @discardableResult
   package func revoke(_ id: InstallationID) async throws(Failure) -> Installation? {
     try await change(InstallationScope(id, countsLive: true)) { view, now in Enrolling.revoke(view, at: now) }
@@ -212,15 +212,15 @@ package struct InstallationDesk: Sendable {
     }
   }
 
-  /// A page of what operators list.
+  /// A page of the operators' list.
   package func list(_ query: InstallationQuery) async throws(StoreError) -> InstallationPage {
     try await store.installations(query)
   }
 
   // MARK: Upkeep
 
-  /// Keeps the last uses each second and counts what there is every ten, until its task is cancelled; then it keeps the last uses
-  /// once more. What fails is noted by the store, and tried again.
+  /// Saves the last uses each second and counts installations every ten seconds, until its task is cancelled. Then it saves the last
+  /// uses once more. The store's health shows a failure, and the next turn tries again.
   package func keepCounted() async {
     var turn = 0
     repeat {
@@ -235,7 +235,7 @@ package struct InstallationDesk: Sendable {
 
   // MARK: Codes
 
-  /// The code that shows a callback's agent that the phone is this installation's. Each call gives the code of the next counter.
+  /// The code that proves to a callback's agent that the phone is this installation. Each call uses the next counter.
   package func callbackCode(_ installation: Installation) async throws(Failure) -> String {
     let counter = try await change(InstallationScope(installation.client.id), isSeen: false) { view, _ in
       Enrolling.count(installation, view)

@@ -5,15 +5,15 @@ package import Platform
 package import Store
 import Synchronization
 
-/// Finds installations by their id, and keeps what it found for one second: a revocation at any instance holds within that
+/// Finds installations by their id, and caches each record for one second. So a revocation at any instance holds here after that
 /// time and the next read.
 ///
-/// A phone asks seldom, so nearly every look-up asks the store; the cache serves bursts. It is bounded: a million installations
-/// take no more memory than those that are busy right now.
+/// A phone sends few requests, so nearly every look-up asks the store; the cache serves bursts. The cache is bounded: a million
+/// installations take no more memory than those that are busy right now.
 package final class InstallationDirectory: Sendable {
-  /// How old a record may be.
+  /// The greatest age of a cached record.
   package static let freshness = Duration.seconds(1)
-  /// How many records are kept.
+  /// The most cached records.
   static let capacity = 16_384
   /// Look-ups for addresses that are guessing, in a second.
   private static let guardedRate: Int64 = 200
@@ -27,7 +27,7 @@ package final class InstallationDirectory: Sendable {
 
   private struct State {
     var entries: [InstallationID: Entry] = [:]
-    /// What was used since the store was told.
+    /// The uses that the store does not have yet.
     var uses: [InstallationID: Instant] = [:]
     /// The theoretical arrival time of the next guarded look-up (GCRA), in nanoseconds of the monotonic clock.
     var guardedArrival: Int64 = 0
@@ -44,7 +44,7 @@ package final class InstallationDirectory: Sendable {
     self.clock = clock
   }
 
-  /// An installation that was read less than a second ago; nil where the store has to be asked.
+  /// An installation that was read less than a second ago; nil if the store must be asked.
   package func known(_ id: InstallationID, now: MonotonicTime) -> KnownInstallation? {
     state.withLock { state in
       guard let entry = state.entries[id], now - entry.readAt < Self.freshness else { return nil }
@@ -62,18 +62,18 @@ package final class InstallationDirectory: Sendable {
         state.entries = state.entries.filter { readAt - $0.value.readAt < Self.freshness / 2 }
         if state.entries.count >= Self.capacity { state.entries = [:] }
       }
-      // Unknown ids are strangers' guesses: they do not push out what phones need.
+      // Unknown ids are strangers' guesses. They must not push the records of phones out of the cache.
       state.entries[id] = known.map { Entry(known: $0, readAt: readAt) }
     }
     return known
   }
 
-  /// Whether an installation that has proved its secret still has it, by what was read less than a second ago, or is read now.
+  /// Whether an installation that has proved its secret still has it, by a record that is less than a second old.
   package func holds(_ proved: Installation) async throws(StoreError) -> Bool {
     Enrolling.holds(proved, now: try await latest(proved.client.id))
   }
 
-  /// Whether an installation still has the secret of a generation, judged in the same way.
+  /// Whether an installation still has the secret of a generation, by such a record.
   package func holds(_ id: InstallationID, generation: Int64) async throws(StoreError) -> Bool {
     Enrolling.holds(generation: generation, now: try await latest(id))
   }
@@ -83,13 +83,13 @@ package final class InstallationDirectory: Sendable {
     return try await look(id)?.installation
   }
 
-  /// Forgets what is known of an id, which changes here and now.
+  /// Removes an id from the cache, because this instance changes its record.
   package func forget(_ id: InstallationID) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
 
   /// Waits for a turn to look up an id for an address that is guessing: 200 a second in this instance, at most half of them for
   /// one address.
   ///
-  /// - Parameter deadline: When waiting makes no sense any more.
+  /// - Parameter deadline: The end of the wait.
   /// - Returns: Whether there was a turn before the deadline.
   package func waitForGuardedTurn(_ address: IPAddress, deadline: MonotonicTime) async -> Bool {
     let interval = 1_000_000_000 / Self.guardedRate
@@ -115,7 +115,7 @@ package final class InstallationDirectory: Sendable {
 
   // MARK: Last use
 
-  /// Notes that an installation was used, where the time that is kept is older than its terms allow.
+  /// Notes the use of an installation, if the saved time is older than its terms allow.
   package func used(_ installation: Installation, _ terms: InstallationTerms, at now: Instant) {
     guard now - installation.usedAt >= terms.useGrain else { return }
     state.withLock { state in
@@ -124,7 +124,7 @@ package final class InstallationDirectory: Sendable {
     }
   }
 
-  /// Has the store keep the last uses. To be called each second or so; what fails is tried again with the next call.
+  /// Saves the last uses in the store. Call it about each second. After a failure the next call tries again.
   package func saveUses() async throws(StoreError) {
     let uses = state.withLock { state in
       defer { state.uses = [:] }

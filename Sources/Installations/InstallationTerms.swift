@@ -1,6 +1,6 @@
 // The settings of an app's installations.
 
-/// What the operator has settled for an app's installations.
+/// The operator's terms for an app's installations.
 package struct InstallationTerms: Hashable, Sendable {
   /// Who may authorize an installation.
   package enum Authorizer: String, CaseIterable, Hashable, Sendable {

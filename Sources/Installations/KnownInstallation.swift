@@ -8,13 +8,13 @@ package final class KnownInstallation: Sendable {
   package let installation: Installation
   /// Its `client_id` as text.
   package let clientID: String
-  /// The person it speaks for: its user, or itself where an operator authorized it.
+  /// The subject: its user, or itself if an operator authorized it.
   package let subject: String
   /// The subject for logs. Some identity providers name people by their telephone number.
   package let loggedSubject: String
-  /// What rules may look at of the app's own words.
+  /// The app's description of itself, as claims for rules.
   package let claims: [FactMember]
-  /// What rules count it by.
+  /// The installation as rules count it.
   package let facts: InstallationFacts
 
   package init(_ installation: Installation) {
@@ -36,13 +36,13 @@ extension KnownInstallation: Hashable {
 }
 
 extension InstallationClient {
-  /// What rules may look at of an app's own words.
+  /// The app's description of itself, as claims for rules.
   package var claims: [FactMember] {
     [FactMember("client_app", .string(app))]
       + (detail.map { [FactMember("client_detail", .string($0))] } ?? [])
   }
 
-  /// The same beside a token's claims. A claim of the same name gives way, so that each name stands once.
+  /// The same beside a token's claims. It replaces a claim of the same name, so that each name is there once.
   package func claims(beside others: [FactMember]) -> [FactMember] {
     others.filter { $0.name != "client_app" && $0.name != "client_detail" } + claims
   }

@@ -27,6 +27,6 @@ package enum OneTimePassword {
   /// The time step of a time, in seconds since the epoch (RFC 6238 §4.2, with T0 = 0).
   package static func step(at seconds: Int64) -> Int64 { max(0, seconds) / step }
 
-  /// For how many seconds a step still lasts: 1 to 30.
+  /// The remaining seconds of a step: 1 to 30.
   package static func secondsLeft(at seconds: Int64) -> Int64 { step - max(0, seconds) % step }
 }

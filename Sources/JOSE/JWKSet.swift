@@ -106,8 +106,8 @@ public struct JWKSet: Sendable {
 
   /// Reads a set. Secrets (`oct`) are taken only if `symmetric` says so: a published set has no business with them.
   ///
-  /// - Throws: `JWKSetError` for what is not a set, has too many keys, names two signature keys alike or mixes
-  ///   secrets with public keys.
+  /// - Throws: `JWKSetError` for a value that is not a set, and for a set that has too many keys, names two signature keys alike or
+  ///   mixes secrets with public keys.
   public init(parsing bytes: [UInt8], symmetric: Bool = false) throws(JWKSetError) {
     let value: JSONValue
     do {

@@ -57,7 +57,7 @@ public enum JWS {
     public let payload: [UInt8]
     /// The signature's bytes.
     public let signature: [UInt8]
-    /// The header's `alg`: what the sender says, to be compared with what is expected.
+    /// The header's `alg`, as the sender states it. Compare it with the expected one.
     public let algorithmName: String
     private let signingInput: [UInt8]
 
@@ -128,7 +128,7 @@ public enum JWSError: Error, Hashable, Sendable, CustomStringConvertible {
   case notThreeParts
   /// A part is not strict Base64url.
   case notBase64URL
-  /// The header is not what it must be.
+  /// The header is not the required one.
   case invalidHeader(HeaderProblem)
   /// `alg` is `none`.
   case unsecured

@@ -67,7 +67,7 @@ public struct JWTClaims: Sendable {
   }
 }
 
-/// What a token must say to be accepted.
+/// The claims that an accepted token must have.
 public struct JWTExpectations: Hashable, Sendable {
   /// The `iss` it must have, compared byte for byte; nil accepts any and none.
   public var issuer: String?
@@ -98,7 +98,7 @@ public struct JWTExpectations: Hashable, Sendable {
 }
 
 extension JWTClaims {
-  /// Whether the claims are what is expected at a moment: RFC 7519 §4.1, times compared with the leeway.
+  /// Whether the claims are the expected ones at a moment: RFC 7519 §4.1, times compared with the leeway.
   ///
   /// - Parameter now: seconds since 1970.
   /// - Throws: the first thing that is wrong.
@@ -127,7 +127,7 @@ extension JWTClaims {
 }
 
 extension JWS.Compact {
-  /// Whether header type and claims are what is expected. Verify the signature first.
+  /// Whether header type and claims are the expected ones. Verify the signature first.
   ///
   /// - Parameters:
   ///   - claims: of this token's payload, where that was read before.

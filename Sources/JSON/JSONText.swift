@@ -8,7 +8,7 @@ extension JSONValue {
     return bytes
   }
 
-  /// Appends what `serialized()` returns.
+  /// Appends the result of `serialized()`.
   public func append(to bytes: inout [UInt8]) {
     switch self {
     case .null: bytes += "null".utf8
@@ -37,7 +37,7 @@ extension JSONObject {
     return bytes
   }
 
-  /// Appends what `serialized()` returns.
+  /// Appends the result of `serialized()`.
   public func append(to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "{"))
     for (index, member) in members.enumerated() {
@@ -63,7 +63,7 @@ public enum JSONText {
     // One copy, then a look at it without a branch per byte.
     bytes.append(contentsOf: string.utf8)
     if needsEscape(bytes.span.extracting(start...)) {
-      // Rare: the copy just made is taken back and written anew.
+      // Rare: remove the copy and write it again with escapes.
       let raw = Array(bytes[start...])
       bytes.removeSubrange(start...)
       appendEscaped(raw, to: &bytes)
@@ -75,7 +75,7 @@ public enum JSONText {
     var escapes: UInt8 = 0
     for index in written.indices {
       let byte = written[index]
-      // C0; quotation mark; backslash; DELETE and what is not ASCII.
+      // C0; quotation mark; backslash; DELETE and everything beyond ASCII.
       escapes |= byte < 0x20 ? 1 : 0
       escapes |= byte == 0x22 ? 1 : 0
       escapes |= byte == 0x5C ? 1 : 0

@@ -36,7 +36,7 @@ extension JSONValue {
   /// The members if this is an object.
   public var object: JSONObject? { if case .object(let object) = self { object } else { nil } }
 
-  /// What kind of value this is, with its article, for messages: `a string`, `an object`, `null`.
+  /// The kind of this value, with its article, for messages: `a string`, `an object`, `null`.
   public var kindName: String {
     switch self {
     case .null: "null"

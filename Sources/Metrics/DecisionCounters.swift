@@ -85,6 +85,57 @@ public final class DecisionCounters: Sendable {
     return [(Self.noRule, ""), (Self.otherRule, "_other")] + known
   }
 
+  /// A code and a rule, with how many decisions they had together.
+  public struct Share: Sendable {
+    /// `allow`, `deny` or `error`.
+    public let decision: String
+    /// The code; empty without one.
+    public let code: String
+    /// The rule that decided; empty without one.
+    public let rule: String
+    /// How many.
+    public let count: Int
+  }
+
+  /// The totals over all actions by a number for code and rule, those of 0 left out. `share` says what a number means.
+  public func totals() -> [Int: Int] {
+    let decisions = lanes.map(\.decisions)
+    var totals: [Int: Int] = [:]
+    for (place, _) in names {
+      for action in actions.indices {
+        for code in codes.indices {
+          let count = decisions.total(at: (place * Self.mostActions + action) * Self.mostCodes + code)
+          if count > 0 { totals[place * Self.mostCodes + code, default: 0] += count }
+        }
+      }
+    }
+    return totals
+  }
+
+  /// What numbers and counts like those of `totals` mean, the largest count first.
+  public func shares(_ counts: [Int: Int]) -> [Share] {
+    let names = Dictionary(uniqueKeysWithValues: names.map { ($0.place, $0.name) })
+    return counts.map { number, count in
+      let code = codes[number % Self.mostCodes]
+      return Share(
+        decision: code.decision, code: code.word, rule: names[number / Self.mostCodes] ?? "", count: count)
+    }
+    .sorted { ($1.count, $0.code, $0.rule) < ($0.count, $1.code, $1.rule) }
+  }
+
+  /// How many of counts like those of `totals` allowed, denied and failed.
+  public func outcomes(_ counts: [Int: Int]) -> (allow: Int, deny: Int, error: Int) {
+    var outcomes = (allow: 0, deny: 0, error: 0)
+    for (number, count) in counts {
+      switch codes[number % Self.mostCodes].decision {
+      case "allow": outcomes.allow += count
+      case "deny": outcomes.deny += count
+      default: outcomes.error += count
+      }
+    }
+    return outcomes
+  }
+
   /// Writes the family of decisions: those that were ever made, and with 0 those without a rule in `always`.
   /// - Parameter always: Codes, for each action that is served.
   public func appendDecisions(
@@ -106,7 +157,7 @@ public final class DecisionCounters: Sendable {
     }
   }
 
-  /// Writes the family of what rules in audit mode would have denied.
+  /// Writes the family of requests that rules in audit mode would have denied.
   public func appendObjections(_ name: String, _ help: String, to text: inout MetricsText) {
     text.family(name, .counter, help)
     let objections = lanes.map(\.objections)

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Counts what happens rarely: requests to others, reloads, failures. Behind a lock, so not for the way of a request.
+/// Counts rare events: requests to others, reloads, failures. It has a lock, so it is not for the way of a request.
 public final class EventCounter: Sendable {
   private let name: String
   private let help: String
@@ -36,11 +36,12 @@ public final class EventCounter: Sendable {
   public func total(_ values: String...) -> Int { counts.withLock { $0[values] ?? 0 } }
 
   /// Writes the family.
-  public func append(to text: inout MetricsText) {
+  /// - Parameter isShown: Whether a series is shown, by its labels' values.
+  public func append(to text: inout MetricsText, where isShown: ([String]) -> Bool = { _ in true }) {
     text.family(name, .counter, help)
     let counts = counts.withLock { $0 }
     let others = counts.keys.filter { !series.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
-    for values in series + others {
+    for values in series + others where isShown(values) {
       text.sample(zip(labels, values).map { ($0, $1) }, counts[values] ?? 0)
     }
   }

@@ -46,10 +46,11 @@ public final class EventHistogram: Sendable {
   }
 
   /// Writes the family.
-  public func append(to text: inout MetricsText) {
+  /// - Parameter isShown: Whether a series is shown, by its label's value.
+  public func append(to text: inout MetricsText, where isShown: (String) -> Bool = { _ in true }) {
     text.family(name, .histogram, help)
     let series = series.withLock { $0 }
-    for word in words {
+    for word in words where isShown(word) {
       guard let kept = series[word] else { continue }
       text.histogram(label.map { [($0, word)] } ?? [], counts: kept.counts, nanoseconds: kept.nanoseconds)
     }

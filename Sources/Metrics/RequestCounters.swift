@@ -7,15 +7,15 @@ public import HTTP
 /// Every request passes here, so it costs three additions to memory of the loop's own and no lock.
 public final class RequestCounters: Sendable {
   /// The most routes with a series of their own.
-  public static let mostRoutes = 32
+  public static let mostRoutes = 40
   private static let methods = Method.allCases
   private static let statuses = 24
   /// The cells of a route: its buckets, then the sum.
   private static let places = 20
 
   private final class Lane: Sendable {
-    let answers = Cells<7680>()
-    let durations = Cells<640>()
+    let answers = Cells<9600>()
+    let durations = Cells<800>()
   }
 
   private let routes: [String]
@@ -79,5 +79,53 @@ public final class RequestCounters: Sendable {
       text.histogram(
         [("route", word)], counts: counts, nanoseconds: durations.total(at: start + Self.places - 1))
     }
+  }
+
+  // MARK: Over a span of time
+
+  /// How long the responses of a route took.
+  public struct Latency: Sendable {
+    /// The route's word.
+    public let route: String
+    fileprivate var buckets: [Int]
+
+    /// How many responses there were.
+    public var count: Int { buckets.reduce(0, +) }
+
+    /// The duration in seconds that a share of the responses did not exceed, as the upper bound of its bucket; nil beyond the last
+    /// bound.
+    public func bound(_ share: Double) -> Double? {
+      let rank = (Double(count) * share).rounded(.up)
+      var seen = 0
+      for (index, bound) in DurationBuckets.bounds.enumerated() {
+        seen += buckets[index]
+        if Double(seen) >= rank { return Double(bound) / 1e9 }
+      }
+      return nil
+    }
+  }
+
+  /// The totals of all buckets of durations by a number for route and bucket, those of 0 left out.
+  public func durationTotals() -> [Int: Int] {
+    let durations = lanes.map(\.durations)
+    var totals: [Int: Int] = [:]
+    for route in routes.indices {
+      for bucket in 0..<DurationBuckets.count {
+        let count = durations.total(at: route * Self.places + bucket)
+        if count > 0 { totals[route * Self.places + bucket] = count }
+      }
+    }
+    return totals
+  }
+
+  /// What numbers and counts like those of `durationTotals` mean, in the order of the routes.
+  public func latencies(_ counts: [Int: Int]) -> [Latency] {
+    var buckets: [Int: [Int]] = [:]
+    for (number, count) in counts {
+      let route = number / Self.places
+      buckets[route, default: [Int](repeating: 0, count: DurationBuckets.count)][number % Self.places] +=
+        count
+    }
+    return buckets.sorted { $0.key < $1.key }.map { Latency(route: routes[$0.key], buckets: $0.value) }
   }
 }

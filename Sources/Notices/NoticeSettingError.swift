@@ -4,13 +4,19 @@
 package struct NoticeSettingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The setting by its name in its section, such as `key_id`.
   package let setting: String
-  /// What is wrong, and what to do.
-  package let words: String
+  /// What is wrong.
+  package let problem: String
+  /// What to do.
+  package let remedy: String
 
-  init(_ setting: String, _ words: String) {
+  init(_ setting: String, _ problem: String, _ remedy: String) {
     self.setting = setting
-    self.words = words
+    self.problem = problem
+    self.remedy = remedy
   }
+
+  /// Both.
+  var words: String { "\(problem) — \(remedy)" }
 
   package var description: String { "\(setting): \(words)" }
 }

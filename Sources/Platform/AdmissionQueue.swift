@@ -1,17 +1,17 @@
-/// Decides what may run now, what waits and what is refused, where only so much may run at once and everything has a deadline.
+/// Decides which elements run now, wait or are refused, if only a number may run at once and each has a deadline.
 ///
-/// A queue that serves what has waited longest collapses under a small overload: it grows until each element starts with too
-/// little time left, fails, and has used a place for nothing. So an element is admitted by the time it has left:
+/// A queue that serves the longest wait first collapses under a small overload: it grows until each element starts with too little
+/// time left, fails, and has used a slot for nothing. So this queue admits an element by the time that it has left:
 ///
-/// 1. Where a place is free and nothing waits, it starts, whatever is known: only so can an estimate become better.
-/// 2. Where it would start too late to end before its deadline, by what others took of late, it is refused at once.
-/// 3. Otherwise it waits. If it can no longer end in time, it is taken out, and never started.
+/// 1. If a slot is free and nothing waits, it starts, whatever the estimate: only a run can correct a bad estimate.
+/// 2. If it would start too late to end before its deadline, by the durations of recent runs, it is refused at once.
+/// 3. Otherwise it waits. When it can no longer end in time, it is removed, and never starts.
 ///
-/// Parties take turns, so that one with a thousand waiting delays another's first by one turn. Within a party the first to come
-/// is the first to start. A party takes at most half of the room for what waits, and a member of a party at most half of its
-/// party's, in time: others find room whatever one of them does.
+/// Parties take turns, so that a party with a thousand waiting elements delays another's first by one turn. Within a party the first
+/// to come is the first to start. A party has at most half of the room for waiting elements, and a member of a party at most half of
+/// its party's, in time as well. So one of them cannot take the room of all others.
 ///
-/// Pure: no clock, no lock. Its owner passes the time and does what it is told.
+/// Pure: no clock, no lock. Its owner passes the time and carries out the actions.
 public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   /// How much may run and wait.
   public struct Limits: Hashable, Sendable {
@@ -55,7 +55,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
     case refused(retryAfter: Duration)
   }
 
-  /// How an element's run has ended, for what is known of the time that one takes.
+  /// How an element's run has ended, for the estimate of durations.
   public enum Ending: Hashable, Sendable {
     /// By itself: this is how long one takes.
     case finished
@@ -114,7 +114,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   public var isEmpty: Bool { started.isEmpty && waiters.isEmpty }
   /// When `expire` has something to look at; nil while nothing waits.
   public var nextExpiry: MonotonicTime? { waiters.isEmpty ? nil : earliestDue }
-  /// Whether it is empty, and what it has learned is too old to be of use.
+  /// Whether it is empty, with an estimate that is too old to use.
   public func isForgotten(at now: MonotonicTime) -> Bool { isEmpty && serviceTime.isForgotten(at: now) }
 
   // MARK: Coming and going
@@ -208,7 +208,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
 
   private static func bounded(_ wait: Duration) -> Duration { min(max(wait, .seconds(1)), .seconds(60)) }
 
-  /// What has to be left to do anything with: a tenth, a second at most.
+  /// The least time to the deadline that a start needs: a tenth of the time left now, a second at most.
   private static func least(_ left: Duration) -> Duration { min(max(left, .zero) / 10, .seconds(1)) }
 
   /// How long it takes until a newcomer of a party would start.
@@ -301,7 +301,7 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   }
 }
 
-/// What waits of one party, in its order. What is taken out of the middle stays as an entry, to be passed over.
+/// The waiting elements of one party, in their order. An element that was removed from the middle stays as an entry, to be skipped.
 private struct AdmissionLine<ID: Hashable & Sendable>: Sendable {
   var entries: [(id: ID, number: UInt64)] = []
   /// Those before it have been taken out.
@@ -320,7 +320,7 @@ private struct AdmissionLine<ID: Hashable & Sendable>: Sendable {
     guard first < entries.count else { return nil }
     defer {
       first += 1
-      // Moving what is left when that is no more than what went: constant on average.
+      // Moves the rest when it is no more than the entries that went: constant time on average.
       if first * 2 >= entries.count {
         entries.removeFirst(first)
         first = 0

@@ -34,7 +34,7 @@ public struct ByteLock: ~Copyable, Sendable {
     return answer == 1
   }
 
-  /// Whether its file is what others find at a path: not after someone removed or replaced it.
+  /// Whether its file is still the one at a path, neither removed nor replaced.
   public func isOn(_ path: String) -> Bool {
     var here = stat()
     var there = stat()

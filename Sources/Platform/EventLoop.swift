@@ -1,4 +1,4 @@
-// The event loop: one thread that waits for sockets and deadlines, and runs closures and Swift tasks.
+// The event loop: one thread that waits for sockets and deadlines, and runs closures.
 
 import Dispatch
 import Glibc
@@ -11,7 +11,7 @@ public protocol EventReceiver: AnyObject {
   func ready(_ readiness: Readiness)
   /// The deadline has passed. It is removed; setting a new one is the receiver's business.
   func deadlinePassed()
-  /// The loop ends and will not call again: what is open is to be closed, what holds others is to let go.
+  /// The loop ends and will not call again: close what is open, and release references.
   func loopEnded()
 }
 
@@ -21,22 +21,21 @@ public struct EventToken: Hashable, Sendable {
   var generation: UInt32
   var tag: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 
-  /// Names no registration at all.
+  /// Names no registration.
   public static let none = EventToken(slot: .max, generation: .max)
 }
 
 /// One thread of work: `epoll_wait` in a loop, run as one long work item on a serial Dispatch queue of its own.
 ///
-/// It owns what is registered with it, runs closures and Swift concurrency jobs sent to it, and is a `SerialExecutor`, so
-/// that an actor may live on it (`unownedExecutor { loop.asUnownedSerialExecutor() }`), and a `TaskExecutor`. A source per connection costs twice
-/// the time per request (docs/decisions has the measurements).
+/// The loop owns the receivers that are registered with it, and runs the closures that other threads send. A Dispatch source
+/// for each connection would take twice the time for a request (docs/decisions/0001-own-server-on-loops.md).
 ///
 /// `@unchecked Sendable`: everything but `inbox`, `poller` and the atomics is touched only by the loop's thread, which
 /// `preconditionInLoop` checks at every entry that is not on the way of a request.
-public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
-  private enum Work: Sendable {
-    case body(@Sendable () -> Void)
-    case job(UnownedJob)
+public final class EventLoop: @unchecked Sendable {
+  /// A closure to run. In a type of its own, a closure needs no thunk in generic code.
+  private struct Work: Sendable {
+    let body: @Sendable () -> Void
   }
 
   private struct Slot {
@@ -75,7 +74,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     queue.async { self.run() }
   }
 
-  /// Ends the loop after its present turn. What is registered is let go; work sent later never runs.
+  /// Ends the loop after its present turn, and releases its receivers. Closures sent later never run.
   public func stop() {
     stopping.store(true, ordering: .releasing)
     poller.wake()
@@ -90,9 +89,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
   /// Runs a closure on the loop, after everything sent before it; from any thread.
-  public func execute(_ body: @escaping @Sendable () -> Void) { send(.body(body)) }
-
-  public func enqueue(_ job: consuming ExecutorJob) { send(.job(UnownedJob(job))) }
+  public func execute(_ body: @escaping @Sendable () -> Void) {
+    // Wake the loop only if the inbox was empty. The loop itself looks into the inbox before it waits.
+    if inbox.add(Work(body: body)), !isCurrent { poller.wake() }
+    // A loop that has ended runs nothing, and the closure may hold a reference to the loop.
+    if hasEnded.load(ordering: .sequentiallyConsistent) { inbox.drain { _ in } }
+  }
 
   /// Runs a closure on the loop and waits for its result; from any thread but the loop's.
   public func run<R: Sendable>(_ body: @escaping @Sendable () -> R) -> R {
@@ -107,16 +109,6 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     done.wait()
     guard let value = result.withLock({ $0 }) else { preconditionFailure("signalled without a result") }
     return value
-  }
-
-  /// Lets `assumeIsolated` and the runtime's checks see that this thread is the loop.
-  public func checkIsolated() { preconditionInLoop() }
-
-  private func send(_ work: Work) {
-    // Only who finds the inbox empty rings; the loop itself looks before it waits.
-    if inbox.add(work), !isCurrent { poller.wake() }
-    // It will never run, and it may hold a reference to this loop.
-    if hasEnded.load(ordering: .sequentiallyConsistent) { inbox.drain { _ in } }
   }
 
   // MARK: Registration, on the loop
@@ -234,13 +226,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   private func runWork() {
     guard !inbox.isEmpty else { return }
-    inbox.drain { work in
-      switch work {
-      case .body(let body): body()
-      case .job(let job):
-        job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-      }
-    }
+    inbox.drain { $0.body() }
   }
 
   private func runAgainNow() {

@@ -192,8 +192,8 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     return best.isEmpty ? text(0..<8) : "\(text(0..<best.lowerBound))::\(text(best.upperBound..<8))"
   }
 
-  /// What is counted as one client: an IPv4 address, or the /64 network of an IPv6 address, since one customer
-  /// has at least that many.
+  /// The address that counts as one client: an IPv4 address, or the /64 network of an IPv6 address, because one customer has at least
+  /// such a network.
   public var client: IPAddress { isV4 ? self : IPAddress(v6High: high, low: 0) }
 }
 

@@ -70,7 +70,7 @@ public struct ListeningSocket: ~Copyable, Sendable {
     return address
   }
 
-  /// What accepting brought.
+  /// The result of an accept.
   public enum Accepted: ~Copyable, Sendable {
     case connection(StreamSocket, peer: SocketAddress)
     /// No connection waits, or the one that waited is gone again.

@@ -70,7 +70,7 @@ struct Poller: ~Copyable {
   ///
   /// - Parameter milliseconds: the longest wait; -1 waits for ever.
   borrowing func wait(milliseconds: Int32) -> Int {
-    // EINTR is no event; the caller computes its time-out anew.
+    // EINTR is no event; the caller computes its time-out again.
     Int(max(0, epoll_wait(epoll.number, events, Self.capacity, milliseconds)))
   }
 

@@ -3,13 +3,13 @@
 import CLinux
 import Glibc
 
-/// What a server asks of its process once, at its start.
+/// The settings of a server's process, made once at its start.
 public enum ProcessSetup {
   /// How many descriptors the process may open.
   public struct DescriptorLimit: Equatable, Sendable {
     /// The limit in force.
     public let soft: Int
-    /// What the soft limit may be raised to.
+    /// The highest soft limit.
     public let hard: Int
   }
 
@@ -24,7 +24,7 @@ public enum ProcessSetup {
     return DescriptorLimit(soft: Int(clamping: soft), hard: Int(clamping: hard))
   }
 
-  /// Raises the soft limit on descriptors to the hard one and returns what is in force.
+  /// Raises the soft limit on descriptors to the hard one and returns the new limit.
   @discardableResult
   public static func raiseDescriptorLimit() throws(SystemError) -> DescriptorLimit {
     let limit = try descriptorLimit()

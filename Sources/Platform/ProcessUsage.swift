@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// What this process uses, as the kernel counts it. What it does not tell is 0.
+/// The process's use of resources, as the kernel counts it. Unknown values are 0.
 public struct ProcessUsage: Sendable {
   /// User and system time of all threads.
   public var cpuSeconds: Double

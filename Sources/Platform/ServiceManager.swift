@@ -11,9 +11,9 @@ public struct ServiceManager: Sendable {
   public enum News: Sendable, Hashable {
     /// Requests are taken, after the start or after a reload.
     case ready
-    /// The configuration is being loaded anew.
+    /// The configuration is being reloaded.
     case reloading
-    /// The end has begun: what runs is finished.
+    /// The end has begun: running requests are being finished.
     case stopping
   }
 

@@ -1,10 +1,9 @@
 // Estimates how long a piece of work takes, from finished work and from work that still runs.
 
-/// How long a piece of work takes at the moment, as far as that can be told: a smoothed mean and deviation of the last ones
-/// (RFC 6298 §2), and never less than the mean age of those that run, so that what hangs is known to be slow before anything has
-/// ended.
+/// An estimate of the present duration of a piece of work: a smoothed mean and deviation of the last ones (RFC 6298 §2), and never
+/// less than the mean age of the running ones. So the estimate grows while all work hangs.
 struct ServiceTime: Sendable {
-  /// What is known of this long ago, with nothing since, says nothing about now.
+  /// After this time without a run, an estimate says nothing about now.
   static let memory = Duration.seconds(60)
 
   private static let origin = MonotonicTime(nanoseconds: 0)
@@ -44,13 +43,13 @@ struct ServiceTime: Sendable {
     self.mean = mean + difference / 8
   }
 
-  /// What one takes; zero where nothing is known yet.
+  /// The mean duration; zero before the first run.
   func estimate(at now: MonotonicTime) -> Duration {
     let age = running == 0 ? .zero : (now - Self.origin) - starts / running
     return max(mean ?? .zero, age)
   }
 
-  /// What nearly every one takes at most: a quarter more at least.
+  /// The duration that nearly every run stays below: at least a quarter more than the mean.
   func prudent(at now: MonotonicTime) -> Duration {
     let estimate = estimate(at: now)
     return estimate + max(deviation * 4, estimate / 4)

@@ -47,7 +47,7 @@ public final class SignalWatch: @unchecked Sendable {
     for _ in sources { registered.wait() }
   }
 
-  /// Says what to do as soon as the first signal comes, where nothing has to be finished; at once if it has come already.
+  /// Sets the action for the first signal, for a process with nothing to finish. It runs at once if the signal has come already.
   public func onEnd(_ action: @escaping @Sendable () -> Void) {
     let hasCome = state.withLock { state in
       state.atOnce = action
@@ -73,7 +73,7 @@ public final class SignalWatch: @unchecked Sendable {
     state.withLock { $0.insist = action }
   }
 
-  /// Says what to do at each SIGHUP; at once if one has come already.
+  /// Sets the action for each SIGHUP. It runs at once if one has come already.
   public func onHangUp(_ action: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       state.hangUp = action

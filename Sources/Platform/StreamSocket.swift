@@ -5,7 +5,7 @@ import Glibc
 
 /// One end of a TCP connection, non-blocking.
 public struct StreamSocket: ~Copyable, Sendable {
-  /// What a read or a write did.
+  /// The result of a read or a write.
   public enum Transfer: Sendable, Equatable {
     /// This many bytes were moved; 0 from a read means the other end has finished.
     case bytes(Int)

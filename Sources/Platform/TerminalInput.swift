@@ -6,9 +6,9 @@ import Synchronization
 /// A terminal as input: standard input, but in tests.
 public final class TerminalInput: Sendable {
   private struct State {
-    /// The terminal's settings before they were changed, while what is typed is hidden.
+    /// The terminal's settings before input was hidden.
     var before: termios?
-    /// What was read beyond the last line.
+    /// The bytes that were read beyond the last line.
     var rest: [UInt8] = []
   }
 
@@ -50,15 +50,15 @@ public final class TerminalInput: Sendable {
     }
   }
 
-  /// Runs a function while the terminal shows nothing of what is typed, neither during its lines nor between them: what is
-  /// pasted comes faster than it is read.
+  /// Runs a function while the terminal hides input, during its lines and between them, because pasted lines arrive faster than the
+  /// function reads them.
   public func hiding<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     hide()
     defer { restore() }
     return try body()
   }
 
-  /// Lets the terminal show what is typed again, from any thread: to be called before a process ends in the middle of a line.
+  /// Makes the terminal show input again, from any thread. Call it before a process ends in the middle of a line.
   public func restore() {
     state.withLock { state in
       guard var before = state.before else { return }

@@ -39,7 +39,7 @@ public final class Waiters: Sendable {
     }
   }
 
-  /// The event has taken place: everyone who waits goes on.
+  /// The event has happened: all waiters go on.
   public func wakeAll() {
     let all = state.withLock { state in
       defer { state.waiting = [:] }

@@ -11,7 +11,7 @@ public struct PostgresAddress: Sendable, CustomStringConvertible, CustomDebugStr
 {
   /// The connection string, word for word.
   let text: String
-  /// What it says, by libpq's keywords.
+  /// Its values by libpq's keywords.
   private let options: [String: String]
 
   /// Takes a connection string; throws `misconfigured` where libpq cannot read it. Its words are not passed on: they
@@ -56,7 +56,7 @@ extension PostgresAddress {
     return .seconds(max(2, seconds))
   }
 
-  /// The servers in their order; nil where libpq takes them from elsewhere, or will say what is wrong with them.
+  /// The servers in their order; nil if libpq takes them from elsewhere, or will report a mistake in them.
   var hosts: [PostgresHost]? {
     let names = list("host")
     let addresses = list("hostaddr")
@@ -72,11 +72,10 @@ extension PostgresAddress {
     }
   }
 
-  /// Whether it says which of several servers is meant, by what can be done with them (`target_session_attrs`). Then libpq refuses
-  /// the others.
+  /// Whether it selects among several servers by their abilities (`target_session_attrs`). Then libpq refuses the others.
   var saysWhichServer: Bool { options["target_session_attrs"] != nil }
 
-  /// What libpq gets to connect to one server; all of them where it is nil.
+  /// The parameters for libpq to connect to one server; for nil to any of them.
   func parameters(for host: PostgresHost?) -> [(String, String)] {
     var options = options
     if let host {

@@ -92,7 +92,7 @@ enum PostgresCallbacks {
 
   // MARK: Writing
 
-  /// The commands that write what has changed.
+  /// The commands that write the changes.
   static func commands(for book: CallbackBook) -> [PostgresCommand] {
     let changes = book.changes
     var commands: [PostgresCommand] = []

@@ -18,7 +18,7 @@ struct PostgresStatement: Sendable {
   let sql: String
 }
 
-/// What a statement gave.
+/// The result of a statement.
 struct PostgresRows {
   /// The rows' columns as text.
   var rows: [[String?]]
@@ -35,7 +35,7 @@ final class PostgresConnection {
   private let clock = SystemClock()
   private var prepared: Set<String> = []
 
-  /// Those of the server's settings that let a crash of its machine undo what was committed, as `name = value`.
+  /// The server's settings that can lose commits in a crash of its machine, as `name = value`.
   private(set) var unsafeSettings: [String] = []
   /// Whether it can only be read: a standby's, or one of a database or role that is set so.
   private(set) var isReadOnly = false
@@ -51,7 +51,7 @@ final class PostgresConnection {
     handle = made
     callgate_pq_silence(handle)
     _ = PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
-    // PQconnectPoll says what to wait for; before its first call it is to write.
+    // PQconnectPoll returns what to wait for. Before its first call, wait until the socket can be written.
     var state = PGRES_POLLING_WRITING
     while state != PGRES_POLLING_OK {
       guard PQstatus(handle) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else {
@@ -65,7 +65,7 @@ final class PostgresConnection {
     guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
       throw lost(PostgresFailure.connecting)
     }
-    // Limits on the server's side too: what this side has given up must not hold locks there.
+    // Limits on the server's side too: a statement that this side has given up must not hold locks there.
     let found = try run(
       [
         .plain("SET statement_timeout = '5s'"), .plain("SET lock_timeout = '4s'"),
@@ -166,7 +166,7 @@ final class PostgresConnection {
     }
   }
 
-  /// Sends what is left to send and reads until a result is complete.
+  /// Sends the rest and reads until a result is complete.
   private func receive(until deadline: MonotonicTime) throws(PostgresFailure) {
     while true {
       let unsent = PQflush(handle)
@@ -222,7 +222,7 @@ private func withCStrings<R>(_ texts: [String?], _ body: (UnsafePointer<UnsafePo
   defer { for copy in copies { free(copy ?? nil) } }
   let pointers = copies.map { copy in (copy ?? nil).map { UnsafePointer<CChar>($0) } } + [nil]
   return pointers.withUnsafeBufferPointer { buffer in
-    guard let start = buffer.baseAddress else { preconditionFailure("there is a NULL at least") }
+    guard let start = buffer.baseAddress else { preconditionFailure("an empty array") }
     return body(start)
   }
 }

@@ -4,11 +4,11 @@ import Store
 
 /// A failure with its SQLSTATE (PostgreSQL manual, appendix A), if the server gave one.
 struct PostgresFailure: Error {
-  /// What was being done.
+  /// The failed operation.
   var operation: String
   /// Five characters; nil when the connection failed rather than a statement.
   var state: String?
-  /// The words of the one who failed.
+  /// The server's or libpq's own words.
   var message: String
 
   /// The operation of a failure to get a connection at all.
@@ -24,8 +24,8 @@ struct PostgresFailure: Error {
       || state == "42P05"
   }
 
-  /// The server did not say what became of the statements, so a COMMIT among them may have been done. What the server calls a
-  /// failed statement has ended its transaction.
+  /// The server did not respond to the statements, so a COMMIT among them may have been done. A statement that the server reports as
+  /// failed has ended its transaction.
   var leavesDoubt: Bool {
     guard let state else { return true }
     return state.hasPrefix("08") || state.hasPrefix("57P")
@@ -54,7 +54,7 @@ struct PostgresFailure: Error {
       message: lines.joined(separator: "; "))
   }
 
-  /// What several servers said of whom none let us in: one code only if all agree.
+  /// The refusals of several servers as one failure, with a code only if all agree.
   static func connection(_ failures: [PostgresFailure]) -> PostgresFailure {
     let states = Set(failures.map(\.state))
     return PostgresFailure(

@@ -4,8 +4,8 @@ import Platform
 import Store
 import Synchronization
 
-/// A number of this open store's own, shared by its connections, and when it was last said that it lives. By the
-/// server's clock a sign of life is good for ten seconds. The beginning of a callback renews one older than three.
+/// The number of this open store, shared by its connections, and the time of its last sign of life. A sign of life counts for ten
+/// seconds by the server's clock. The beginning of a callback renews one older than three seconds.
 final class PostgresInstance: Sendable {
   private struct Doubts {
     var marks: [PostgresMark] = []
@@ -16,7 +16,7 @@ final class PostgresInstance: Sendable {
 
   /// Its number.
   let number = Int64.random(in: 1...Int64.max)
-  /// What its connections say about the server.
+  /// The server's health, from all connections.
   let health: StoreHealth
   /// The way to the server.
   let route = PostgresRoute()
@@ -25,15 +25,15 @@ final class PostgresInstance: Sendable {
 
   init(_ health: StoreHealth) { self.health = health }
 
-  /// Whether the server has ever been told of it.
+  /// Whether the server ever had a sign of life.
   var isKnown: Bool { seen.withLock { $0 != nil } }
 
-  /// Whether what begins now will be known to be ours.
+  /// Whether the last sign of life is fresh enough for a new callback.
   func isFresh(at now: MonotonicTime) -> Bool {
     seen.withLock { $0.map { now - $0 < .seconds(3) } ?? false }
   }
 
-  /// The server knows it; the time is that before it was told.
+  /// The server has a sign of life, sent after this time.
   func seen(at now: MonotonicTime) { seen.withLock { $0 = now } }
 
   // MARK: Beginnings in doubt
@@ -52,8 +52,7 @@ final class PostgresInstance: Sendable {
   /// Whether there are such transactions.
   var hasDoubts: Bool { doubts.withLock { !$0.marks.isEmpty } }
 
-  /// The transactions to look at; nil while another task does so, or did a moment ago in vain. To be followed by
-  /// `looked`.
+  /// The transactions to look at; nil while another task does so, or did so a moment ago without result. Call `looked` after it.
   func lookAtDoubts(at now: MonotonicTime) -> [PostgresMark]? {
     doubts.withLock { doubts in
       if doubts.isLookedAt { return nil }

@@ -1,8 +1,8 @@
 // Marks each transaction, so that its outcome can be found when the server did not answer the COMMIT.
 
-/// What a transaction leaves in `callgate_commit`, under its connection, as the first thing it does: it holds that row
-/// until it has ended. So a session that asks for the row waits for a transaction that may still be under way, and then
-/// knows whether it was committed. Unlike the server's own transaction ids this survives the server's replacement by another.
+/// The row that each transaction writes first, in `callgate_commit`, under its connection's number. The transaction locks that row
+/// until its end. So a session that reads the row waits for a running transaction, and then knows whether it was committed. Unlike
+/// the server's own transaction ids, the row survives a change to another server.
 struct PostgresMark: Hashable, Sendable {
   /// A number of the connection's own, so that a new connection waits for no other.
   let connection: Int64
@@ -24,7 +24,7 @@ struct PostgresMark: Hashable, Sendable {
   /// Gives the number of the connection's last transaction that was committed, once none is under way.
   var question: PostgresCommand { .prepared(PostgresStatements.lastMark, ["\(connection)"]) }
 
-  /// Whether what the question gave says that this one was committed.
+  /// Whether the result of the question shows that this transaction was committed.
   func isCommitted(_ found: PostgresRows) -> Bool { found.rows.first?.first == "\(number)" }
 }
 
@@ -35,7 +35,7 @@ extension PostgresStatements {
       INSERT INTO callgate_commit AS kept (id, number, at) VALUES ($1::bigint, $2::bigint, clock_timestamp())
       ON CONFLICT (id) DO UPDATE SET number = excluded.number, at = excluded.at
       """)
-  /// Makes the row where there is none: reading alone would not wait for one that is not committed yet.
+  /// Makes the row if there is none: a read alone would not wait for a row that is not committed yet.
   static let lastMark = PostgresStatement(
     name: "callgate_last_mark",
     sql: """

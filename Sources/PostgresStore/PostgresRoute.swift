@@ -5,7 +5,7 @@ import Platform
 import Store
 import Synchronization
 
-/// What the connections of one store know together about reaching a server.
+/// The shared knowledge of a store's connections about the way to a server.
 ///
 /// libpq goes on to the next server, or to the next address of a name, when one refuses; when one does not answer, only its
 /// blocking functions do. So each is tried by itself here, with a share of the time there is. The one that worked is tried
@@ -17,7 +17,7 @@ final class PostgresRoute: Sendable {
     var closed: (until: MonotonicTime, error: StoreError)?
   }
 
-  /// What each server gets at least, however many there are.
+  /// The least time for each server, however many there are.
   static let leastShare = Duration.seconds(1)
 
   /// Gives a server once for each address of its name.
@@ -59,7 +59,7 @@ final class PostgresRoute: Sendable {
   /// Connects to a server of an address. Of several, or of several addresses of one name, to the first that can be written, unless
   /// the address says which to take. Where all that answer can only be read, to the first of these: two addresses may be one server.
   ///
-  /// - Throws: what all of them said, when none let us in within a span; what one said that refuses the password, at once.
+  /// - Throws: The refusals of all servers, if none accepted the connection in time; the refusal of a password at once.
   func connect(
     to address: PostgresAddress, within span: Duration
   ) throws(PostgresFailure) -> PostgresConnection {

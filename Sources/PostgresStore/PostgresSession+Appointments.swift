@@ -26,11 +26,13 @@ extension PostgresSession {
     try records(PostgresStatements.callbacks, [PostgresText.array(ids.map(\.id.hex))]).map(\.record)
   }
 
-  func appointmentCounts() throws(StoreError) -> AppointmentCounts {
-    let counts = try rows(.prepared(PostgresStatements.appointmentCounts, [])).first?.map { text in
+  func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts {
+    let parameters = ["\(time.nanosecondsSinceEpoch)"]
+    let counts = try rows(.prepared(PostgresStatements.appointmentCounts, parameters)).first?.map { text in
       text.flatMap { Int($0) } ?? 0
     }
-    return AppointmentCounts(scheduled: counts?[0] ?? 0, pending: counts?[1] ?? 0)
+    guard let counts else { return AppointmentCounts() }
+    return AppointmentCounts(scheduled: counts[0], pending: counts[1], overdue: counts[2])
   }
 
   private func records(

@@ -14,8 +14,8 @@ extension PostgresSession {
       book = CallbackBook()
       let key = made.key.map { PostgresCommand.prepared(PostgresStatements.keyStanding, [$0.hex]) }
       let place = made.place.map { PostgresCommand.prepared(PostgresStatements.placeStanding, [$0.hex]) }
-      // Each command sees what is committed when it runs. Whoever has the place before and after the key is looked at
-      // had it then, too: where the key is free, it is not his.
+      // Each command sees the rows that are committed when it runs. So read the dedupe entry before and after the key. If the entry
+      // did not change, it was the same when the key was read: if the key is free, the entry belongs to another request.
       let commands = [place, key, key == nil ? nil : place].compactMap(\.self)
       guard !commands.isEmpty else { return }
       let found = try connection.run(commands, within: Self.span)
@@ -56,14 +56,15 @@ extension PostgresSession {
     return records
   }
 
-  /// Locks what a transaction is about and adds it; the transaction begins with it, and with its mark.
+  /// Begins a transaction with its mark, then locks and adds its rows.
   ///
-  /// Keys, places, records and allowances are locked in this order, and each in the order of their ids: nobody waits
-  /// in a circle. Slots and numbers are locked among the places, by rows that are made for that: bookings of one slot, and of one
-  /// number, come one after the other, and each counts what those before it have left.
+  /// The order of locks is: keys, dedupe entries, records, allowances, each in the order of their ids. So transactions never wait in a
+  /// circle. Slots and numbers are locked among the dedupe entries, by rows made for that. So bookings of one slot, or of one number,
+  /// run one after the other, and each counts those before it.
   ///
-  /// What belongs to a record is looked up before. Its key never changes. Its place does with a move: where that came in between,
-  /// the locks are given back and taken again with the new place, since locking it last would be out of order.
+  /// The session looks up the key and dedupe entry of a record first. A record's key never changes. Its dedupe entry changes with a
+  /// move. If a move came in between, the session releases the locks and takes them again with the new entry, because to lock that
+  /// entry last would break the order.
   func lock(
     _ working: inout WorkingSet, _ connection: PostgresConnection, _ mark: PostgresMark
   ) throws(PostgresFailure) {
@@ -74,7 +75,7 @@ extension PostgresSession {
     let named = Array(keys)
     if !working.ending.isEmpty {
       let ids = PostgresText.array(working.ending.map(\.id.hex))
-      let found = try connection.run([.prepared(PostgresStatements.belongings, [ids])], within: Self.span)
+      let found = try connection.run([.prepared(PostgresStatements.rowsOfRecords, [ids])], within: Self.span)
       for row in found[0].rows {
         if let key = row[1].flatMap({ StoreID(hex: $0) }) { keys.insert(key) }
         if let place = row[2].flatMap({ StoreID(hex: $0) }) { places.insert(place) }
@@ -88,7 +89,7 @@ extension PostgresSession {
     }
   }
 
-  /// Locks rows and adds them, unless records among them have other places than those: returns these.
+  /// Locks rows and adds them. If records among them have other dedupe entries by now, it returns those instead.
   private func lock(
     _ working: inout WorkingSet, keys: Set<StoreID>, named: [StoreID], places: Set<StoreID>,
     _ connection: PostgresConnection, _ mark: PostgresMark
@@ -141,11 +142,11 @@ extension PostgresSession {
   // MARK: Recovering
 
   /// Tells the server that this store is open, unless it was told just now.
-  func live(_ connection: PostgresConnection, isDue: Bool = false) throws(PostgresFailure) {
+  func signalLife(_ connection: PostgresConnection, isDue: Bool = false) throws(PostgresFailure) {
     let now = clock.now
     guard isDue || !instance.isFresh(at: now) else { return }
     _ = try connection.run(
-      [.prepared(PostgresStatements.live, ["\(instance.number)"])], within: Self.span)
+      [.prepared(PostgresStatements.signalLife, ["\(instance.number)"])], within: Self.span)
     instance.seen(at: now)
   }
 
@@ -153,7 +154,7 @@ extension PostgresSession {
     var count = 0
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
-      try self.live(connection, isDue: true)
+      try self.signalLife(connection, isDue: true)
       count =
         try connection.run(
           [
@@ -168,12 +169,12 @@ extension PostgresSession {
     return count
   }
 
-  /// Says that this store is closed: what it left can be recovered at once.
-  func leave() throws(StoreError) {
+  /// Tells the server that this store is closed, so that other instances can recover its records at once.
+  func endInstance() throws(StoreError) {
     guard instance.isKnown else { return }
     try use { connection throws(PostgresFailure) in
       _ = try connection.run(
-        [.prepared(PostgresStatements.leave, ["\(self.instance.number)"])], within: Self.span)
+        [.prepared(PostgresStatements.endInstance, ["\(self.instance.number)"])], within: Self.span)
     }
   }
 

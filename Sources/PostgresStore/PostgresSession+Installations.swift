@@ -64,6 +64,9 @@ extension PostgresSession {
       if let installation = change.installation {
         writes.append(.prepared(PostgresStatements.putInstallation, installation.parameters))
       }
+      if change.endsDevice(of: view) {
+        writes.append(.prepared(PostgresStatements.removeDevice, [scope.id.id.hex]))
+      }
       if change.endsOthers {
         writes.append(.prepared(PostgresStatements.endEnrolments, [scope.id.id.hex]))
       }
@@ -140,7 +143,7 @@ extension PostgresSession {
               PostgresStatements.purgeInstallations,
               [$0.key, "\($0.value.nanosecondsSinceEpoch)", "\(most)"])
           }, within: Self.span)
-      // As many as the fullest portion: what has more comes again.
+      // As many as the fullest portion: the rest comes with the next portion.
       removed = found.map(\.changed).max() ?? 0
     }
     return removed

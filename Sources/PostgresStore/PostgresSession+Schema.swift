@@ -12,7 +12,7 @@ extension PostgresSession {
   func ping() throws(StoreError) {
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
-      try self.live(connection, isDue: true)
+      try self.signalLife(connection, isDue: true)
       let asked = (self.clock.now, self.clock.unixTime)
       let found = try connection.run([.prepared(PostgresStatements.time, [])], within: Self.span)
       let trip = self.clock.now - asked.0
@@ -95,15 +95,15 @@ extension PostgresSession {
       let trial = "\(self.instance.number)"
       _ = try connection.run(
         [
-          .plain("BEGIN"), .prepared(PostgresStatements.live, [trial]),
-          .prepared(PostgresStatements.leave, [trial]), .plain("ROLLBACK"),
+          .plain("BEGIN"), .prepared(PostgresStatements.signalLife, [trial]),
+          .prepared(PostgresStatements.endInstance, [trial]), .plain("ROLLBACK"),
         ], within: Self.span)
     }
     guard version <= Migration.latest else { throw Migration.incompatible(version) }
     return version
   }
 
-  /// What makes ids, read once for each connection; also the proof that the schema is ours.
+  /// The hash key of ids, read once for each connection. It also proves that the schema is ours.
   func maker(_ connection: PostgresConnection) throws(PostgresFailure) -> StoreIDMaker {
     if let ids { return ids }
     let row =

@@ -35,8 +35,8 @@ final class PostgresSession: StoreSession {
 
   // MARK: Allowances
 
-  /// Runs all jobs in one transaction, which takes effect at most once: where its COMMIT was not answered, its mark
-  /// says whether it was committed before anything is done again.
+  /// Runs all jobs in one transaction, which takes effect at most once: if its COMMIT gets no response, the session first reads from
+  /// the mark whether it was committed, and repeats it only if it was not.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
     var mayBeTakenBack = false
     let body = {
@@ -48,7 +48,7 @@ final class PostgresSession: StoreSession {
       }
       mayBeTakenBack = working.mayBeTakenBack
       // Who begins something is known to be alive before that is there.
-      if working.startsCallbacks { try self.live(connection) }
+      if working.startsCallbacks { try self.signalLife(connection) }
       try self.lock(&working, connection, mark)
       working.run(instance: self.instance.number)
       guard working.isChanged else { return [] }
@@ -61,12 +61,11 @@ final class PostgresSession: StoreSession {
     try once(body, onDoubt: { if mayBeTakenBack { instance.doubt($0) } })
   }
 
-  /// Runs one transaction, which takes effect at most once: where its COMMIT was not answered, its mark says whether it was
-  /// committed before anything is done again.
+  /// Runs one transaction, which takes effect at most once: if its COMMIT gets no response, the session first reads from the mark
+  /// whether it was committed, and repeats it only if it was not.
   ///
   /// - Parameters:
-  ///   - body: Begins the transaction, with its mark, and reads. Returns what it writes, empty to roll back; nil where it has not
-  ///     begun one.
+  ///   - body: Begins the transaction with its mark, and reads. Returns the writes, empty to roll back; nil if it has not begun one.
   ///   - onDoubt: Gets the mark of a transaction that may or may not have been committed.
   func once(
     _ body: (PostgresConnection, PostgresMark) throws(PostgresFailure) -> [PostgresCommand]?,
@@ -78,7 +77,7 @@ final class PostgresSession: StoreSession {
         if let mark = doubtful {
           let isCommitted = mark.isCommitted(try connection.run([mark.question], within: Self.span)[0])
           doubtful = nil
-          // What the body said in it is what counts.
+          // The body's last result counts.
           if isCommitted { return }
         }
         let mark = self.mark.next()
@@ -101,9 +100,9 @@ final class PostgresSession: StoreSession {
     }
   }
 
-  /// Waits for transactions in which callbacks may have begun, so that what is withdrawn now cannot begin later.
+  /// Waits for transactions in which callbacks may have begun, so that a withdrawn callback cannot begin later.
   ///
-  /// - Returns: whether all of them have ended.
+  /// - Returns: Whether all of them have ended.
   func settleDoubts(_ marks: [PostgresMark]) throws(StoreError) -> Bool {
     var hasEnded = true
     for mark in marks where hasEnded {
@@ -147,7 +146,7 @@ final class PostgresSession: StoreSession {
     return removed
   }
 
-  /// Rows of id, mark and count; a row without a mark was made to be locked, or is to be forgotten.
+  /// Rows of id, mark and count. A row without a mark was made for a lock, or is unused.
   static func states(_ found: PostgresRows) -> [(StoreID, AllowanceState?)] {
     found.rows.compactMap { row in
       guard let id = row[0].flatMap({ StoreID(hex: $0) }) else { return nil }
@@ -183,24 +182,24 @@ final class PostgresSession: StoreSession {
 
   // MARK: The connection
 
-  /// A new connection, with what its server is known for.
+  /// A new connection. Notes unsafe settings of its server.
   private func connect() throws(PostgresFailure) -> PostgresConnection {
     let made = try instance.route.connect(to: address, within: Self.span)
     instance.health.found(unsafe: made.unsafeSettings)
     return made
   }
 
-  /// Runs something on the connection; again on a new one where it breaks, which it may have done since its last use,
-  /// and where the server asks for that.
+  /// Runs statements on the connection. If the connection breaks, or has broken since its last use, or the server asks for that, it
+  /// runs them again on a new connection.
   ///
-  /// What broke may have been done, so this is for what does no harm when it is done twice: reads, and
+  /// The server may have run the statements before the connection broke. So use this only for work that may run twice: reads, and
   ///
   /// | what | twice |
   /// |---|---|
   /// | `updateAll` | never done twice: it looks for its mark first |
-  /// | `stop`, `resume` | the stop that is there keeps its time; what is gone is gone |
-  /// | `recover` | what is unknown stays so; fewer are counted |
-  /// | `live`, `leave`, `purge`, `settleDoubts` | says the same again |
+  /// | `stop`, `resume` | an existing stop keeps its time; a removed one stays removed |
+  /// | `recover` | an `unknown` record stays so; fewer are counted |
+  /// | `signalLife`, `endInstance`, `purge`, `settleDoubts` | has the same effect again |
   /// | `updateKeys` | reads the keys again, under their lock |
   /// | `migrate` | reads the version again, under its lock |
   func use(_ body: (PostgresConnection) throws(PostgresFailure) -> Void) throws(StoreError) {
@@ -215,7 +214,7 @@ final class PostgresSession: StoreSession {
           connection = try connect()
           mark = PostgresMark()
         }
-        guard let connection else { preconditionFailure("made just now") }
+        guard let connection else { preconditionFailure("no connection after making it") }
         try body(connection)
         instance.route.succeeded()
         return

@@ -37,6 +37,7 @@ extension PostgresStatements {
     name: "callgate_appointment_counts",
     sql: """
       SELECT (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL),
-        (SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL)
+        (SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL),
+        (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL AND due < $1::bigint)
       """)
 }

@@ -41,12 +41,12 @@ extension PostgresStatements {
   static let placeStanding = PostgresStatement(
     name: "callgate_place_standing",
     sql: "SELECT id, callback, expires FROM callgate_callback_place WHERE id = $1::uuid")
-  /// The keys and places of records: what has to be locked before the records are.
-  static let belongings = PostgresStatement(
-    name: "callgate_belongings",
+  /// The keys and dedupe entries of records, to be locked before the records.
+  static let rowsOfRecords = PostgresStatement(
+    name: "callgate_rows_of_records",
     sql: "SELECT id, key, place FROM callgate_callback WHERE id = ANY($1::uuid[])")
 
-  // MARK: Locking, in this order and within each in that of the ids, which is everyone's
+  // MARK: Locking, by every transaction in this order, and each kind in the order of ids
 
   static let lockKeys = PostgresStatement(
     name: "callgate_lock_keys",
@@ -111,19 +111,19 @@ extension PostgresStatements {
 
   // MARK: Recovering
 
-  /// An instance says that it lives. `since` is from when on it has done so without a gap.
-  static let live = PostgresStatement(
-    name: "callgate_live",
+  /// Saves the sign of life of an instance. `since` is the beginning of its signs of life without a gap.
+  static let signalLife = PostgresStatement(
+    name: "callgate_signal_life",
     sql: """
       INSERT INTO callgate_instance AS kept (id, since, alive_until)
       VALUES ($1::bigint, clock_timestamp(), clock_timestamp() + interval '10 s')
       ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until,
         since = CASE WHEN kept.alive_until < clock_timestamp() THEN excluded.since ELSE kept.since END
       """)
-  /// Pending records of this instance ($1) whose time is over by $2 and that it has not in hand ($4), and those of instances
-  /// that are gone: that have left, or were not heard of for their life while this one was, so that after an outage of the
-  /// server everyone is heard first. From this end on, codes are kept for as long as before, and what an appointment leaves for as
-  /// long as its terms say. A key that is held meanwhile keeps its time: waiting for it would be out of order.
+  /// Recovers pending records of two kinds: those of this instance ($1) that are overdue at $2 and not in hand ($4), and those of
+  /// instances that are gone. An instance is gone if it has left, or if it gave no sign of life for its life time while this one did.
+  /// So after an outage of the server all instances can give a sign of life first. Codes and the rows of an appointment are kept from
+  /// this end on. A key that another transaction locks keeps its time: to wait for it would break the order of locks.
   static let recover = PostgresStatement(
     name: "callgate_recover",
     sql: """
@@ -152,10 +152,10 @@ extension PostgresStatements {
         WHERE kept.id = held.id)
       SELECT count(*) FROM ended
       """)
-  static let leave = PostgresStatement(
-    name: "callgate_leave", sql: "DELETE FROM callgate_instance WHERE id = $1::bigint")
+  static let endInstance = PostgresStatement(
+    name: "callgate_end_instance", sql: "DELETE FROM callgate_instance WHERE id = $1::bigint")
 
-  // MARK: Forgetting: passes over what others hold
+  // MARK: Deleting: skips rows that others lock
 
   static func purge(_ table: CallbackTable) -> PostgresStatement {
     switch table {

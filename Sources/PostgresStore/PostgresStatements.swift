@@ -1,6 +1,6 @@
 // The SQL statements that a PostgreSQL store prepares.
 
-/// Statements by what they are for.
+/// Statements by their purpose.
 enum PostgresStatements {
   /// Locks rows in the order of their ids, as every transaction does, so transactions never wait in a circle. It makes
   /// rows that are not there, or two transactions could both find nothing and both take everything.
@@ -22,7 +22,7 @@ enum PostgresStatements {
   static let read = PostgresStatement(
     name: "callgate_read",
     sql: "SELECT id, mark, used FROM callgate_allowance WHERE id = ANY($1::uuid[])")
-  /// Passes over what others hold, so it never waits for them while it holds something itself.
+  /// Skips rows that others lock, so that it never waits for a lock while it has some.
   static let purge = PostgresStatement(
     name: "callgate_purge",
     sql: """

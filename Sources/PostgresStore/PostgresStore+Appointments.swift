@@ -55,7 +55,9 @@ extension PostgresStore {
     return try await sessions.call(.reads) { session throws(StoreError) in try session.callbacks(ids) }
   }
 
-  public func appointmentCounts() async throws(StoreError) -> AppointmentCounts {
-    try await sessions.call(.reads) { session throws(StoreError) in try session.appointmentCounts() }
+  public func appointmentCounts(dueBefore time: Instant) async throws(StoreError) -> AppointmentCounts {
+    try await sessions.call(.reads) { session throws(StoreError) in
+      try session.appointmentCounts(dueBefore: time)
+    }
   }
 }

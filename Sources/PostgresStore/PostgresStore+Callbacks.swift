@@ -29,8 +29,8 @@ extension PostgresStore {
     try await sessions.withdraw(id)
   }
 
-  /// Waits for the transactions whose fate is not known. That one of them is still open, or that somebody else looks, is no
-  /// failure of the store: it is thrown here, where `health` does not see it.
+  /// Waits for the transactions with an unknown outcome. If one of them is still open, or another task looks, that is no failure of the
+  /// store: this function throws, and `health` does not change.
   private func settleDoubts() async throws(StoreError) {
     let open = StoreError(.unavailable, "withdraw", "a transaction that may save the record has not ended")
     guard let marks = instance.lookAtDoubts(at: clock.now) else { throw open }
@@ -46,8 +46,8 @@ extension PostgresStore {
     try await sessions.call(.reads) { session throws(StoreError) in try session.callback(id, of: callerID) }
   }
 
-  /// An instance is gone when it was closed, or ten seconds after it was last heard of, by the server's clock, provided
-  /// that this one was heard all that time: nobody is taken for gone because the server was.
+  /// An instance is gone when it was closed, or ten seconds after its last sign of life by the server's clock, if this instance gave
+  /// signs of life all that time. So an outage of the server makes no instance seem gone.
   @discardableResult
   public func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError)
     -> Int
@@ -57,7 +57,7 @@ extension PostgresStore {
     }
   }
 
-  /// Forgets what is over in the tables of callbacks, in portions.
+  /// Deletes expired rows of callbacks, in portions.
   func purgeCallbacks(at now: Instant) async throws(StoreError) -> Int {
     var total = 0
     for table in CallbackTable.allCases {

@@ -75,7 +75,7 @@ extension PostgresSession {
       }
       _ = try connection.run(commands + [.plain("COMMIT")], within: Self.span)
     }
-    guard let ruling else { preconditionFailure("the transaction ran") }
+    guard let ruling else { preconditionFailure("the transaction succeeded without running its body") }
     return ruling
   }
 

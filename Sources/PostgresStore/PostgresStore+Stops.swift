@@ -85,7 +85,7 @@ extension PostgresSession {
 extension PostgresStatements {
   static let stops = PostgresStatement(
     name: "callgate_stops", sql: "SELECT scope, id, action, since, ends, reason FROM callgate_stop")
-  /// What is over is no stop any more; of two that hold, the later end counts.
+  /// A stop that has ended does not count. Of two current stops, the later end counts.
   static let stop = PostgresStatement(
     name: "callgate_stop",
     sql: """

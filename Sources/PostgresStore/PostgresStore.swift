@@ -7,8 +7,8 @@ public import Store
 /// A store in PostgreSQL, version 12 or newer.
 ///
 /// A few connections, each owned by a queue of its own; updates that wait are committed together. A transaction locks
-/// its rows before it reads them, in one order, so instances are exact together and do not wait in circles. The times
-/// in it are the instances', not the server's: clocks that differ by a second shift limits by what a second is worth.
+/// its rows before it reads them, in one order, so instances count exactly together and do not wait in circles. Times are the
+/// instances', not the server's. If clocks differ by a second, a limit shifts by its share of a second.
 public final class PostgresStore: Store {
   let sessions: SessionQueue<PostgresSession>
   public let health: StoreHealth
@@ -17,12 +17,12 @@ public final class PostgresStore: Store {
 
   /// A store in a database. `migrate` makes all connections, otherwise the first use of each.
   ///
-  /// - Parameter connections: how many connections it may have, 1 to 64.
+  /// - Parameter connections: The most connections, 1 to 64.
   public convenience init(_ address: PostgresAddress, connections: Int = 3) {
     self.init(address, connections: connections, clock: SystemClock())
   }
 
-  /// A store on a machine whose clock is given.
+  /// A store with a given clock.
   init(_ address: PostgresAddress, connections: Int, clock: any TimeSource) {
     precondition((1...64).contains(connections))
     let health = StoreHealth()
@@ -79,13 +79,14 @@ public final class PostgresStore: Store {
     total += try await sessions.call(.updates) { session throws(StoreError) in
       try session.purgeStops(at: seconds)
     }
+    total += try await purgeClaims(at: now)
     return total + (try await purgeCallbacks(at: now))
   }
 
   public func close() async {
-    // If the server does not hear it, ten seconds without a sign of life say the same.
+    // If this fails, the instance counts as gone after ten seconds without a sign of life.
     do throws(StoreError) {
-      try await sessions.call(.writes) { session throws(StoreError) in try session.leave() }
+      try await sessions.call(.writes) { session throws(StoreError) in try session.endInstance() }
     } catch {}
     await sessions.close()
   }

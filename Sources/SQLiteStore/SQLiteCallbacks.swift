@@ -4,7 +4,7 @@ import Gate
 import Platform
 import Store
 
-/// Statements by what they are for, prepared on one connection.
+/// Statements by their purpose, prepared on one connection.
 struct SQLiteCallbacks {
   private let readRow, readKey, readPlace: SQLiteStatement
   private let putRow, putKey, putPlace: SQLiteStatement
@@ -25,7 +25,7 @@ struct SQLiteCallbacks {
     "SELECT \(columns) FROM callgate_callback WHERE \(CallbackQuery.condition(status))id < ? ORDER BY id DESC LIMIT ?"
   }
 
-  /// What is prepared.
+  /// The SQL of each statement.
   private enum SQL {
     static let readRow = "SELECT \(columns) FROM callgate_callback WHERE id = ?"
     /// With its record, in one statement: between two, another process could settle it.
@@ -75,11 +75,12 @@ struct SQLiteCallbacks {
       """
     static let counts = """
       SELECT (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL),
-        (SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL)
+        (SELECT count(*) FROM callgate_callback WHERE status = 'pending' AND at IS NOT NULL),
+        (SELECT count(*) FROM callgate_callback WHERE due IS NOT NULL AND due < ?)
       """
   }
 
-  /// Every statement, for looking at how SQLite finds what they ask for.
+  /// All statements, for a test of SQLite's query plans.
   static let allSQL =
     [
       SQL.readRow, SQL.readKey, SQL.readPlace, SQL.putRow, SQL.putKey, SQL.putPlace, SQL.removeRow,
@@ -148,13 +149,13 @@ struct SQLiteCallbacks {
     }
   }
 
-  /// Adds what an intent is judged by.
+  /// Adds the rows that a new callback is checked against.
   func read(_ names: CallbackNames, into book: inout CallbackBook) throws(StoreError) {
     if let key = names.key { try read(key: key, into: &book) }
     if let place = names.place { try read(place: place, into: &book) }
   }
 
-  /// Adds what a transaction is about.
+  /// Adds the rows of a transaction.
   func read(_ working: inout WorkingSet) throws(StoreError) {
     for names in working.begins { try read(names, into: &working.book) }
     for id in working.callbacks {
@@ -209,7 +210,7 @@ struct SQLiteCallbacks {
 
   // MARK: Writing
 
-  /// Writes what has changed.
+  /// Writes the changes.
   func write(_ book: CallbackBook) throws(StoreError) {
     for id in book.changes.rows {
       guard let row = book.rows[id] else {
@@ -307,10 +308,13 @@ extension SQLiteCallbacks {
     return taken
   }
 
-  static func counts(_ connection: SQLiteConnection) throws(StoreError) -> AppointmentCounts {
+  static func counts(
+    dueBefore time: Instant, _ connection: SQLiteConnection
+  ) throws(StoreError) -> AppointmentCounts {
     var counts = AppointmentCounts()
-    try SQLiteStatement(connection, SQL.counts).run {
-      counts = AppointmentCounts(scheduled: Int($0.integer(0)), pending: Int($0.integer(1)))
+    try SQLiteStatement(connection, SQL.counts).run([.integer(time.nanosecondsSinceEpoch)]) {
+      counts = AppointmentCounts(
+        scheduled: Int($0.integer(0)), pending: Int($0.integer(1)), overdue: Int($0.integer(2)))
     }
     return counts
   }

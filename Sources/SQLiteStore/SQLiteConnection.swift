@@ -16,7 +16,7 @@ final class SQLiteConnection {
   static let logPages = 4000
 
   let handle: OpaquePointer
-  /// Whether the connection may not have survived a failure. What goes on without it is not to use it again.
+  /// Whether a failure may have broken the connection. Then do not use it again.
   private(set) var isBroken = false
 
   /// Opens a file, and makes it if there is none: only for its owner to read and write, whatever the umask. The
@@ -60,7 +60,7 @@ final class SQLiteConnection {
 
   deinit { sqlite3_close_v2(handle) }
 
-  /// Moves all of the log into the database, and empties the log. While another process uses the file, SQLite moves what it can.
+  /// Moves all of the log into the database, and empties the log. While another process uses the file, SQLite moves a part.
   func emptyLog() throws(StoreError) { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
 
   /// Makes the file with mode 0600, or takes the others' permissions from one that is there. A file that is there is
@@ -86,7 +86,7 @@ final class SQLiteConnection {
       }
     }
     guard let status = try SQLiteFile.status(path) else { return }
-    // What is not ours to change is left as it is: whether it can be used shows when it is.
+    // Leave a file of another owner unchanged. Its first use shows whether it can be used.
     if status.st_mode & 0o077 != 0, status.st_uid == geteuid() {
       _ = chmod(path, status.st_mode & 0o700)
     }
@@ -101,7 +101,7 @@ final class SQLiteConnection {
   /// How many rows the last statement changed.
   var changes: Int { Int(sqlite3_changes(handle)) }
 
-  /// What the result code of the call just made means, with SQLite's words.
+  /// The error for the result code of the last call, with SQLite's words.
   func error(_ operation: String, _ code: Int32) -> StoreError {
     // `sqlite3_system_errno` knows nothing of a COMMIT.
     let systemError = errno

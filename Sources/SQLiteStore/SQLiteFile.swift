@@ -13,7 +13,7 @@ enum SQLiteFile {
     return String(cString: real)
   }
 
-  /// What the system knows of a file; nil where there is none. Fails for a folder, a device or a socket.
+  /// The attributes of a file; nil if there is none. Fails for a folder, a device or a socket.
   static func status(_ path: String) throws(StoreError) -> stat? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

@@ -12,8 +12,8 @@ extension SQLiteSession {
       let made = statements.ids.names(of: intent)
       names = made
       book = CallbackBook()
-      // Another process may write in between. Whoever has the place before and after the key is looked at had it then,
-      // too: where the key is free, it is not his.
+      // Another process may write between two reads. So read the dedupe entry before and after the key. If the entry did not change,
+      // it was the same when the key was read: if the key is free, the entry belongs to another request.
       var before = CallbackBook()
       if let place = made.place { try statements.callbacks.read(place: place, into: &before) }
       if let key = made.key { try statements.callbacks.read(key: key, into: &book) }
@@ -53,7 +53,7 @@ extension SQLiteSession {
       hasLate = try callbacks.abandoned(instance.number, at: now.nanosecondsSinceEpoch)
         .contains { !inHand.contains($0) }
     }
-    // Nearly always: nothing is written, so nobody waits for the disk.
+    // The usual case: nothing is written, so no job waits for the disk.
     guard !gone.isEmpty || hasLate else { return 0 }
     var count = 0
     try transaction { open throws(StoreError) in
@@ -110,8 +110,8 @@ extension SQLiteSession {
     return records
   }
 
-  func appointmentCounts() throws(StoreError) -> AppointmentCounts {
-    try read { connection throws(StoreError) in try SQLiteCallbacks.counts(connection) }
+  func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts {
+    try read { connection throws(StoreError) in try SQLiteCallbacks.counts(dueBefore: time, connection) }
   }
 
   private func read<Result>(
@@ -122,13 +122,13 @@ extension SQLiteSession {
       _ = try open.prepared()
       result = try body(open.connection)
     }
-    guard let result else { preconditionFailure("the body ran") }
+    guard let result else { preconditionFailure("the transaction succeeded without running its body") }
     return result
   }
 
   // MARK: Forgetting
 
-  /// The statement that forgets a bounded number of what is over in one of the tables.
+  /// The statement that deletes a bounded number of expired rows of one table.
   static func purge(_ table: CallbackTable) -> String {
     switch table {
     case .places:
@@ -158,7 +158,7 @@ extension SQLiteSession {
     }
   }
 
-  /// Forgets a bounded number of what is over in one of the tables.
+  /// Deletes a bounded number of expired rows of one table.
   func purge(_ table: CallbackTable, at now: Instant, most: Int64) throws(StoreError) -> Int {
     var removed = 0
     try transaction { open throws(StoreError) in

@@ -80,6 +80,11 @@ extension SQLiteSession {
       if let installation = change.installation {
         try SQLiteStatement(open.connection, Installation.replacement).run(installation.values)
       }
+      if change.endsDevice(of: view) {
+        try SQLiteStatement(open.connection, "DELETE FROM callgate_device WHERE installation = ?").run([
+          .blob(scope.id.bytes)
+        ])
+      }
       if change.endsOthers {
         try SQLiteStatement(
           open.connection,

@@ -3,7 +3,7 @@
 import Store
 
 extension SQLiteSession {
-  /// A file that is open, with what is used again and again.
+  /// An open file with its prepared statements.
   final class Open {
     let connection: SQLiteConnection
     let begin, commit, rollback: SQLiteStatement
@@ -17,15 +17,15 @@ extension SQLiteSession {
       let installation: SQLiteStatement
     }
 
-    /// Opens the file, and moves into the database what a process before this one left in the log.
+    /// Opens the file, and moves the log of an earlier process into the database.
     ///
-    /// Nothing may be appended to that. A process that was told that a flush failed, and was killed then, left a transaction that
-    /// can be read and that the disk may not have: Linux takes the pages for written (fsync(2)). After a power cut the log would
-    /// end there, and what was appended would be gone.
+    /// The server must not append to that log. If a flush failed and the process was then killed, the log has a transaction that can be
+    /// read and that the disk may not have: Linux marks the pages as written (fsync(2)). After a power cut the log would end before that
+    /// transaction, and every appended one would be lost.
     init(path: String, vfs: String?) throws(StoreError) {
       connection = try SQLiteConnection(path: path, vfs: vfs)
       try connection.emptyLog()
-      // Readers of what is about to be changed must not begin with a read: another process could write between.
+      // A transaction that will write must not begin with a read: another process could write between.
       begin = try SQLiteStatement(connection, "BEGIN IMMEDIATE")
       commit = try SQLiteStatement(connection, "COMMIT")
       rollback = try SQLiteStatement(connection, "ROLLBACK")

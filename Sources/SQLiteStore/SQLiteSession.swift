@@ -90,7 +90,7 @@ final class SQLiteSession: StoreSession {
   }
 
   /// Whether the file can be written, and the disk answers: a row is written and flushed, with another value each time, since
-  /// SQLite does not write what is there already.
+  /// SQLite does not write an unchanged value.
   func ping() throws(StoreError) {
     try transaction { open throws(StoreError) in
       _ = try open.prepared()
@@ -137,7 +137,7 @@ final class SQLiteSession: StoreSession {
     if let closedUntil, clock.now < closedUntil.time { throw closedUntil.error }
     do throws(StoreError) {
       if open == nil { open = try Open(path: path, vfs: vfs) }
-      guard let open else { preconditionFailure("opened just now") }
+      guard let open else { preconditionFailure("no file after opening it") }
       try body(open)
       closedUntil = nil
       backOff.succeeded()

@@ -28,8 +28,7 @@ extension SQLiteStore {
     try await sessions.call(.reads) { session throws(StoreError) in try session.callback(id, of: callerID) }
   }
 
-  /// A process is alive as long as it has the store open: what another one left is recovered as soon as that has
-  /// ended.
+  /// A process is alive as long as it has the store open. When it has ended, another process recovers its records at once.
   @discardableResult
   public func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError)
     -> Int
@@ -39,7 +38,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Forgets what is over in the tables of callbacks, in portions of a few milliseconds: callbacks wait behind each.
+  /// Deletes expired rows of callbacks, in portions of a few milliseconds, because callbacks wait behind each portion.
   func purgeCallbacks(at now: Instant) async throws(StoreError) -> Int {
     let portion = 250
     var total = 0

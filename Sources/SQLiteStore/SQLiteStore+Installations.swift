@@ -47,7 +47,7 @@ extension SQLiteStore {
     -> Int
   {
     var total = 0
-    // In portions, so that what waits gets its turn between.
+    // In portions, so that waiting jobs can run in between.
     while true {
       let removed = try await sessions.call(.updates) { session throws(StoreError) in
         try session.purgeInstallations(at: now, unusedSince: unused, most: 500)

@@ -61,7 +61,7 @@ extension SQLiteSession {
       }
       return true
     }
-    guard let ruling else { preconditionFailure("the transaction ran") }
+    guard let ruling else { preconditionFailure("the transaction succeeded without running its body") }
     return ruling
   }
 

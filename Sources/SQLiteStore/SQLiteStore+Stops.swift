@@ -39,7 +39,7 @@ extension SQLiteSession {
       _ = try open.prepared()
       let (scope, id) = stop.target.parts
       for action in stop.action.single {
-        // What is over is no stop any more; of two that hold, the later end counts.
+        // A stop that has ended does not count. Of two current stops, the later end counts.
         try SQLiteStatement(
           open.connection,
           "DELETE FROM callgate_stop WHERE scope = ? AND id = ? AND action = ? AND ends <= ?"

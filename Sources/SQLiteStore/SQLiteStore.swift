@@ -3,7 +3,7 @@
 public import Gate
 public import Store
 
-/// A store in an SQLite file, in its write-ahead mode. What changes something returns when the disk has it.
+/// A store in an SQLite file, in its write-ahead mode. A function returns when the disk has its change.
 ///
 /// One queue owns the connection, and updates that wait are committed together. Two processes may share the file and are
 /// both right, since each transaction takes the file's lock before it reads.
@@ -20,8 +20,8 @@ public final class SQLiteStore: Store {
   /// A store on a disk of the caller's.
   ///
   /// - Parameters:
-  ///   - vfs: the name of SQLite's way to the operating system; nil for the usual one.
-  ///   - patience: how long callers wait.
+  ///   - vfs: The name of SQLite's interface to the operating system; nil for the usual one.
+  ///   - patience: The longest wait of callers.
   init(path: String, vfs: String?, patience: Duration = .seconds(5)) {
     let health = StoreHealth()
     self.health = health
@@ -61,7 +61,7 @@ public final class SQLiteStore: Store {
   @discardableResult public func purge(at now: Instant) async throws(StoreError) -> Int {
     var total = 0
     while true {
-      // In portions, so that what waits gets its turn between.
+      // In portions, so that waiting jobs can run in between.
       let removed = try await sessions.call(.updates) { session throws(StoreError) in
         try session.purge(at: now.seconds, most: 2000)
       }
@@ -72,6 +72,7 @@ public final class SQLiteStore: Store {
     total += try await sessions.call(.updates) { session throws(StoreError) in
       try session.purgeStops(at: seconds)
     }
+    total += try await purgeClaims(at: now)
     return total + (try await purgeCallbacks(at: now))
   }
 

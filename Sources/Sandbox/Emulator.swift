@@ -15,14 +15,18 @@ import Synchronization
 /// | `POST /oauth/token` | Talkdesk ID: an access token for a client assertion or a client secret |
 /// | `GET /oauth/certs` | the keys tokens are signed with, as a JWK set |
 /// | `POST /calls/callback` | the Callback API |
-/// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks` | what to do wrong, and what was seen |
+/// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens, and notices |
+/// | `POST /_sandbox/hook` | a receiver of web hooks |
+/// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions` | what to do wrong, and what was seen |
 /// | `/_sandbox/clock`, `/_sandbox/keys` | what its clock says, and which of the client's keys it accepts |
+/// | `POST /v3/users`, `POST /v3/users/{user_id}/token` | Sendbird: users and their session tokens |
 /// | `GET /` | a demo client; of use where a gateway answers on the same port |
 public final class Emulator: RequestHandler {
   private let tokens: TokenService
   private let callbacks: CallbackService
+  private let notices: NoticeService
   private let certificates: [UInt8]
-  /// What assertions and tokens are judged by, and the `Date` field is written by.
+  /// The clock for assertions, tokens and the `Date` field.
   public let clock: SandboxClock
   private let state: Mutex<EmulatorState>
 
@@ -39,6 +43,7 @@ public final class Emulator: RequestHandler {
     callbacks = CallbackService(
       endpoint: CallbackEndpoint(issuer: issuer, phoneNumbers: configuration.phoneNumbers),
       facts: configuration.facts)
+    notices = NoticeService(issuer: issuer)
     clock = SandboxClock(time)
     state = Mutex(EmulatorState(keyIDs: configuration.keys.map(\.keyID)))
   }
@@ -47,6 +52,14 @@ public final class Emulator: RequestHandler {
   /// assertions must name as their audience, follows from it. Until then Talkdesk's paths answer 503.
   public func bind(to baseURL: String) {
     state.withLock { $0.baseURL = baseURL }
+  }
+
+  /// Makes a service account that may send notices, and says how notices reach this emulator, which must be bound.
+  public func openProviders() throws(KeyError) -> NoticeProviders {
+    guard let baseURL = state.withLock({ $0.baseURL }) else { preconditionFailure("the emulator is bound") }
+    let account = try ServiceAccount()
+    state.withLock { $0.serviceAccount = account }
+    return NoticeProviders(account, hookSecret: notices.hookSecret, at: baseURL)
   }
 
   /// What it saw up to now.
@@ -60,9 +73,15 @@ public final class Emulator: RequestHandler {
     case "/oauth/certs", "/oauth/2023-10/certs":
       exchange.respond(
         certificatesReply(request.method).response)
+    case NoticeService.tokenPath, NoticeService.hookPath:
+      answer(Call(request), path: path, &exchange)
     default:
-      if ownsPath(of: request) {
+      if NoticeService.project(in: path) != nil {
+        answer(Call(request), path: path, &exchange)
+      } else if ownsPath(of: request) {
         handleOwnPath(request, &exchange)
+      } else if request.method == .post, let target = SendbirdTarget(request) {
+        end(&exchange, SendbirdService.act(Call(request), target, now: clock.unixTime, state: state))
       } else {
         let error = TalkdeskError(
           status: .notFound, code: "not_found", message: "There is no endpoint at this path")
@@ -144,6 +163,12 @@ public final class Emulator: RequestHandler {
       ? tokens.act(call, baseURL: baseURL, now: now, state: state)
       : callbacks.act(call, baseURL: baseURL, now: now, state: state)
     end(&exchange, ending)
+  }
+
+  /// A request to a provider of notices.
+  private func answer(_ call: Call, path: String, _ exchange: inout Exchange) {
+    let baseURL = state.withLock { $0.baseURL } ?? ""
+    end(&exchange, notices.act(call, path: path, baseURL: baseURL, now: clock.unixTime, state: state))
   }
 
   private func certificatesReply(_ method: Method) -> Reply {

@@ -66,8 +66,8 @@ public struct LocalTalkdesk: Sendable {
     }
   }
 
-  /// The variables, by their names, in the order to print them. `TD_PRIVATE_KEY` is among them only when the sandbox
-  /// made the key; what was brought, its owner has. Names and values need no quoting in a shell.
+  /// The variables by name, in the order of printing. `TD_PRIVATE_KEY` is among them only if the sandbox made the key. Names and values
+  /// need no quotes in a shell.
   public var variables: [(name: String, value: Secret)] {
     var variables = [("TD_ACCOUNT_NAME", Secret(accountName)), ("TD_CLIENT_ID", Secret(credential.clientID))]
     if let registration = credential.registration {
@@ -80,6 +80,6 @@ public struct LocalTalkdesk: Sendable {
     return variables.map { (name: $0.0, value: $0.1) }
   }
 
-  /// What `callgate sandbox` prints: one `NAME=value` line for each variable.
+  /// The output of `callgate sandbox`: one `NAME=value` line for each variable.
   public var shellLines: [String] { variables.map { "\($0.name)=\($0.value.exposedString())" } }
 }

@@ -17,7 +17,7 @@ public struct SandboxFront: RequestHandler {
   ///
   /// - Parameters:
   ///   - address: where the gateway listens, for telling who means this machine.
-  ///   - link: what the emulator's controls can do with the gateway.
+  ///   - link: The controls of the gateway for the emulator.
   public init(
     emulator: Emulator, gateway: any RequestHandler, listeningOn address: IPAddress? = nil, link: GatewayLink
   ) {

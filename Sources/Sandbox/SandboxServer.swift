@@ -15,7 +15,7 @@ public final class SandboxServer: Sendable {
   /// Starts an emulator on 127.0.0.1 and binds it to that address.
   ///
   /// - Parameters:
-  ///   - emulator: what answers.
+  ///   - emulator: The emulator that responds.
   ///   - port: the port; 0 lets the system choose.
   ///   - loops: how many event loops serve it.
   /// - Throws: when the port is taken or the system has no sockets.
@@ -41,7 +41,7 @@ public final class SandboxServer: Sendable {
   /// Where it is reached: `http://127.0.0.1:PORT`.
   public var baseURL: String { "http://127.0.0.1:\(port)" }
 
-  /// Stops: what runs is finished within a second.
+  /// Stops, and finishes running requests within a second.
   public func stop() async {
     await server.shutdown(within: .seconds(1))
     loops.shutdown()

@@ -2,7 +2,7 @@
 
 public import JOSE
 
-/// The secret that what the store keeps sealed depends on. It never enters the store; its mark does.
+/// The secret that seals values in the store. It never enters the store; its mark does.
 public struct StoreKey: Sendable {
   /// Bytes of a key.
   public static let byteCount = 32
@@ -11,7 +11,7 @@ public struct StoreKey: Sendable {
   public struct Malformed: Error, Hashable, Sendable {}
 
   private let secret: Secret
-  /// What the store keeps to know the key again.
+  /// The mark in the store, which identifies the key.
   public let mark: StoreKeyMark
   /// Its name in sealed values, in the store and in logs.
   public var id: StoreKeyID { mark.id }
@@ -43,7 +43,7 @@ public struct StoreKey: Sendable {
   /// The key as Base64: for the moment it leaves the process on purpose.
   public func exposedText() -> String { Base64.encode(secret.exposedBytes()) }
 
-  /// What is derived for a purpose: other purposes and other `info` give other, independent bytes.
+  /// The derived key for a purpose. Other purposes and other `info` give other, independent bytes.
   public func derived(_ purpose: Purpose, info: [UInt8] = [], count: Int) -> Secret {
     Self.derive(secret, purpose.label, info, count: count)
   }
@@ -56,7 +56,7 @@ public struct StoreKey: Sendable {
   }
 }
 
-/// What a derived key is for. The label of a case never changes: what was derived for it must be derived again.
+/// The purpose of a derived key. The label of a case never changes, because the same key must be derived again.
 public enum Purpose: CaseIterable, Sendable {
   /// Sealing values that the store keeps.
   case sealing
@@ -64,12 +64,15 @@ public enum Purpose: CaseIterable, Sendable {
   case totp
   /// Seeds of the one-time codes that are counted (RFC 4226).
   case hotp
+  /// The ids of notices.
+  case notice
 
   fileprivate var label: String {
     switch self {
     case .sealing: "sealing"
     case .totp: "totp"
     case .hotp: "hotp"
+    case .notice: "notice"
     }
   }
 }
@@ -92,7 +95,7 @@ public struct StoreKeyID: Hashable, Sendable, CustomStringConvertible {
   public var description: String { Hex.encode(bytes) }
 }
 
-/// By what the store knows a key again: its name, and a check value that no other key has.
+/// The mark of a key in the store: its name, and a check value that no other key has.
 public struct StoreKeyMark: Hashable, Sendable {
   /// Bytes of a check value.
   public static let checkByteCount = 16

@@ -19,7 +19,7 @@ public struct StoreKeys: Sendable {
   /// Both, the current one first.
   public var all: [StoreKey] { [current] + [previous].compactMap(\.self) }
 
-  /// What the current key derives for a purpose; see ``StoreKey/derived(_:info:count:)``.
+  /// The current key's derived key for a purpose; see ``StoreKey/derived(_:info:count:)``.
   public func derived(_ purpose: Purpose, info: [UInt8] = [], count: Int) -> Secret {
     current.derived(purpose, info: info, count: count)
   }
@@ -34,7 +34,7 @@ public struct StoreKeys: Sendable {
     case malformed
     /// It was sealed with a key that is not held.
     case unknownKey(StoreKeyID)
-    /// It was changed, or is not what was sealed for this purpose and these associated bytes.
+    /// It was changed, or was sealed for another purpose or other associated bytes.
     case broken
 
     public var description: String {

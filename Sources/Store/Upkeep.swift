@@ -70,10 +70,7 @@ public struct Upkeep: Sendable {
     }
   }
 
-  private var now: Instant {
-    let time = clock.unixTime
-    return Instant(seconds: time.seconds, nanoseconds: time.nanoseconds)
-  }
+  private var now: Instant { Instant(clock.unixTime) }
 
   private func refresh() async {
     // The board keeps its old stops.
@@ -87,7 +84,7 @@ public struct Upkeep: Sendable {
       let count = try await store.recoverCallbacks(at: now, besides: inHand(now))
       if count > 0 { recovered(count) }
     } catch {}
-    // What fails is noted by the store.
+    // The store's health shows a failure.
     if turn % 3 == 0 { do throws(StoreError) { try await store.ping() } catch {} }
     if turn % 2 == 1 { await ledger.sweep(at: now) }
   }

@@ -3,10 +3,9 @@
 public import JOSE
 public import Platform
 
-/// A Talkdesk ID access token with what is known of it. Prints its fingerprint, never itself.
+/// A Talkdesk ID access token with its scope and lifetime. Prints its fingerprint, never itself.
 ///
-/// A class so that handing it out costs no copy and its identity can key what is derived from it, such as a prepared
-/// response.
+/// A class: passing it on costs no copy, and its identity is the key of derived values, such as a prepared response.
 public final class AccessToken: Sendable {
   /// The token's octets: 1–8192 of visible ASCII.
   public let secret: Secret
@@ -23,7 +22,7 @@ public final class AccessToken: Sendable {
   public let lifetime: Duration?
   /// When it expires; nil where Talkdesk ID did not say. On the monotonic clock: a step of the wall clock changes nothing.
   public let expiresAt: MonotonicTime?
-  /// The token's SHA-256 in lower-case hex: what logs call it by.
+  /// The token's SHA-256 in lower-case hex, which names the token in logs.
   public let sha256: String
 
   /// How it is presented to the API (RFC 6750 §2.1); no other type is ever taken.

@@ -1,30 +1,33 @@
 // Decides how long the server stops requesting tokens after each kind of failure.
 
 import HTTP
-import Platform
+package import Platform
 
-/// A time during which Talkdesk ID is left alone, after one kind of failure.
-struct Cooldown {
+/// A time during which the provider of tokens is left alone, after one kind of failure.
+package struct Cooldown {
   /// The kinds: a permanent error must not be hammered like a passing one, nor a passing one be waited for like a
   /// permanent one.
-  enum Kind: CaseIterable { case credential, rateLimit, outage }
+  package enum Kind: CaseIterable { case credential, rateLimit, outage }
 
   /// When it ends.
-  private(set) var until: MonotonicTime?
+  package private(set) var until: MonotonicTime?
   /// How many failures in a row brought it about.
-  private(set) var failures = 0
+  package private(set) var failures = 0
   /// What failed last.
-  private(set) var cause: TokenExchangeError?
+  package private(set) var cause: TokenExchangeError?
   private var recordedAt: MonotonicTime?
 
+  /// None.
+  package init() {}
+
   /// What is left of it, and why it is; nil once it is over.
-  func rest(at now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
+  package func rest(at now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
     guard let until, let cause, now < until else { return nil }
     return (cause, until - now)
   }
 
   /// Takes note of a failure. Of several exchanges that ran at the same time only the first failure counts.
-  mutating func record(
+  package mutating func record(
     _ error: TokenExchangeError, startedAt: MonotonicTime, now: MonotonicTime, unit: Double
   ) {
     if let recordedAt, startedAt < recordedAt {
@@ -39,17 +42,17 @@ struct Cooldown {
   }
 
   /// Takes note of a success. One that was under way when the cool-down began proves nothing.
-  mutating func succeed(startedAt: MonotonicTime) {
+  package mutating func succeed(startedAt: MonotonicTime) {
     if let recordedAt, startedAt < recordedAt { return }
     self = Cooldown()
   }
 
-  /// What a failure cools down; nil for one that says nothing about Talkdesk ID.
-  static func kind(of error: TokenExchangeError) -> Kind? {
+  /// What a failure cools down; nil for one that says nothing about the provider.
+  package static func kind(of error: TokenExchangeError) -> Kind? {
     switch error {
     case .refused, .signingFailed: .credential
     case .rateLimited: .rateLimit
-    case .unavailable, .unusableReply, .timedOut: .outage
+    case .unavailable, .failed, .unusableReply, .timedOut: .outage
     case .transport(let error): [.cancelled, .overloaded].contains(error.reason) ? nil : .outage
     }
   }
@@ -57,9 +60,9 @@ struct Cooldown {
   /// The pause after so many failures in a row.
   ///
   /// - credential: 30 s, doubling to 5 min, up to a tenth more at random.
-  /// - rate limit: Talkdesk ID's own time, 1–60 s; else 5 s, doubling to 60 s, up to a fifth more.
-  /// - outage: 0.5 s, doubling to 20 s, up to half as much again at random, so 30 s at most; or Talkdesk ID's
-  ///   own time.
+  /// - rate limit: the provider's own time, 1–60 s; else 5 s, doubling to 60 s, up to a fifth more.
+  /// - outage: 0.5 s, doubling to 20 s, up to half as much again at random, so 30 s at most; or the
+  ///   provider's own time.
   static func length(after error: TokenExchangeError, failures: Int, unit: Double) -> Duration {
     let doubled = Double(1 << min(max(failures - 1, 0), 10))
     switch kind(of: error) {
@@ -72,7 +75,7 @@ struct Cooldown {
     }
   }
 
-  /// What the reply asks for, at least a second.
+  /// The pause that the reply asks for, at least a second.
   private static func demand(_ error: TokenExchangeError) -> Duration? {
     switch error {
     case .rateLimited(let wait?), .unavailable(_, let wait?): max(.seconds(1), min(wait, RetryAfter.cap))

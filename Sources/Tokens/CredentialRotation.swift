@@ -3,7 +3,7 @@
 package import Platform
 import Synchronization
 
-/// What is known of a client's credentials, and in which order they are tried.
+/// The states of a client's credentials, and the order of trying them.
 ///
 /// Talkdesk ID has one answer for an unknown key and for a scope that is not granted: 401. So a credential counts as
 /// refused by its fault only where another one brought a token for the same request; it is then left aside for a while, so
@@ -77,7 +77,7 @@ package final class CredentialRotation: Sendable {
     }
   }
 
-  /// Takes over what another configuration knew of the same credentials: their state, not how long they are left aside.
+  /// Takes over the states of the same credentials from another configuration, but not the times for which they are set aside.
   ///
   /// - Parameter places: for each credential its place in the other, if it was there.
   package func inherit(from other: CredentialRotation, places: [Int?]) {
@@ -90,7 +90,7 @@ package final class CredentialRotation: Sendable {
     }
   }
 
-  /// Leaves none aside any more. What is known of them stays.
+  /// Tries all credentials again. Their states stay.
   package func endRests() {
     entries.withLock { entries in
       for place in entries.indices {
@@ -99,7 +99,7 @@ package final class CredentialRotation: Sendable {
     }
   }
 
-  /// What is known of the credential at a place.
+  /// The state of the credential at an index.
   package func status(
     of place: Int, name: String, clientID: String, role: CredentialRole, now: MonotonicTime
   ) -> CredentialStatus {

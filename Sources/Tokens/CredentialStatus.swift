@@ -1,6 +1,6 @@
 // The role and the state of one credential while keys are rotated.
 
-/// What a credential is for while keys are rotated.
+/// The role of a credential in a rotation of keys.
 public enum CredentialRole: String, CaseIterable, Sendable {
   /// The one that serves: with a rotation under way, until Talkdesk ID accepts the next.
   case current
@@ -8,11 +8,11 @@ public enum CredentialRole: String, CaseIterable, Sendable {
   case next
 }
 
-/// What is known of one credential since it was configured. Asking costs no exchange.
+/// The state of one credential since it was configured. Reading it costs no exchange.
 public struct CredentialStatus: Sendable {
   /// Talkdesk ID's last response to it.
   public enum State: String, CaseIterable, Sendable {
-    /// It was not tried, or what was answered says nothing about it.
+    /// It was not tried, or the response said nothing about it.
     case untried
     /// It brought a token.
     case accepted
@@ -24,7 +24,7 @@ public struct CredentialStatus: Sendable {
   public var name: String
   /// The OAuth client's id.
   public var clientID: String
-  /// What it is for.
+  /// Its role.
   public var role: CredentialRole
   /// Talkdesk ID's last response to it.
   public var state: State

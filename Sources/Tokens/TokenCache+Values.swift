@@ -2,7 +2,7 @@
 
 import Platform
 
-/// What the token cache keeps and says.
+/// The values of the token cache.
 extension TokenCache {
   /// Names an exchange.
   struct ExchangeID: Hashable, Sendable { var number: UInt64 }
@@ -22,17 +22,17 @@ extension TokenCache {
     var account: Int
   }
 
-  /// What is known of one scope.
+  /// The state of one scope.
   struct Entry {
     let scope: String
     var token: AccessToken?
     /// The last point at which the token may be vended.
     var vendableUntil = MonotonicTime(nanoseconds: .min)
-    /// When it is to be renewed, if it has been used.
+    /// The time of its renewal, if it has been used.
     var renewAt = MonotonicTime(nanoseconds: .max)
     /// Whether it was vended since it was obtained.
     var isUsed = false
-    /// The exchange whose result everybody waits for.
+    /// The exchange whose result all requests wait for.
     var flight: ExchangeID?
     /// Where tokens are not shared: the exchange that probes wait for, and until when the last one that succeeded answers
     /// them.
@@ -52,9 +52,9 @@ extension TokenCache {
     case fail(TokenError)
   }
 
-  /// What follows from the end of an exchange.
+  /// The steps after the end of an exchange.
   struct Completion {
-    /// For everybody who waits for it.
+    /// The result for all requests that wait.
     var result: Result<AccessToken, TokenError>
     /// When the scope's renewal timer is to go off, where it changed.
     var timer: MonotonicTime?
@@ -64,7 +64,7 @@ extension TokenCache {
     var refuse: [(ExchangeID, TokenError)] = []
   }
 
-  /// What a renewal timer that goes off is to do.
+  /// The next step when a renewal timer fires.
   enum Renewal {
     case begin(ExchangeID)
     case sleep(until: MonotonicTime)

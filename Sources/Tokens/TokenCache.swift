@@ -5,7 +5,7 @@ import Platform
 
 /// The token source's judgement: which token may be vended, when Talkdesk ID is asked and when it is left alone.
 ///
-/// A state machine: events with their time come in, what is to be done goes out. It reads no clock, draws no random number
+/// A state machine: it takes events with their time, and returns actions. It reads no clock, draws no random number
 /// and does no I/O, so that a test can walk it through a day.
 struct TokenCache {
   /// A burst of forced refreshes that is allowed, and how often one more: an API that refuses every token must not turn
@@ -73,8 +73,8 @@ struct TokenCache {
     now < entries[scope].provenUntil && coolingDown(scope, now: now) == nil
   }
 
-  /// Asks for a token that no client gets. Where tokens are shared that is a request like others: what it brings is
-  /// kept. Where they are not, those who probe at the same time make one exchange between them.
+  /// Requests a token that no client gets. If tokens are shared, this is a request like others, and the cache keeps its token. If they
+  /// are not, probes at the same time share one exchange.
   mutating func requestProbe(_ scope: Int, now: MonotonicTime) -> Answer {
     guard !policy.share else { return request(scope, now: now) }
     if let probing = entries[scope].probing, let exchange = exchanges[probing] {
@@ -132,12 +132,12 @@ struct TokenCache {
     return completion
   }
 
-  /// The one request that had this exchange to itself waits no longer.
+  /// The only request of this unshared exchange waits no longer.
   ///
-  /// - Returns: whether it runs and is to be cancelled; its end is still to be told.
+  /// - Returns: Whether the exchange runs; then cancel it, and report its end here as usual.
   mutating func abandoned(_ id: ExchangeID) -> Bool {
     guard let exchange = exchanges[id], !exchange.isShared else { return false }
-    // The next probe does not wait for what is being given up.
+    // The next probe must not wait for a cancelled exchange.
     if entries[exchange.scope].probing == id { entries[exchange.scope].probing = nil }
     guard turns.abandon(id) else { return true }
     exchanges[id] = nil
@@ -146,7 +146,7 @@ struct TokenCache {
 
   /// The time until which an exchange's turn had to come has passed.
   ///
-  /// - Returns: what to tell those who wait; nil where its turn did come.
+  /// - Returns: The error for the requests that wait; nil if its turn came after all.
   mutating func missedTurn(_ id: ExchangeID, now: MonotonicTime) -> TokenError? {
     guard turns.abandon(id) else { return nil }
     drop(id)
@@ -234,7 +234,7 @@ struct TokenCache {
     }
   }
 
-  /// Begins a renewal unless Talkdesk ID is to be left alone; then it is put off until it no longer is.
+  /// Begins a renewal, or puts it off while a cool-down lasts.
   private mutating func renew(_ scope: Int, now: MonotonicTime) -> ExchangeID? {
     if let (_, rest) = coolingDown(scope, now: now) {
       entries[scope].renewAt = now + rest
@@ -339,7 +339,7 @@ struct TokenCache {
     return completion
   }
 
-  /// Lets those begin whose turn it is, or none while Talkdesk ID is to be left alone.
+  /// Begins the exchanges whose turn it is; none during a cool-down.
   private mutating func advance(_ completion: inout Completion, now: MonotonicTime) {
     var admitted = turns.admit(now: now)
     while !admitted.isEmpty {
@@ -369,7 +369,7 @@ struct TokenCache {
     if entries[exchange.scope].probing == id { entries[exchange.scope].probing = nil }
   }
 
-  /// What the end of an exchange says about the time that one takes.
+  /// The use of an exchange's end for the estimate of durations.
   private static func ending(
     _ result: Result<AccessToken, TokenExchangeError>
   ) -> AdmissionQueue<ExchangeID>.Ending {

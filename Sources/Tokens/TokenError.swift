@@ -3,7 +3,7 @@
 /// Why no token is vended.
 ///
 /// For callers of this process: an exchange that failed answers by its cause, `coolingDown` is 503 whatever its cause,
-/// `deadlineExceeded` is 504. The waits are upper bounds on this side: after them the next request asks Talkdesk ID anew.
+/// `deadlineExceeded` is 504. The waits are upper bounds on this side: after them the next request asks Talkdesk ID again.
 public enum TokenError: Error, Sendable {
   /// The exchange failed. The server sends no other one before `retryAfter` is over.
   case exchangeFailed(TokenExchangeError, retryAfter: Duration)

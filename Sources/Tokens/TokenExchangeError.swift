@@ -13,6 +13,8 @@ public enum TokenExchangeError: Error, Sendable {
   case rateLimited(retryAfter: Duration?)
   /// Any 5xx, or 408: Talkdesk ID is there but cannot serve.
   case unavailable(status: Int, retryAfter: Duration?)
+  /// The provider says by a code of its own that it failed.
+  case failed(status: Int, code: String?)
   /// A reply that answers nothing.
   case unusableReply(UnusableReply)
   /// The deadline passed; `sent` is false only where certainly no byte of the request went out.
@@ -28,6 +30,7 @@ public enum TokenExchangeError: Error, Sendable {
     case .refused: "refused"
     case .rateLimited: "rate_limited"
     case .unavailable: "unavailable"
+    case .failed: "failed"
     case .unusableReply: "unusable_reply"
     case .timedOut: "timed_out"
     case .transport: "unreachable"
@@ -38,7 +41,7 @@ public enum TokenExchangeError: Error, Sendable {
   /// The reply's status, where there was one that is known.
   public var status: Int? {
     switch self {
-    case .refused(let status, _), .unavailable(let status, _): status
+    case .refused(let status, _), .unavailable(let status, _), .failed(let status, _): status
     case .rateLimited: 429
     case .unusableReply(.status(let status)): status
     // Not known to be a success: it was not read, or not HTTP.
@@ -66,16 +69,21 @@ public enum TokenExchangeError: Error, Sendable {
 
 extension TokenExchangeError: CustomStringConvertible {
   /// For operators.
-  public var description: String {
+  public var description: String { words(for: "Talkdesk ID") }
+
+  /// The same with the name of another provider.
+  package func words(for provider: String) -> String {
     switch self {
     case .refused(let status, let code):
-      "Talkdesk ID refused the credential or scope: status \(status)\(code.map { ", error \($0)" } ?? "")"
+      "\(provider) refused the credential or scope: status \(status)\(code.map { ", error \($0)" } ?? "")"
     case .rateLimited(let wait):
-      "Talkdesk ID limits the rate\(wait.map { ", retry after \($0.components.seconds) s" } ?? "")"
-    case .unavailable(let status, _): "Talkdesk ID is unavailable: status \(status)"
-    case .unusableReply(let reason): "Talkdesk ID's response is unusable: \(reason)"
-    case .timedOut: "Talkdesk ID did not respond in time"
-    case .transport(let error): "Talkdesk ID was not reached: \(error.reason.rawValue): \(error.detail)"
+      "\(provider) limits the rate\(wait.map { ", retry after \($0.components.seconds) s" } ?? "")"
+    case .unavailable(let status, _): "\(provider) is unavailable: status \(status)"
+    case .failed(let status, let code):
+      "\(provider) failed: status \(status)\(code.map { ", error \($0)" } ?? "")"
+    case .unusableReply(let reason): "\(provider)'s response is unusable: \(reason)"
+    case .timedOut: "\(provider) did not respond in time"
+    case .transport(let error): "\(provider) was not reached: \(error.reason.rawValue): \(error.detail)"
     case .signingFailed(let detail): "the client assertion could not be signed: \(detail)"
     }
   }

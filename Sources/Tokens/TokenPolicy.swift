@@ -4,9 +4,9 @@ import Platform
 
 /// How tokens are kept and vended: the `tokens` section of the configuration.
 public struct TokenPolicy: Hashable, Sendable {
-  /// Whether one token per scope serves everybody; otherwise each request gets a fresh one.
+  /// Whether all requests share one token per scope; otherwise each request gets a fresh one.
   public var share: Bool
-  /// What must be left of a token's life when it is vended, or half its life where that is shorter.
+  /// The shortest remaining life of a vended token; half of its whole life if that is shorter.
   public var minRemaining: Duration
   /// How long a whole exchange may take, repetitions included.
   public var deadline: Duration

@@ -3,13 +3,13 @@
 public import HTTP
 public import Platform
 
-/// What happened to one request to the token endpoint, for logs, metrics and status. Holds no token and no secret.
+/// A report of one request to the token endpoint, for logs, metrics and status. Holds no token and no secret.
 public struct TokenRequestReport: Sendable {
   /// How the wall clock may differ from Talkdesk's before it is worth a warning: an assertion from a clock that is ahead
   /// may be refused.
   public static let tolerableClockSkew = Duration.seconds(30)
 
-  /// What a successful reply brought.
+  /// The values of a successful reply.
   public struct Success: Sendable {
     /// The token's fingerprint.
     public var sha256: String
@@ -29,7 +29,7 @@ public struct TokenRequestReport: Sendable {
   public var scope: String
   /// The credential's name: a key id or `client_secret`.
   public var credential: String
-  /// What that credential is for.
+  /// The role of that credential.
   public var role: CredentialRole
   /// 1 for the first request of its exchange.
   public var attempt: Int

@@ -5,7 +5,7 @@ public import HTTP
 public import Platform
 
 extension TokenSource {
-  /// What a look without waiting comes to.
+  /// The result of a look without waiting.
   public enum Vended: ~Copyable {
     case token(AccessToken)
     /// There is none at hand; `vend` gets one with the grant.
@@ -24,7 +24,7 @@ extension TokenSource {
     return .token(token)
   }
 
-  /// A token for a client: the shared one, or the result of the exchange that everybody else waits for, too.
+  /// A token for a client: the shared one, or the result of the one exchange that all requests wait for.
   public func vend(
     _ grant: consuming Grant, scope: ScopeID, trace: TraceContext? = nil
   ) async throws(TokenError) -> AccessToken {

@@ -3,7 +3,7 @@
 import Platform
 import Synchronization
 
-/// What operators want of a token source: another configuration, its state, its end.
+/// The operations of a token source: a new configuration, its state, its end.
 extension TokenSource {
   /// Which account tokens belong to at the moment.
   public var upstream: Upstream { state.withLock { Upstream(account: $0.cache.account) } }

@@ -6,8 +6,8 @@ import Synchronization
 
 /// Where tokens come from: one shared token per scope, renewed ahead of time, with at most one exchange at a time.
 ///
-/// Judgement is `TokenCache`'s; here are the lock round it, the tasks that carry out what it decides, and those who wait.
-/// Any thread may call anything. All ages are taken on the monotonic clock.
+/// `TokenCache` decides. This class has the lock around it, the tasks that carry its decisions out, and the requests that wait.
+/// Any thread may call any function. All ages are on the monotonic clock.
 public final class TokenSource: Sendable {
   /// Names a scope, so that the way to a cached token needs no search.
   public struct ScopeID: Hashable, Sendable {
@@ -47,7 +47,7 @@ public final class TokenSource: Sendable {
   ///   - issuer: makes the exchanges.
   ///   - policy: how tokens are kept.
   ///   - time: the clocks.
-  ///   - observer: is told of everything.
+  ///   - observer: Called for every event.
   ///   - jitter: random numbers in 0..<1.
   public init(
     issuer: any TokenIssuer, policy: TokenPolicy = TokenPolicy(), time: any TimeSource,
@@ -98,7 +98,7 @@ public final class TokenSource: Sendable {
     return hit.token
   }
 
-  /// A token: the shared one, or the result of the exchange that everybody else waits for, too.
+  /// A token: the shared one, or the result of the one exchange that all requests wait for.
   ///
   /// Cancelling the task, or its deadline, ends the wait and not the exchange, unless tokens are not shared.
   ///
@@ -147,8 +147,7 @@ public final class TokenSource: Sendable {
     return worth
   }
 
-  /// The API took the token that came after `invalidate`: what was refused was that one token, and refreshes are counted
-  /// anew.
+  /// The API accepted the token after `invalidate`. So it refused only that one token before, and the count of refreshes starts again.
   public func accepted(scope: ScopeID) { state.withLock { state in state.cache.accepted(scope.index) } }
 
   // MARK: Waiting
@@ -174,7 +173,7 @@ public final class TokenSource: Sendable {
     let now = time.now
     var outcome: TokenCacheOutcome?
     let answer: Result<AccessToken, TokenError>? = state.withLock { state in
-      // The handler may have run before there was anything to cancel; what it left is this flag.
+      // The handler may have run before there was a task to cancel. Then it has set this flag.
       if Task.isCancelled { return .failure(.cancelled) }
       if let upstream, upstream.account != state.cache.account { return .failure(.upstreamChanged) }
       // An exchange may have ended since the look without waiting.

@@ -19,7 +19,7 @@ import Platform
 /// too, later.
 public final class CurlTransport: HTTPTransport {
   private let routes: TransferRoutes
-  private let inbox: Inbox
+  private let inbox: TransferInbox
 
   /// Starts a transport and its thread.
   ///
@@ -46,7 +46,7 @@ public final class CurlTransport: HTTPTransport {
     try CurlLibrary.start()
     let multi = try CurlMulti(
       pooledConnections: settings.pooledConnections, streams: settings.multiplexing?.streams)
-    let inbox = Inbox(waker: multi.waker)
+    let inbox = TransferInbox(waker: multi.waker)
     // The thread takes the handle over; nothing here keeps it.
     nonisolated(unsafe) let handedOver = multi
     DispatchQueue(label: "callgate.upstream").async { [settings] in
@@ -66,7 +66,7 @@ public final class CurlTransport: HTTPTransport {
     let plan = try TransferPlan(request, routes)
     let result: Result<InboundResponse, TransportError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        submit(Inbox.Submission(ticket: ticket, plan: plan) { continuation.resume(returning: $0) })
+        submit(TransferInbox.Submission(ticket: ticket, plan: plan) { continuation.resume(returning: $0) })
       }
     } onCancel: {
       ticket.cancel()
@@ -80,13 +80,13 @@ public final class CurlTransport: HTTPTransport {
   ) {
     let ticket = Ticket(request, now: SystemClock().now)
     do throws(TransportError) {
-      submit(Inbox.Submission(ticket: ticket, plan: try TransferPlan(request, routes), answer: then))
+      submit(TransferInbox.Submission(ticket: ticket, plan: try TransferPlan(request, routes), answer: then))
     } catch {
       then(.failure(error))
     }
   }
 
-  private func submit(_ submission: Inbox.Submission) {
+  private func submit(_ submission: TransferInbox.Submission) {
     guard !inbox.submit(submission) else { return }
     submission.answer(
       .failure(TransportError(.cancelled, sent: false, detail: "the transport is shut down")))

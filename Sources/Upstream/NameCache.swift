@@ -2,8 +2,7 @@
 
 import Platform
 
-/// What is known about host names, and which lookups are due. Pure: time and results come in, decisions go
-/// out.
+/// The addresses of host names, and the lookups that are due. Pure: it takes times and results, and returns decisions.
 ///
 /// A name is looked up once for all who ask. An answer serves `fresh` without question, and until
 /// `renewable` while a new one is fetched beside it. After that callers wait, but no longer than `patience`:
@@ -108,7 +107,7 @@ struct NameCache {
       entry.failure = nil
     case .failure(let failure):
       entry.failure = (failure, at: now)
-      // There is no such name any more: then what it once was does not count either.
+      // The name no longer exists, so its old addresses do not count either.
       if !failure.isTemporary { entry.found = nil }
     }
   }

@@ -19,24 +19,24 @@ final class TransferThread {
   }
 
   fileprivate final class Transfer {
-    let submission: Inbox.Submission
+    let submission: TransferInbox.Submission
     var phase = Phase.queued
     /// Whether it had to wait for a place.
     var hasWaited = false
 
-    init(_ submission: Inbox.Submission) { self.submission = submission }
+    init(_ submission: TransferInbox.Submission) { self.submission = submission }
   }
 
   /// So long after a response an HTTP/2 connection is believed to stand.
   private static let confidence = Duration.seconds(60)
 
-  /// What waits and can no longer end in time is looked for this often at most.
+  /// The shortest time between two looks for waiting requests that can no longer end in time.
   private static let expiryInterval = Duration.milliseconds(5)
 
   private let settings: TransportSettings
   private let multi: CurlMulti
   private let clock = SystemClock()
-  private let inbox: Inbox
+  private let inbox: TransferInbox
   private let lookUp: NameLookup.Function
   private var transfers: [ObjectIdentifier: Transfer] = [:]
   private var queues: [TransferRoute.Place: AdmissionQueue<ObjectIdentifier>] = [:]
@@ -53,7 +53,7 @@ final class TransferThread {
   private var nextPing = MonotonicTime(nanoseconds: .max)
 
   init(
-    settings: TransportSettings, multi: CurlMulti, inbox: Inbox, names: NameCache,
+    settings: TransportSettings, multi: CurlMulti, inbox: TransferInbox, names: NameCache,
     lookUp: @escaping NameLookup.Function
   ) {
     self.settings = settings
@@ -99,7 +99,7 @@ final class TransferThread {
 
   // MARK: The way of a transfer
 
-  private func enter(_ submission: Inbox.Submission) {
+  private func enter(_ submission: TransferInbox.Submission) {
     let id = submission.ticket.id
     let now = clock.now
     transfers[id] = Transfer(submission)
@@ -145,9 +145,9 @@ final class TransferThread {
     end(id, .failure(TransportError(.overloaded, sent: false, detail: detail, retryAfter: wait)))
   }
 
-  /// Starts what waits, wherever a transfer has ended.
+  /// Starts waiting requests on every path where a transfer has ended.
   private func admitWaiting() {
-    // What starts may end at once, and make room again.
+    // A started transfer may end at once, and make room again.
     while let place = freed.popFirst() {
       let now = clock.now
       guard let admitted = queues[place]?.admit(now: now) else { continue }
@@ -227,7 +227,7 @@ final class TransferThread {
     }
   }
 
-  /// Answers, and gives back what the transfer has.
+  /// Reports the result, and releases the transfer's resources.
   private func end(_ id: ObjectIdentifier, _ result: Result<InboundResponse, TransportError>) {
     guard let transfer = transfers.removeValue(forKey: id) else { return }
     if case .failure(let error) = result, error.reason == .tls { sessions.forget() }

@@ -1,11 +1,11 @@
-// Explains in plain words why no connection came about, and what to do, for `callgate doctor` and other commands.
+// Explains in plain words why a connection failed, and the remedy, for `callgate doctor` and other commands.
 
 package import HTTP
 
 extension TransportDiagnosis {
-  /// What failed, and what to do.
+  /// The failure and its remedy.
   /// - Parameter name: The host or proxy, as the reader calls it.
-  /// - Returns: The check that fails (`dns`, `connection`, `proxy` or `tls`), what was found and the remedy.
+  /// - Returns: The failed check (`dns`, `connection`, `proxy` or `tls`), the finding and the remedy.
   package func explained(as name: String) -> (check: String, found: String, fix: String) {
     switch failure {
     case .unknownName:

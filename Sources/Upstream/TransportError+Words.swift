@@ -3,8 +3,8 @@
 package import HTTP
 
 extension TransportError {
-  /// What happened, without a library's names and codes; those are `detail`'s, for the log.
-  /// - Parameter name: The host, or what the reader calls it.
+  /// The failure, without a library's names and codes; those are in `detail`, for the log.
+  /// - Parameter name: The host, or the reader's name for it.
   package func words(about name: String) -> String {
     if let diagnosis {
       return diagnosis.explained(as: diagnosis.party == .proxy ? "the proxy" : name).found

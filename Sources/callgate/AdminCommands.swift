@@ -34,7 +34,7 @@ struct StatusCommand: ParsableCommand {
   }
 }
 
-/// Whom and what `stop` and `resume` mean: by default everyone and everything.
+/// The scope and action of `stop` and `resume`: by default all callers and all actions.
 struct StopTarget: ParsableArguments {
   @Option(
     help: ArgumentHelp("The scope: all, app or caller.", valueName: "scope"),

@@ -18,7 +18,7 @@ struct AdminOptions: ParsableArguments {
     CALLGATE_ADMIN_TOKEN, CALLGATE_ADMIN_TOKEN_FILE or the file's admin.token_file. A listener on loopback needs no token.
     """
 
-  /// What the command ends with, for the help of each command.
+  /// The exit statuses, for the help of each command.
   static let exits =
     "Exit status: 0 if done, 64 for wrong arguments, 69 if the server does not respond, 70 if another program "
     + "responds, 77 if the server refuses, 78 if the configuration does not say where the server is."

@@ -16,7 +16,7 @@ struct ConfigurationOptions: ParsableArguments {
   var config: String?
 
   /// Everything the configuration comes from.
-  /// - Parameter flags: What else the command line says.
+  /// - Parameter flags: The further settings of the command line.
   func sources(_ flags: ConfigurationFlags = ConfigurationFlags()) -> ConfigurationSources {
     var flags = flags
     flags.config = config

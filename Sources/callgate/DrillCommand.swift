@@ -70,7 +70,7 @@ struct DrillCommand: ParsableCommand {
     }
     let report = Blocker.run {
       await drill.run {
-        // What Talkdesk answers is kept also where the terminal goes away meanwhile.
+        // Keep Talkdesk's response also if the terminal closes meanwhile.
         signals.ignoreHangUp()
         guard signals.finishesWork() else { Self.stopUnsent() }
         signals.onEnd {
@@ -82,7 +82,7 @@ struct DrillCommand: ParsableCommand {
       }
     }
     _ = signals.finishesWork()
-    // Before anything is printed: a reader that has gone must not cost what cannot be asked for again.
+    // Before anything is printed: the response cannot be requested again, so a closed pipe must not lose it.
     show(report, keep(report, file))
     try end(report)
   }
@@ -145,7 +145,7 @@ struct DrillCommand: ParsableCommand {
       Output.message("callgate: --facts: \(failure). The facts are on standard output instead")
       lines.append(String(decoding: bytes.dropLast(), as: UTF8.self))
     }
-    // A script that repeats what has failed would ring again: nothing from here on changes the status.
+    // A script that retries after a failure would ring again: nothing from here on changes the exit status.
     let text = Array(lines.map { $0 + "\n" }.joined().utf8)
     if !StandardOutput.write(text) {
       let error = SystemError(operation: "write", code: errno)

@@ -9,7 +9,7 @@ import HTTP
 import Platform
 import Upstream
 
-/// `callgate explain`: what would become of a request.
+/// `callgate explain`: the decision on a hypothetical request.
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",

@@ -5,7 +5,7 @@ import Configuration
 import Gateway
 import Sandbox
 
-/// What a real account answered, for the commands that run the emulator.
+/// The response of a real account, for the commands that run the emulator.
 struct FactsOption: ParsableArguments {
   @Option(
     name: .customLong("facts"),

@@ -47,7 +47,7 @@ struct HealthcheckCommand: ParsableCommand {
     }
   }
 
-  /// Asks one address: what was wrong with the server there, and whether there is one.
+  /// Asks one address. Returns the fault of the server there, and whether there is one.
   private static func ask(
     _ transport: CurlTransport, _ address: String
   ) async -> (failure: String?, isFinal: Bool) {

@@ -24,7 +24,7 @@ struct InstallationListCommand: ParsableCommand {
     commandName: "list",
     abstract: "Lists installations and the requests for them.",
     discussion: """
-      Without --state the command lists everything: what is pending, active, denied and revoked. The list shows no user code. \
+      Without --state the command lists every state: pending, active, denied and revoked. The list shows no user code. \
       All times are in UTC.
 
       \(AdminOptions.discussion)
@@ -68,12 +68,12 @@ struct InstallationListCommand: ParsableCommand {
   }
 }
 
-/// What is asked before a command changes an installation.
+/// The confirmation before a command changes an installation.
 struct InstallationConfirmation: ParsableArguments {
   @Flag(help: "Do not ask for confirmation.")
   var yes = false
 
-  /// What the commands that ask end with.
+  /// The exit statuses of the commands that ask.
   static let exits =
     "Exit status: 0 if done, 64 for wrong arguments or without a terminal and --yes, 69 if the server does not respond, 70 if "
     + "another program responds, 77 if the server refuses or you said no, 78 if the configuration does not say where the "

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// `callgate key`: makes keys and says what a key is.
+/// `callgate key`: makes and describes keys.
 struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key", abstract: "Makes a private key or a store key, or describes a key.",

@@ -6,7 +6,7 @@ import Diagnosis
 import Foundation
 import Gateway
 
-/// `callgate key inspect`: what a key is.
+/// `callgate key inspect`: describes a key.
 struct KeyInspectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",

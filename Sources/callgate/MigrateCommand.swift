@@ -13,11 +13,11 @@ struct MigrateCommand: ParsableCommand {
     discussion: """
       serve also updates the schema, under a lock. Use migrate to update it before serve starts. A second run changes nothing.
 
-      With --reseal, migrate seals again with the current store key what the previous one sealed. The previous key is then \
-      no longer in use, and you can remove it. First give every instance the new key as its current one.
+      With --reseal, migrate seals every value of the previous store key again, with the current one. You can then remove \
+      the previous key. First give every instance the new key as its current one.
 
-      Exit status: 0 if the schema is up to date, 69 if the store does not respond, 78 if the configured store cannot be used, \
-      or not with the configured store keys.
+      Exit status: 0 if the schema is up to date, 69 if the store does not respond, 78 if the configured store or its \
+      store keys cannot be used.
       """)
 
   @OptionGroup var options: ConfigurationOptions

@@ -9,7 +9,7 @@ import Glibc
 import Platform
 import Upstream
 
-/// `callgate probe`: whether a running server does what it must, for monitoring.
+/// `callgate probe`: tests a running server, for monitoring.
 struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "probe",

@@ -6,7 +6,7 @@ import Diagnosis
 import Documents
 import Gateway
 
-/// `callgate rules`: what can be done with rules without a server.
+/// `callgate rules`: commands for rules without a server.
 struct RulesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rules", abstract: "Tests rules against a table of expected decisions.",

@@ -7,6 +7,7 @@ import Gateway
 import Glibc
 import JOSE
 import Platform
+import Records
 import Sandbox
 
 /// `callgate serve`: the server.
@@ -90,12 +91,13 @@ struct ServeCommand: ParsableCommand {
       }
       let talkdesk = sandbox ? try LocalTalkdesk.start(facts: try facts.load()) : nil
       let emulated = try talkdesk.map { try Self.upstream(of: $0) }
-      if let emulated { configuration.talkdesk.upstream = emulated }
+      let providers = try talkdesk?.server.emulator.openProviders()
+      Self.enter(emulated, providers, into: &configuration)
       let clock = SandboxClock()
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
         inherited: inherited, clock: sandbox ? clock : SystemClock(),
-        scheduler: talkdesk?.server.emulator.clock, reload: reloading(with: emulated),
+        scheduler: talkdesk?.server.emulator.clock, reload: reloading(with: emulated, providers),
         front: { gateway, controls in
           talkdesk.map {
             SandboxFront(
@@ -116,6 +118,12 @@ struct ServeCommand: ParsableCommand {
       let address = try service.start()
       // A reader that is gone, or a full disk, is no reason not to serve.
       _ = StandardOutput.write(Array("callgate: listening on \(service.scheme)://\(address)\n".utf8))
+      if Output.isTerminal, configuration.log.format == .text {
+        Output.text(
+          Banner.text(
+            at: "\(service.scheme)://\(address)", isSandbox: sandbox,
+            hasOperators: configuration.admin.token != nil))
+      }
       service.startLog()
       signals.onHangUp {
         Task {
@@ -145,16 +153,29 @@ struct ServeCommand: ParsableCommand {
     _exit(0)
   }
 
-  /// How the configuration is loaded anew: from the same sources, and the sandbox keeps its emulator.
+  /// Reloads the configuration from the same sources. The sandbox keeps its emulator.
   private func reloading(
-    with emulated: Configuration.Upstream?
+    with emulated: Configuration.Upstream?, _ providers: NoticeProviders?
   ) -> @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration {
     let sources = source.sources(flags)
     let purpose: ConfigurationPurpose = sandbox ? .sandbox : .serve
     return { () throws(ConfigurationErrors) in
       var loaded = try ConfigurationLoader.load(sources, for: purpose)
-      if let emulated { loaded.configuration.talkdesk.upstream = emulated }
+      Self.enter(emulated, providers, into: &loaded.configuration)
       return loaded
+    }
+  }
+
+  /// Has a server use the sandbox.
+  private static func enter(
+    _ emulated: Configuration.Upstream?, _ providers: NoticeProviders?,
+    into configuration: inout Configuration
+  ) {
+    if let emulated { configuration.use(emulated) }
+    if let providers {
+      configuration.addProviders(
+        serviceAccount: providers.serviceAccount, fcmURL: providers.fcmURL, hookURL: providers.hookURL,
+        hookSecret: providers.hookSecret)
     }
   }
 
@@ -175,7 +196,7 @@ struct ServeCommand: ParsableCommand {
   /// The emulator as the configuration's upstream, reached over HTTP like the real one.
   private static func upstream(of talkdesk: LocalTalkdesk) throws -> Configuration.Upstream {
     guard let key = talkdesk.credential.privateKey, let registration = talkdesk.credential.registration else {
-      preconditionFailure("the sandbox made the key")
+      preconditionFailure("a sandbox without a key of its own")
     }
     return Configuration.Upstream(
       tokenURL: talkdesk.server.baseURL + "/oauth/token", apiURL: talkdesk.server.baseURL,
@@ -184,5 +205,17 @@ struct ServeCommand: ParsableCommand {
         Configuration.SigningKey(
           id: registration.keyID, algorithm: registration.algorithm, key: try PrivateKey(key.exposedBytes())),
         next: nil))
+  }
+}
+
+extension Configuration {
+  /// Asks the emulator in place of Talkdesk and of Sendbird.
+  fileprivate mutating func use(_ emulated: Upstream) {
+    talkdesk.upstream = emulated
+    for index in desks.indices {
+      desks[index].url = emulated.apiURL
+      // The emulator takes any.
+      desks[index].apiToken = Secret("sandbox")
+    }
   }
 }

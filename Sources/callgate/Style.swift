@@ -3,10 +3,10 @@
 import Foundation
 import Glibc
 
-/// Colours for people: on a terminal only, and not where `NO_COLOR` is set (no-color.org) or the terminal is dumb. What is
-/// piped stays plain.
+/// Colours for people: on a terminal only, and not if `NO_COLOR` is set (no-color.org) or the terminal is dumb. Piped output stays
+/// plain.
 struct Style {
-  /// What a colour is to say.
+  /// The meaning of a colour.
   enum Tone: String {
     case good = "32"
     case doubtful = "33"

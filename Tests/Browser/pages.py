@@ -6,154 +6,15 @@
 
 Prints `ok WHAT` or `WHAT: what is wrong`, one line each.
 """
-import contextlib
 import http.server
 import json
-import os
-import shutil
 import sys
 import threading
 
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
+from chromium import *
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-
-SIZES = {"a desktop": (1280, 900), "a phone": (390, 844), "a narrow phone": (320, 640)}
-DESKTOP = SIZES["a desktop"]
-WAIT = 20
-
-# The ratio of WCAG 2.2 §1.4.3 for every text that is seen, and what is lower.
-CONTRAST = r"""
-const rgb = (text) => (text.match(/[\d.]+/g) ?? []).map(Number);
-const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-  .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-function ground(element) {
-  for (let at = element; at; at = at.parentElement) {
-    const colour = rgb(getComputedStyle(at).backgroundColor);
-    if (colour.length === 3 || colour[3] > 0) return colour;
-  }
-  return [255, 255, 255];
-}
-const low = [];
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-while (walker.nextNode()) {
-  const element = walker.currentNode.parentElement;
-  if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
-  const [a, b] = [light(rgb(getComputedStyle(element).color)), light(ground(element))].sort((x, y) => y - x);
-  const ratio = (a + 0.05) / (b + 0.05);
-  if (ratio < 4.5) low.push(`${element.tagName} ${walker.currentNode.data.trim().slice(0, 20)} ${ratio.toFixed(1)}`);
-}
-return low;
-"""
-
-# Controls without a name, and targets that a finger misses (WCAG 2.2 §2.5.8).
-CONTROLS = r"""
-const wrong = [];
-for (const control of document.querySelectorAll("button, input, summary")) {
-  if (!control.checkVisibility()) continue;
-  const name = control.getAttribute("aria-label") || control.textContent.trim() || control.labels?.[0]?.textContent;
-  if (!name) wrong.push(`${control.tagName} without a name`);
-  const box = control.getBoundingClientRect();
-  if (box.height < 24 || box.width < 24) wrong.push(`${name}: ${box.width}x${box.height}`);
-}
-if (document.querySelectorAll("h1").length !== 1) wrong.push("not one h1");
-if (!document.documentElement.lang) wrong.push("no language");
-return wrong;
-"""
-
-
-def check(what, wrong):
-    print(f"{what}: {wrong}" if wrong else f"ok {what}", flush=True)
-
-
-@contextlib.contextmanager
-def browser(size, dark=False):
-    options = webdriver.ChromeOptions()
-    for flag in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server"]:
-        options.add_argument(flag)
-    options.binary_location = shutil.which("chromium") or ""
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    try:
-        width, height = size
-        driver.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
-        scheme = "dark" if dark else "light"
-        driver.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-        yield driver
-    finally:
-        driver.quit()
-
-
-def complaints(driver):
-    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
-
-
-def screenshot(driver, name):
-    folder = os.environ.get("SCREENSHOTS")
-    if not folder:
-        return
-    os.makedirs(folder, exist_ok=True)
-    size = driver.execute_script("return [innerWidth, document.documentElement.scrollHeight, innerHeight]")
-    metrics = {"width": size[0], "height": min(size[1], 4000), "deviceScaleFactor": 1, "mobile": size[0] < 600}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    driver.save_screenshot(os.path.join(folder, f"{name}.png"))
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**metrics, "height": size[2]})
-
-
-def usable(driver, kind, width):
-    """Nothing overflows, everything can be read, and a finger meets every control."""
-    # Not innerWidth: a phone zooms out until everything fits.
-    wide = driver.execute_script("return document.documentElement.scrollWidth") - width
-    check(f"{kind}: fits", f"{wide} pixels too wide" if wide > 0 else "")
-    check(f"{kind}: can be read", driver.execute_script(CONTRAST))
-    check(f"{kind}: can be used", driver.execute_script(CONTROLS))
-
-
-def looks(base, path, name):
-    """A page at every size and in both schemes: nothing overflows, everything can be read, nothing is complained of."""
-    for device, size in SIZES.items():
-        for dark in (False, True):
-            kind = f"{name} on {device}, {'dark' if dark else 'light'}"
-            with browser(size, dark) as driver:
-                driver.get(base + path)
-                WebDriverWait(driver, WAIT).until(
-                    lambda d: d.execute_script("return document.readyState") == "complete")
-                driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = true")
-                usable(driver, kind, size[0])
-                driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = false")
-                screenshot(driver, kind.replace(": ", "-").replace(", ", "-").replace(" ", "-"))
-                check(f"{kind}: the browser has no complaint", complaints(driver))
-
-
-def text(driver, element):
-    return driver.find_element(By.ID, element).text
-
-
-def use(driver, button, place, expected):
-    """Presses a button and waits for its words."""
-    control = driver.find_element(By.XPATH, f"//button[normalize-space()='{button}']") if isinstance(button, str) else button
-    # Read before the click, which may replace the button.
-    what = f"{' '.join(control.text.split())} says {expected}"
-    control.click()
-    try:
-        WebDriverWait(driver, WAIT).until(lambda d: expected in text(d, place))
-        check(what, "")
-    except Exception:  # What is there instead says more than what timed out.
-        check(what, text(driver, place) or "nothing")
-
-
-def waits_for(driver, what, condition):
-    try:
-        WebDriverWait(driver, WAIT).until(condition)
-        check(what, "")
-    except Exception:
-        check(what, "not within the time")
 
 
 def demo(base):
@@ -203,6 +64,44 @@ def demo(base):
         use(driver, "Fetch a token as this phone", "phone-status", "401 unauthenticated")
         screenshot(driver, "demo-used")
         # The browser reports answers of 4xx and 5xx, which were asked for.
+        check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
+
+
+def choose(driver, element, value):
+    driver.find_element(By.CSS_SELECTOR, f"#{element} option[value='{value}']").click()
+
+
+def pushed(base):
+    """The card of tokens by push: a phone's device gets notices by both providers, and claims each token once."""
+    with browser(DESKTOP) as driver:
+        driver.get(base + "/")
+        check("nothing can be asked before a phone is enrolled", driver.find_element(By.ID, "ask-push").is_enabled() and "enabled")
+        choose(driver, "app-kind", "example-app-push")
+        use(driver, "Enrol this phone", "enrol-status", "202: pending")
+        use(driver, "Approve as operator", "approve-status", "204: approved")
+        waits_for(driver, "the phone is enrolled", lambda d: "200: installed" in text(d, "enrol-status"))
+        use(driver, "Ask for a token", "push-status", "409 no_device")
+        for seen, provider in enumerate(("fcm", "http"), 1):
+            choose(driver, "push-platform", provider)
+            use(driver, "Register the device", "push-status", f"204: registered with {provider}")
+            use(driver, "Ask for a token", "push-status", "202: a notice is on its way")
+            # The newest notice is the first.
+            buttons = "#notices button"
+            waits_for(driver, f"a notice by {provider} arrives", lambda d: len(d.find_elements(By.CSS_SELECTOR, buttons)) == seen)
+            first = text(driver, "notices").splitlines()[0]
+            check(f"it came by {provider}", "" if f" {provider} " in first and '"_action":"access"' in first else first)
+            use(driver, driver.find_elements(By.CSS_SELECTOR, buttons)[0], "claim-status", "200: authorized")
+            use(driver, driver.find_elements(By.CSS_SELECTOR, buttons)[0], "claim-status", "410 claim_expired")
+        use(driver, "Fetch a token as this phone", "phone-status", "202: the token comes by push")
+        faults = {name: driver.find_element(By.ID, f"{name}-faults") for name in ("fcm", "hook")}
+        use(driver, faults["hook"].find_element(By.XPATH, ".//button[normalize-space()='503']"), "push-fault-status", "waiting")
+        use(driver, "Ask for a token", "push-status", "503 upstream_unavailable")
+        choose(driver, "push-platform", "fcm")
+        use(driver, "Register the device", "push-status", "204: registered with fcm")
+        use(driver, faults["fcm"].find_element(By.XPATH, ".//button[normalize-space()='Device unknown']"), "push-fault-status", "waiting")
+        use(driver, "Ask for a token", "push-status", "409 no_device")
+        use(driver, "Ask for a token", "push-status", "409 no_device")
+        screenshot(driver, "push-used")
         check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
 
 
@@ -343,18 +242,11 @@ def origins(base, port):
     server.shutdown()
 
 
-def attempt(what, work, *arguments):
-    """A failure that no check foresaw is one, too."""
-    try:
-        work(*arguments)
-    except Exception as error:
-        check(what, str(error).splitlines()[0] or type(error).__name__)
-
-
 kind, base = sys.argv[1:3]
 attempt("the first page", looks, base, "/", "the demo" if kind == "sandbox" else "the landing page")
 attempt("the documentation", looks, base, "/docs", "the documentation")
 if kind == "sandbox":
     attempt("the demo", demo, base)
+    attempt("tokens by push", pushed, base)
     attempt("appointments", appointments, base)
     attempt("other origins", origins, base, int(sys.argv[3]))

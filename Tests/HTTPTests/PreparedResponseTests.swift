@@ -50,3 +50,19 @@ private let unwritable: [Response] =
   #expect(prepared.closesConnection)
   #expect(lines(response) == "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n")
 }
+
+@Test func `content of the same length takes the place of the first, under the same lines`() async {
+  let first = PreparedResponse(
+    Response(status: .ok, fields: ["Content-Type": "text/plain"], content: Array("first".utf8)))
+  let second = first.replacingContent(Array("other".utf8))
+  var output: [UInt8] = []
+  second.appendLines(to: &output)
+  #expect(
+    String(decoding: output, as: UTF8.self)
+      == "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\n")
+  #expect(second.content == Array("other".utf8))
+  #expect(second.status == .ok)
+  await #expect(processExitsWith: .failure) {
+    _ = PreparedResponse(Response(status: .ok, content: [1])).replacingContent([1, 2])
+  }
+}

@@ -1,4 +1,4 @@
-// Tests of the event loop: closures, tasks, descriptors and deadlines.
+// Tests of the event loop: closures, descriptors and deadlines.
 
 import Dispatch
 import Glibc
@@ -77,39 +77,6 @@ private final class Pipe: Sendable {
     loop.execute(again)
     #expect(done.wait(timeout: .now() + 10) == .success)
   }
-}
-
-private actor Resident {
-  let loop: EventLoop
-  var count = 0
-  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-  init(_ loop: EventLoop) { self.loop = loop }
-  func increment() -> Bool {
-    count += 1
-    return loop.isCurrent
-  }
-  nonisolated func countOnLoop() -> Int { assumeIsolated { $0.count } }
-}
-
-@Test func `an actor lives on a loop`() async throws {
-  let loop = try EventLoop()
-  defer { loop.stop() }
-  let resident = Resident(loop)
-  await withTaskGroup(of: Bool.self) { group in
-    for _ in 0..<100 { group.addTask { await resident.increment() } }
-    for await isOnLoop in group { #expect(isOnLoop) }
-  }
-  let count = await withCheckedContinuation { continuation in
-    loop.execute { continuation.resume(returning: resident.countOnLoop()) }
-  }
-  #expect(count == 100)
-}
-
-@Test func `a task prefers a loop`() async throws {
-  let loop = try EventLoop()
-  defer { loop.stop() }
-  let isCurrent = await Task(executorPreference: loop) { loop.isCurrent }.value
-  #expect(isCurrent)
 }
 
 @Test func `a receiver hears of its descriptor, once per change when asked so`() throws {

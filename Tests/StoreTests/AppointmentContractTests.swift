@@ -41,7 +41,7 @@ import Testing
     #expect(due.tries == 0 && due.lastCode == nil && due.content == booking.content)
     #expect(try await store.dueAppointments(at: .noon(3600).later(0, nanoseconds: -1), most: 9).isEmpty)
     #expect(try await store.dueAppointments(at: .noon(3600), most: 9) == [due])
-    #expect(try await store.appointmentCounts() == AppointmentCounts(scheduled: 1))
+    #expect(try await store.appointmentCounts(dueBefore: .noon()) == AppointmentCounts(scheduled: 1))
     #expect(try await store.callbacks(CallbackQuery(status: .scheduled, limit: 9)) == [record])
     // Another instance finds the same.
     let other = fixture.open()
@@ -301,11 +301,15 @@ import Testing
     #expect(try await due(2) == [ids[2], ids[1]])
     #expect(try await store.mark(ids[2], for: .noon(20), deadline: .noon(50)))
     #expect(try await due(9) == [ids[1], ids[0]])
-    #expect(try await store.appointmentCounts() == AppointmentCounts(scheduled: 3, pending: 1))
+    let overdue = try await store.appointmentCounts(dueBefore: .noon(30))
+    #expect(overdue == AppointmentCounts(scheduled: 3, pending: 1, overdue: 1))
+    #expect(
+      try await store.appointmentCounts(dueBefore: .noon()) == AppointmentCounts(scheduled: 3, pending: 1))
     // An immediate call that is pending is no appointment.
     let immediate = CallbackIntent.made("+14155550169")
     #expect(try await store.begin(immediate, at: .noon()) == .begun)
-    #expect(try await store.appointmentCounts() == AppointmentCounts(scheduled: 3, pending: 1))
+    #expect(
+      try await store.appointmentCounts(dueBefore: .noon()) == AppointmentCounts(scheduled: 3, pending: 1))
     let asked = Set(ids.dropLast() + [immediate.id, CallbackID(at: .noon())])
     let found = try await store.callbacks(asked)
     #expect(found.count == 4 && Set(found.map(\.id)) == asked.intersection(ids + [immediate.id]))

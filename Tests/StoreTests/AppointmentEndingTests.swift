@@ -26,7 +26,7 @@ import Testing
     #expect(try await store.dueAppointments(at: .noon(9999), most: 9).isEmpty)
     #expect(try await !store.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
     #expect(try await !store.postpone(booking.id, until: .noon(3700), code: nil))
-    #expect(try await store.appointmentCounts() == AppointmentCounts())
+    #expect(try await store.appointmentCounts(dueBefore: .noon()) == AppointmentCounts())
     #expect(try await store.takenPlaces(in: booking.slot...booking.slot).isEmpty)
     #expect(try await store.book(.made(perSlot: 1, perNumber: 1), at: .noon(6)) == .booked)
     await store.close()
@@ -76,7 +76,7 @@ import Testing
       }
       #expect(marked == 1)
     }
-    #expect(try await store.appointmentCounts() == AppointmentCounts(pending: 10))
+    #expect(try await store.appointmentCounts(dueBefore: .noon()) == AppointmentCounts(pending: 10))
     for store in stores { await store.close() }
   }
 
@@ -179,7 +179,7 @@ import Testing
     #expect(try await store.keys().map(\.sealedUntil) == [.noon(3600 + 210)])
     #expect(try await store.settle(failed.id, .failed(at: .noon(3601)))?.status == .failed)
     #expect(try await store.keys().map(\.sealedUntil) == [nil])
-    #expect(try await store.appointmentCounts() == AppointmentCounts())
+    #expect(try await store.appointmentCounts(dueBefore: .noon()) == AppointmentCounts())
     #expect(
       try await store.takenPlaces(in: accepted.slot...accepted.slot) == [accepted.slot: 2],
       "they had their places")
@@ -207,7 +207,7 @@ import Testing
     #expect(record.settledAt == .noon(3640) && record.verificationCode?.until == .noon(7240))
     #expect(try await store.keys().map(\.sealedUntil) == [nil])
     #expect(try await !store.postpone(booking.id, until: .noon(3650), code: nil))
-    #expect(try await store.appointmentCounts() == AppointmentCounts())
+    #expect(try await store.appointmentCounts(dueBefore: .noon()) == AppointmentCounts())
     // The number is free, and the key and the record stay for the retention of keys.
     #expect(try await store.book(.made(for: 7200, perNumber: 1), at: .noon(3641)) == .booked)
     try await store.purge(at: .noon(7239))

@@ -4,8 +4,8 @@ package import HTTP
 
 /// The configured origins, each with its fields ready.
 ///
-/// An answer names the one origin that asks, never all, and never lets cookies in: callers send their credential in a
-/// field of its own, which a page has to know and a foreign page does not.
+/// A response names the one origin that asks, never all origins, and never allows cookies: callers send their credential in a
+/// header, which a foreign page does not know.
 package struct CrossOrigin: Sendable {
   private struct Entry {
     let origin: String
@@ -15,12 +15,12 @@ package struct CrossOrigin: Sendable {
     let preflight: Fields
   }
 
-  /// What requests of a page may carry beyond what every page may send.
+  /// The headers that a page may send beyond those that every page may send.
   static let requestFields = [
     "Authorization", "Content-Type", "Idempotency-Key", "X-API-Key", "X-Request-Id", "traceparent",
     "tracestate",
   ]
-  /// What a page may read of an answer beyond its content and type.
+  /// The headers of a response that a page may read.
   static let responseFields = [
     "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-Id",
   ]

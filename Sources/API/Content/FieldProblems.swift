@@ -2,7 +2,7 @@
 
 package import JSON
 
-/// What is wrong with a request's body, collected so that one response names it all. It never holds a value of it.
+/// The mistakes in a request's body, collected so that one response names them all. It never holds a value of the body.
 package struct FieldProblems {
   package private(set) var fields: [Problem.FieldProblem] = []
 
@@ -52,7 +52,7 @@ extension FieldProblems {
     }
   }
 
-  /// A member's string; nil where it is missing, which is no problem by itself, or something else.
+  /// A member's string; nil if it is missing, which is no problem, or if it is something else.
   package mutating func string(_ name: String, in object: JSONObject, prefix: String = "") -> String? {
     guard let value = object[name] else { return nil }
     guard let text = value.string else {

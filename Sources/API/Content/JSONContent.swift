@@ -2,11 +2,10 @@
 
 import HTTP
 
-/// Whether a request's content is declared as what callbacks are written in: JSON in UTF-8, in no coding.
+/// Whether a request declares its content as JSON in UTF-8, without a coding.
 package enum JSONContent {
-  /// Checks the value of `Content-Type`, of which there is one at most as the message is well-formed, and those of all
-  /// `Content-Encoding` lines. A missing type is refused as well: a form posted by a foreign page needs none (CORS), and
-  /// guessing is how gates are passed.
+  /// Checks the value of `Content-Type`, at most one in a well-formed message, and those of all `Content-Encoding` lines. It refuses
+  /// a missing type as well, because a foreign page can post a form without one (CORS).
   ///
   /// - Throws: `unsupported_media_type`.
   package static func check(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = []) throws(Problem) {
@@ -16,7 +15,7 @@ package enum JSONContent {
     guard let type else {
       throw Problem(.unsupportedMediaType, "Send Content-Type: application/json.")
     }
-    // The first is what nearly every client sends.
+    // Nearly every client sends the first.
     guard
       type.equals(lowercase: "application/json")
         || (type.count <= 256 && isText(type, of: "application/json"))
@@ -47,9 +46,9 @@ package enum JSONContent {
     }
   }
 
-  /// Whether a request's content is a form (`application/x-www-form-urlencoded`) where a form is taken, too.
+  /// Whether a request's content is a form (`application/x-www-form-urlencoded`), for endpoints that accept both.
   ///
-  /// - Throws: `unsupported_media_type` for what is neither that nor JSON.
+  /// - Throws: `unsupported_media_type` for any type except a form and JSON.
   package static func isForm(type: ArraySlice<UInt8>?, encodings: [ArraySlice<UInt8>] = []) throws(Problem)
     -> Bool
   {

@@ -123,11 +123,11 @@ package struct APIDocument: Sendable {
     return .object(object)
   }
 
-  /// Answers of one status, and what may be refused with the same.
+  /// The responses of one status: successes and problems.
   private static func response(_ answers: [APIAnswer], _ refusal: APIRefusals?) -> JSONValue {
     let descriptions = answers.map(\.description) + (refusal.map { [$0.description] } ?? [])
     var fields = [APIField.requestID] + answers.flatMap(\.fields)
-    // Only one of them is given, so what only one has is there at times.
+    // A response is one of them, so a header that only one has is optional.
     for field in refusal?.fields ?? [] where !fields.contains(where: { $0.name == field.name }) {
       fields.append(answers.isEmpty ? field : field.atTimes)
     }
@@ -209,7 +209,7 @@ package struct APIDocument: Sendable {
 }
 
 extension APIOperation.Tag {
-  /// What is in the section.
+  /// The description of the section.
   var description: String {
     switch self {
     case .tokens: "Talkdesk ID access tokens for apps."

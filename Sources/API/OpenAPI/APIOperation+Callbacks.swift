@@ -21,8 +21,8 @@ extension APIOperation {
       The server refuses callbacks to premium, shared-cost, personal, short, emergency and satellite numbers, unless the operator \
       allows them.
 
-      With `at` the request books an appointment, if this server takes appointments: the phone rings at that time, and opening \
-      hours are judged at it. All other rules are judged now. A time up to 60 seconds ago means now. If no place is left, the \
+      With `at` the request books an appointment, if this server takes appointments. The phone rings at that time, and opening \
+      hours are checked for that time. All other rules are checked now. A time up to 60 seconds ago means now. If the time is full, the \
       response is 409 `slot_full`, and `alternatives` has up to 10 times that can be booked.
       """,
     parameters: [
@@ -137,7 +137,7 @@ extension APIOperation {
     parameters: [
       APIParameter(
         name: "status", place: .query, description: "Required: `scheduled`.",
-        schema: ["type": "string", "enum": ["scheduled"]], example: "scheduled")
+        schema: ["type": "string", "enum": ["scheduled"]], example: "scheduled", isRequired: true)
     ],
     answers: [
       APIAnswer(
@@ -148,7 +148,7 @@ extension APIOperation {
   package static let changeCallback = APIOperation(
     method: .patch, id: "patchCallback", tag: .callbacks, access: .callers, summary: "Move an appointment",
     description: """
-      Gives an appointment another time. The server judges the new time as it would judge a booking; the appointment's own place \
+      Gives an appointment another time. The server checks the new time as it checks a booking. The appointment's own place \
       does not count, and no quota is used. 409 `too_late` means that the callback is no longer scheduled: it is being requested, \
       or it has ended.
       """,

@@ -43,12 +43,12 @@ extension APIOperation {
       gets the secret, once. From then on the app sends `client_id` and the secret as HTTP Basic user name and password to every \
       other endpoint, and may ask here for the current code.
 
-      A wrong value gives 401 `invalid_client`, whatever is wrong. JSON and forms are taken.
+      Every wrong value gives the same 401 `invalid_client`. The body is JSON or a form.
       """,
     parameters: [
       APIParameter(
         name: "app", place: .query,
-        description: "The app. It may be left out where only one app has installations.", example: "shop")
+        description: "The app. Optional if only one app has installations.", example: "shop")
     ],
     content: APIContent(
       type: "application/json", otherType: "application/x-www-form-urlencoded",
@@ -56,7 +56,7 @@ extension APIOperation {
       examples: fetchCodeExamples),
     answers: [
       APIAnswer(
-        status: .ok, description: "The code, and the secret where it is new.",
+        status: .ok, description: "The code, with the secret if it is new.",
         contents: [
           .json(
             "InstallationCode",
@@ -99,9 +99,11 @@ extension APIOperation {
     method: .post, id: "postVerifyCode", tag: .installations, access: .callers,
     summary: "Verify an installation's code",
     description: """
-      For a flow that asks the customer for the code on the phone. Only the callers in the app's `verifiers` may ask. The code of \
-      the current half minute and of the one before and after it is valid, each once, and none older than the last right one. Five wrong codes in a row lock the \
-      installation for 30 seconds, and each further one doubles that, up to an hour (429).
+      For a flow that asks the customer for the code on the phone. Only the callers in the app's `verifiers` may ask.
+
+      The server accepts the codes of the current, the previous and the next 30 seconds. It accepts each code once, and no code \
+      older than the last accepted one. Five wrong codes in a row lock the installation for 30 seconds (429). Each further wrong \
+      code doubles that time, up to an hour.
       """,
     content: .json("VerifyCodeRequest", ("code", ["client_id": exampleClient, "code": "287082"])),
     answers: [
@@ -117,10 +119,11 @@ extension APIOperation {
     method: .get, id: "listInstallations", tag: .operators, access: .operators,
     summary: "List installations and the requests for them",
     description:
-      "A page, in no order of time. For the next page, send `next` as `after`. The last page has no `next`. The list never shows a user code.",
+      "A page of entries, not sorted by time. For the next page, send `next` as `after`. The last page has no `next`. The list never shows a user code.",
     parameters: [
       APIParameter(
-        name: "state", place: .query, description: "Only these. Without it: all, one state after the other.",
+        name: "state", place: .query,
+        description: "Only entries of this state. Without it: all, grouped by state.",
         schema: ["type": "string", "enum": ["pending", "active", "denied", "revoked"]], example: "active"),
       APIParameter(
         name: "after", place: .query, description: "`next` of the page before.",
@@ -140,7 +143,7 @@ extension APIOperation {
     method: .post, id: "postFindInstallation", tag: .operators, access: .operators,
     summary: "Find the request of a user code",
     description:
-      "Shows the request that waits under the code that the customer tells, before it is approved.",
+      "Shows the request with this user code, so that you can check it before you approve it.",
     content: .json("UserCodeRequest", ("code", ["user_code": "BCDF-GHJK"])),
     answers: [
       APIAnswer(
@@ -166,7 +169,7 @@ extension APIOperation {
     method: .post, id: "postRevokeInstallation", tag: .operators, access: .operators,
     summary: "Revoke an installation, or all of a user",
     description:
-      "Every instance with the same store refuses it within two seconds. With `subject` all installations of that user are revoked, of every issuer.",
+      "Every instance with the same store refuses the installation within two seconds. With `subject` the server revokes all installations of that user, from every issuer.",
     content: .json("RevocationRequest", ("one", ["client_id": exampleClient]), ("user", ["subject": "ann"])),
     answers: [APIAnswer(status: .noContent, description: "Revoked.", fields: [.noStore])],
     refusals: [.invalidJSON, .invalidRequest, .storeUnavailable])

@@ -6,15 +6,39 @@ import JSON
 extension APIOperation {
   private static let time = JSONValue.string("2026-11-20T15:04:05Z")
 
+  package static let operatorPage = APIOperation(
+    method: .get, id: "getOperatorPage", tag: .operators, access: .everybody,
+    summary: "Get the operator's page",
+    description: """
+      A page that shows the state of the server and acts on it by the endpoints below `/admin/`. The page itself holds no data and \
+      needs no token. It is on the admin listener, and on the public port where an admin token is set.
+      """,
+    parameters: [ifNoneMatch],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "The page.",
+        contents: [APIContent(type: "text/html", schema: ["type": "string"])],
+        fields: [.cacheControl, .entityTag]), unchanged,
+    ], refusals: [.notFound])
+
   package static let adminStatus = APIOperation(
     method: .get, id: "getStatus", tag: .operators, access: .operators,
     summary: "Get the state of the server",
-    description:
-      "Configuration, last reload, rules, stops, store, tokens and keys.",
+    description: """
+      Configuration, last reload, rules, stops, store, tokens, keys and opening hours; decisions and latency of the last hour; and \
+      the last 200 decisions of this instance. For only the new decisions, send `sequence` of the response before as `after`. After \
+      a restart the numbers begin at 1 again, and a number that is still to come gets all decisions.
+      """,
+    parameters: [
+      APIParameter(
+        name: "after", place: .query,
+        description: "Only decisions after this one: `sequence` of the response before.",
+        schema: ["type": "integer", "minimum": 0, "maximum": 999_999_999_999], example: 17)
+    ],
     answers: [
       APIAnswer(
         status: .ok, description: "The state.", contents: [.json("Status")], fields: [.noStore])
-    ])
+    ], refusals: [.invalidRequest])
 
   private static func switchAnswer(_ stops: JSONValue) -> [APIAnswer] {
     [

@@ -62,10 +62,10 @@ extension APIOperation {
         contents: [APIContent(type: "text/plain", schema: ["type": "string"])], fields: [.noStore])
     ])
 
-  private static let ifNoneMatch = APIParameter(
+  static let ifNoneMatch = APIParameter(
     name: "If-None-Match", place: .header, description: "The `ETag` of the cached version.")
 
-  private static let unchanged = APIAnswer(
+  static let unchanged = APIAnswer(
     status: .notModified, description: "The cached version is current.", fields: [.cacheControl, .entityTag])
 
   package static let landing = APIOperation(

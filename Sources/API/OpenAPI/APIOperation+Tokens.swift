@@ -13,7 +13,7 @@ extension APIParameter {
 }
 
 extension [Problem.Code] {
-  /// What rules and the kill switch refuse with.
+  /// The refusals of rules and the kill switch.
   static let ofRules: [Problem.Code] = [
     .closed, .denied, .stopped, .rateLimited, .quotaExhausted, .storeUnavailable,
   ]
@@ -27,6 +27,20 @@ extension APIOperation {
   private static let exampleToken = JSONValue.string(
     "eyJhbGciOiJFUzI1NiJ9.eyJzY3AiOiJjYWxsYmFjayJ9.c2lnbmF0dXJl")
 
+  /// The forms of a token.
+  static let tokenContents: [APIContent] = [
+    APIContent(
+      type: "text/plain", schema: ["type": "string", "minLength": 1], examples: [("token", exampleToken)]),
+    .json(
+      "AccessToken",
+      (
+        "token",
+        [
+          "access_token": exampleToken, "token_type": "Bearer", "expires_in": 599, "scope": "callback:write",
+        ]
+      )),
+  ]
+
   package static let access = APIOperation(
     method: .get, id: "getAccess", tag: .tokens, access: .callers, summary: "Get an access token",
     description: """
@@ -35,6 +49,9 @@ extension APIOperation {
 
       `?probe` returns only the decision: 204 if the server would issue a token, otherwise the same error. It counts against no \
       quota and returns no token.
+
+      For an app with a chat desk the token is a Sendbird session token of the signed-in user or the installation. Other callers \
+      get 403 `denied`.
       """,
     parameters: [
       .app,
@@ -44,25 +61,13 @@ extension APIOperation {
     ],
     answers: [
       APIAnswer(
-        status: .ok, description: "The token.",
-        contents: [
-          APIContent(
-            type: "text/plain", schema: ["type": "string", "minLength": 1],
-            examples: [("token", exampleToken)]),
-          .json(
-            "AccessToken",
-            (
-              "token",
-              [
-                "access_token": exampleToken, "token_type": "Bearer", "expires_in": 599,
-                "scope": "callback:write",
-              ]
-            )),
-        ], fields: [.noStore] + APIField.allowances),
+        status: .ok, description: "The token.", contents: tokenContents,
+        fields: [.noStore] + APIField.allowances),
+      .pushed,
       APIAnswer(
         status: .noContent, description: "With `?probe`: the server would have issued a token.",
         fields: [.noStore] + APIField.allowances),
-    ], refusals: [.unknownApp] + .ofRules + .ofTokens)
+    ], refusals: [.unknownApp, .noDevice] + .ofRules + .ofTokens)
 
   package static let token = APIOperation(
     method: .post, id: "postToken", tag: .tokens, access: .callers,
@@ -80,6 +85,6 @@ extension APIOperation {
       APIAnswer(
         status: .created, description: "The token.",
         contents: [.json("StockToken", ("token", ["auth_token": exampleToken, "expires_in": 599]))],
-        fields: [.noStore] + APIField.allowances)
-    ], refusals: [.unknownApp, .notFound] + .ofRules + .ofTokens)
+        fields: [.noStore] + APIField.allowances), .pushed,
+    ], refusals: [.unknownApp, .notFound, .noDevice] + .ofRules + .ofTokens)
 }

@@ -3,7 +3,7 @@
 import HTTP
 import JSON
 
-/// What an endpoint does for one method: the only description there is, from which `/openapi.json` and `/docs` are made.
+/// One method of an endpoint. `/openapi.json` and `/docs` come from this description alone.
 package struct APIOperation: Sendable {
   /// The sections of the document.
   enum Tag: String, CaseIterable, Sendable {
@@ -15,7 +15,7 @@ package struct APIOperation: Sendable {
     case about = "About"
   }
 
-  /// Who may ask.
+  /// The clients that may use it.
   enum Access: Sendable {
     case everybody
     case callers
@@ -29,14 +29,14 @@ package struct APIOperation: Sendable {
   let access: Access
   /// A few words.
   let summary: String
-  /// What a client has to know; paragraphs, with `code` between backticks.
+  /// The explanation for clients: paragraphs, with `code` between backticks.
   let description: String
   var parameters: [APIParameter] = []
   /// The content a request has to have.
   var content: APIContent?
-  /// What it answers when all is well.
+  /// The responses of a success.
   let answers: [APIAnswer]
-  /// What it refuses with, besides what every operation of its kind may.
+  /// Its refusals, besides those of every operation of its kind.
   var refusals: [Problem.Code] = []
   /// The path where it has its name; nil there.
   var original: String?
@@ -54,13 +54,13 @@ package struct APIOperation: Sendable {
       switch access {
       case .everybody: []
       case .callers: [.unauthenticated, .invalidToken, .rateLimited]
-      case .operators: [.unauthenticated, .invalidToken, .notFound]
+      case .operators: [.unauthenticated, .invalidToken, .notFound, .denied, .rateLimited]
       }
     let named = Set(refusals + credentials + Self.always)
     return Problem.Code.allCases.filter(named.contains)
   }
 
-  /// What any request may be refused with, before an endpoint sees it or instead of its answer.
+  /// The refusals of any request, before an endpoint sees it or instead of its response.
   private static let always: [Problem.Code] = [
     .malformedRequest, .methodNotAllowed, .requestTimeout, .contentTooLarge, .targetTooLong, .fieldsTooLarge,
     .internal, .overloaded,
@@ -82,10 +82,12 @@ struct APIParameter: Sendable {
   var example: JSONValue?
   /// Whether being there is all it says.
   var isFlag = false
+  /// Whether a request needs it. Each parameter of a path is needed.
+  var isRequired = false
 
   var json: JSONValue {
     var object: JSONObject = [
-      "name": .string(name), "in": .string(place.rawValue), "required": .bool(place == .path),
+      "name": .string(name), "in": .string(place.rawValue), "required": .bool(place == .path || isRequired),
       "description": .string(description), "schema": schema,
     ]
     if isFlag {
@@ -102,7 +104,7 @@ struct APIContent: Sendable {
   let type: String
   /// Another media type that may have the same members.
   var otherType: String?
-  /// What it looks like.
+  /// Its schema.
   let schema: JSONValue
   /// Examples by name.
   var examples: [(name: String, value: JSONValue)] = []
@@ -149,7 +151,7 @@ struct APIField: Sendable {
   /// Whether it is always there.
   var isRequired = true
 
-  /// The same, where it is there at times only.
+  /// The same as an optional header.
   var atTimes: APIField {
     var field = self
     field.isRequired = false

@@ -3,7 +3,7 @@
 import HTTP
 import JSON
 
-/// What an operation may be refused with under one status.
+/// The refusals of an operation with one status.
 struct APIRefusals: Sendable {
   let codes: [Problem.Code]
   let status: Int

@@ -138,7 +138,7 @@ extension APISchemas {
             "properties": {
               "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
               "status": { "type": "string", "enum": ["scheduled", "pending", "accepted", "failed", "unknown", "cancelled", "expired"],
-                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring. scheduled: its time is to come. cancelled: its owner ended it before. expired: its time passed, and no call was requested." },
+                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring. scheduled: its time has not come. cancelled: its owner cancelled it. expired: its time passed, and no call was requested." },
               "at": { "type": "string", "format": "date-time", "description": "When the phone is to ring, for an appointment." },
               "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
               "settled_at": { "type": "string", "format": "date-time", "description": "When the callback ended." },

@@ -3,7 +3,7 @@
 import JSON
 
 extension APISchemas {
-  /// What is asked and answered about installations.
+  /// The schemas of requests and responses about installations.
   static let installations: [(name: String, schema: JSONValue)] = [
     (
       "FetchCodeRequest",
@@ -18,7 +18,7 @@ extension APISchemas {
                 "description": "The app's name, for people." },
               "client_detail": { "type": "string", "minLength": 1, "maxLength": 255,
                 "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]+$",
-                "description": "What else the app says, such as the account. It is part of the credential." },
+                "description": "A further detail from the app, such as the account. It is part of the credential." },
               "client_secret": { "type": "string", "maxLength": 255, "description": "The secret, to get a code." },
               "request_id": { "type": "string", "maxLength": 255, "description": "The request that waits for an operator, to poll." } } }
           """#)
@@ -29,7 +29,7 @@ extension APISchemas {
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["code", "expires_in"],
             "properties": {
-              "code": { "type": "string", "pattern": "^[0-9]{6}$", "description": "The one-time password of now (RFC 6238)." },
+              "code": { "type": "string", "pattern": "^[0-9]{6}$", "description": "The current one-time password (RFC 6238)." },
               "expires_in": { "type": "integer", "minimum": 1, "maximum": 30, "description": "Seconds until the next code." },
               "client_secret": { "type": "string", "description": "The new secret. The server does not show it again." } } }
           """#)
@@ -43,9 +43,9 @@ extension APISchemas {
             "properties": {
               "status": { "type": "string", "enum": ["pending"], "description": "The request waits for an operator." },
               "request_id": { "type": "string", "description": "Names the request in polls. Keep it as secret as a password." },
-              "user_code": { "type": "string", "description": "What the customer tells the operator." },
+              "user_code": { "type": "string", "description": "The code that the customer reads to the operator." },
               "interval": { "type": "integer", "minimum": 1, "description": "The seconds between two polls." },
-              "expires_in": { "type": "integer", "minimum": 0, "description": "Seconds until the request is over." } } }
+              "expires_in": { "type": "integer", "minimum": 0, "description": "Seconds until the request expires." } } }
           """#)
     ),
     (
@@ -55,7 +55,7 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["client_id", "code"],
             "properties": {
               "client_id": { "type": "string", "format": "uuid", "description": "The installation." },
-              "code": { "type": "string", "pattern": "^[0-9]{6}$", "description": "What the customer typed." } } }
+              "code": { "type": "string", "pattern": "^[0-9]{6}$", "description": "The code that the customer typed." } } }
           """#)
     ),
     (
@@ -63,7 +63,7 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["valid"],
-            "properties": { "valid": { "type": "boolean", "description": "Whether the code is the installation's, now and for the first time." } } }
+            "properties": { "valid": { "type": "boolean", "description": "Whether the code is right, current and not used before." } } }
           """#)
     ),
     (
@@ -94,15 +94,15 @@ extension APISchemas {
             "required": ["client_id", "client_app", "app", "state", "address", "created_at"],
             "properties": {
               "client_id": { "type": "string", "format": "uuid", "description": "The installation." },
-              "client_app": { "type": "string", "description": "The app's own name. Anyone may have written it." },
-              "client_detail": { "type": "string", "description": "What else the app says. Anyone may have written it." },
+              "client_app": { "type": "string", "description": "The app's name, as the app sent it. It is not verified." },
+              "client_detail": { "type": "string", "description": "A further detail from the app. It is not verified." },
               "app": { "type": "string", "description": "The configured app." },
               "state": { "type": "string", "enum": ["pending", "active", "denied", "revoked"], "description": "Its state." },
               "subject": { "type": "string", "description": "The user, or the client_id where an operator approved it." },
-              "address": { "type": "string", "description": "Where the request for it came from." },
+              "address": { "type": "string", "description": "The address that requested it." },
               "created_at": { "type": "string", "format": "date-time", "description": "When it was enrolled or requested." },
               "used_at": { "type": "string", "format": "date-time", "description": "When it was last used, to the hour." },
-              "expires_at": { "type": "string", "format": "date-time", "description": "When it ends unless it is used or approved." } } }
+              "expires_at": { "type": "string", "format": "date-time", "description": "When it expires if it is not used or approved." } } }
           """#)
     ),
     (
@@ -112,7 +112,7 @@ extension APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["installations"],
             "properties": {
               "installations": { "type": "array", "items": { "$ref": "#/components/schemas/InstallationEntry" }, "description": "The page." },
-              "next": { "type": "string", "description": "What to send as `after` for the next page." } } }
+              "next": { "type": "string", "description": "Send it as `after` to get the next page." } } }
           """#)
     ),
   ]

@@ -90,7 +90,7 @@ extension APISchemas {
             "properties": {
               "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
               "status": { "type": "string", "enum": ["scheduled", "pending", "accepted", "failed", "unknown", "cancelled", "expired"],
-                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring. scheduled: its time is to come. cancelled: its owner ended it before. expired: its time passed, and no call was requested." },
+                "description": "pending: not decided yet. accepted: Talkdesk accepted it. failed: no call was requested. unknown: the phone may ring. scheduled: its time has not come. cancelled: its owner cancelled it. expired: its time passed, and no call was requested." },
               "at": { "type": "string", "format": "date-time", "description": "The time of an appointment." },
               "created_at": { "type": "string", "format": "date-time", "description": "When the callback was requested." },
               "settled_at": { "type": "string", "format": "date-time", "description": "When the callback ended." },
@@ -108,9 +108,10 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false,
-            "required": ["status", "started", "configuration", "callers", "apps", "rules", "stops", "store", "tokens", "keys"],
+            "required": ["status", "started", "time", "configuration", "callers", "apps", "rules", "stops", "store", "tokens", "keys", "upstreams", "openings", "callbacks", "brakes", "last_hour", "latency", "sequence", "decisions"],
             "properties": {
               "status": { "$ref": "#/components/schemas/Health" },
+              "time": { "type": "string", "format": "date-time", "description": "The time at the server." },
               "started": { "type": "string", "format": "date-time", "description": "When the process started." },
               "configuration": { "type": "object", "additionalProperties": false, "required": ["generation", "files"],
                 "properties": {
@@ -138,7 +139,76 @@ extension APISchemas {
                     "description": "How far this machine's clock is ahead of the store's; negative if it is behind. Absent if the store has no clock." },
                   "failure": { "type": "string", "description": "The last error of a store that fails." } } },
               "tokens": { "type": "array", "items": { "$ref": "#/components/schemas/Scope" } },
-              "keys": { "$ref": "#/components/schemas/Keys" } } }
+              "keys": { "$ref": "#/components/schemas/Keys" },
+              "upstreams": { "type": "array", "description": "The services that the server has sent requests to, since the start.",
+                "items": { "type": "object", "additionalProperties": false, "required": ["upstream", "outcomes"],
+                  "properties": {
+                    "upstream": { "type": "string", "enum": ["talkdesk_id", "callback_api", "jwks", "policy"] },
+                    "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 1 } },
+                    "last_success": { "type": "string", "format": "date-time" } } } },
+              "openings": { "type": "array", "description": "Whether callbacks are open now. An app whose callers differ has an entry for each.",
+                "items": { "type": "object", "additionalProperties": false, "required": ["open", "next_change"],
+                  "properties": {
+                    "app": { "type": "string" }, "caller": { "type": "string" }, "open": { "type": "boolean" },
+                    "next_change": { "type": ["string", "null"], "format": "date-time" } } } },
+              "callbacks": { "type": "object", "description": "Callbacks by outcome, since the start.",
+                "additionalProperties": { "type": "integer", "minimum": 0 } },
+              "appointments": { "type": "object", "additionalProperties": false, "required": ["scheduled", "pending"],
+                "properties": { "scheduled": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 } } },
+              "installations": { "type": "object", "description": "Installations and requests for them, by state.",
+                "additionalProperties": { "type": "integer", "minimum": 0 } },
+              "brakes": { "type": "array", "description": "The brakes that are on.",
+                "items": { "type": "object", "additionalProperties": false, "required": ["brake", "limit"],
+                  "properties": {
+                    "brake": { "type": "string", "enum": ["number", "burst", "hour"] },
+                    "limit": { "type": "integer", "minimum": 1 },
+                    "used_ratio": { "type": "number", "minimum": 0, "maximum": 1, "description": "The share in use. The brake on each number has none." } } } },
+              "last_hour": { "type": "object", "additionalProperties": false, "required": ["minutes", "decisions"],
+                "properties": {
+                  "minutes": { "type": "array", "description": "60 minutes, the current one last.",
+                    "items": { "type": "object", "additionalProperties": false, "required": ["start", "allow", "deny", "error"],
+                      "properties": {
+                        "start": { "type": "string", "format": "date-time" }, "allow": { "type": "integer", "minimum": 0 },
+                        "deny": { "type": "integer", "minimum": 0 }, "error": { "type": "integer", "minimum": 0 } } } },
+                  "decisions": { "type": "array", "description": "The decisions of these minutes by code and rule, the most frequent first.",
+                    "items": { "type": "object", "additionalProperties": false, "required": ["decision", "count"],
+                      "properties": {
+                        "decision": { "type": "string", "enum": ["allow", "deny", "error"] }, "code": { "type": "string" },
+                        "rule": { "type": "string" }, "count": { "type": "integer", "minimum": 1 } } } } } },
+              "latency": { "type": "array", "description": "The latency of endpoints for apps in the last hour, as upper bounds of a histogram's buckets; null above 30 seconds.",
+                "items": { "type": "object", "additionalProperties": false,
+                  "required": ["route", "count", "p50_seconds", "p95_seconds", "p99_seconds"],
+                  "properties": {
+                    "route": { "type": "string" }, "count": { "type": "integer", "minimum": 1 },
+                    "p50_seconds": { "type": ["number", "null"] }, "p95_seconds": { "type": ["number", "null"] },
+                    "p99_seconds": { "type": ["number", "null"] } } } },
+              "sequence": { "type": "integer", "minimum": 0, "description": "The number of the last decision. Send it as `after`." },
+              "decisions": { "type": "array", "description": "The last decisions of this instance, the newest last.",
+                "items": { "$ref": "#/components/schemas/RecentDecision" } } } }
+          """#)
+    ),
+    (
+      "RecentDecision",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "required": ["sequence", "time", "action", "decision", "duration_ms", "request_id"],
+            "additionalProperties": false, "description": "An audit line, with its number.",
+            "properties": {
+              "sequence": { "type": "integer", "minimum": 1, "description": "Counted from 1 since the start." },
+              "log": { "type": "string", "enum": ["audit"] },
+              "time": { "type": "string", "format": "date-time" },
+              "action": { "type": "string" }, "trigger": { "type": "string", "enum": ["appointment"] },
+              "decision": { "type": "string", "enum": ["allow", "deny", "error"] },
+              "code": { "type": "string" }, "rule": { "type": "string" }, "reason": { "type": "string" },
+              "verdicts": { "type": "array", "items": { "type": "object", "additionalProperties": false, "required": ["rule", "verdict"],
+                "properties": { "rule": { "type": "string" }, "verdict": { "type": "string" } } } },
+              "caller": { "type": "string" }, "subject": { "type": "string" }, "installation": { "type": "string" },
+              "app": { "type": "string" }, "address": { "type": "string", "description": "The client's address." },
+              "contact": { "$ref": "#/components/schemas/MaskedNumber" }, "callback": { "type": "string", "format": "uuid" },
+              "cache": { "type": "string", "enum": ["hit", "miss", "none"] }, "upstream_status": { "type": "integer" },
+              "token_sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" }, "replay": { "type": "boolean" },
+              "duration_ms": { "type": "number", "minimum": 0 },
+              "request_id": { "type": "string" }, "trace_id": { "type": "string" } } }
           """#)
     ),
     (

@@ -4,13 +4,14 @@ import JSON
 
 /// The named schemas of the document.
 ///
-/// A request's are strict: the server refuses what they do not name. A response's are published open, since members and values
+/// A request's are strict: the server refuses unknown members. A response's are published open, since members and values
 /// may be added while generated clients stay as they are: `additionalProperties: false` and the ends of an `enum` are for this
 /// server's own tests.
 enum APISchemas {
   /// All of them, by name, in the order of the document.
   static let all: [(name: String, schema: JSONValue)] =
-    ([problem] + values + tokens + callbacks + installations + health + operators).map { name, schema in
+    ([problem] + values + tokens + callbacks + installations + push + health + operators).map {
+      name, schema in
       (name, ofRequests.contains(name) ? schema : opened(schema))
     }
 
@@ -91,7 +92,7 @@ enum APISchemas {
       "RequestID",
       JSONValue(
         literally:
-          #"{ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$", "description": "Ties an answer to its log lines." }"#
+          #"{ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$", "description": "Links a response to its log lines." }"#
       )
     ),
     (
@@ -125,13 +126,14 @@ enum APISchemas {
       "AccessToken",
       JSONValue(
         literally: #"""
-          { "type": "object", "additionalProperties": false, "required": ["access_token", "token_type", "scope"],
-            "description": "RFC 6749 §5.1.",
+          { "type": "object", "additionalProperties": false, "required": ["access_token", "token_type"],
+            "description": "RFC 6749 §5.1. From an app with a chat desk: a session token of Sendbird.",
             "properties": {
               "access_token": { "type": "string", "minLength": 1, "description": "The token." },
               "token_type": { "type": "string", "description": "Bearer." },
               "expires_in": { "type": "integer", "minimum": 0, "description": "The remaining seconds of the token's life; absent if Talkdesk did not say." },
-              "scope": { "type": "string", "description": "The OAuth scope of the token." } } }
+              "scope": { "type": "string", "description": "The OAuth scope of the token; absent for a session token." },
+              "user_id": { "type": "string", "minLength": 1, "maxLength": 80, "description": "Only with a session token: the Sendbird user that it belongs to." } } }
           """#)
     ),
     (
@@ -141,7 +143,8 @@ enum APISchemas {
           { "type": "object", "additionalProperties": false, "required": ["auth_token"],
             "properties": {
               "auth_token": { "type": "string", "minLength": 1, "description": "The token." },
-              "expires_in": { "type": "integer", "minimum": 0, "description": "The remaining seconds of the token's life; absent if Talkdesk did not say." } } }
+              "expires_in": { "type": "integer", "minimum": 0, "description": "The remaining seconds of the token's life; absent if Talkdesk did not say." },
+              "user_id": { "type": "string", "minLength": 1, "maxLength": 80, "description": "Only with a session token: the Sendbird user that it belongs to." } } }
           """#)
     ),
   ]
@@ -158,7 +161,7 @@ enum APISchemas {
     (
       "Health",
       JSONValue(
-        literally: #"{ "type": "string", "enum": ["pass", "warn", "fail"], "description": "How it is." }"#)
+        literally: #"{ "type": "string", "enum": ["pass", "warn", "fail"], "description": "The state." }"#)
     ),
     (
       "Check",
@@ -215,13 +218,27 @@ enum APISchemas {
           """#)
     ),
     (
+      "DeskState",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "required": ["status"],
+            "description": "The check desk:NAME: the state of a chat desk.",
+            "properties": {
+              "status": { "$ref": "#/components/schemas/Health" },
+              "users": { "type": "integer", "minimum": 0, "description": "How many users' session tokens the server keeps." },
+              "last_request": { "type": "string", "description": "The outcome of the latest request to Sendbird." },
+              "last_request_age_seconds": { "type": "integer", "minimum": 0, "description": "The time since that request." },
+              "cool_down_seconds": { "type": "integer", "minimum": 0, "description": "The time for which the server does not ask Sendbird." } } }
+          """#)
+    ),
+    (
       "Readiness",
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["status", "checks"],
             "properties": {
               "status": { "$ref": "#/components/schemas/Health" },
-              "checks": { "type": "object", "additionalProperties": { "$ref": "#/components/schemas/IssuerKeys" },
+              "checks": { "type": "object", "additionalProperties": { "anyOf": [ { "$ref": "#/components/schemas/IssuerKeys" }, { "$ref": "#/components/schemas/DeskState" } ] },
                 "required": ["configuration", "process", "key", "store", "clock", "talkdesk_id"],
                 "properties": {
                   "configuration": { "$ref": "#/components/schemas/Check" },

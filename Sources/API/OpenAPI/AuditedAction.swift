@@ -1,8 +1,8 @@
-// What audit lines and their metrics call what was asked for.
+// The names of actions in audit lines and their metrics.
 
 package import Gate
 
-/// What somebody asked for, as audit lines name it: an action that rules judge, or what only operators and verifiers do.
+/// An action as audit lines name it: one that rules decide, or one of operators, verifiers or owners.
 package enum AuditedAction: String, CaseIterable, Sendable {
   case access
   case callback

@@ -1,10 +1,10 @@
-// What is known of one endpoint before anything answers it: its paths, who may ask, its methods and what is audited.
+// The facts of one endpoint: its paths, its audience, its methods and its audited requests.
 
 package import HTTP
 
 /// One endpoint as its clients see it. Routing, `Allow`, the labels of metrics, OpenAPI and `/docs` are made from the list of these.
 package final class Endpoint: Sendable {
-  /// Who sends requests to it.
+  /// The clients of an endpoint.
   package enum Audience: Sendable {
     /// Apps. Pages of the origins in `cors.origins` may use it from a browser.
     case apps
@@ -13,7 +13,7 @@ package final class Endpoint: Sendable {
     case operators
   }
 
-  /// Which of its requests have an audit line.
+  /// The requests with an audit line.
   package enum Auditing: Sendable {
     case none
     /// All of them: one with another method has its line, too.
@@ -48,13 +48,13 @@ package final class Endpoint: Sendable {
     allowed = (methods + ["OPTIONS"]).joined(separator: ", ")
   }
 
-  /// The place of a method among the operations; nil where it knows no such method. HEAD is answered as GET is.
+  /// The index of a method's operation; nil for an unsupported method. HEAD uses the operation of GET.
   package func operation(for method: Method) -> Int? {
     let method = method == .head ? .get : method
     return operations.firstIndex { $0.method == method }
   }
 
-  /// What its requests are audited as.
+  /// The audited actions of its requests.
   package var actions: [AuditedAction] {
     switch auditing {
     case .none: []
@@ -63,7 +63,7 @@ package final class Endpoint: Sendable {
     }
   }
 
-  /// What a request with this method is audited as; nil for none.
+  /// The audited action of a request with this method; nil for none.
   package func action(audited method: Method) -> AuditedAction? {
     switch auditing {
     case .none: nil

@@ -5,7 +5,7 @@ import HTTPServer
 import JSON
 
 extension Problem.Code {
-  /// What a refusal with this code looks like.
+  /// An example of a problem with this code.
   var example: JSONValue {
     guard let id = RequestID("3f6a0c1d9b7e4f528a6c0e1d2b3a4f5c") else { preconditionFailure("a sane id") }
     do throws(JSONError) {
@@ -47,7 +47,7 @@ extension Problem.Code {
     case .unknownApp: return Problem(self, "This server has no app of this name.")
     case .invalidClient:
       return Problem(
-        self, "This is no installation with these values and this secret or request_id. Enrol again.")
+        self, "No installation has these values with this secret or request_id. Enrol again.")
     case .tooMany:
       return Problem(self, "This user has as many installations as the app allows. Revoke one first.")
     case .taken: return Problem(self, "Another installation has this client_id. Make a new UUID.")
@@ -55,6 +55,10 @@ extension Problem.Code {
     case .alreadyDelivered:
       return Problem(
         self, "The secret of this request was delivered already. Begin again without request_id.")
+    case .claimExpired:
+      return Problem(self, "This claim was used, is over or is unknown. Ask for the token again.")
+    case .noDevice:
+      return Problem(self, "Register the device with PUT /installations/self/push first.")
     case .slowDown: return Problem(self, "Poll again after the time in Retry-After.", retryAfter: 3)
     case .duplicate:
       var problem = Problem(
@@ -67,11 +71,11 @@ extension Problem.Code {
       return Problem(
         self, "Wait for the first response, or retry a little later with the same key.", retryAfter: 1)
     case .slotFull:
-      var problem = Problem(self, "All places of this time are taken. See alternatives.")
+      var problem = Problem(self, "Choose another time. See alternatives.")
       problem.alternatives = ["2026-11-23T15:15:00Z", "2026-11-23T15:45:00Z"]
       return problem
     case .tooLate:
-      return Problem(self, "This callback is no longer scheduled. Its record says what became of it.")
+      return Problem(self, "This callback cannot be moved or cancelled now. Read its record.")
     case .unsupportedMediaType: return Problem(self, "Send JSON with Content-Type: application/json.")
     case .invalidRequest:
       return .invalid([

@@ -27,7 +27,7 @@ extension Problem {
     Problem(.overloaded, "Too many requests are waiting at this server. Try again shortly.", retryAfter: 1)
   }
 
-  /// The client did not wait for what its request waited for. It sees nothing of this; logs and metrics do.
+  /// The client closed its connection while its request waited. Only logs and metrics show this problem.
   package static var clientLeft: Problem {
     var problem = Problem(.upstreamTimeout, "The client closed the connection before the response.")
     problem.isUnread = true
@@ -35,10 +35,18 @@ extension Problem {
   }
 
   /// A path that leads nowhere.
-  package static var noEndpoint: Problem { Problem(.notFound, "There is no endpoint at this path.") }
+  package static var noEndpoint: Problem { noEndpoint(meaning: nil) }
+
+  /// The path is no endpoint's.
+  /// - Parameter path: A path that the client probably meant.
+  package static func noEndpoint(meaning path: String?) -> Problem {
+    let suggestion = path.map { "Did you mean \($0)? " } ?? ""
+    return Problem(
+      .notFound, "There is no endpoint at this path. \(suggestion)GET /docs lists all endpoints.")
+  }
 
   /// A method the endpoint does not know.
-  /// - Parameter allowed: Those it knows, for `Allow`.
+  /// - Parameter allowed: The supported methods, for `Allow`.
   package static func methodNotAllowed(_ allowed: String) -> Problem {
     var problem = Problem(.methodNotAllowed, "Use one of: \(allowed).")
     problem.responseFields.append("Allow", allowed)

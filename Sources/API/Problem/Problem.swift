@@ -4,9 +4,9 @@ public import HTTP
 package import HTTPServer
 import JSON
 
-/// Why a request got something other than what it asked for, as a problem document.
+/// Why a request was refused or failed, as a problem document.
 public struct Problem: Error, Sendable {
-  /// What clients decide on. The raw value is the wire's word.
+  /// The code that clients decide on. The raw value is the word in the document.
   public enum Code: String, CaseIterable, Sendable {
     case malformedRequest = "malformed_request"
     case invalidJSON = "invalid_json"
@@ -25,6 +25,8 @@ public struct Problem: Error, Sendable {
     case taken
     case requestExpired = "request_expired"
     case alreadyDelivered = "already_delivered"
+    case claimExpired = "claim_expired"
+    case noDevice = "no_device"
     case duplicate
     case inProgress = "in_progress"
     case slotFull = "slot_full"
@@ -62,9 +64,9 @@ public struct Problem: Error, Sendable {
     }
   }
 
-  /// What clients decide on.
+  /// The code that clients decide on.
   public var code: Code
-  /// What happened and what the caller can do, in a sentence. Never holds a secret, a token or upstream's words.
+  /// The event and the remedy for the caller, in a sentence. It never holds a secret, a token or upstream's words.
   public var detail: String
   /// The mistakes by member.
   public var fields: [FieldProblem] = []
@@ -142,8 +144,8 @@ extension Problem.Code {
     case .notFound, .unknownApp: .notFound
     case .methodNotAllowed: .methodNotAllowed
     case .requestTimeout: .requestTimeout
-    case .tooMany, .taken, .duplicate, .inProgress, .slotFull, .tooLate: .conflict
-    case .requestExpired, .alreadyDelivered: .gone
+    case .tooMany, .taken, .noDevice, .duplicate, .inProgress, .slotFull, .tooLate: .conflict
+    case .requestExpired, .alreadyDelivered, .claimExpired: .gone
     case .contentTooLarge: .contentTooLarge
     case .targetTooLong: .uriTooLong
     case .unsupportedMediaType: .unsupportedMediaType
@@ -177,9 +179,11 @@ extension Problem.Code {
     case .taken: "This client_id is in use"
     case .requestExpired: "The request for an installation is over"
     case .alreadyDelivered: "The secret was delivered already"
+    case .claimExpired: "The claim is over"
+    case .noDevice: "No device is registered"
     case .duplicate: "The same callback was requested before"
     case .inProgress: "The first request with this key is still running"
-    case .slotFull: "No place is left at this time"
+    case .slotFull: "This time is fully booked"
     case .tooLate: "This callback can no longer be changed"
     case .contentTooLarge: "The body is too large"
     case .targetTooLong: "The URL is too long"

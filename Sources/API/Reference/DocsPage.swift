@@ -29,13 +29,14 @@ package struct DocsPage {
     <a class="skip" href="#main">Skip to content</a>
     <header>
     <h1 class="brand">Callgate API <span class="badge">\(HTMLText.escaped(Version.current))</span></h1>
-    <p>\(HTMLText.escaped(APIDocument.summary)) Programs read <a href="/openapi.json">OpenAPI 3.1</a>.</p>
+    <p>\(HTMLText.escaped(APIDocument.summary)) Programs read <a href="/openapi.json">OpenAPI 3.1</a>. <a href="/">Home</a></p>
     </header>
     <nav aria-label="Contents">
     \(contents)</nav>
     <main id="main">
     <section class="card">
-    \(HTMLText.paragraphs(APIDocument.introduction))</section>
+    \(HTMLText.paragraphs(APIDocument.introduction))<p>In the commands, <code>$CALLGATE</code> is the address of this server, without a slash at its end.</p>
+    </section>
     \(APIOperation.Tag.allCases.map(section).joined())\(problems)\(schemas)</main>
     </body>
     </html>
@@ -99,9 +100,14 @@ package struct DocsPage {
       <p class="summary">\(HTMLText.inline(operation.summary))</p>
       \(others.isEmpty ? "" : "<p>Also \(others).</p>\n")\(HTMLText.paragraphs(operation.description))<p>\(access)
       <span class="soft">Allow: \(endpoint.allowed)</span></p>
-      \(parameters(operation))\(content(operation))\(answers(operation))\(refusals(operation))</article>
+      \(command(endpoint, operation))\(parameters(operation))\(content(operation))\(answers(operation))\(refusals(operation))</article>
 
       """
+  }
+
+  private func command(_ endpoint: Endpoint, _ operation: APIOperation) -> String {
+    let text = CurlCommand.text(endpoint.paths[0], operation, allowsAnonymous: document.allowsAnonymous)
+    return "<pre tabindex=\"0\">\(HTMLText.escaped(text))</pre>\n"
   }
 
   private func parameters(_ operation: APIOperation) -> String {
@@ -140,7 +146,7 @@ package struct DocsPage {
     return "<details>\n<summary>Errors</summary>\n\(table(nil, ["Status", "Codes"], rows))</details>\n"
   }
 
-  /// A content's type, and what it looks like.
+  /// The type and schema of a content.
   private func form(_ content: APIContent) -> String {
     let types = [content.type, content.otherType].compactMap { $0.map(HTMLText.code) }.joined(separator: ", ")
     guard let name = Self.referred(content.schema) else { return types }

@@ -1,22 +1,30 @@
 // Escapes text for HTML, and sets the security policy of generated pages.
 
-import HTTP
+package import HTTP
 import JOSE
 import JSON
 
 /// Writes HTML. It escapes all text.
-enum HTMLText {
-  /// The fields of a page. Its policy allows only the style inside the page, by its digest: no script, no
-  /// frame around it, nothing from other hosts.
-  static func pageFields(style: String) -> Fields {
-    let digest = Base64.encode(SHA256.digest(Array(style.utf8)))
+package enum HTMLText {
+  /// The fields of a page. Its policy allows only the style and script inside the page, by their digests: no frame around it,
+  /// nothing from other hosts.
+  /// - Parameter script: The script, which may send requests to its own origin and write text, but no markup; nil for a page without one.
+  package static func pageFields(style: String, script: String? = nil) -> Fields {
+    let scripting = script.map {
+      "script-src \(source($0)); connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; "
+    }
     return [
       "Content-Type": "text/html; charset=utf-8",
       "Content-Security-Policy":
-        "default-src 'none'; style-src 'sha256-\(digest)'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "default-src 'none'; style-src \(source(style)); \(scripting ?? "")img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
     ]
+  }
+
+  /// An inline element's text as a source of the policy (CSP 3 §2.3.1).
+  private static func source(_ text: String) -> String {
+    "'sha256-\(Base64.encode(SHA256.digest(Array(text.utf8))))'"
   }
 
   /// A text between tags or in an attribute's quotes.

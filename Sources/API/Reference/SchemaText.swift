@@ -64,7 +64,7 @@ enum SchemaText {
     return words
   }
 
-  /// A table with a head, which scrolls by itself where the screen is narrow.
+  /// A table with a head, which scrolls alone on a narrow screen.
   static func table(_ head: [String], _ rows: [[String]]) -> String {
     let cells = head.map { "<th scope=\"col\">\($0)</th>" }.joined()
     let lines = rows.map { row in "<tr>\(row.map { "<td>\($0)</td>" }.joined())</tr>\n" }.joined()

@@ -11,11 +11,19 @@ package struct App: Hashable, Sendable {
   let callers: Set<String>?
   /// The scope of its tokens; nil: the configured default.
   package let scope: String?
+  /// Whether its tokens come by push.
+  package let isPushed: Bool
+  /// The chat desk whose session tokens it gets in place of Talkdesk's tokens.
+  package let desk: String?
 
-  package init(id: String, callers: Set<String>?, scope: String?) {
+  package init(
+    id: String, callers: Set<String>?, scope: String?, isPushed: Bool = false, desk: String? = nil
+  ) {
     self.id = id
     self.callers = callers
     self.scope = scope
+    self.isPushed = isPushed
+    self.desk = desk
   }
 }
 
@@ -24,6 +32,21 @@ package struct AppRegistry: Sendable {
   private let apps: [String: App]
   /// The one app that lists a caller, for requests that name none.
   private let appOfCaller: [String: App]
+  /// The callers that apps take whose tokens are in the response and Talkdesk's, and those that other apps take.
+  private let (plain, special): (Takers, Takers)
+
+  /// The callers that some apps take.
+  private struct Takers: Sendable {
+    private let takesAll: Bool
+    private let listed: Set<String>
+
+    init(_ apps: [App]) {
+      takesAll = apps.contains { $0.callers == nil }
+      listed = Set(apps.flatMap { $0.callers ?? [] })
+    }
+
+    func contain(_ callerID: String) -> Bool { takesAll || listed.contains(callerID) }
+  }
 
   package init(_ apps: [App]) {
     self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
@@ -32,6 +55,14 @@ package struct AppRegistry: Sendable {
       for caller in app.callers ?? [] { listed[caller, default: []].append(app) }
     }
     appOfCaller = listed.compactMapValues { $0.count == 1 ? $0[0] : nil }
+    plain = Takers(apps.filter { !$0.isPushed && $0.desk == nil })
+    special = Takers(apps.filter { $0.isPushed || $0.desk != nil })
+  }
+
+  /// Whether a caller has to name an app to get a token: every app that takes it has tokens by push, or a chat desk. Without this,
+  /// leaving the app out would give what none of its apps gives.
+  package func needsName(_ callerID: String) -> Bool {
+    special.contain(callerID) && !plain.contain(callerID)
   }
 
   /// The app of a request, or the reason for none. The kill switch comes before that refusal, and needs the
@@ -53,7 +84,7 @@ package struct AppRegistry: Sendable {
       }
     }
 
-    /// Why a caller is refused that was not admitted, for operators.
+    /// Why the caller is refused, for operators.
     package func refusal(of callerID: String) -> String {
       app.map { "caller \(callerID) is not listed for app \($0.id)" }
         ?? "the request names an app that is not configured"
@@ -72,7 +103,7 @@ package struct AppRegistry: Sendable {
   /// The app of a request.
   ///
   /// - Parameters:
-  ///   - name: What the request names, if anything: a segment of its path or the query's `app`.
+  ///   - name: The app's name in the request, if any: a segment of its path, or `app` in its query.
   ///   - callerID: The id of the caller who asks.
   ///   - installedFor: The app of an installation: that one only, whichever callers it lists.
   package func claim(
@@ -80,7 +111,7 @@ package struct AppRegistry: Sendable {
   ) -> Claim {
     if let appID { return claim(named: name, installedFor: appID) }
     guard name != .absent else { return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[callerID]) }
-    // A name given twice, or one that is no text, is no app's name.
+    // A repeated name, or one that does not decode, is no app's name.
     guard case .value(let name) = name, let app = apps[name] else { return .unknown }
     if let callers = app.callers, !callers.contains(callerID) { return .unlisted(app) }
     return .admitted(app)

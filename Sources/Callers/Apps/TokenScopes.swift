@@ -4,7 +4,7 @@ package import Tokens
 
 /// The scopes by app: an app's own, otherwise the account's.
 package struct TokenScopes: Sendable {
-  /// What Talkdesk's Callback API asks for.
+  /// The scope that Talkdesk's Callback API requires.
   package static let callbackWrite = "callback:write"
 
   /// The account's: that of tokens for apps that name none.

@@ -44,29 +44,29 @@ package struct Authenticator: Sendable {
   package enum Outcome {
     case caller(Caller)
     case refused(Problem)
-    /// Something has to be waited for. Then authenticate again, with what came of it.
+    /// Wait for this, then authenticate again with the result.
     case first(Prerequisite)
   }
 
-  /// What has to be known before the caller is.
+  /// A value that the server must fetch before it can identify the caller.
   package enum Prerequisite: Sendable {
     /// The keys of the issuer whose token names a key that is not known yet.
     case keys(KeySource)
-    /// An installation that the store has to be asked for. At an address that is guessing it waits for its turn.
+    /// An installation in the store. From an address that guesses, the look-up waits for a turn.
     case installation(InstallationID, InstallationDirectory, isGuarded: Bool)
   }
 
-  /// What came of waiting for it.
+  /// The result of fetching it.
   package enum Prepared: Sendable {
     case keys
-    /// What the store has under the id.
+    /// The installation of the id, if there is one.
     case installation(KnownInstallation?)
     /// There was no turn in time.
     case noTurn
     case storeFailed(StoreError)
   }
 
-  /// Who asks and when.
+  /// The address and times of a request.
   package struct Circumstances {
     /// Where the request comes from.
     package let address: IPAddress
@@ -75,7 +75,7 @@ package struct Authenticator: Sendable {
     /// The monotonic clock, for the throttle.
     package let now: MonotonicTime
 
-    /// What was waited for, for this very request.
+    /// The fetched value, if this request has waited for one.
     package let prepared: Prepared?
 
     package init(address: IPAddress, time: UnixTime, now: MonotonicTime, prepared: Prepared? = nil) {
@@ -93,7 +93,7 @@ package struct Authenticator: Sendable {
   private let keyCallers: [SHA256Digest: Caller]
   package let jwt: JWTAuthenticator
   let allowsAnonymous: Bool
-  /// Outlives a reload, so that guessing is not forgiven by one.
+  /// It outlives a reload, so that a reload does not clear failed logins.
   package let throttle: LoginThrottle
   /// The installations that may call, of each app that has some.
   private let installations: InstallationCallers?
@@ -169,7 +169,7 @@ package struct Authenticator: Sendable {
     _ id: InstallationID, _ digest: SHA256Digest, _ installations: InstallationCallers,
     _ circumstances: Circumstances
   ) -> Outcome {
-    // Case makes no other name.
+    // The id, not the text: case makes no difference.
     let credential = LoginThrottle.Credential(digest: digest, name: id.hashValue)
     let refusal = tooOften(Array(id.description.utf8), credential, circumstances)
     let found: KnownInstallation?

@@ -14,11 +14,11 @@ import Synchronization
 /// elsewhere. A right password from another address is always checked. One address may fail more often than
 /// one user name at it, because many users may share it (a carrier's, an office's).
 package final class LoginThrottle: Sendable {
-  /// Everything that is sent to prove who it is.
+  /// A credential, as hashes.
   package struct Credential: Hashable, Sendable {
     /// SHA-256 of the secret.
     let digest: SHA256Digest
-    /// A hash of the name that comes with it; 0 where none does.
+    /// A hash of the user name; 0 without one.
     var name = 0
 
     package init(digest: SHA256Digest, name: Int = 0) {
@@ -46,7 +46,7 @@ package final class LoginThrottle: Sendable {
   /// For each key the theoretical arrival time of the generic cell rate algorithm, in nanoseconds.
   private let table = Mutex<[UInt64: Int64]>([:])
 
-  /// One that has heard no failure yet.
+  /// A throttle without failures.
   package init() {}
   /// Addresses and credentials that were right together, with the time they were last noted.
   private let proven = Mutex<[UInt64: Int64]>([:])
@@ -62,7 +62,7 @@ package final class LoginThrottle: Sendable {
   package func wait(
     address: IPAddress, identity: @autoclosure () -> [UInt8]?, credential: Credential, now: MonotonicTime
   ) -> Duration? {
-    // Nobody has failed lately: the ordinary case costs one load.
+    // No login has failed lately: this usual case costs one load.
     guard count.load(ordering: .relaxed) > 0 else { return nil }
     let (addressKey, identityKey) = keys(address, identity())
     let wait = table.withLock { table in
@@ -77,7 +77,7 @@ package final class LoginThrottle: Sendable {
     return wait
   }
 
-  /// How many logins were not heard so far.
+  /// The number of logins that were refused unchecked.
   package var refusals: Int { refused.load(ordering: .relaxed) }
 
   /// Notes that a credential was right.
@@ -109,7 +109,8 @@ package final class LoginThrottle: Sendable {
     }
   }
 
-  /// After how long a token of this address is verified again; nil when it is verified now, as each is that was right there before.
+  /// The time until a token of this address is verified again; nil if it is verified now. A token that was right at this address before
+  /// is always verified.
   func waitToVerify(address: IPAddress, credential: Credential, now: MonotonicTime) -> Duration? {
     guard count.load(ordering: .relaxed) > 0 else { return nil }
     let key = verificationKey(address)
@@ -149,8 +150,8 @@ package final class LoginThrottle: Sendable {
     return early > 0 ? .nanoseconds(early) : nil
   }
 
-  /// Drops what weighs nothing any more, and then the lighter half: a flood from many addresses must not free the one
-  /// that has failed most.
+  /// Drops entries without weight, and then the lighter half: a flood from many addresses must not free the address that has failed
+  /// most.
   private static func forget(_ table: inout [UInt64: Int64], now: MonotonicTime) {
     table = table.filter { $0.value > now.nanoseconds }
     guard table.count >= capacity else { return }

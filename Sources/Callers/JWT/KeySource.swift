@@ -19,14 +19,14 @@ package final class KeySource: Sendable {
   /// From a failed fetch to the next. After this pause and one time-out the server notices that the issuer is
   /// back.
   static let pauseAfterFailure = Duration.seconds(20)
-  /// How long a set is fresh whose reply does not say, and the bounds for replies that do.
+  /// How long a set is fresh if its reply does not say, and the bounds for replies that do.
   static let ordinaryLife = Duration.seconds(600)
   static let lives = Duration.seconds(60)...Duration.seconds(86_400)
-  /// How long the last set serves while no other can be had, counted from the first fetch that failed.
+  /// How long the last set stays in use after the first failed fetch.
   static let longestAge = Duration.seconds(86_400)
   private static let timeout = Duration.seconds(5)
 
-  /// Why no keys were had.
+  /// Why a fetch failed.
   package enum Failure: Error, CustomStringConvertible {
     case transport(TransportError)
     case status(Int)
@@ -45,11 +45,11 @@ package final class KeySource: Sendable {
   package enum Event {
     /// A fetch failed. New: the one before did not, or for another reason.
     case failed(Failure, isNew: Bool)
-    /// Keys were had after a fetch that failed.
+    /// A fetch succeeded after failures.
     case recovered
     /// The issuer publishes another set than before.
     case published(JWKSet)
-    /// The last set was too old, and no other could be had.
+    /// The last set is too old, and no fetch succeeded.
     case expired
   }
 
@@ -63,7 +63,7 @@ package final class KeySource: Sendable {
     var confirmedAt = MonotonicTime(nanoseconds: .min)
     var freshUntil = MonotonicTime(nanoseconds: .min)
     var mayFetchAt = MonotonicTime(nanoseconds: .min)
-    /// Why the last fetch failed; nil where it did not.
+    /// Why the last fetch failed; nil if it did not.
     var failure: Failure?
     /// When the first fetch failed of those that have failed since.
     var failingSince: MonotonicTime?
@@ -85,7 +85,7 @@ package final class KeySource: Sendable {
   private let time: any TimeSource
   private let report: @Sendable (Event) -> Void
   private let state = Mutex(State())
-  /// Those who wait for the fetch under way because of a key they do not know.
+  /// The requests with an unknown key that wait for the running fetch.
   private let waiters = Waiters()
 
   package init(
@@ -134,16 +134,16 @@ package final class KeySource: Sendable {
     }
   }
 
-  /// The set's generation; 0 as long as none was had.
+  /// The set's generation; 0 before the first set.
   var generation: Int { state.withLock { $0.generation } }
 
   /// The state of the issuer's keys.
   package struct Status {
     /// How many keys verify tokens.
     package let keys: Int
-    /// Since when the issuer has confirmed them; nil without any.
+    /// The time since the issuer confirmed them; nil without any.
     package let age: Duration?
-    /// Why the last fetch failed; nil where it did not.
+    /// Why the last fetch failed; nil if it did not.
     let failure: Failure?
 
     /// Whether tokens can be verified and the issuer answers.
@@ -189,7 +189,7 @@ package final class KeySource: Sendable {
     await waiters.wait { state.withLock { $0.fetch == nil } }
   }
 
-  /// Forgets a set where the issuer could not be asked for too long: it may have withdrawn a key.
+  /// Drops a set if the issuer was unreachable for too long: it may have withdrawn a key.
   private func dropOld(_ state: inout State, _ now: MonotonicTime) {
     guard state.set != nil, let since = state.failingSince, now >= since + Self.longestAge else { return }
     state.set = nil

@@ -14,7 +14,7 @@ final class VerifiedTokens: Sendable {
     let generation: Int
   }
 
-  /// How many tokens are remembered; beyond it the table begins anew.
+  /// The most tokens in the table. A full table is emptied.
   static let capacity = 16_384
 
   private let table = Mutex<[SHA256Digest: Entry]>([:])

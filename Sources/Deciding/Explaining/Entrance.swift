@@ -1,4 +1,4 @@
-// Finds who asks for which app in a hypothetical request, as the server does before the kill switch and the rules.
+// Finds the caller and the app of a hypothetical request, as the server does before the kill switch and the rules.
 
 import Callers
 package import Configuration
@@ -13,6 +13,8 @@ package struct Entrance: Sendable {
   package var facts: Facts
   /// The app of the installation that asks, or of an enrolment that an operator authorizes: the app's `callers` need not list them.
   package var installedFor: String?
+  /// Whether the caller has a subject of its own. True where only the rules are asked.
+  package var isUser = true
   /// Why the credential is refused; nil if it is right, or if none is needed.
   package var unauthenticated: String?
   /// Why an enrolment is refused after the kill switch and before the rules.
@@ -23,11 +25,13 @@ extension Configuration {
   /// The entrance of a request.
   ///
   /// - Parameters:
-  ///   - facts: What the request says. Its caller is nil where only the rules are asked, its app the one that it names.
+  ///   - facts: The request's own facts. The caller is nil if the question concerns the rules only. The app is the named one.
   ///   - owner: The caller of the user whose installation asks, if it is named.
-  /// - Throws: What the request does not say, or says in two ways.
+  /// - Throws: The members that are missing or contradict each other.
   package func entrance(_ facts: Facts, owner: String?) throws(Refusal) -> Entrance {
     var entrance = Entrance(facts: facts)
+    entrance.isUser =
+      facts.callerID == nil || facts.callerID == Caller.installationID || hasUsers(facts.callerID)
     let isInstallation = facts.callerID == Caller.installationID && facts.action != .enrol
     guard isInstallation || owner == nil else {
       throw Refusal(
@@ -44,13 +48,15 @@ extension Configuration {
     return entrance
   }
 
-  /// The app that a request names, or else the only one with installations; and its terms, if it has some.
+  /// The app that a request names, or else the only one with installations; and its terms, if it has some. Of several it
+  /// is the sandbox's sample, if that is there.
   private func appWithInstallations(named name: String?) throws(Refusal) -> (
     id: String, terms: InstallationTerms?
   ) {
     if let name { return (name, apps.first { $0.id == name }?.installations) }
     let candidates = apps.filter { $0.installations != nil }
-    guard let app = candidates.first, candidates.count == 1 else {
+    guard let app = candidates.count == 1 ? candidates[0] : candidates.first(where: { $0.id == enrolmentApp })
+    else {
       throw Refusal(
         at: "app", candidates.isEmpty ? "no app has installations" : "several apps have installations",
         candidates.isEmpty ? "give an app installations" : "name the app")
@@ -58,7 +64,7 @@ extension Configuration {
     return (app.id, app.installations)
   }
 
-  /// The caller of the user who authorized an installation; nil where an operator did.
+  /// The caller of the user who authorized an installation; nil if an operator did.
   private func owner(_ owner: String?, of subject: String?) throws(Refusal) -> String? {
     guard subject != nil else {
       guard owner == nil else {

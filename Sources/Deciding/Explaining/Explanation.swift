@@ -12,12 +12,12 @@ public struct Explanation: Sendable {
   public let isAllowed: Bool
   /// Why not, as the code of the problem document.
   public let code: String?
-  /// The rule that refuses; nil where none does, or the refusal comes before the rules.
+  /// The rule that refuses; nil if none does, or if the refusal comes before the rules.
   public let rule: String?
   let verdicts: RuleVerdicts
   /// Why each rule has its verdict, in their order.
   let reasons: [RuleReason]
-  /// Why a request is refused that no rule refuses.
+  /// The reason of a refusal that comes from no rule.
   let cause: String?
 
   /// Why a request without credentials is refused, for operators.
@@ -108,11 +108,11 @@ public struct Explanation: Sendable {
 }
 
 extension Decider {
-  /// What would become of a request, and why. Takes nothing; remote policies are asked as on its way.
+  /// The decision on a hypothetical request, with its reasons. It takes no allowances, and asks remote policies as for a real request.
   ///
-  /// Where the question gives no count, what is used now counts.
+  /// For a rule without a given count, the present use counts.
   package func explain(_ inquiry: Question.Inquiry) async -> Explanation {
-    // As on its way: neither the kill switch nor the rules are asked.
+    // As for a real request, this refusal comes before the kill switch and the rules.
     if let reason = inquiry.entrance.unauthenticated {
       return Explanation(.unauthenticated, because: reason, verdicts: .none)
     }
@@ -121,7 +121,7 @@ extension Decider {
       // An enrolment without a user has no caller that a stop could name.
       facts.appID = try admit(
         facts.action == .enrol ? facts.callerID : facts.effectiveCaller, to: facts.action, app: inquiry.app,
-        installedFor: inquiry.entrance.installedFor)?.id
+        installedFor: inquiry.entrance.installedFor, isUser: inquiry.entrance.isUser)?.id
     } catch {
       return Explanation(error.problem.code, because: error.reason, verdicts: policy.skipped)
     }
@@ -141,7 +141,7 @@ extension Decider {
   }
 }
 
-/// Counts where they are given, and what is kept where not.
+/// The given counts, and the saved states of all other rules.
 private struct GivenStates: AllowanceStates, Sendable {
   let counted: CountedStates
   let rules: Set<String>

@@ -9,17 +9,17 @@ package import JSON
 import Platform
 import Store
 
-/// A request to be explained, unjudged.
+/// A request to be explained, not checked yet.
 public struct Question: Sendable {
-  /// One thing wrong with it.
+  /// One mistake in it.
   public struct Mistake: Error, Hashable, Sendable {
     /// The member of the question, as in `counts.daily`.
     public let member: String
-    /// What is wrong and what to do.
+    /// The mistake and its remedy.
     public let description: String
   }
 
-  /// Everything that is wrong with it; never empty.
+  /// All mistakes in it; never empty.
   public struct Mistakes: Error, Sendable {
     /// In the order of the members.
     public let list: [Mistake]
@@ -78,19 +78,19 @@ public struct Question: Sendable {
 }
 
 extension Question {
-  /// What the rules are asked, the app excepted.
+  /// The facts for the rules, except the app.
   package struct Inquiry: Sendable {
     var facts: Facts { entrance.facts }
     var app: Request.QueryItem { facts.appID.map { .value($0) } ?? .absent }
-    /// What is used already, of the rules that counts are given for.
+    /// The given counts, by rule.
     var states: CountedStates
     var countedRules: Set<String>
-    /// Who asks, as far as the configuration alone decides.
+    /// The entrance of the request, as far as the configuration alone decides.
     var entrance: Entrance
   }
 
-  /// Judges every member.
-  /// - Parameter now: The time where none is given.
+  /// Checks every member.
+  /// - Parameter now: The time if none is given.
   package func inquiry(_ configuration: Configuration, now: Instant) throws(Mistakes) -> Inquiry {
     var mistakes: [Mistake] = []
     func note(_ member: String, _ description: String) {
@@ -120,7 +120,7 @@ extension Question {
     if let phone {
       do throws(E164Error) {
         let number = try E164(phone)
-        // A request for access brings no number.
+        // A request for access has no number.
         if action == .callback { facts.phone = number }
       } catch {
         note("phone", "is not a phone number: \(error.correction)")
@@ -137,7 +137,7 @@ extension Question {
     for field in fields {
       let field = RequestField(
         name: field.name, value: String(decoding: Array(field.value.utf8)[...].trimmed, as: UTF8.self))
-      // As on the way of a request, rules see what they ask for and nothing else.
+      // As for a real request, rules see only the headers that they read.
       if configuration.policy.fieldNames.contains(field.name) { facts.fields.append(field) }
     }
     var counts: [String: Int64] = [:]
@@ -163,7 +163,7 @@ extension Question {
 }
 
 extension Configuration {
-  /// Whether a request without credentials is refused before any rule is asked. Where nobody is configured at all, no
-  /// server would start; what is asked about then is the rules alone.
+  /// Whether a request without credentials is refused before any rule. Without any configured caller no server would start, so the
+  /// question then concerns the rules alone.
   package var refusesAnonymous: Bool { !allowAnonymous && !callers.isEmpty }
 }

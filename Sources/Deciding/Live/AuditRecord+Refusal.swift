@@ -1,10 +1,10 @@
-// How an audit record notes that an app was refused before any rule.
+// Notes a refusal before the rules in an audit record.
 
 package import Gate
 import Records
 
 extension AuditRecord {
-  /// Notes that the request is refused before any rule is asked.
+  /// Notes that the request is refused before any rule.
   package mutating func note(_ refusal: Decider.Refusal, _ policy: Policy) {
     verdicts = policy.skipped
     app = refusal.app

@@ -7,8 +7,8 @@ package import HTTP
 package import Platform
 package import Store
 
-/// Decides about requests whose caller is known: kill switch, then app, then rules. Made anew with each configuration;
-/// what is stopped and what is used outlives it.
+/// Decides about requests whose caller is known: kill switch, then app, then rules. Each configuration has its own decider. Stops
+/// and the use of allowances outlive it.
 package struct Decider: Sendable {
   package let apps: AppRegistry
   package let policy: Policy
@@ -30,47 +30,61 @@ package struct Decider: Sendable {
 
   /// Why a request is refused before any rule is asked.
   package struct Refusal: Error {
-    /// What its caller is told.
+    /// The problem for its response.
     package let problem: Problem
-    /// The app it is about, where there is such an app.
+    /// The app of the request, if there is one.
     let app: String?
     /// Why, for operators.
     let reason: String
   }
 
-  /// The app of a request: the kill switch first, which goes before everything but who asks.
+  /// The app of a request. The kill switch comes first, right after authentication.
   ///
   /// - Parameters:
   ///   - callerID: Nil for an enrolment that no user authorizes.
-  ///   - name: What the request names, if anything.
+  ///   - name: The app's name in the request, if any.
   ///   - appID: The app of an installation.
+  ///   - isUser: Whether the caller has a subject of its own, whom alone a chat desk takes.
   package func admit(
-    _ callerID: String?, to action: Action, app name: Request.QueryItem, installedFor appID: String? = nil
+    _ callerID: String?, to action: Action, app name: Request.QueryItem, installedFor appID: String? = nil,
+    isUser: Bool = true
   ) throws(Refusal) -> App? {
     let caller = callerID ?? Caller.anonymousID
     let claim = apps.claim(named: name, by: caller, installedFor: appID)
     if let stop = stops.stop(for: action, callerID: callerID, appID: claim.app?.id) {
       throw Refusal(problem: .stopped, app: claim.app?.id, reason: stop.auditReason)
     }
+    let app: App?
     do throws(Problem) {
-      return try claim.admitted()
+      app = try claim.admitted()
     } catch {
       throw Refusal(problem: error, app: claim.app?.id, reason: claim.refusal(of: caller))
     }
+    guard app != nil || action != .access || !apps.needsName(caller) else {
+      throw Refusal(
+        problem: Problem(.denied, "Name the app of this request, such as ?app=NAME."), app: nil,
+        reason: "every app of caller \(caller) has tokens by push or a chat desk, and the request names none")
+    }
+    guard isUser || app?.desk == nil || action != .access else {
+      throw Refusal(
+        problem: Problem(.denied, "This app's chat desk is for signed-in users and installations only."),
+        app: app?.id, reason: "caller \(caller) has no users, whom the app's chat desk needs")
+    }
+    return app
   }
 
   // MARK: The rules
 
-  /// What asking the rules comes to without waiting for anybody.
+  /// The result of the rules without a wait.
   package enum AtOnce: ~Copyable {
     case ruled(Ruling)
-    /// No rule objects; only the store can take the allowances, and `take` has it do so. Nothing has been taken.
+    /// No rule refuses, and only the store can take the allowances: call `take`. Nothing has been taken.
     case untaken(Decision)
-    /// A remote policy or the store has to be asked, and `rule` does so. Nothing has been taken.
+    /// A remote policy or the store must be asked: call `rule`. Nothing has been taken.
     case undecided
   }
 
-  /// Asks the rules, and takes what an allowed request takes from its allowances, without waiting for anybody.
+  /// Asks the rules, and takes the allowances of an allowed request, without a wait.
   ///
   /// - Parameter takes: Whether allowances are taken; a probe takes none.
   package func ruleAtOnce(_ facts: Facts, taking takes: Bool) -> AtOnce {
@@ -84,7 +98,7 @@ package struct Decider: Sendable {
     return .ruled(Ruling(decision, outcome, facts))
   }
 
-  /// Takes what an allowed request takes from its allowances, asking the store.
+  /// Takes the allowances of an allowed request from the store.
   package func take(_ decision: Decision, _ facts: Facts) async -> Ruling {
     let charges = decision.charges
     return Ruling(
@@ -93,9 +107,9 @@ package struct Decider: Sendable {
 
   /// Asks the rules, remote policies among them, and the store.
   ///
-  /// - Parameter deadline: When the request has to be answered; nil for whenever that may be.
-  /// - Throws: The problem that there is no decision: more requests wait for a policy than it can answer, or the deadline passed.
-  ///   Nothing has been taken then.
+  /// - Parameter deadline: The deadline of the response; nil for none.
+  /// - Throws: A problem if there is no decision: too many requests wait for a policy, or the deadline passed. Then nothing has been
+  ///   taken.
   package func rule(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime? = nil) async throws(Problem)
     -> Ruling
   {
@@ -103,7 +117,7 @@ package struct Decider: Sendable {
       let kept = await states(for: facts)
       return Ruling(untaken: try await decide(facts, kept, deadline: deadline), facts, kept)
     }
-    // Without limits of the rules' own the store is read once: the charge itself decides about brakes.
+    // If only brakes count, the store is asked once: the charge itself decides about brakes.
     let isKnown = !policy.charges(for: facts, taking: true).isEmpty
     let kept = isKnown ? await states(for: facts) : FetchedStates()
     var decision = try await decide(facts, kept, deadline: deadline)
@@ -111,21 +125,13 @@ package struct Decider: Sendable {
     return await take(decision, facts)
   }
 
-  /// Evaluates the rules, remote policies among them, on a request that gets nothing whatever its allowances
-  /// are. It takes allowances for unused, so that an exhausted one does not hide another refusal.
-  package func ruleBesideAllowances(_ facts: Facts, deadline: MonotonicTime? = nil) async throws(Problem)
-    -> Ruling
-  {
-    let unused = FetchedStates()
-    return Ruling(untaken: try await decide(facts, unused, deadline: deadline), facts, unused)
-  }
-
-  /// Asks the rules again about an appointment that is due: opening hours at its time, numbers and remote policies. Its allowances
-  /// were taken when it was booked, so none is taken here.
+  /// Asks rules about a request that takes no allowances: one that was made before, or that the rules have allowed before.
   ///
   /// - Throws: As `rule` does.
-  package func ruleWhenDue(_ facts: Facts, deadline: MonotonicTime? = nil) async throws(Problem) -> Ruling {
-    let decision = try await decide(facts, FetchedStates(), deadline: deadline, asking: .whenDue)
+  package func ruleAgain(
+    _ facts: Facts, asking questions: Evaluation.Questions, deadline: MonotonicTime? = nil
+  ) async throws(Problem) -> Ruling {
+    let decision = try await decide(facts, FetchedStates(), deadline: deadline, asking: questions)
     return Ruling(decision, .taken([]), facts)
   }
 

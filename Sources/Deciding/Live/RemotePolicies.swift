@@ -39,7 +39,7 @@ package struct RemotePolicies: Sendable {
   func ask(_ query: RemoteQuery, deadline: MonotonicTime?) async -> Outcome {
     guard let transport else { return .answer(.notAsked) }
     let usual = Duration.milliseconds(query.remote.timeoutMilliseconds)
-    // What only watches leaves half of the time to what decides.
+    // A rule in audit mode leaves half of the time to rules that decide.
     let left = deadline.map { query.isEnforced ? $0 - time.now : ($0 - time.now) / 2 }
     let timeout = min(usual, left ?? usual)
     guard timeout > .zero else { return late(query) }
@@ -61,11 +61,11 @@ package struct RemotePolicies: Sendable {
         failure = "it responded with status \(response.status)"
       }
     } catch {
-      // Its client has gone: nothing follows from it, and the policy is not to blame.
+      // The client has gone: the policy did not fail.
       if error.reason == .cancelled { return .answer(.notAsked) }
       if error.reason == .overloaded { return .overloaded(retryAfter: error.retryAfter ?? .seconds(1)) }
       if error.reason == .timedOut, timeout < usual { return late(query) }
-      // It had less than the rule's time, for others that were before it.
+      // Earlier policies took a part of the rule's time.
       if error.reason == .timedOut, error.isCurtailed { return .overloaded(retryAfter: .seconds(1)) }
       failure = error.words(about: "its server")
       detail = "\(error.reason.rawValue): \(error.detail)"
@@ -101,10 +101,9 @@ package struct RemotePolicies: Sendable {
 }
 
 extension RemotePolicies {
-  /// A reason as the audit line may hold it: not endless, and without a number long enough to be a telephone's,
-  /// which a policy may quote from its question.
+  /// A reason for the audit line: cut to a limit, and without any telephone number that the policy may quote from its query.
   static func printable(_ reason: String) -> String {
-    // A number that the end would cut in two is known for one, too.
+    // 40 scalars more than the limit, so that a number at the cut is masked as a whole.
     let beginning = String(String.UnicodeScalarView(reason.unicodeScalars.prefix(256 + 40)))
     return String(String.UnicodeScalarView(beginning.hidingPhoneNumbers.unicodeScalars.prefix(256)))
   }
@@ -131,7 +130,7 @@ extension JSONValue {
     }
   }
 
-  /// A number by its text. One that is none, which no JSON or YAML brings here, stays the text it is.
+  /// A number by its text. A text that is not a number stays a text; JSON and YAML give none.
   private static func number(_ text: String) -> JSONValue {
     do throws(JSONError) {
       let value = try JSONValue(parsing: Array(text.utf8))

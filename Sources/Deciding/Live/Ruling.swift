@@ -2,11 +2,11 @@
 
 package import Gate
 
-/// A decision, its allowances taken. It holds the request's only grant, so nothing copies it.
+/// A decision with its allowances taken. It holds the request's only grant, so it cannot be copied.
 package struct Ruling: ~Copyable, Sendable {
   /// The outcome.
   package enum Outcome: ~Copyable, Sendable {
-    /// It may go on, with this.
+    /// The request is allowed, with this grant.
     case granted(Grant)
     case refused(Denial)
   }
@@ -19,7 +19,7 @@ package struct Ruling: ~Copyable, Sendable {
   package let reason: String?
   private let outcome: Outcome
 
-  /// What follows, which can be asked once.
+  /// The outcome; it can be taken once.
   package consuming func concluded() -> Outcome { outcome }
 }
 

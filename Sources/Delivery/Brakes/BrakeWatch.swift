@@ -6,13 +6,13 @@ package import Records
 package import Store
 import Synchronization
 
-/// Follows what callbacks take from the brakes in this instance. Outlives configurations. Nothing here waits or has a lock.
+/// Follows the use of the brakes in this instance. It outlives configurations, and uses no lock.
 package final class BrakeWatch: Sendable {
-  /// What is known of one brake. Times are nanoseconds since the epoch, 0 for none.
+  /// The state of one brake. Times are nanoseconds since the epoch, 0 for none.
   private final class Gauge: Sendable {
-    /// When everything that was taken from a rate will be earned again: the store's own mark, as far as it was seen here.
+    /// When a rate will be unused again: the store's own value, as last seen in this instance.
     let earned = Atomic<Int64>(0)
-    /// When the log last said that half was used up, and all of it.
+    /// The times of the last log lines for half and for all of it.
     let halfLoggedAt = Atomic<Int64>(0)
     let fullLoggedAt = Atomic<Int64>(0)
   }
@@ -39,7 +39,7 @@ package final class BrakeWatch: Sendable {
 
   // MARK: What happens
 
-  /// Learns what is in use already: after a restart, or by other instances.
+  /// Reads the present use from the store: after a restart, or of other instances.
   package func restore(_ policy: Policy, _ ledger: AllowanceLedger) async {
     let charges = policy.sharedBrakes
     guard !charges.isEmpty else { return }
@@ -50,7 +50,7 @@ package final class BrakeWatch: Sendable {
         gauge(brake).earned.max(state.mark, ordering: .relaxed)
       }
     } catch {
-      // The first callback shows it as well.
+      // The first callback shows the use as well.
     }
   }
 
@@ -74,7 +74,7 @@ package final class BrakeWatch: Sendable {
     }
   }
 
-  /// What was taken is given back: as much of it as time has not given back already.
+  /// Allowances are given back: the part that time has not given back already.
   package func gaveBack(_ receipts: [AllowanceReceipt]) {
     let time = Instant(clock.unixTime).nanosecondsSinceEpoch
     for receipt in receipts {
@@ -93,13 +93,13 @@ package final class BrakeWatch: Sendable {
     let time = now.nanosecondsSinceEpoch
     guard brake != .number else { return logExhaustedNumber(limit, contact, at: time) }
     let gauge = gauge(brake)
-    // Others may have taken what was not seen here: not one request more fits.
+    // Other instances may have used more than was seen here: no further request fits.
     let least = time + (brake.nanoseconds - brake.nanoseconds / limit) + 1
     gauge.earned.max(least, ordering: .relaxed)
     logUsage(brake, gauge, isFull: true, limit, at: time)
   }
 
-  // MARK: What is shown
+  // MARK: For the gauge
 
   /// The share of a brake that is in use, from 0 to 1; nil for one that is off, and for the one on each number.
   package func usedRatio(_ brake: Brake, _ brakes: Brakes) -> Double? {
@@ -111,7 +111,7 @@ package final class BrakeWatch: Sendable {
     return Double(min(used, limit)) / Double(limit)
   }
 
-  /// How many callbacks are not earned again yet, the one that is being earned included.
+  /// The number of callbacks in use, the one that is partly free again included.
   private static func used(until earned: Int64, at time: Int64, _ brake: Brake, _ limit: Int64) -> Int64 {
     let span = brake.nanoseconds
     let rest = min(max(earned - time, 0), span)
@@ -147,7 +147,7 @@ package final class BrakeWatch: Sendable {
       ])
   }
 
-  /// Whether a line may be written again, which is noted then. A clock put back begins anew.
+  /// Whether a line may be written again; if so, it notes the time. After the clock was set back, it may.
   private static func isDue(_ lastLogged: borrowing Atomic<Int64>, within span: Int64, at time: Int64) -> Bool
   {
     let last = lastLogged.load(ordering: .relaxed)
@@ -157,7 +157,7 @@ package final class BrakeWatch: Sendable {
 }
 
 extension Brake {
-  /// The span that earns its figure.
+  /// The period of its limit.
   fileprivate var nanoseconds: Int64 { seconds * 1_000_000_000 }
 
   /// The span in words.
@@ -171,7 +171,7 @@ extension Brake {
 }
 
 extension Log {
-  /// Says which brakes are off.
+  /// Logs which brakes are off.
   package func write(_ brakes: Brakes) {
     let off = Brake.allCases.filter { brakes[$0] == 0 }.map(\.ruleName)
     guard !off.isEmpty else { return }

@@ -4,29 +4,29 @@ package import Platform
 package import Store
 import Synchronization
 
-/// Gives out the turns at Talkdesk's Callback API. Outlives configurations: what runs and waits goes on over a reload.
+/// Gives out the turns at Talkdesk's Callback API. It outlives configurations: a reload leaves running and waiting callbacks alone.
 ///
-/// Who may wait is `AdmissionQueue`'s judgement: a callback that would come too late is refused at once.
+/// `AdmissionQueue` decides which callbacks may wait: it refuses a callback that would come too late at once.
 package final class CallbackQueue: Sendable {
   /// Why there is no turn.
   package enum Refusal: Error, Hashable, Sendable {
     /// The deadline has passed.
     case late
-    /// Too many wait, or it has taken too long; worth trying again after the time.
+    /// Too many callbacks wait, or this one has waited too long. Try again after the time.
     case overloaded(retryAfter: Duration)
-    /// Talkdesk has answered 429 and asked for a pause, which has this much left.
+    /// Talkdesk answered 429 and asked for a pause. This is the rest of the pause.
     case paused(Duration)
     /// This instance is ending.
     case ended
   }
 
-  /// Who asks, for the fairness among them: a caller, and which of its users where it has such.
+  /// The party that callbacks belong to, for fairness: a caller, and its user if it has users.
   package typealias Party = AdmissionQueue<UInt64>.Party
 
   /// A turn at Talkdesk, to be given back by `end`.
   package struct Turn: Sendable {
     fileprivate let id: UInt64
-    /// How much time there has to be at least for sending to make sense.
+    /// The least time to the deadline with which the server sends a callback.
     let leastTime: Duration
   }
 
@@ -41,26 +41,26 @@ package final class CallbackQueue: Sendable {
     var pausedUntil: MonotonicTime?
     var isEnded = false
     var lastID: UInt64 = 0
-    /// The task that sends away those whose time is over, and when it looks next.
+    /// The task that refuses callbacks past their deadline, and the time of its next look.
     var sweeper: (task: Task<Void, Never>, wakesAt: MonotonicTime)?
   }
 
-  /// How long to pause where Talkdesk limits the rate and does not say for how long.
+  /// The pause after a 429 without `Retry-After`.
   package static let usualPause = Duration.seconds(5)
-  /// The longest pause that is believed.
+  /// The longest pause. A longer `Retry-After` is cut.
   static let longestPause = Duration.seconds(3600)
-  /// How many may wait; half of them may be one caller's.
+  /// The most callbacks that wait. One caller has at most half of them.
   static let mostWaiting = 16384
-  /// How much of their content may wait; half of it may be one caller's.
+  /// The most bytes of content that wait. One caller has at most half of them.
   static let mostWaitingBytes = 48 * 1024 * 1024
-  /// Those whose time is over are looked for this often at most.
+  /// The shortest time between two looks for callbacks past their deadline.
   private static let sweepInterval = Duration.milliseconds(20)
 
   private let state: Mutex<State>
   private let time: any TimeSource
 
   /// Makes one.
-  /// - Parameter concurrency: how many may be under way at once.
+  /// - Parameter concurrency: The most callbacks that run at once.
   package init(concurrency: Int, time: any TimeSource) {
     precondition(concurrency > 0)
     self.time = time
@@ -72,14 +72,14 @@ package final class CallbackQueue: Sendable {
 
   // MARK: Turns
 
-  /// Why a request of a party would get no turn if it asked now; nil where it would get one or may wait for one. For
-  /// refusing before anything is taken or kept.
+  /// Why a request of a party would get no turn now; nil if it would get one or may wait for one. With it, the server refuses before
+  /// it takes or saves anything.
   package func refusal(_ party: Party, deadline: MonotonicTime, bytes: Int) -> Refusal? {
     let now = time.now
     return state.withLock { $0.refusal(party, deadline: deadline, bytes: bytes, now: now) }
   }
 
-  /// A turn at once, or why there is none; nil where there may be one later.
+  /// A turn at once; throws if there will be none. Nil if the callback may wait for one.
   func turnAtOnce(_ party: Party, deadline: MonotonicTime, bytes: Int) -> Result<Turn, Refusal>? {
     let now = time.now
     return state.withLock { $0.turnAtOnce(party, deadline: deadline, bytes: bytes, now: now) }
@@ -88,8 +88,8 @@ package final class CallbackQueue: Sendable {
   /// A turn, at once or after others.
   ///
   /// - Parameters:
-  ///   - deadline: when the callback has to be over.
-  ///   - bytes: how much its content takes meanwhile.
+  ///   - deadline: When the callback must have ended.
+  ///   - bytes: The size of its content, which takes memory while it waits.
   func turn(_ party: Party, deadline: MonotonicTime, bytes: Int) async throws(Refusal) -> Turn {
     let result = await withCheckedContinuation { continuation in
       let now = time.now
@@ -109,8 +109,8 @@ package final class CallbackQueue: Sendable {
     return try result.get()
   }
 
-  /// Gives a turn back, and lets the next one in.
-  /// - Parameter wasSent: Whether Talkdesk was asked, so that the time it took tells something.
+  /// Gives a turn back, so that the next callback gets one.
+  /// - Parameter wasSent: Whether the request was sent. Only then does its duration count for estimates.
   func end(_ turn: Turn, wasSent: Bool) {
     let now = time.now
     let admitted = state.withLock { state in
@@ -120,8 +120,8 @@ package final class CallbackQueue: Sendable {
     for (waiter, result) in admitted { waiter.continuation.resume(returning: result) }
   }
 
-  /// Takes another configuration's bound into use.
-  /// - Parameter endsPause: Whether the server asks Talkdesk with other values from now on. Talkdesk asked for no pause of those.
+  /// Uses the limit of a new configuration.
+  /// - Parameter endsPause: Whether the new configuration names another Talkdesk account. The pause concerns the old account only.
   package func reconfigure(concurrency: Int, endsPause: Bool) {
     precondition(concurrency > 0)
     let now = time.now
@@ -135,7 +135,7 @@ package final class CallbackQueue: Sendable {
 
   // MARK: Pausing and ending
 
-  /// Asks nothing of Talkdesk for a time, at most `longestPause`; who waits is told so.
+  /// Sends nothing to Talkdesk for a time, at most `longestPause`, and refuses the callbacks that wait.
   func pause(for span: Duration) {
     let now = time.now
     let (waiters, rest) = state.withLock { state in
@@ -146,7 +146,7 @@ package final class CallbackQueue: Sendable {
     for waiter in waiters { waiter.continuation.resume(returning: .failure(.paused(rest))) }
   }
 
-  /// What is left of a pause.
+  /// The rest of a pause.
   var pause: Duration? {
     let now = time.now
     return state.withLock { $0.pause(at: now) }
@@ -169,7 +169,7 @@ package final class CallbackQueue: Sendable {
 
   // MARK: Waiting too long
 
-  /// Makes sure that the sweeper looks at this time.
+  /// Makes the sweeper look at this time.
   private func sweep(at due: MonotonicTime, _ state: inout State) {
     if let sweeper = state.sweeper {
       guard due < sweeper.wakesAt else { return }
@@ -177,7 +177,7 @@ package final class CallbackQueue: Sendable {
     }
     let task = Task.detached { [weak self, time] in
       var wakesAt = due
-      // Cancelled means that another sweeper looks, or that no callback waits any more.
+      // After a cancellation another sweeper looks, or no callback waits any more.
       while await time.hasSlept(until: wakesAt) {
         guard let next = self?.sweepOnce() else { return }
         wakesAt = next
@@ -186,8 +186,8 @@ package final class CallbackQueue: Sendable {
     state.sweeper = (task, due)
   }
 
-  /// Sends away those whose time is over.
-  /// - Returns: when to look again; nil once no callback waits.
+  /// Refuses the callbacks that are past their deadline.
+  /// - Returns: When to look again; nil once no callback waits.
   private func sweepOnce() -> MonotonicTime? {
     let now = time.now
     let (late, wait, next) = state.withLock { state -> ([Waiter], Duration, MonotonicTime?) in
@@ -230,7 +230,7 @@ extension CallbackQueue.State {
     CallbackQueue.Turn(id: id, leastTime: min(max(deadline - now, .zero) / 10, .seconds(1)))
   }
 
-  /// Lets in those whose turn it is now; those for whom it comes too late are told so.
+  /// Gives turns to the callbacks that are next, and refuses those for which the turn comes too late.
   fileprivate mutating func admit(
     now: MonotonicTime
   ) -> [(CallbackQueue.Waiter, Result<CallbackQueue.Turn, CallbackQueue.Refusal>)] {
@@ -257,7 +257,7 @@ extension CallbackQueue.State {
 }
 
 extension CallbackQueue.Party {
-  /// Whose an intent is.
+  /// The party that an intent belongs to.
   package init(_ intent: CallbackIntent) {
     self.init(intent.callerID, member: intent.subject == intent.callerID ? nil : intent.subject)
   }

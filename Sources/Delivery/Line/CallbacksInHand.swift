@@ -5,15 +5,15 @@ package import Platform
 package import Store
 import Synchronization
 
-/// Counts what is under way, so that an ending server can wait for it, and knows the keys and numbers of callbacks that have no
-/// record yet.
+/// Counts the callbacks of this process, so that an ending server can wait for them. Knows the keys and numbers of callbacks
+/// without a record.
 ///
-/// The store decides for all instances. This only decides earlier:
-/// 1. A second request with a key is told at once that the first is running.
-/// 2. A second request for a number waits until the first has a record, and is its duplicate then. If the first is given up, the
-///    second goes on as if it had been alone. Otherwise it could be told that an allowance is used up which the first has taken.
+/// The store decides for all instances. This class decides earlier:
+/// 1. A second request with a key gets `in_progress` at once.
+/// 2. A second request for a number waits until the first has a record, and then is its duplicate. If the first fails, the second
+///    goes on as if it had been alone. Without the wait, a quota of one would refuse the second request with 429 instead.
 package final class CallbacksInHand: Sendable {
-  /// An `Idempotency-Key` with whose it is.
+  /// An `Idempotency-Key` and its owner.
   package struct Key: Hashable, Sendable {
     let callerID: String
     let text: String
@@ -43,18 +43,18 @@ package final class CallbacksInHand: Sendable {
     init(_ intent: CallbackIntent) { self.init(owner: intent.owner, number: intent.contact) }
   }
 
-  /// What a key is to a request.
+  /// The state of a key for a request.
   package enum Claim: Hashable, Sendable { case free, inProgress, mismatch }
 
-  /// What waiting for a number has come to.
+  /// The result of waiting for a number.
   package enum NumberTurn: Hashable, Sendable {
-    /// No other callback to it is about to begin; to be given back by `release`.
+    /// The request has the number, until `release`.
     case free
-    /// This callback stands there now.
+    /// This callback to the number has a record now.
     case taken(CallbackID)
     /// The deadline came first.
     case late
-    /// Too many wait already, for this number and others.
+    /// Too many requests wait for numbers.
     case full
   }
 
@@ -73,15 +73,15 @@ package final class CallbacksInHand: Sendable {
     var count = 0
     var heldBytes = 0
     var fingerprints: [Key: String] = [:]
-    /// The numbers that are taken, each with those that wait for it.
+    /// The numbers in use, each with the requests that wait for it.
     var numbers: [Number: [Waiter]] = [:]
     var waiting = 0
     var lastID: UInt64 = 0
   }
 
-  /// How much content may wait for an issuer's keys. Its callers are not known yet, so a stranger may have sent it.
+  /// The most bytes of content that wait for an issuer's keys. The caller is not known yet, so a stranger may have sent it.
   static let mostHeldBytes = 16 * 1024 * 1024
-  /// How many may wait for numbers. Taps on a button come in twos and threes: more come from a client's loop.
+  /// The most requests that wait for numbers. Taps on a button come in twos and threes; more come from a client's loop.
   static let mostWaiting = 1024
 
   private let state = Mutex(State())
@@ -91,7 +91,7 @@ package final class CallbacksInHand: Sendable {
 
   // MARK: Counting
 
-  /// How many are under way.
+  /// The number of callbacks on their way.
   var count: Int { state.withLock { $0.count } }
 
   /// One more.
@@ -101,7 +101,7 @@ package final class CallbacksInHand: Sendable {
   package func leave() { state.withLock { $0.count -= 1 } }
 
   /// Counts the memory of a request body that waits for an issuer's keys, until `release(bytes:)`.
-  /// - Returns: false where it would be too much, and then it is not counted.
+  /// - Returns: False if that would be too much; then the memory is not counted.
   package func hold(_ bytes: Int) -> Bool {
     state.withLock { state in
       guard state.heldBytes + bytes <= Self.mostHeldBytes else { return false }
@@ -113,10 +113,10 @@ package final class CallbacksInHand: Sendable {
   /// Releases the memory of a request body that no longer waits.
   package func release(bytes: Int) { state.withLock { $0.heldBytes -= bytes } }
 
-  /// Waits until nothing is under way, but not for longer than a time.
+  /// Waits until no callback is on its way, but not longer than a time.
   package func finished(within span: Duration, _ time: any TimeSource) async {
     let end = time.now + span
-    // Cancellation would only mean that ending goes faster.
+    // A cancellation would only end the wait earlier.
     while count > 0, time.now < end, await time.hasSlept(until: time.now + .milliseconds(5)) {}
   }
 
@@ -131,7 +131,7 @@ package final class CallbacksInHand: Sendable {
     }
   }
 
-  /// What a key is to a request that only wants to know.
+  /// The state of a key, without claiming it.
   package func look(_ key: Key, fingerprint: String) -> Claim {
     state.withLock { $0.claim(on: key, fingerprint) }
   }
@@ -141,10 +141,10 @@ package final class CallbacksInHand: Sendable {
 
   // MARK: Numbers
 
-  /// How many have a number or wait for it.
+  /// The number of requests that have a number or wait for one.
   func count(at number: Number) -> Int { state.withLock { $0.numbers[number].map { 1 + $0.count } ?? 0 } }
 
-  /// Takes a number until `release`, after those that have it and wait for it.
+  /// Takes a number until `release`, after the requests that have it or wait for it.
   func take(_ number: Number, deadline: MonotonicTime) async -> NumberTurn {
     await withCheckedContinuation { continuation in
       let atOnce: NumberTurn? = state.withLock { state in
@@ -164,8 +164,8 @@ package final class CallbacksInHand: Sendable {
   }
 
   /// Gives a number back.
-  /// - Parameter standing: The callback that stands there now, of which all that wait are duplicates. Nil where none does, and
-  ///   the next one has the number.
+  /// - Parameter standing: The callback that has a record now; all requests that wait are its duplicates. Nil if there is none; then
+  ///   the next request gets the number.
   func release(_ number: Number, standing: CallbackID?) {
     let waiters = state.withLock { state in
       guard var waiters = state.numbers.removeValue(forKey: number), !waiters.isEmpty else {
@@ -185,7 +185,7 @@ package final class CallbacksInHand: Sendable {
 
   private func expiry(of id: UInt64, at number: Number, _ deadline: MonotonicTime) -> Task<Void, Never> {
     Task.detached { [weak self, time] in
-      // Cancelled means answered.
+      // A cancelled request has its result.
       guard await time.hasSlept(until: deadline) else { return }
       self?.expire(id, at: number)
     }

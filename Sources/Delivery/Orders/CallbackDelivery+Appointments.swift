@@ -1,11 +1,11 @@
-// Marks an appointment before its call, and lets it wait for another try where certainly nothing was accepted.
+// Marks an appointment before its call, and reschedules it if the provider certainly accepted nothing.
 
 import Gate
 import Platform
 import Store
 
 extension CallbackDelivery {
-  /// Takes the store's leave to make an appointment's call; says what came of it where this process does not get it.
+  /// Marks an appointment, so that this process alone makes its call. Returns the outcome if another process has it or the mark fails.
   func mark(
     _ order: CallbackOrder, _ appointment: OrderedAppointment
   ) async -> DeliveryResult.Outcome? {
@@ -15,14 +15,14 @@ extension CallbackDelivery {
       parts.log.notMarked(id: order.intent.id.description)
       return .elsewhere
     } catch {
-      // Should it have been committed all the same, the store takes the mark back.
+      // If the commit succeeded nevertheless, the store takes the mark back.
       parts.log.notMarked(error, id: order.intent.id.description)
       return .postponed(.notSaved, until: nextTry(appointment, nil))
     }
   }
 
-  /// What comes of an order of which nothing was sent. A callback is over. An appointment is tried again or ends, and the process
-  /// that says so has its mark: so others do not say so too, and one that was moved meanwhile keeps its new time.
+  /// The result of an order that was not sent. A callback is over. An appointment is tried again or ends, and only the process with
+  /// its mark says so. Otherwise other processes would say so too, and an appointment that was moved would lose its new time.
   func unsent(
     _ order: CallbackOrder, _ result: DeliveryResult, isMarked: Bool = false
   ) async -> DeliveryResult {
@@ -32,7 +32,7 @@ extension CallbackDelivery {
     var outcome: DeliveryResult.Outcome?
     if !isMarked {
       if case .waits(let asked, isTry: false) = reason.sequel {
-        // Nothing has changed: it is due still, for whichever instance comes first.
+        // Nothing has changed: it is still due, for the first instance that is ready.
         outcome = .postponed(reason, until: nextTry(appointment, asked))
       } else {
         outcome = await mark(order, appointment)
@@ -45,11 +45,11 @@ extension CallbackDelivery {
       upstreamStatus: result.upstreamStatus)
   }
 
-  /// Lets a marked appointment wait for its next try.
+  /// Reschedules a marked appointment for its next try.
   ///
-  /// - Parameter wasSent: Whether the provider was asked, and accepted nothing.
-  /// - Returns: Nil for an order that ends: a callback, and an appointment that is not tried again, or not in time. Where nothing was
-  ///   tried it is not for this process to end it: without any try it expires.
+  /// - Parameter wasSent: Whether the request was sent, and the provider accepted nothing.
+  /// - Returns: Nil for an order that ends: a callback, and an appointment without another try in time. An appointment that was never
+  ///   tried does not end here: it expires.
   func postpone(
     _ order: CallbackOrder, _ reason: Undelivered, wasSent: Bool
   ) async -> DeliveryResult.Outcome? {
@@ -58,9 +58,12 @@ extension CallbackDelivery {
     }
     var due = nextTry(appointment, asked)
     var counts = isTry || wasSent
+    // The provider named no time, so the last try comes shortly before the end instead of never.
+    let last = appointment.lastTry.advanced(by: .zero - OrderedAppointment.lastMoment)
+    if asked == nil, due > last, Instant(parts.scheduler.unixTime) < last { due = last }
     if counts, due > appointment.lastTry {
       guard !wasSent, appointment.tries == 0, case .noTurn = reason else { return nil }
-      // Neither Talkdesk nor Talkdesk ID was asked: it waits for its last moment, and expires.
+      // The server has asked neither Talkdesk nor Talkdesk ID: the appointment waits until its last moment, and expires.
       (due, counts) = (appointment.lastTry, false)
     }
     let id = order.intent.id

@@ -8,19 +8,19 @@ import Store
 import Tokens
 
 extension CallbackDelivery {
-  /// Commits what is known once the provider's answer to an order is there, or none, gives back what is certain to be owed, and
-  /// says what came of it: the truth, whether or not it could be committed.
+  /// Saves the outcome of an order after the provider's response, or without one, and gives the turn and allowances back. Returns the
+  /// true result, also if the server could not save it.
   func conclude(
     _ order: CallbackOrder, _ hold: consuming Hold, _ departure: Departure, _ first: CourierReport
   ) async -> DeliveryResult {
     let (report, obstacle) = await sending(order, departure, first, leastTime: hold.leastTime)
     var reason = obstacle ?? Undelivered(report.outcome)
-    // An upstream that a reload has replaced asks for no pause of the new one.
+    // A pause concerns the account that asked for it. A reload may have named another one.
     if case .notAccepted(.rateLimited(let wait)) = report.outcome, upstream == tokens.upstream {
       let span = wait ?? CallbackQueue.usualPause
       parts.queue.pause(for: span)
       parts.log.paused(span)
-      // An earlier answer may have asked for a longer one.
+      // An earlier response may have asked for a longer pause.
       reason = .noTurn(.paused(parts.queue.pause ?? span))
     }
     hold.endTurn(wasSent: true)
@@ -50,9 +50,9 @@ extension CallbackDelivery {
     await parts.settle(order.intent, settlement)
   }
 
-  /// What came of the request, which is sent once more with a new token where the provider refused the first, as that certainly
-  /// accepted nothing.
-  /// - Returns: The last report, and why there was no second request though there should have been one.
+  /// The result of the request. If the provider refused the token, it certainly accepted nothing, and the request is sent once more
+  /// with a new token.
+  /// - Returns: The last report, and why a second request was due but not sent.
   private func sending(
     _ order: CallbackOrder, _ departure: Departure, _ first: CourierReport, leastTime: Duration
   ) async -> (CourierReport, Undelivered?) {
@@ -77,7 +77,7 @@ extension CallbackDelivery {
 }
 
 extension CourierReport.Outcome {
-  /// Whether the provider has looked at more than the token.
+  /// Whether the provider has checked more than the token.
   fileprivate var showsAcceptedToken: Bool {
     switch self {
     case .accepted, .notAccepted(.rejected): true

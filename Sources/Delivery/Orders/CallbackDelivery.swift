@@ -8,13 +8,13 @@ import Records
 package import Store
 package import Tokens
 
-/// Carries orders out (docs/callbacks.md): never sends what may have been accepted, and keeps what became of it.
+/// Carries orders out (docs/callbacks.md). It never repeats a request that the provider may have accepted, and saves each outcome.
 package final class CallbackDelivery: Sendable {
   let parts: CallbackParts
   let tokens: TokenSource
   let courier: any Courier
   let scope: TokenSource.ScopeID
-  /// Where `courier` and its tokens belong to. A reload may put another in its place while orders wait.
+  /// The account of `courier` and its tokens. A reload may change the account while orders wait.
   let upstream: TokenSource.Upstream
   let stops: StopBoard
   /// The word for a reason in a record.
@@ -38,11 +38,10 @@ package final class CallbackDelivery: Sendable {
     self.jitter = jitter
   }
 
-  /// Carries an order out, and says once what came of it. What was taken for it is given back wherever the provider certainly did
-  /// not accept.
+  /// Carries an order out, and calls `then` once with the result. If the provider certainly did not accept the order, it gives the
+  /// allowances back.
   ///
-  /// Its client may leave and end it, which cancels the task, until it waits in the queue or has a record. From then on nobody
-  /// cancels it.
+  /// A client that leaves cancels the task, until the order waits in the queue or has a record. After that the order goes on.
   package func carryOut(
     _ order: CallbackOrder, _ hold: consuming Hold, then: @escaping @Sendable (DeliveryResult) -> Void
   ) async {
@@ -59,7 +58,7 @@ package final class CallbackDelivery: Sendable {
     await resume(order, hold, then)
   }
 
-  /// Waits for a turn, and goes on.
+  /// Waits for a turn, then sends.
   private func wait(
     _ order: CallbackOrder, _ hold: consuming Hold, _ then: @escaping @Sendable (DeliveryResult) -> Void
   ) async {
@@ -72,7 +71,7 @@ package final class CallbackDelivery: Sendable {
     await resume(order, hold, then)
   }
 
-  /// Sends the order, unless it is no longer allowed. No task waits for the provider.
+  /// Sends the order, unless something forbids it by now. No task waits for the provider.
   private func resume(
     _ order: CallbackOrder, _ hold: consuming Hold, _ then: @escaping @Sendable (DeliveryResult) -> Void
   ) async {
@@ -98,22 +97,22 @@ package final class CallbackDelivery: Sendable {
 
   // MARK: Before the first byte
 
-  /// What sending needs.
+  /// The values that sending needs.
   struct Departure: Sendable {
     let token: AccessToken
     let createdAt: Instant
     let cache: AuditRecord.CacheUse
-    /// When the first byte of an appointment's request has left at the latest.
+    /// The deadline of the first byte of an appointment's request.
     let startBy: MonotonicTime?
   }
 
   private enum Preparation {
     case send(Departure)
-    /// - isMarked: Whether it is an appointment's order that has got its mark.
+    /// - isMarked: Whether the order is an appointment's with a mark.
     case stop(DeliveryResult, isMarked: Bool = false)
   }
 
-  /// Gets a token and commits the intent: nothing is kept before there is a token, and nothing sent before it is kept.
+  /// Gets a token, then saves the intent: the server saves nothing without a token, and sends nothing without a record.
   private func prepare(_ order: CallbackOrder, _ hold: inout Hold) async -> Preparation {
     let token: AccessToken
     var cache = AuditRecord.CacheUse.hit
@@ -135,7 +134,7 @@ package final class CallbackDelivery: Sendable {
     if let obstacle = await obstacle(order, leastTime: hold.leastTime) {
       return .stop(DeliveryResult(obstacle, cache: cache))
     }
-    // From here on the callback is finished, whether or not its client stays.
+    // From here on the server finishes the callback, also if its client leaves.
     if Task.isCancelled { return .stop(DeliveryResult(.clientLeft, cache: cache)) }
     let createdAt = Instant(parts.clock.unixTime)
     let startBy = order.appointment.map { appointment in
@@ -145,22 +144,22 @@ package final class CallbackDelivery: Sendable {
     if let outcome = await begin(order, &hold, at: createdAt) {
       return .stop(DeliveryResult(outcome, cache: cache))
     }
-    // The commit may have taken its time.
+    // The commit may have been slow.
     if let obstacle = await obstacle(order, leastTime: hold.leastTime, startBy: startBy) {
       let isMarked = order.appointment != nil
       if !isMarked { parts.store.withdraw(order.intent) }
       return .stop(DeliveryResult(obstacle, cache: cache), isMarked: isMarked)
     }
-    hold.stands(order.intent.id)
+    hold.recorded(order.intent.id)
     return .send(Departure(token: token, createdAt: createdAt, cache: cache, startBy: startBy))
   }
 
-  /// What has come up while the order waited that keeps it from being sent: the kill switch and a revocation stop what waits, too.
-  /// A user's installation is stopped as an installation, though its callbacks are the user's.
+  /// Why an order must not be sent after its wait; nil if it may be. The kill switch and a revocation end waiting callbacks, too.
+  /// A stop of the caller `installation` ends the callbacks of a user's installation, although the user owns them.
   func obstacle(
     _ order: CallbackOrder, leastTime: Duration, startBy: MonotonicTime? = nil
   ) async -> Undelivered? {
-    // First, because the store may take its time: what is judged after it is judged by the clock of then.
+    // First, because the store may be slow: the checks below need the time after it.
     if let revoked = await order.recheck?() { return revoked }
     let intent = order.intent
     guard stops.stop(for: .callback, callerID: order.grant.callerID, appID: intent.appID) == nil else {
@@ -175,7 +174,7 @@ package final class CallbackDelivery: Sendable {
     return order.deadline - now > leastTime ? nil : .noTurn(.late)
   }
 
-  /// Commits the intent, or the mark of an appointment; says what came of it where that is not possible.
+  /// Saves the intent, or the mark of an appointment. Returns the outcome if that fails.
   private func begin(
     _ order: CallbackOrder, _ hold: inout Hold, at now: Instant
   ) async -> DeliveryResult.Outcome? {
@@ -188,11 +187,11 @@ package final class CallbackDelivery: Sendable {
       case .mismatch: return stop(.mismatch)
       case .replay(let record): return .replay(record)
       case .duplicate(let first):
-        hold.stands(first)
+        hold.recorded(first)
         return stop(.duplicate(of: first))
       }
     } catch {
-      // Should it have been committed all the same, the store withdraws it.
+      // If the commit succeeded nevertheless, the store withdraws the record.
       parts.log.storeFailed(error, doing: "begin", order.context)
       return stop(.notSaved)
     }

@@ -1,9 +1,9 @@
-// Logs what becomes of callbacks and their records.
+// Logs the outcomes of callbacks and of their records.
 
 import Platform
 package import Records
 
-/// Writes what becomes of callbacks and their records; never a token, a context's value or a whole number.
+/// Logs the outcomes of callbacks and of their records; never a token, a context's value or a whole number.
 package struct CallbackLog: Sendable {
   package let log: Log
 
@@ -11,19 +11,19 @@ package struct CallbackLog: Sendable {
     self.log = log
   }
 
-  /// What came of a callback could not be committed: its record says `pending` until it is taken for unknown.
+  /// The outcome of a callback could not be saved: its record says `pending`, and later `unknown`.
   func notSettled(_ error: any Error, id: String, state: String, isLast: Bool) {
     log.write(
       .error, "a callback's outcome could not be saved",
       ["id": id, "outcome": state, "detail": "\(error)", "tries_again": String(!isLast)])
   }
 
-  /// What could not be saved at first is saved now.
+  /// An outcome was saved that could not be saved at first.
   func settledLate(id: String, state: String) {
     log.write(.info, "a callback's outcome is saved now", ["id": id, "outcome": state])
   }
 
-  /// What was begun in vain could not be withdrawn at first, and is now.
+  /// A record was withdrawn that could not be withdrawn at first.
   func withdrawnLate(id: String) {
     log.write(.info, "the record of a callback that was not sent is deleted now", ["id": id])
   }
@@ -33,7 +33,7 @@ package struct CallbackLog: Sendable {
     log.write(.warning, "the outcome of an unknown callback is known now", ["id": id, "outcome": state])
   }
 
-  /// Records were taken for unknown that nobody will settle.
+  /// Records became `unknown` because no process will settle them.
   func recovered(_ count: Int) {
     log.write(
       .warning, "callbacks have no outcome: they are unknown, and the server does not send them again",

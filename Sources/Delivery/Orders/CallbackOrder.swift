@@ -6,27 +6,27 @@ package import Records
 package import Store
 package import Tokens
 
-/// A callback that may be made, with all that making it needs.
+/// A permitted callback, with everything that is needed to make it.
 ///
-/// A class: thousands may wait for Talkdesk, and each function between would keep a copy of a struct.
+/// A class: thousands may wait for Talkdesk, and each suspended function would keep a copy of a struct.
 package final class CallbackOrder: Sendable {
-  /// The leave to make it, once. Tokens for it need this.
+  /// The permission for this one callback. Its token needs it.
   let grant: Grant
-  /// Its record to be, and its key.
+  /// The record to save, with its key.
   package let intent: CallbackIntent
-  /// What the provider is sent.
+  /// The body for the provider.
   package let content: [UInt8]
-  /// When the answer has to be there.
+  /// The deadline of the response.
   package let deadline: MonotonicTime
-  /// The request it came with.
+  /// The request that ordered it.
   package let context: RequestContext
-  /// Says what has come up about its caller while it waited that keeps it from being sent. Nil for callers that only a reload
-  /// can remove.
+  /// Checks the caller again after a wait, and returns why the callback must not be sent. Nil for callers that only a reload can
+  /// remove.
   let recheck: (@Sendable () async -> Undelivered?)?
-  /// Its times where it is an appointment's: then its record exists, and is marked before the call.
+  /// The times of an appointment; nil for a callback at once. The record of an appointment exists, and is marked before the call.
   package let appointment: OrderedAppointment?
 
-  /// An order, which takes leave for it.
+  /// Makes an order. It consumes the grant.
   package init(
     _ grant: consuming Grant, intent: CallbackIntent, content: [UInt8], deadline: MonotonicTime,
     context: RequestContext, recheck: (@Sendable () async -> Undelivered?)? = nil,
@@ -43,7 +43,7 @@ package final class CallbackOrder: Sendable {
   }
 }
 
-/// What came of an order.
+/// The result of an order.
 package struct DeliveryResult: Sendable {
   package enum Outcome: Sendable {
     /// The provider accepted it, and this is its record.
@@ -51,18 +51,18 @@ package struct DeliveryResult: Sendable {
     /// The callback was not made, or it may have been.
     /// - isRecorded: Whether it has a record.
     case undelivered(Undelivered, isRecorded: Bool)
-    /// An earlier request with its key is settled already.
+    /// An earlier request with its key has a result already.
     case replay(StoredCallback)
-    /// An appointment waits for another try at this time: certainly nothing was accepted.
+    /// The appointment waits for another try at this time: the provider certainly accepted nothing.
     case postponed(Undelivered, until: Instant)
-    /// This process has nothing to do with an appointment: another one has it, or it was moved or has ended.
+    /// This process does not make the appointment's call: another one does, or the appointment was moved or has ended.
     case elsewhere
   }
 
   package let outcome: Outcome
-  /// Where the token came from; `none` where none was needed.
+  /// Whether the token came from the cache; `none` if no token was needed.
   package let cache: AuditRecord.CacheUse
-  /// The status that was answered last, by Talkdesk ID or by the provider.
+  /// The status of the last response, from Talkdesk ID or from the provider.
   package let upstreamStatus: Int?
 
   init(_ outcome: Outcome, cache: AuditRecord.CacheUse = .none, upstreamStatus: Int? = nil) {
@@ -71,7 +71,7 @@ package struct DeliveryResult: Sendable {
     self.upstreamStatus = upstreamStatus
   }
 
-  /// Whether an appointment has ended now, and certainly without a call: what was taken for it is to be given back.
+  /// Whether the appointment has ended now, certainly without a call. Then the server gives its allowances back.
   package var endsWithoutCall: Bool {
     switch outcome {
     case .undelivered(.unknown, _): false
@@ -80,25 +80,25 @@ package struct DeliveryResult: Sendable {
     }
   }
 
-  /// Nothing was begun.
+  /// A result without a record.
   init(_ reason: Undelivered, cache: AuditRecord.CacheUse = .none, upstreamStatus: Int? = nil) {
     self.init(.undelivered(reason, isRecorded: false), cache: cache, upstreamStatus: upstreamStatus)
   }
 }
 
-/// Why a callback was not made, or that it may have been.
+/// Why a callback was not made, or may have been made.
 package enum Undelivered: Sendable {
-  /// It got no turn, or may not be sent any more.
+  /// It got no turn, or it is too late to send it.
   case noTurn(CallbackQueue.Refusal)
-  /// There is no token.
+  /// The server got no token.
   case noToken(TokenError)
   /// An operator stopped it while it waited.
   case stopped
   /// Its installation was revoked or replaced while it waited.
   case revoked
-  /// The store could not say whether its installation still holds.
+  /// The store could not confirm that its installation is still valid.
   case unchecked
-  /// Its client left before it was begun.
+  /// Its client closed the connection before it had a record.
   case clientLeft
   /// The store failed before anything was sent.
   case notSaved
@@ -106,11 +106,11 @@ package enum Undelivered: Sendable {
   case inProgress
   /// Its key belongs to another request.
   case mismatch
-  /// The same owner has asked for this number before: the callback that stands.
+  /// The same owner requested a callback to this number before: that callback.
   case duplicate(of: CallbackID)
   /// The provider accepted nothing.
   case notAccepted(CourierReport.Reason)
-  /// The provider may have accepted it. Whether it answered at all.
+  /// The provider may have accepted it. The value says whether the provider responded.
   case unknown(isAnswered: Bool)
 
   init?(_ outcome: CourierReport.Outcome) {
@@ -121,8 +121,8 @@ package enum Undelivered: Sendable {
     }
   }
 
-  /// Whether repetitions with the same key get this answer again: it says something about the callback itself. Everything else
-  /// leaves the key free.
+  /// Whether retries with the same key get this result again, because it concerns the callback itself. After every other result the
+  /// key is free.
   var isKept: Bool {
     switch self {
     case .unknown, .notAccepted(.rejected), .notAccepted(.refused): true

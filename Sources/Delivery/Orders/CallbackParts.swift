@@ -6,20 +6,20 @@ package import Platform
 package import Records
 package import Store
 
-/// The callbacks' part of what outlives a configuration.
+/// The parts of the callback code that outlive a configuration.
 package struct CallbackParts: Sendable {
-  /// Where they are kept.
+  /// The store of their records.
   package let store: RetryingStore
-  /// Which of them may ask Talkdesk now.
+  /// The queue for Talkdesk.
   package let queue: CallbackQueue
-  /// What this process is busy with.
+  /// The callbacks on their way in this process.
   package let inHand: CallbacksInHand
   package let clock: any TimeSource
-  /// The clock by whose wall time appointments are due. Only the sandbox has another one than `clock`.
+  /// The clock by whose wall time appointments are due. It differs from `clock` in the sandbox only.
   package let scheduler: any TimeSource
   package let log: CallbackLog
   let metrics: ServiceMetrics
-  /// What callbacks use of the brakes.
+  /// The use of the brakes.
   package let brakes: BrakeWatch
 
   package init(
@@ -36,18 +36,18 @@ package struct CallbackParts: Sendable {
     self.brakes = brakes
   }
 
-  /// Gives back what an appointment took that certainly comes to no call.
+  /// Gives back the allowances of an appointment that certainly has no call.
   package func giveBack(_ receipts: [AllowanceReceipt], to ledger: AllowanceLedger) async {
     guard !receipts.isEmpty else { return }
     brakes.gaveBack(receipts)
     await ledger.giveBack(receipts, at: Instant(clock.unixTime))
   }
 
-  /// Commits an outcome: at once, or beside whatever comes next.
+  /// Saves an outcome, at once or in the background.
   package func settle(_ intent: CallbackIntent, _ settlement: CallbackSettlement) async {
     let (id, state) = (intent.id.description, settlement.outcome.rawValue)
     await store.settle(intent, settlement) { [metrics, log] wasRecovered in
-      // One that another instance has counted as unknown is not counted again.
+      // Another instance has counted a recovered record as unknown already.
       guard wasRecovered else { return metrics.callbacks.count(state) }
       log.corrected(id: id, state: state)
     }
@@ -56,7 +56,7 @@ package struct CallbackParts: Sendable {
   /// An appointment ended without a call.
   package func ended(_ status: StoredCallback.Status) { metrics.callbacks.count(status.rawValue) }
 
-  /// Callbacks became `unknown` because nobody will settle them: their process has ended, or could not write.
+  /// Callbacks became `unknown` because no process will settle them: theirs has ended, or could not write.
   package func recovered(_ count: Int) {
     log.recovered(count)
     metrics.callbacks.count(StoredCallback.Status.unknown.rawValue, by: count)

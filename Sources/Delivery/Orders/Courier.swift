@@ -1,25 +1,24 @@
-// The protocol that carries one order to a provider, and says what certainly, possibly or certainly not happened there.
+// The protocol that sends one order to a provider, and reports whether it was certainly, possibly or certainly not accepted.
 
 package import Tokens
 
-/// A provider that can be asked for a call, such as Talkdesk's Callback API.
+/// Requests calls from a provider, such as Talkdesk's Callback API.
 package protocol Courier: Sendable {
-  /// Asks for the call once, and never repeats what may have arrived.
+  /// Requests the call once, and never repeats a request that may have arrived.
   ///
   /// - Parameters:
-  ///   - token: what the provider is asked with.
-  ///   - timeout: the whole time allowed.
-  ///   - startWithin: the span within which the first byte of the request must leave; after it nothing is sent. Nil: `timeout` alone
-  ///     counts.
-  ///   - then: is told once what came of it, on any thread, and must not block. No task waits meanwhile: of thousands that wait for
-  ///     a provider, each would keep its memory.
+  ///   - token: The access token of the request.
+  ///   - timeout: The time limit of the whole request.
+  ///   - startWithin: The time limit of the first byte. After it nothing is sent. Nil: `timeout` alone counts.
+  ///   - then: Called once with the result, on any thread; must not block. No task waits meanwhile: each of thousands would keep its
+  ///     memory.
   func carry(
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration,
     startWithin: Duration?, then: @escaping @Sendable (CourierReport) -> Void)
 }
 
 extension Courier {
-  /// The same for a task that waits. Cancelling it changes nothing.
+  /// The same for a task that waits. Its cancellation changes nothing.
   func carry(
     _ order: CallbackOrder, with token: AccessToken, within timeout: Duration, startWithin: Duration?
   ) async -> CourierReport {
@@ -31,40 +30,40 @@ extension Courier {
   }
 }
 
-/// What one request to a provider came to.
+/// The result of one request to a provider.
 package struct CourierReport: Sendable {
-  /// What is certain about the call.
+  /// Whether the call was requested.
   package enum Outcome: Sendable {
     /// It was requested.
     case accepted
-    /// It was not, so everything may be given back, and it may be requested again.
+    /// It was not. Its allowances may be given back, and it may be requested again.
     case notAccepted(Reason)
-    /// It may have been: a second request could ring twice. Whether the provider answered at all.
+    /// It may have been: a second request could ring twice. The value says whether the provider responded.
     case unknown(isAnswered: Bool)
   }
 
   /// Why a provider accepted nothing.
   package enum Reason: Sendable {
-    /// It does not take what the order says. The names of the fields, if it gave them.
+    /// It refuses values of the order, in these fields if it named them.
     case rejected(fields: [String])
-    /// It does not take the token.
+    /// It refuses the token.
     case tokenRefused
-    /// It takes the token and does not allow the request.
+    /// It accepts the token and does not allow the request.
     case forbidden
-    /// It asks for a pause, perhaps without saying for how long.
+    /// It asks for a pause, of this length if it gave one.
     case rateLimited(retryAfter: Duration?)
-    /// It says that it did nothing, and perhaps when to come again.
+    /// It did nothing, and asks for a retry after this time if it gave one.
     case unavailable(retryAfter: Duration?)
     /// Not one byte was sent.
     case unreachable
-    /// It says no for a reason that it does not document.
+    /// It refuses for an undocumented reason.
     case refused
   }
 
   package let outcome: Outcome
-  /// The status of its answer, where one came.
+  /// The status of its response, if there was one.
   package let status: Int?
-  /// The name by which its support finds the request, where the answer has one.
+  /// The provider's id of the request, for its support, if the response has one.
   package let traceID: String?
 
   package init(_ outcome: Outcome, status: Int?, traceID: String?) {

@@ -1,13 +1,13 @@
-// What a callback holds in this process while it is on its way, which ends by settling or withdrawing it.
+// The resources of a callback on its way in this process, until it is settled or withdrawn.
 
 package import Gate
 package import Platform
 package import Store
 
-/// What a callback holds on its way: its key, its number, its turn in the queue, and what it took from allowances.
+/// The resources of a callback on its way: its key, its number, its turn in the queue, and its allowances.
 ///
-/// Nothing copies a hold, and it ends in `settle` or `withdraw`. One that is dropped is a bug, and traps: the key would stay in
-/// progress, and the allowances would be lost.
+/// A hold cannot be copied, and ends in `settle` or `withdraw`. To drop one is a bug and traps: the key would stay in progress, and
+/// the allowances would be lost.
 package struct Hold: ~Copyable, Sendable {
   package let intent: CallbackIntent
   private let parts: CallbackParts
@@ -18,7 +18,7 @@ package struct Hold: ~Copyable, Sendable {
   private var receipts: [AllowanceReceipt] = []
   private var isOver = false
 
-  /// A hold of nothing yet.
+  /// An empty hold.
   package init(_ intent: CallbackIntent, _ parts: CallbackParts, _ ledger: AllowanceLedger) {
     self.intent = intent
     self.parts = parts
@@ -45,7 +45,7 @@ package struct Hold: ~Copyable, Sendable {
     return turn
   }
 
-  /// Takes charge of what was taken from allowances.
+  /// Adds the allowances that the decision took.
   package mutating func keep(_ receipts: [AllowanceReceipt], at now: Instant) {
     self.receipts = receipts
     parts.brakes.taken(receipts, contact: intent.contact.masked, at: now)
@@ -64,28 +64,28 @@ package struct Hold: ~Copyable, Sendable {
       CallbackQueue.Party(intent), deadline: order.turnDeadline(parts), bytes: order.content.count)
   }
 
-  /// How much time there has to be at least for sending to make sense.
+  /// The least time to the deadline with which the server sends a callback.
   var leastTime: Duration { turn?.leastTime ?? .zero }
 
   // MARK: Giving back
 
-  /// A callback stands at the number, this one or an earlier one: those that wait for the number are duplicates of it.
-  mutating func stands(_ standing: CallbackID) {
+  /// A callback to the number has a record, this one or an earlier one. The requests that wait for the number are its duplicates.
+  mutating func recorded(_ standing: CallbackID) {
     guard let number = number.take() else { return }
     parts.inHand.release(number, standing: standing)
   }
 
-  /// Gives the turn back, and lets the next callback in.
-  /// - Parameter wasSent: Whether the provider was asked, so that the time it took tells something.
+  /// Gives the turn back, so that the next callback gets it.
+  /// - Parameter wasSent: Whether the request was sent. Only then does its duration count for estimates.
   mutating func endTurn(wasSent: Bool) {
     guard let turn = turn.take() else { return }
     parts.queue.end(turn, wasSent: wasSent)
   }
 
-  /// The callback was made, or may have been: what it took stays taken.
+  /// The callback was made, or may have been: its allowances stay used.
   package consuming func settle() { end() }
 
-  /// The callback was certainly not made: what it took is given back.
+  /// The callback was certainly not made: gives its allowances back.
   package consuming func withdraw() async {
     await parts.giveBack(receipts, to: ledger)
     end()

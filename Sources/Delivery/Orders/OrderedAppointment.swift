@@ -1,18 +1,19 @@
-// The times of an appointment that is due, and when it is tried again after a try that was in vain.
+// The times of a due appointment, and the time of its next try after a failed one.
 
 package import Gate
 import Platform
 import Tokens
 
-/// What an order has in addition where it is an appointment's.
+/// The further values of an appointment's order.
 package struct OrderedAppointment: Sendable {
   /// When the phone is to ring.
   package let at: Instant
-  /// When it was due as it was read. One that was moved meanwhile, or that another instance tried, is not carried out.
+  /// The due time when it was read. If the appointment has another one by now, it was moved or another instance tried it, and this
+  /// process does not call.
   package let due: Instant
-  /// When it may be sent for the last time, by the scheduler's wall clock.
+  /// The last time to send it, by the scheduler's wall clock.
   package let lastTry: Instant
-  /// How many tries were in vain before this one.
+  /// The number of failed tries before this one.
   package let tries: Int
 
   /// An appointment that is due.
@@ -23,14 +24,17 @@ package struct OrderedAppointment: Sendable {
     self.tries = tries
   }
 
-  /// The longest time from asking the store for the mark to the first byte. A process that was stopped in between, or slept with its
-  /// machine, sends nothing: others may have taken it for dead.
+  /// The longest time from the request for the mark to the first byte. A process that was stopped in between, or slept with its
+  /// machine, sends nothing: other instances may have recovered its appointment.
   static let startLimit = Duration.seconds(5)
   private static let shortestWait = Duration.seconds(1)
   private static let longestWait = Duration.seconds(30)
+  /// How long before the last time the last try begins.
+  static let lastMoment = Duration.seconds(1)
 
-  /// How long it waits for its next try: as long as the provider asks for, otherwise for twice as long as the last time.
-  /// - Parameter unit: A random number in 0..<1, which takes up to a quarter off: what failed together is not tried together.
+  /// The wait before the next try: as long as the provider asks for, otherwise twice the last wait.
+  /// - Parameter unit: A random number in 0..<1. It takes up to a quarter off, so that appointments that failed together are tried
+  ///   apart.
   package func wait(_ asked: Duration?, unit: Double) -> Duration {
     if let asked { return max(asked, Self.shortestWait) }
     return min(Self.shortestWait * (1 << min(tries, 10)), Self.longestWait) * (1 - unit / 4)
@@ -38,7 +42,7 @@ package struct OrderedAppointment: Sendable {
 }
 
 extension CallbackOrder {
-  /// When its turn has to have come: with its answer, and an appointment before its last try.
+  /// The deadline of its turn: that of its response, or of an appointment's last try.
   func turnDeadline(_ parts: CallbackParts) -> MonotonicTime {
     guard let appointment else { return deadline }
     return min(deadline, parts.clock.now + (appointment.lastTry - Instant(parts.scheduler.unixTime)))
@@ -46,12 +50,12 @@ extension CallbackOrder {
 }
 
 extension Undelivered {
-  /// What is next for an appointment.
+  /// The next step of an appointment.
   enum Sequel {
-    /// It ends: another try would come to the same, or the phone may ring.
+    /// It ends: another try would fail too, or the phone may ring.
     case ends
-    /// It waits for another try, for as long as was asked for, if anything was.
-    /// - isTry: Whether this one counts. Otherwise nothing was tried: this process ends, or was too slow.
+    /// It waits for another try, as long as the provider asked for, if it asked.
+    /// - isTry: Whether this try counts. Otherwise nothing was tried: this process ends, or was too slow.
     case waits(Duration?, isTry: Bool)
   }
 
@@ -67,7 +71,7 @@ extension Undelivered {
       .notAccepted(.refused), .unknown:
       .ends
     case .inProgress, .mismatch, .duplicate:
-      // A mark is no beginning: it meets neither keys nor numbers.
+      // A mark checks neither keys nor numbers.
       .ends
     }
   }

@@ -1,4 +1,4 @@
-// The operations on appointments that need no repetition. They leave out what is being withdrawn.
+// The operations on appointments without retries. They leave out bookings that are being withdrawn.
 
 package import Gate
 package import Store
@@ -45,8 +45,8 @@ extension RetryingStore {
     try await store.callbacks(ids)
   }
 
-  package func appointmentCounts() async throws(StoreError) -> AppointmentCounts {
-    try await store.appointmentCounts()
+  package func appointmentCounts(dueBefore time: Instant) async throws(StoreError) -> AppointmentCounts {
+    try await store.appointmentCounts(dueBefore: time)
   }
 }
 

@@ -5,16 +5,18 @@ package import Platform
 package import Store
 import Synchronization
 
-/// A store to which outcomes, and the withdrawals of beginnings that came to nothing, are written beside the answers where
-/// the first try fails: again and again, until they are saved or the process ends. Only this process knows them. A booking in doubt is
-/// withdrawn like a beginning. A mark in doubt is taken back, since without the store's leave nothing is sent.
+/// A store that repeats failed writes in the background, until they succeed or the process ends. Only this process knows these
+/// values, so no other process can write them. The cases:
 ///
-/// Meanwhile a record that is being withdrawn stands in the way of whoever repeats the request, though its own request was
-/// told that nothing was done. They are told so too, as the store's failure it is, and begin afresh when it is gone. Other
-/// instances cannot know; for them the first request is still running.
+/// 1. *An outcome cannot be saved.* The server saves it later. If the process ends first, the record becomes `unknown`.
+/// 2. *A commit of a new record or booking is in doubt.* Its client got an error, so the server withdraws the record.
+/// 3. *A mark is in doubt.* Without a certain mark the server sends nothing, so it takes the mark back.
+/// 4. *The end of an appointment is in doubt.* The server repeats it.
+///
+/// In case 2 a retry meets the record that is being withdrawn. The retry gets the store's error, and succeeds after the withdrawal.
+/// Other instances do not know of the withdrawal: to them the first request still runs.
 package final class RetryingStore: CallbackStore, AppointmentStore {
-  /// How many may be withdrawn at once. What is in doubt is at most what a few connections were committing when they broke, or
-  /// what waited for a flush.
+  /// The most withdrawals at once. Only commits on a few broken connections, or in one flush, are in doubt together.
   static let most = 8192
   /// The pauses between tries, in seconds; the last one stays.
   private static let pauses = [1, 1, 2, 3, 5]
@@ -24,10 +26,10 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   private let clock: any TimeSource
   private let log: CallbackLog
   private let underWay = Mutex<Set<CallbackID>>([])
-  /// The appointments whose marks are being taken back.
+  /// The appointments whose marks the server takes back.
   private let releasing = Mutex<Set<CallbackID>>([])
-  /// What was begun here, or may have been, and is neither settled nor withdrawn; with the time at which a record of it would
-  /// count as abandoned.
+  /// The callbacks that may have a record and are neither settled nor withdrawn, each with the time when other instances would recover
+  /// its record.
   private let inHandUntil = Mutex<[CallbackID: Int64]>([:])
   private let isEnded = Mutex(false)
 
@@ -41,7 +43,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     self.log = log
   }
 
-  /// What is in hand though the clock says that its time is over: nobody may take it for abandoned.
+  /// The callbacks of this process that are overdue at a time. Recovery must leave them alone.
   package func overdue(at now: Instant) -> Set<CallbackID> {
     inHandUntil.withLock { ids in Set(ids.lazy.filter { $0.value <= now.seconds }.map(\.key)) }
   }
@@ -53,10 +55,10 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
 
   private func forget(_ id: CallbackID) { inHandUntil.withLock { _ = $0.removeValue(forKey: id) } }
 
-  /// Nothing is tried again any more: the process ends.
+  /// Ends all retries: the process ends.
   package func end() { isEnded.withLock { $0 = true } }
 
-  /// How many are being withdrawn.
+  /// The number of withdrawals.
   var count: Int { underWay.withLock { $0.count } }
 
   // MARK: Beginning
@@ -106,19 +108,19 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     }
     switch result {
     case .inProgress(let first), .duplicate(let first): try check(first, before)
-    // A booking is answered as soon as it is kept, and one that is being withdrawn was not.
+    // A saved booking is complete. One that is being withdrawn was never confirmed.
     case .replay(let first): try check(first.id, before)
     case .booked, .full, .mismatch: break
     }
     return result
   }
 
-  /// An appointment whose booking is being withdrawn was refused: it is not there for anything else.
+  /// Whether the booking of an appointment is being withdrawn. Its client got an error, so other requests must not see it.
   func isWithdrawn(_ id: CallbackID) -> Bool { underWay.withLock { $0.contains(id) } }
 
   func checkNotWithdrawn(_ id: CallbackID) throws(StoreError) { try check(id, []) }
 
-  /// Nobody is to be refused for the sake of a record that is being withdrawn, nor of one that was a moment ago.
+  /// Throws for a record that is being withdrawn, or was when the request began: a request must not count as its duplicate.
   private func check(_ first: CallbackID, _ before: Set<CallbackID>) throws(StoreError) {
     guard before.contains(first) || underWay.withLock({ $0.contains(first) }) else { return }
     throw StoreError(
@@ -127,7 +129,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
 
   // MARK: Withdrawing
 
-  /// Takes an intent back of which nothing was sent, beside whatever comes next.
+  /// Withdraws an unsent intent in the background.
   func withdraw(_ intent: CallbackIntent) {
     let isTaken = underWay.withLock { underWay in
       guard underWay.count < Self.most else { return false }
@@ -153,8 +155,8 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
 
   // MARK: Settling
 
-  /// Commits an outcome: at once, or beside whatever comes next. Should the process end before, the record becomes unknown.
-  /// - Parameter saved: Is called once it is committed, and told whether the record had been recovered as `unknown` before.
+  /// Saves an outcome, at once or in the background. If the process ends first, the record becomes `unknown`.
+  /// - Parameter saved: Called after the commit, with whether the record had been recovered as `unknown` before.
   func settle(
     _ intent: CallbackIntent, _ settlement: CallbackSettlement, saved: @escaping @Sendable (Bool) -> Void
   ) async {
@@ -181,7 +183,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
 
   package func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
     guard !releasing.withLock({ $0.contains(id) }) else {
-      // Otherwise taking the last mark back could take this one, too, while its request is on its way.
+      // Otherwise the release of the last mark could release this one, too, while its request is on its way.
       throw StoreError(.unavailable, "mark", "the last mark of the appointment is not taken back yet")
     }
     try checkNotWithdrawn(id)
@@ -201,12 +203,11 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     }
   }
 
-  /// Takes a mark of this process back, of which certainly nothing was accepted: returns when that is certain, or the process ends.
+  /// Takes back a mark of this process after a try that certainly requested no call. Returns when that is certain, or the process ends.
   /// - Parameters:
   ///   - due: When the appointment is tried again.
-  ///   - code: Why the try was in vain; nil for what counts as no try.
-  /// - Returns: False where the record was recovered as `unknown` meanwhile, because this process seemed to be gone. Then it is to
-  ///   be settled.
+  ///   - code: Why the try failed; nil if it does not count as a try.
+  /// - Returns: False if another instance has recovered the record as `unknown`, because this process seemed to be gone. Then settle it.
   package func release(_ id: CallbackID, until due: Instant, code: String?) async -> Bool {
     await release(id, until: due, code: code, isMarked: true)
   }
@@ -223,7 +224,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
         do throws(StoreError) {
           isScheduled = try await self.store.postpone(id, until: due, code: code)
         } catch {
-          // Once it may be scheduled again, others may mark it: what is found then may be theirs.
+          // Once it may be scheduled again, others may mark it. A later try may then find their mark.
           if error.isInDoubt { isOwn = false }
           throw error
         }
@@ -236,8 +237,8 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   // MARK: Ending
 
   /// Repeats an end in doubt until it is certain, or the process ends.
-  /// - Parameter now: The time of the end whose commit failed, which tells its record from those that others have ended.
-  /// - Returns: What it came to, without the content where an earlier commit had wiped it; nil where the process ends.
+  /// - Parameter now: The time of the end whose commit failed. It distinguishes that end from an end by others.
+  /// - Returns: The result, without the content if an earlier commit has wiped it; nil if the process ends.
   package func end(
     _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant, after failure: StoreError
   ) async -> EndResult? {
@@ -253,7 +254,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
 
   // MARK: Trying again
 
-  /// Does something beside whatever comes next. An ending server waits for it, too.
+  /// Runs something in the background. An ending server waits for it, too.
   private func inBackground(_ body: @escaping @Sendable () async -> Void) {
     inHand.enter()
     Task {
@@ -262,8 +263,8 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     }
   }
 
-  /// Does a step, and repeats it where it fails until it is done or the process ends.
-  /// - Parameter failure: How it has failed already; nil where it is to be tried at once.
+  /// Runs a step, and repeats it until it succeeds or the process ends.
+  /// - Parameter failure: The error of the first try; nil if there was none yet.
   private func save(
     _ id: CallbackID, _ state: String, after failure: StoreError? = nil,
     late: (_ id: String, _ state: String) -> Void, _ step: () async throws(StoreError) -> Void
@@ -283,7 +284,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     repeat {
       let pause = Duration.seconds(pauses.first ?? 5)
       if pauses.count > 1 { pauses.removeFirst() }
-      // Nobody cancels this task.
+      // This task is never cancelled.
       try? await clock.sleep(until: clock.now + pause)
       do throws(StoreError) {
         try await step()
@@ -295,7 +296,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     log.notSettled(last, id: id.description, state: state, isLast: true)
   }
 
-  // MARK: What is not changed
+  // MARK: Passed on
 
   @discardableResult
   package func settle(_ id: CallbackID, _ settlement: CallbackSettlement) async throws(StoreError)

@@ -16,7 +16,7 @@ extension Doctor {
     client.credentials.contains { if case .signedJWT = $0 { true } else { false } }
   }
 
-  /// Compares this machine's clock with the replies' `Date`, and says what the difference does to assertions.
+  /// Compares this machine's clock with the replies' `Date`, and reports the effect of the difference on assertions.
   mutating func reportClock(_ trials: [Trial]) {
     guard let skew = trials.lazy.compactMap({ $0.report?.clockSkew }).first else {
       return report.skip("clock", "the response has no Date header to compare with")

@@ -16,8 +16,10 @@ extension Doctor {
   mutating func lookAround() async {
     reportAdmin()
     await reportStore()
+    await reportDesks()
     await reportKeySets()
     await reportPolicies()
+    await reportNotices()
   }
 
   private mutating func reportAdmin() {

@@ -8,7 +8,7 @@ import Talkdesk
 import Tokens
 
 extension Doctor {
-  /// Compares a token's life with how long tokens are to be good for.
+  /// Compares a token's life with `tokens.min_remaining`.
   mutating func reportLifetime(_ token: AccessToken) {
     guard let lifetime = token.lifetime else {
       return report.warn(
@@ -28,7 +28,7 @@ extension Doctor {
     report.ok("lifetime", "\(life) s")
   }
 
-  /// Reads what a token says of itself, where it is a JWT: whose it is, and for which API.
+  /// Reads the claims of a token that is a JWT: its account and its API.
   mutating func reportClaims(_ token: AccessToken) {
     guard let claims = Self.claims(of: token) else {
       return report.ok("token", "opaque; doctor cannot read its claims")

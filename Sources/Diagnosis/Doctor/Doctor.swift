@@ -1,4 +1,4 @@
-// Finds out, with real requests, what keeps a server on this machine from working.
+// Finds, with real requests, the faults that keep a server on this machine from working.
 
 public import Configuration
 import HTTP
@@ -12,7 +12,7 @@ import Upstream
 /// Looks at everything on the way to a token: the configuration, then one real exchange with each key. Then it asks the store,
 /// the issuers of keys and the remote policies.
 ///
-/// Each exchange is a single request: what fails in passing shows, and is not repeated until it does not.
+/// Each exchange is a single request. The doctor never retries, so it reports temporary failures that the server would hide.
 public struct Doctor {
   let configuration: Configuration
   let client: TalkdeskID
@@ -55,7 +55,7 @@ public struct Doctor {
     _ loaded: LoadedConfiguration, transport: any HTTPTransport, proxies: ProxySettings, clock: any TimeSource
   ) async -> DoctorReport {
     guard let upstream = loaded.configuration.talkdesk.upstream else {
-      preconditionFailure("a configuration that was checked has an upstream")
+      preconditionFailure("a checked configuration without an upstream")
     }
     do {
       var doctor = Doctor(
@@ -93,7 +93,7 @@ public struct Doctor {
     }
   }
 
-  /// Asks for a token with each credential, the next key first as the server does, and reports what the replies show.
+  /// Requests a token with each credential, the next key first as the server does, and reports the results.
   private mutating func ask() async {
     var trials: [Trial] = []
     for (place, credential) in client.credentials.enumerated() {

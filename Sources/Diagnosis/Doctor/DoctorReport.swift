@@ -4,7 +4,7 @@ import JSON
 
 /// The findings of a diagnosis. Holds no secret and no token.
 public struct DoctorReport: Sendable {
-  /// What one check found.
+  /// The finding of one check.
   public struct Finding: Sendable {
     /// How a check came out.
     public enum Status: String, Sendable {
@@ -22,15 +22,15 @@ public struct DoctorReport: Sendable {
     public let check: String
     /// How it came out.
     public let status: Status
-    /// What was found, on one line.
+    /// The finding, on one line.
     public let found: String
-    /// What mends it; nil where nothing needs mending.
+    /// The fix; nil if there is nothing to fix.
     public let fix: String?
-    /// What a failure means for the command's end.
+    /// The kind of a failure, for the exit status.
     let cause: Verdict?
   }
 
-  /// What it comes to, by what is to be mended first.
+  /// The verdict, by the failure to fix first.
   public enum Verdict: Sendable, CaseIterable {
     /// The configuration, or this machine's set-up, is wrong.
     case configuration
@@ -47,7 +47,7 @@ public struct DoctorReport: Sendable {
   /// The findings, in the order of the checks.
   public private(set) var findings: [Finding] = []
 
-  /// What it comes to.
+  /// The verdict.
   public var verdict: Verdict {
     let causes = Set(findings.compactMap(\.cause))
     return Verdict.allCases.first { causes.contains($0) } ?? .well

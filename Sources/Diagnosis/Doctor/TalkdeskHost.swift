@@ -2,7 +2,7 @@
 
 import Talkdesk
 
-/// What is known of a URL's host.
+/// The host of a URL, as Talkdesk's or another.
 enum TalkdeskHost: Equatable {
   /// An account's host in a region: `acme.talkdeskid.com`, or the domain itself without a name before it.
   case account(Region, name: String)

@@ -12,7 +12,7 @@ import Talkdesk
 import Tokens
 import Upstream
 
-/// Asks Talkdesk for one callback with the configured credential, and keeps what it answered.
+/// Requests one callback from Talkdesk with the configured credential, and keeps the response.
 ///
 /// The token is had as the server has it. The callback is sent at most once, whatever comes back: there is no renewal of the token
 /// and no second request. Its content is made by the server's own code. The number ranges that are refused by default hold; rules,
@@ -56,7 +56,7 @@ public struct Drill: Sendable {
   ///   - phone: the number to call, with which `fault(inPhone:)` found nothing wrong.
   public init(_ configuration: Configuration, phone: String) throws(Obstacle) {
     guard let upstream = configuration.talkdesk.upstream else {
-      preconditionFailure("a configuration for fetching a token has an upstream")
+      preconditionFailure("a configuration for fetching a token without an upstream")
     }
     // Requests without an app use the server's own numbers; an account may have given its numbers to apps alone.
     let terms = ([nil] + configuration.apps.map(Optional.some)).lazy.map {
@@ -68,7 +68,7 @@ public struct Drill: Sendable {
       request = try CallbackRequest(
         parsing: body.serialized(), terms: CallbackTerms(talkdeskNumbers: [number]))
     } catch {
-      preconditionFailure("a number in E.164 is all that a callback needs")
+      preconditionFailure("a callback to an E.164 number with a mistake")
     }
     if let reason = NumberRanges.reason(toRefuse: request.contactNumber) {
       throw .refusedNumber(reason: reason)

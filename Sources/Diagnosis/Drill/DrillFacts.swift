@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Tokens
 
-/// What an account answered. Numbers are masked, and of the header fields only those of a list are kept.
+/// An account's response. Numbers are masked, and only the header fields of a list are kept.
 struct DrillFacts {
   /// The header fields that are kept: what tells of limits, retries, caching and the servers in between. None of them carries a
   /// credential or a cookie. Beside these, a part of WWW-Authenticate is kept, and short fields that are named as trace ids are.
@@ -17,9 +17,9 @@ struct DrillFacts {
   ]
   /// How much of a field's value is kept, in bytes.
   static let longestField = 256
-  /// What is in the name of a field with a trace id, in lower case.
+  /// The parts of names of fields with a trace id, in lower case.
   static let tracingWords = ["trace", "request-id", "correlation", "tid", "ray", "amz", "b3"]
-  /// What is in the name of a field with a credential, in lower case: none of these is kept for its name.
+  /// The parts of names of fields with a credential, in lower case. Such a field is never kept for its name.
   static let credentialWords = ["cookie", "token", "secret", "auth", "key", "session", "credential"]
   /// How many fields with trace ids are kept.
   static let mostTraces = 32
@@ -39,7 +39,7 @@ struct DrillFacts {
   private let expiresIn: Int64?
   private let scope: String
 
-  /// Takes from an answer what may be kept.
+  /// Takes the permitted parts of a response.
   init(_ response: ResponseRecorder.Response, traceID: String?, token: AccessToken, _ mask: DrillMask) {
     let message = response.message
     status = message.status
@@ -138,7 +138,7 @@ struct DrillFacts {
     return facts.serialized() + [0x0A]
   }
 
-  /// Whether a file's content looks like facts: what another drill may replace.
+  /// Whether a file's content looks like facts, so that another drill may replace it.
   static func areIn(_ bytes: [UInt8]) -> Bool {
     do throws(JSONError) {
       guard let object = try JSONValue(parsing: bytes).object else { return false }

@@ -22,7 +22,7 @@ struct DrillMask {
   /// A text without any of them.
   func text(_ text: String) -> String { own(text).hidingPhoneNumbers }
 
-  /// A text without the token and the drill's own numbers, for what is full of other digits: trace ids, times, limits.
+  /// A text without the token and the drill's own numbers, for texts with many other digits: trace ids, times, limits.
   func own(_ text: String) -> String {
     var octets = Array(text.utf8)
     octets.replace(token, with: Array("<token>".utf8))

@@ -10,25 +10,25 @@ import Upstream
 
 /// The result of a drill. Holds no token and no whole telephone number.
 public struct DrillReport: Sendable {
-  /// What it comes to.
+  /// The verdict.
   public enum Verdict: Sendable {
     /// Talkdesk took the callback.
     case accepted
     /// Talkdesk refused the credential or the callback.
     case refused
-    /// Talkdesk was not reached, does not serve, or left open what it did.
+    /// Talkdesk was not reached or is unavailable, or the outcome is unknown.
     case unavailable
     /// A fault of this program.
     case `internal`
   }
 
-  /// What it comes to.
+  /// The verdict.
   public let verdict: Verdict
-  /// What the account answered: a word and what belongs to it. In the order to print them.
+  /// The account's response: a word and its value each, in the order of printing.
   public let lines: [(name: String, text: String)]
-  /// What that means, and what to do; a sentence each.
+  /// The conclusion and the remedy, a sentence each.
   public let closing: [String]
-  /// What `--facts` keeps; nil where the Callback API gave no answer.
+  /// The content for `--facts`; nil without a response of the Callback API.
   public let facts: [UInt8]?
 
   /// No client could be made; nothing was sent.
@@ -68,7 +68,7 @@ public struct DrillReport: Sendable {
     closing = Self.closing(report.outcome, request)
   }
 
-  /// Refusals are the statuses that Talkdesk documents. Others may do better at another time, or leave open what was done.
+  /// Refusals are the statuses that Talkdesk documents. After any other status a later try may succeed, or the outcome is unknown.
   private static func verdict(status: Int) -> Verdict {
     switch status {
     case 200..<300: .accepted

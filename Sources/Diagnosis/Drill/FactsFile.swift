@@ -16,7 +16,7 @@ public struct FactsFile: Sendable {
 
   private let path: String
 
-  /// Makes sure that the file can be written. What is there already may only be the facts of an earlier drill.
+  /// Checks that the file can be written. An existing file must hold the facts of an earlier drill.
   public init(_ path: String) throws(Failure) {
     self.path = path
     guard !path.isEmpty else { throw failure(ENOENT) }

@@ -16,7 +16,7 @@ public struct KeyReport: Sendable, CustomStringConvertible {
     case environment
   }
 
-  /// Why there is nothing to report: a place and what to do.
+  /// Why there is no report: a place and the remedy.
   public struct Failure: Error, Sendable, CustomStringConvertible {
     /// One line.
     public let description: String

@@ -7,7 +7,7 @@ import JOSE
 
 /// A new private key, and the ways it leaves the process: as variables, or into a file of its own.
 public struct NewKey: Sendable {
-  /// The algorithms one can be made for: what `TD_KEY_ALGORITHM` takes.
+  /// The algorithms of new keys: those of `TD_KEY_ALGORITHM`.
   public static let algorithms = Settings.talkdeskAlgorithms.map(\.rawValue)
 
   /// Why no key was made or kept.
@@ -22,7 +22,7 @@ public struct NewKey: Sendable {
     case unusablePath(String, reason: String)
     /// The system does not let us write there.
     case refused(path: String, reason: String)
-    /// Writing failed; what was begun is removed.
+    /// The write failed; the partial file is removed.
     case incomplete(path: String, reason: String)
 
     public var description: String {

@@ -29,7 +29,7 @@ public struct AdminClient: Sendable {
     self.transport = transport
   }
 
-  /// What an operator wants of a server.
+  /// An operator's order to a server.
   public enum Command: Sendable {
     /// `GET /admin/status`.
     case status
@@ -210,7 +210,7 @@ public struct AdminClient: Sendable {
   }
 }
 
-/// What `stop` and `resume` send.
+/// The order of `stop` and `resume`.
 public struct StopOrder: Sendable {
   /// `all`, `app` or `caller`.
   public var scope: String

@@ -6,7 +6,7 @@ import JOSE
 import TLS
 public import Upstream
 
-/// Where a running server's admin interface is, and what opens it.
+/// The address of a running server's admin interface, and the token for it.
 public struct AdminDestination: Sendable {
   /// The address that requests go to, without a path.
   public let url: String
@@ -49,7 +49,7 @@ public struct AdminDestination: Sendable {
     var finder = ConfigurationBuilder(
       partial: overrides, purpose: .serve, sources: sources, problems: ProblemList())
     let file = finder.file()
-    // What the file says is not known; the server may be anywhere.
+    // The file cannot be read, so the server may be anywhere.
     if file == nil, url == nil, !finder.problems.isEmpty { throw finder.errors }
     var builder = ConfigurationBuilder(
       partial: (file ?? PartialConfiguration()).overridden(by: overrides), purpose: .serve, sources: sources,
@@ -103,7 +103,7 @@ extension ConfigurationBuilder {
       if let own = try Certificate.chain(pem: bytes).first {
         return "sha256//" + Base64.encode(own.keyFingerprint)
       }
-    } catch {}  // Whatever is wrong with it, nobody can be recognised by it.
+    } catch {}  // With any mistake in it, the certificate cannot identify the server.
     problems.add(
       place, name,
       Refusal(

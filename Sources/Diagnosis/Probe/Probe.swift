@@ -41,7 +41,7 @@ public struct Probe: Sendable {
     let path: String
     let purpose: String
     let authorization: Secret?
-    /// What must come.
+    /// The expected response.
     let expectation: Expectation
   }
 
@@ -206,7 +206,7 @@ public struct Probe: Sendable {
     )
   }
 
-  /// What an answer tells that must tell nothing; nil where it does not.
+  /// The secret or token in a response that must have none; nil if it has none.
   private static func leak(in content: [UInt8]) -> String? {
     for word in ["auth_token", "access_token"] where content.firstRange(of: Array(word.utf8)) != nil {
       return "the response contains \(word)"
@@ -236,7 +236,7 @@ public struct Probe: Sendable {
       guard let document = try JSONValue(parsing: answer.content).object else { return nil }
       return (document["code"]?.string.flatMap(Problem.Code.init), document)
     } catch {
-      return nil  // Whatever it is, this server did not write it.
+      return nil  // This server did not write the response.
     }
   }
 

@@ -4,7 +4,7 @@ import JSON
 
 /// The outcome of a probe. Holds no credential and no token.
 public struct ProbeReport: Sendable {
-  /// What it comes to. Of several the first in this order counts.
+  /// The verdict. Of several the first in this order counts.
   public enum Verdict: String, Sendable, CaseIterable {
     /// The response is not this server's: another program responds, or a request that must fail succeeds.
     case surprise
@@ -22,11 +22,11 @@ public struct ProbeReport: Sendable {
     public let request: String
     /// Why it is made.
     public let purpose: String
-    /// What it came to.
+    /// The verdict.
     public let verdict: Verdict
     /// The status; nil without an answer.
     public let status: Int?
-    /// What was found, in words.
+    /// The finding, in words.
     public let found: String
     /// How long it took.
     public let milliseconds: Int64
@@ -35,7 +35,7 @@ public struct ProbeReport: Sendable {
   /// The requests, in their order.
   public internal(set) var lines: [Line] = []
 
-  /// What it comes to.
+  /// The verdict.
   public var verdict: Verdict {
     Verdict.allCases.first { verdict in lines.contains { $0.verdict == verdict } } ?? .unreachable
   }

@@ -8,13 +8,13 @@ public enum HerokuManifest {
   /// One variable the button asks for.
   package struct Question: Sendable {
     let setting: Setting
-    /// What is filled in.
+    /// The value in the form.
     var value: String?
     /// Whether Heroku makes a secret of 64 hexadecimal digits.
     var isGenerated = false
     /// Whether no app is created without it.
     var isRequired = false
-    /// Where the operator finds it, or what to know on Heroku, behind what it means.
+    /// Where the operator finds it, or a note about Heroku, after its meaning.
     var hint: String?
   }
 

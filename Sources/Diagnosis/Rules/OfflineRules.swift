@@ -29,7 +29,7 @@ public struct OfflineRules: Sendable {
       remotes: RemotePolicies(transport: transport, log: nil))
   }
 
-  /// What would become of a request.
+  /// The decision on a request.
   public func explain(_ question: Question) async throws(Question.Mistakes) -> Explanation {
     let inquiry = try question.inquiry(configuration, now: Instant(clock.unixTime))
     return await decider.explain(inquiry)
@@ -37,7 +37,7 @@ public struct OfflineRules: Sendable {
 
   /// The result of a table of tests.
   public struct TableResult: Sendable {
-    /// How many tests found what they expect.
+    /// The number of tests that passed.
     public let passed: Int
     /// A line for each failed test: position, name, expected and actual decision.
     public let failures: [String]

@@ -7,7 +7,7 @@ import Glibc
 import JOSE
 public import Platform
 
-/// A folder that becomes the configuration of a server: what `callgate init` writes, and what to do next.
+/// A folder that becomes the configuration of a server: the files of `callgate init`, and the next steps.
 public struct Setup: Sendable {
   /// The folder, as an absolute path.
   public let folder: String
@@ -28,7 +28,7 @@ public struct Setup: Sendable {
     case unfit(path: String, reason: String)
     /// The disk failed.
     case incomplete(path: String, reason: String)
-    /// What was made does not load.
+    /// The new configuration does not load.
     case invalid([String])
 
     public var description: String {
@@ -49,10 +49,10 @@ public struct Setup: Sendable {
   /// A setup in a folder.
   /// - Parameters:
   ///   - folder: Its path.
-  ///   - workingDirectory: What a relative path begins at.
+  ///   - workingDirectory: The base of a relative path.
   ///   - replacing: Whether files that are there may be overwritten.
   ///   - files: How files are read.
-  ///   - clock: By what the example times of tests are chosen.
+  ///   - clock: The clock for the example times of tests.
   public init(
     folder: String, workingDirectory: String, replacing: Bool, files: ConfigurationFiles = .system,
     clock: any TimeSource = SystemClock()
@@ -96,7 +96,7 @@ public struct Setup: Sendable {
 
   /// Writes the files, all or none.
   /// - Parameter sources: The files that answers were read from, which may lie where they belong already.
-  /// - Returns: Lines that say what was written and what to do next.
+  /// - Returns: Lines about the written files and the next steps.
   public func write(_ answers: SetupAnswers, readFrom sources: [String]) throws(Failure) -> [String] {
     let documents = SetupDocuments(answers: answers, folder: folder)
     let configuration = Array(documents.configuration.utf8)
@@ -146,7 +146,7 @@ public struct Setup: Sendable {
     }
   }
 
-  /// Loads what is going to be written, and runs its tests: nothing is written that does not pass `callgate check`.
+  /// Loads the new files before they are written, and runs their tests. Files that do not pass `callgate check` are not written.
   private func prove(
     _ configuration: [UInt8], _ tests: [UInt8], _ credential: [UInt8], _ password: [UInt8]
   ) throws(Failure) {

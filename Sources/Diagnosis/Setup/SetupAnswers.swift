@@ -4,7 +4,7 @@ import Configuration
 import JOSE
 import Talkdesk
 
-/// What `callgate init` knows when nothing is left to ask. The configuration's own readers took every part.
+/// The complete answers for `callgate init`. The configuration's own readers accepted every part.
 public struct SetupAnswers: Sendable {
   let account: String
   let region: Region
@@ -38,7 +38,7 @@ public struct SetupFlags: Sendable {
 public protocol SetupDialog {
   /// Shows a prompt and returns the line that was typed; nil at the end of input.
   func ask(_ prompt: String) -> String?
-  /// Shows nothing of what is typed while a function asks.
+  /// Hides typed input while a function asks.
   func hiding<Answer>(_ body: () throws(SetupFailure) -> Answer) throws(SetupFailure) -> Answer
   /// Shows some lines.
   func say(_ text: String)

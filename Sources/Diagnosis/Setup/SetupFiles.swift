@@ -10,7 +10,7 @@ struct SetupFiles {
     /// Its path below the folder.
     var name: String
     var bytes: [UInt8]
-    /// Its permissions; nil for what the process gives new files.
+    /// Its permissions; nil for those of new files.
     var mode: mode_t?
     /// Whether one that is there already gives way.
     var replaces: Bool
@@ -20,11 +20,11 @@ struct SetupFiles {
   package enum Failure: Error, Hashable {
     case exists([String])
     case system(path: String, code: Int32)
-    /// Others could read or exchange what would be written there.
+    /// Other users could read or replace the files there.
     case unfit(path: String, reason: String)
   }
 
-  /// What to do backwards where a later step fails.
+  /// The steps to undo, last first, if a later step fails.
   private enum Step {
     case madeFolder(String)
     case wrote(String)
@@ -133,7 +133,7 @@ struct SetupFiles {
 
   private func undo() {
     for step in steps.reversed() {
-      // What cannot be undone either is left: the first failure is the one to tell.
+      // A step that cannot be undone is left. The first failure is the one to report.
       switch step {
       case .madeFolder(let path): _ = unsafe rmdir(path)
       case .wrote(let path): _ = unsafe unlink(path)

@@ -3,7 +3,7 @@
 import Documents
 import Gate
 
-/// Opening hours as an answer gives them: `mon-fri 09:00-18:00, sat 10:00-14:00`. The Gate reads what they mean.
+/// Opening hours of an answer: `mon-fri 09:00-18:00, sat 10:00-14:00`. Gate's reader checks them.
 struct SetupHours: Sendable {
   /// Days with their windows, as a `weekly` mapping has them.
   struct Entry: Sendable, Hashable {
@@ -55,7 +55,7 @@ struct SetupHours: Sendable {
 
   private static let example = "write days and windows of time, as in mon-fri 09:00-18:00, sat 10:00-14:00"
 
-  /// What the rule says that these hours become.
+  /// The schedule of these hours, read as the rule will be.
   private static func schedule(_ weekly: [Entry], timezone: String) throws(Refusal) -> Schedule {
     func text(_ text: String) -> DocumentNode { DocumentNode(.text(text)) }
     let days = weekly.map { entry in

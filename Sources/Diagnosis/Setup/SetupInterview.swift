@@ -4,10 +4,10 @@ public import Configuration
 import Documents
 import JOSE
 
-/// Finds the answers of `callgate init`: in its flags first, then, on a terminal, by asking for what they leave open.
+/// Finds the answers of `callgate init`: first in its flags, then by questions on a terminal.
 ///
-/// Every answer becomes an entry of a configuration, which the configuration's own readers judge: what is taken here,
-/// `callgate check` takes too.
+/// Every answer becomes an entry of a configuration, which the configuration's own readers check. So `callgate check` accepts every
+/// answer that is accepted here.
 public struct SetupInterview {
   private let flags: SetupFlags
   private let files: ConfigurationFiles
@@ -15,7 +15,7 @@ public struct SetupInterview {
   private var partial = PartialConfiguration()
   private var hours: [SetupHours.Entry]?
   private var timezone: String?
-  /// What to know of the answers, a line each.
+  /// Notices about the answers, a line each.
   public private(set) var notices: [String] = []
 
   /// The files that flags and answers name.
@@ -34,8 +34,8 @@ public struct SetupInterview {
     self.home = home
   }
 
-  /// Every answer there has to be.
-  /// - Parameter dialog: Whom to ask; nil without a terminal, where what is missing is a mistake.
+  /// All answers.
+  /// - Parameter dialog: The dialog for questions; nil without a terminal. Then a missing answer is a mistake.
   public mutating func answers(asking dialog: (any SetupDialog)?) throws(SetupFailure) -> SetupAnswers {
     var mistakes = takeFlags()
     if dialog == nil { mistakes += missing() }
@@ -82,7 +82,7 @@ public struct SetupInterview {
 
   private var isNumberLeftOut: Bool { flags.phoneNumber?.lowercased() == "none" }
 
-  /// What has to be there and no flag says.
+  /// The required answers that no flag gives.
   private func missing() -> [DocumentProblem] {
     var missing: [DocumentProblem] = []
     func require(_ isThere: Bool, _ flag: String, _ remedy: String) {
@@ -209,13 +209,13 @@ public struct SetupInterview {
     return text
   }
 
-  /// What another answer cannot mend, the flag has to.
+  /// A mistake that another answer cannot fix needs the flag.
   private static func refusal(_ problem: DocumentProblem) -> Refusal {
     guard problem.place == .flag("--key-algorithm") else { return Refusal(problem.message, problem.remedy) }
     return Refusal(problem.message, "\(problem.remedy), or start again without --key-algorithm")
   }
 
-  /// What the credential is, without a character of it.
+  /// The kind of the credential, without a character of it.
   private func credentialRead() -> String {
     if let key = key() { return "a private key: \(key.kind), algorithm \(algorithm(for: key).rawValue)" }
     var builder = self.builder()
@@ -227,7 +227,7 @@ public struct SetupInterview {
     }
   }
 
-  /// What a typed credential is: a key, a secret, or the path of a file with one of them.
+  /// The kind of a typed credential: a key, a secret, or the path of a file with one of them.
   private func credential(_ text: String) throws(Refusal) -> (Setting, PartialConfiguration.Entry) {
     func entry(
       _ setting: Setting, _ flag: String, _ content: PartialConfiguration.Entry.Content
@@ -327,7 +327,7 @@ public struct SetupInterview {
     var notices: [ConfigurationNotice]
   }
 
-  /// What the configuration's readers make of everything that is stated.
+  /// The configuration's values from all given answers.
   private func judged() -> Judgement {
     var stated = self
     if let key = key(), let place = partial.entries[Settings.privateKey.setting]?.place,

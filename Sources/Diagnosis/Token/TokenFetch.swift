@@ -20,7 +20,7 @@ public enum TokenFetch {
   /// Asks Talkdesk ID for a token of the configured scope.
   public static func token(_ configuration: Configuration) async -> Result<String, Failure> {
     guard let upstream = configuration.talkdesk.upstream else {
-      preconditionFailure("a configuration for fetching a token has an upstream")
+      preconditionFailure("a configuration for fetching a token without an upstream")
     }
     let clock = SystemClock()
     let transport: CurlTransport

@@ -1,6 +1,6 @@
 // The charges of an allowed request to its rates and quotas: all of them, or none.
 
-/// What happens to requests whose allowance the store cannot count.
+/// The decision on requests whose allowance the store cannot count.
 public enum FailurePolicy: String, CaseIterable, Sendable {
   case deny, allow
 }
@@ -16,7 +16,7 @@ public struct AllowanceCharge: Sendable {
   public var plan: AllowancePlan { rule.plan }
   /// Whether an exhausted allowance refuses the request; an audit rule only counts.
   public var isEnforced: Bool { rule.isEnforced }
-  /// What happens when the store fails.
+  /// The decision when the store fails.
   public var onStoreFailure: FailurePolicy { rule.onStoreFailure }
   /// The brake whose allowance it is; nil for a configured rule's.
   public var brake: Brake? { rule.brake }

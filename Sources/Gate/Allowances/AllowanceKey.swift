@@ -25,7 +25,7 @@ public enum AllowanceParty: Hashable, Sendable {
   case unknown
 }
 
-/// One allowance: a rule's, for one party. Rules have unique names, so a reload keeps what was used.
+/// One allowance: a rule's, for one party. Rules have unique names, so its use survives a reload.
 public struct AllowanceKey: Hashable, Sendable {
   /// The rule's name.
   public let rule: String

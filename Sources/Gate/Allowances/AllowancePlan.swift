@@ -2,7 +2,7 @@
 
 /// The outcome of taking one request.
 public enum AllowanceTaking: Hashable, Sendable {
-  /// It was taken; this is to be kept.
+  /// It was taken; this is the new state.
   case taken(AllowanceState)
   /// Nothing is left. A request after this many whole seconds succeeds if no other request is faster.
   case refused(retryAfter: Int64)
@@ -34,7 +34,7 @@ public enum AllowancePlan: Sendable {
   case rate(RateLimit)
   case quota(Quota)
 
-  /// Takes one request from what is left.
+  /// Takes one request from the rest.
   public func take(from state: AllowanceState?, at now: Instant) -> AllowanceTaking {
     switch self {
     case .rate(let rate): rate.take(from: state, at: now)

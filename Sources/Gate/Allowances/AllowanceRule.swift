@@ -13,7 +13,7 @@ final class AllowanceRule: Sendable {
   let scope: AllowanceScope
   /// Whether an exhausted allowance refuses a request; an audit rule only counts.
   let isEnforced: Bool
-  /// What happens when the store fails.
+  /// The decision when the store fails.
   let onStoreFailure: FailurePolicy
   /// The rule's index in its policy.
   let index: Int

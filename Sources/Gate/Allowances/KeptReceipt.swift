@@ -1,4 +1,4 @@
-// What was taken from an allowance, in values that a store can keep until it is given back.
+// The saved form of an allowance's use, so that it can be given back later.
 
 import Documents
 import Platform
@@ -39,7 +39,7 @@ extension AllowanceReceipt {
       case .quota(let limit, let period, let outlastsPeriod):
         .quota(Quota(kept: limit, period, outlastsPeriod: outlastsPeriod))
       }
-    // Only what takes a charge looks at the scope and the modes.
+    // Only a charge uses the scope and the modes.
     let rule = AllowanceRule(
       name: kept.key.rule, plan: plan, scope: .global, isEnforced: true, onStoreFailure: .deny,
       index: 0, brake: kept.brake)
@@ -53,7 +53,7 @@ extension Quota {
     do throws(Refusal) {
       try self.init(limit: limit, period: period)
     } catch {
-      preconditionFailure("a kept limit was checked: \(error.message)")
+      preconditionFailure("a saved limit that is not valid: \(error.message)")
     }
     self.outlastsPeriod = outlastsPeriod
   }
@@ -83,7 +83,7 @@ extension KeptReceipt {
     return .object(members)
   }
 
-  /// Reads what `document` makes; nil for anything else.
+  /// Reads a result of `document`; nil for anything else.
   public init?(document: FactValue) {
     func text(_ name: String) -> String? {
       if case .string(let text)? = document[name] { text } else { nil }

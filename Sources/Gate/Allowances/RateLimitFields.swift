@@ -96,7 +96,7 @@ extension [AllowanceStatus] {
       bound *= 10
     }
     end += digits
-    // Two digits at a time: dividing is what takes long.
+    // Two digits at a time, because divisions are slow.
     var index = end
     while rest >= 100 {
       let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)

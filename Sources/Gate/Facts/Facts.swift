@@ -86,7 +86,7 @@ public struct Facts: Sendable {
   public var effectiveSubject: String { subject ?? effectiveCaller }
 }
 
-/// What rules count an installation by.
+/// The values by which rules count an installation.
 public struct InstallationFacts: Hashable, Sendable {
   /// Its id.
   public let id: String

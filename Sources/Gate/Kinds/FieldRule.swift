@@ -129,7 +129,7 @@ public struct FieldRule: Sendable {
       let wanted = index < minimum.count ? minimum[index] : 0
       if number != wanted { order = number < wanted ? -1 : 1 }
     }
-    // What is missing is 0, and the last of the wanted numbers is not.
+    // A missing number is 0. The last wanted number is not 0.
     return isVersion && (order > 0 || (order == 0 && count >= minimum.count))
   }
 

@@ -9,7 +9,7 @@ public struct RemoteRule: Sendable {
   public let url: String
   /// How long to wait, in milliseconds.
   public let timeoutMilliseconds: Int64
-  /// What is decided when there is no usable answer.
+  /// The decision without a usable answer.
   public let onFailure: FailurePolicy
 
   /// A rule. Throws for an address that is not `https`, or `http` to this machine, and for a time-out outside
@@ -66,8 +66,8 @@ public struct RemoteRule: Sendable {
     return isName(name) ? (isSecure, name == "localhost") : nil
   }
 
-  /// Letters, digits and hyphens between dots (RFC 1123 §2.1), the last label no number: `0x7f.1` and `2130706433` are
-  /// nobody's honest spelling of an address.
+  /// Letters, digits and hyphens between dots (RFC 1123 §2.1). The last label is not a number: `0x7f.1` and `2130706433` are disguised
+  /// addresses.
   private static func isName(_ host: String) -> Bool {
     let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard host.utf8.count <= 253, let last = labels.last, last.first?.isASCIIDigit == false else {
@@ -100,7 +100,7 @@ public struct RemoteQuery: Sendable {
 }
 
 extension Facts {
-  /// The facts as a remote policy reads them; what is unknown is left out.
+  /// The facts as a remote policy reads them, without the unknown ones.
   public var document: FactValue {
     var members = [
       FactMember("action", .string(action.rawValue)), FactMember("caller", .string(effectiveCaller)),
@@ -134,7 +134,7 @@ extension Facts {
   }
 }
 
-/// What a remote policy said.
+/// The answer of a remote policy.
 public enum RemoteAnswer: Hashable, Sendable {
   case allow
   /// With its reason, which is for the audit line only.
@@ -145,7 +145,7 @@ public enum RemoteAnswer: Hashable, Sendable {
   /// The failure of a response that is neither true nor false.
   public static let undecided = RemoteAnswer.failed(because: "its response is neither true nor false")
 
-  /// The failure of a policy that nobody asked.
+  /// The failure of a policy that was not asked.
   public static let notAsked = RemoteAnswer.failed(because: "it got no query")
 
   /// Reads an answer: `true`, `false` or `{"allow": true, "reason": "…"}`, bare or under `result`.

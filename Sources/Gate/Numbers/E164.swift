@@ -10,7 +10,7 @@ public struct E164: Hashable, Sendable, CustomStringConvertible {
   /// How many digits there are, 6–15.
   let count: UInt8
 
-  /// Reads a number; throws what is wrong with it.
+  /// Reads a number; throws its mistake.
   public init(_ text: String) throws(E164Error) {
     var digits: UInt64 = 0
     var count = 0
@@ -71,7 +71,7 @@ public enum E164Error: Error, Hashable, Sendable, CaseIterable {
   case empty, missingPlus, doubleZero, separator, leadingZero, notDigit, tooShort, tooLong
   case missingPlusAndSeparators, doubleZeroAndSeparators
 
-  /// What to do about it, as a sentence for the one who sent the number.
+  /// The remedy, as a sentence for the sender of the number.
   public var correction: String {
     switch self {
     case .empty: "Give a phone number in E.164 form, such as +14155550123."

@@ -60,7 +60,9 @@ extension Policy {
   }
 
   func schedule(_ index: Int) -> Schedule {
-    guard case .hours(let schedule) = entries[index].question else { preconditionFailure("only hours open") }
+    guard case .hours(let schedule) = entries[index].question else {
+      preconditionFailure("opening times of another kind of rule")
+    }
     return schedule.value
   }
 

@@ -51,7 +51,7 @@ extension Rule {
         self.init(brake, .rate(rate, key: .global, onStoreFailure: .deny))
       }
     } catch {
-      preconditionFailure("a brake's figure is checked where it is read: \(error.message)")
+      preconditionFailure("a brake's figure that was not checked: \(error.message)")
     }
   }
 }

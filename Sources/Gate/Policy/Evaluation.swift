@@ -17,6 +17,9 @@ public struct Evaluation: Sendable {
   public enum Questions: Sendable {
     /// All that concern the request.
     case all
+    /// All but limits and brakes: the request takes nothing, as an appointment that is moved, or its allowances were taken before,
+    /// as those of a token that is claimed.
+    case besideAllowances
     /// What is judged again when an appointment is due: opening hours, numbers and remote policies. Everything else was judged when
     /// it was booked, and its allowances were taken then.
     case whenDue
@@ -92,7 +95,9 @@ public struct Evaluation: Sendable {
     precondition(isWaiting, "an answer without a query")
     isWaiting = false
     let entry = policy.entries[index]
-    guard case .remote(let rule) = entry.question else { preconditionFailure("only remote rules wait") }
+    guard case .remote(let rule) = entry.question else {
+      preconditionFailure("a rule that waits and is not remote")
+    }
     answers[index] = answer
     let allows =
       switch answer {
@@ -200,10 +205,16 @@ public struct Evaluation: Sendable {
 extension Evaluation.Questions {
   /// Whether a rule is asked.
   @inline(__always) fileprivate func include(_ entry: Policy.Entry) -> Bool {
-    guard self == .whenDue else { return true }
-    return switch entry.question {
-    case .hours, .numbers, .remote: true
-    case .allowance, .addresses, .claims, .field: false
+    switch self {
+    case .all: return true
+    case .besideAllowances:
+      if case .allowance = entry.question { return false }
+      return true
+    case .whenDue:
+      return switch entry.question {
+      case .hours, .numbers, .remote: true
+      case .allowance, .addresses, .claims, .field: false
+      }
     }
   }
 }

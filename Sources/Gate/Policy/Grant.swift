@@ -1,8 +1,8 @@
 // The proof that a policy allowed a request; only a policy can make one.
 
-/// A request no rule objects to: what it takes, and the way to its grant (`Decision.settled`).
+/// A request that no rule refuses: its charges, and the way to its grant (`Decision.settled`).
 public struct Clearance: Sendable {
-  /// What is to be taken from the allowances, all of it or nothing.
+  /// The charges to take from allowances, all or none.
   public let charges: [AllowanceCharge]
   let held: Policy.Held<Facts>
 
@@ -20,7 +20,7 @@ public struct Clearance: Sendable {
 /// Only a policy makes one, and nothing copies one: a function that consumes a grant cannot be reached past the rules, nor
 /// twice with one permission.
 public struct Grant: ~Copyable, Sendable {
-  /// What was granted.
+  /// The granted action.
   public let action: Action
   /// To whom; nil for an anonymous caller.
   public let callerID: String?
@@ -30,7 +30,7 @@ public struct Grant: ~Copyable, Sendable {
   public let appID: String?
   /// The number that may be called.
   public let phone: E164?
-  /// What was taken, to give it back should nothing come of it.
+  /// The receipts of the taken allowances, to give them back if no token or call follows.
   public let receipts: [AllowanceReceipt]
   /// When it was granted.
   public let grantedAt: Instant
@@ -48,7 +48,7 @@ public struct Grant: ~Copyable, Sendable {
     self.grantedAt = grantedAt
   }
 
-  /// What is left of the caller's allowances, for the fields of the answer; those of brakes are not told there.
+  /// The rest of the caller's allowances, for the fields of the response; brakes are left out.
   public var statuses: [AllowanceStatus] {
     var statuses: [AllowanceStatus] = []
     statuses.reserveCapacity(receipts.count)

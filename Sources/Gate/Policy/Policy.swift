@@ -8,7 +8,7 @@ public final class Policy: Sendable {
   public let rules: [Rule]
   /// The limits of the brakes.
   public let brakes: Brakes
-  /// The fields of a request that rules look at, in lower case: what `Facts.fields` has to hold.
+  /// The fields of a request that rules read, in lower case. `Facts.fields` must hold them.
   public let fieldNames: [String]
   /// Whether any rule asks a remote policy.
   public let asksRemotes: Bool
@@ -199,7 +199,7 @@ public final class Policy: Sendable {
 
   // MARK: Scope
 
-  /// The numbers of a request's app and caller, by which scopes are told.
+  /// The numbers of a request's app and caller, which scopes compare.
   struct RequestScope {
     var action: UInt8
     var app: Int?

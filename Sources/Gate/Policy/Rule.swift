@@ -38,9 +38,6 @@ public struct Rule: Sendable {
       case .remote: "remote"
       }
     }
-
-    /// The words for all kinds.
-    public static let names = ["hours", "rate", "quota", "numbers", "addresses", "claims", "field", "remote"]
   }
 
   /// Its name, unique in a policy.
@@ -63,6 +60,8 @@ public struct Rule: Sendable {
   /// The name of the rule that limits first requests for an installation without being configured. A configured rule of this name
   /// would share its count.
   static let enrolments = "built-in.enrolments"
+  /// The same for the rule that limits unknown ids of notices.
+  static let unknownNotices = "built-in.unknown-notices"
 
   /// A rule. Throws for a name that cannot be printed everywhere, and for a rule that would concern nothing.
   public init(
@@ -78,7 +77,7 @@ public struct Rule: Sendable {
         at: "name", "\(quoted(name)) is not a name for a rule",
         "use up to 64 letters, digits, dashes, dots and underscores, a letter or digit first")
     }
-    guard name != Self.defaultNumbers, name != Self.enrolments else {
+    guard ![Self.defaultNumbers, Self.enrolments, Self.unknownNotices].contains(name) else {
       throw Refusal(at: "name", "\"\(name)\" is the name of a built-in rule", "choose another name")
     }
     guard !name.utf8.starts(with: Brake.prefix.utf8) else {
@@ -89,7 +88,7 @@ public struct Rule: Sendable {
     guard !actions.isEmpty else {
       throw Refusal(
         at: "on", "the rule applies to no action",
-        "list \"access\", \"callback\" or both, or leave \"on\" out; to switch it off use \"mode: off\"")
+        "list at least one action, or leave \"on\" out; to switch the rule off use \"mode: off\"")
     }
     for (key, list) in [("apps", apps), ("callers", callers)] where list?.isEmpty == true {
       throw Refusal(
@@ -105,10 +104,10 @@ public struct Rule: Sendable {
     brake = nil
   }
 
-  /// The built-in limit on first requests for an installation.
-  init(enrolments kind: Kind) {
-    name = Self.enrolments
-    actions = [.enrol]
+  /// A built-in limit by address.
+  init(builtIn name: String, _ action: Action, _ kind: Kind) {
+    self.name = name
+    actions = [action]
     apps = nil
     callers = nil
     mode = .enforce

@@ -129,6 +129,11 @@ enum RuleKeys {
   ]
 }
 
+extension Rule.Kind {
+  /// The words for all kinds.
+  public static let names = RuleKeys.kinds.map { $0.word }
+}
+
 extension Policy {
   /// The shape of `rules`.
   package static let shape = Shape.list(.variants(RuleKeys.common, by: RuleKeys.kind.name, RuleKeys.kinds))

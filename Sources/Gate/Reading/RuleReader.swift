@@ -59,7 +59,7 @@ extension Policy {
     return .problems(reader.problems.sorted { $0.place < $1.place })
   }
 
-  /// What problems call a rule: by its name, or by its index where it has none.
+  /// A rule's title in problems: its name, or its index without a name.
   private static func title(of node: DocumentNode, at index: Int) -> String {
     guard let text = node["name"]?.text else { return "rules[\(index)]" }
     return "rule \(quoted(text))"

@@ -5,7 +5,7 @@ import Platform
 
 /// The configuration that a table of tests needs besides the rules.
 public struct RuleTestContext: Sendable {
-  /// What the server finds out about a request before it evaluates any rule.
+  /// The values that the server finds before it evaluates the rules.
   public enum Admission: Sendable {
     /// The rules decide by these facts, with the request's app.
     case admitted(Facts)

@@ -45,7 +45,7 @@ func spanText(nanoseconds: Int64) -> String {
 /// The most items of a list that a reason names.
 private let mostListed = 5
 
-/// A list of what counts alike: `a, b or c`. A long one ends with how many there are besides.
+/// A list of alternatives: `a, b or c`. A long list ends with the number of the others.
 func listed(_ items: [String]) -> String {
   guard items.count > 1 else { return items.first ?? "" }
   guard items.count <= mostListed else {

@@ -4,6 +4,7 @@ import API
 import Callers
 import HTTP
 import JOSE
+import Pages
 import Platform
 
 /// How the server recognises operators: by a Bearer token on the public listener and on an admin listener
@@ -11,10 +12,10 @@ import Platform
 enum AdminAccess: Sendable {
   /// Only the token opens; without a configured one, nothing is here.
   case token
-  /// Whoever reaches the listener, but no web page in a browser on this machine.
+  /// Every client that reaches the listener, but no page of another site in a browser on this machine.
   case loopback
 
-  /// Who guesses, and how patiently they are heard.
+  /// Counts wrong tokens by address.
   struct Guesses {
     let throttle: LoginThrottle
     let address: IPAddress
@@ -23,34 +24,37 @@ enum AdminAccess: Sendable {
     /// There is one token without a user name, so the throttle counts by address alone.
     private static let identity = Array("operator".utf8)
 
-    /// After how long the next guess is heard; nil for now.
-    func wait(_ digest: SHA256Digest) -> Duration? {
-      throttle.wait(address: address, identity: Self.identity, credential: .init(digest: digest), now: now)
+    /// Counts a wrong token. Returns how long this address has to wait if it sent too many before; that one is not counted.
+    func failed(_ digest: SHA256Digest) -> Duration? {
+      let wait = throttle.wait(
+        address: address, identity: Self.identity, credential: .init(digest: digest), now: now)
+      if wait == nil { throttle.failed(address: address, identity: Self.identity, now: now) }
+      return wait
     }
-
-    /// Notes that the token was right. From now on the server checks it from this address, even while others
-    /// guess there.
-    func succeeded(_ digest: SHA256Digest) {
-      throttle.succeeded(address: address, credential: .init(digest: digest), now: now)
-    }
-
-    /// Counts a wrong one.
-    func failed() { throttle.failed(address: address, identity: Self.identity, now: now) }
   }
 
-  /// Nil where a request may pass, otherwise the refusal.
+  /// The refusal of a request; nil if it may pass.
   func refusal(_ request: borrowing Request, tokenDigest: SHA256Digest?, _ guesses: Guesses) -> Problem? {
     switch self {
-    case .token: Self.judgeToken(request, tokenDigest, guesses)
-    case .loopback: Self.judgeBrowser(request)
+    case .token:
+      // Without a configured token, the server sends 404 as for any unknown path.
+      guard let tokenDigest else { return .noEndpoint }
+      return Self.judgeOrigin(request) ?? Self.judgeToken(request, tokenDigest, guesses)
+    case .loopback: return Self.judgeOrigin(request) ?? Self.judgeBrowser(request)
+    }
+  }
+
+  /// The operator's page, where it is. It holds no data, so it needs no token, and a page of any site may link to it.
+  func page(tokenDigest: SHA256Digest?) -> FixedDocument? {
+    switch self {
+    case .token: tokenDigest == nil ? nil : OperatorPage.guarded
+    case .loopback: OperatorPage.open
     }
   }
 
   private static func judgeToken(
-    _ request: borrowing Request, _ digest: SHA256Digest?, _ guesses: Guesses
+    _ request: borrowing Request, _ digest: SHA256Digest, _ guesses: Guesses
   ) -> Problem? {
-    // Without a token there is nothing to be found out here, not even that there could be.
-    guard let digest else { return .noEndpoint }
     let scheme = Array("bearer ".utf8)
     guard let range = request.value(of: .authorization), request.count(of: .authorization) == 1,
       range.count > scheme.count,
@@ -60,19 +64,15 @@ enum AdminAccess: Sendable {
         Problem(.unauthenticated, "Send the operators' token as Authorization: Bearer TOKEN."), nil)
     }
     let token = SHA256Digest(of: request.head.span.extracting(range.dropFirst(scheme.count)))
-    // After too many wrong tokens from an address the server refuses even the right token, unless it was
-    // right there before. Otherwise the response would reveal it.
-    if let wait = guesses.wait(token) {
+    // The right token passes even while others guess at its address: operators need the kill switch then.
+    guard token != digest else { return nil }
+    if let wait = guesses.failed(token) {
       return Problem(
-        .rateLimited, "This address sent too many wrong tokens. Retry after the time in Retry-After.",
+        .rateLimited,
+        "This address sent too many wrong tokens. Retry after the time in Retry-After, or send the right one.",
         retryAfter: wait.wholeSecondsRoundedUp)
     }
-    guard token == digest else {
-      guesses.failed()
-      return challenge(Problem(.invalidToken, "This is not the operators' token."), "invalid_token")
-    }
-    guesses.succeeded(token)
-    return nil
+    return challenge(Problem(.invalidToken, "This is not the operators' token."), "invalid_token")
   }
 
   private static func challenge(_ problem: Problem, _ error: String?) -> Problem {
@@ -84,16 +84,37 @@ enum AdminAccess: Sendable {
 
   private static let secFetchSite = FieldName("Sec-Fetch-Site")
 
-  /// Refuses requests of web pages. A page of any site can make a browser on this machine send requests to
-  /// loopback, but the browser reveals it. It writes `Origin` and `Sec-Fetch-Site`, and after DNS rebinding
-  /// `Host` has the attacker's name. A form, or a page without permission, can send three media types. Of
-  /// these the server accepts only the one that curl sends by default, and not from a browser.
-  private static func judgeBrowser(_ request: borrowing Request) -> Problem? {
-    guard request.value(of: .origin) == nil,
-      [nil, "none", "same-origin"].contains(request.text(of: secFetchSite))
-    else {
-      return Problem(.denied, "Web pages may not use this interface.")
+  /// Refuses requests of web pages of other origins; nil for the operator's page and for clients that are no browsers.
+  ///
+  /// A page of any site can make a browser send requests here, but the browser reveals it by fields that no page can set. It
+  /// sends `Sec-Fetch-Site` over TLS and to loopback. Elsewhere there is `Origin`, which has to name this server's host.
+  private static func judgeOrigin(_ request: borrowing Request) -> Problem? {
+    let isForeign =
+      switch request.values(of: secFetchSite).map(request.string) {
+      case ["none"], ["same-origin"]: false
+      case []: !areOrigin(request.values(of: .origin), of: request)
+      default: true
+      }
+    return isForeign ? Problem(.denied, "Pages of other origins may not use this interface.") : nil
+  }
+
+  /// Whether all origins have the authority that the request is for. A proxy that ends TLS keeps the host but not the scheme.
+  private static func areOrigin(_ origins: [Range<Int>], of request: borrowing Request) -> Bool {
+    let hosts = request.values(of: .host).map { request.head[$0].map(lowercased) }
+    return origins.allSatisfy { origin in
+      let origin = request.head[origin].map(lowercased)
+      return hosts.contains { origin == Array("http://".utf8) + $0 || origin == Array("https://".utf8) + $0 }
     }
+  }
+
+  private static func lowercased(_ octet: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
+  }
+
+  /// Refuses requests that a page of another site could make a browser on this machine send to loopback. After DNS rebinding
+  /// `Host` has the attacker's name. A form, or a page without permission, can send three media types. Of these the server
+  /// accepts only the one that curl sends by default, and not from a browser.
+  private static func judgeBrowser(_ request: borrowing Request) -> Problem? {
     if let host = request.text(of: .host), !LocalName.isMeant(by: host) {
       return Problem(.denied, "Use this interface by its IP address, or as localhost.")
     }

@@ -31,14 +31,14 @@ struct AdminBody {
     mistakes.append(Problem.FieldProblem(name: name, description: description))
   }
 
-  /// A member as it is; nil where it is absent or null.
+  /// A member; nil if it is absent or null.
   mutating func value(_ name: String) -> JSONValue? {
     taken.insert(name)
     guard let value = object[name], value != .null else { return nil }
     return value
   }
 
-  /// A text; nil where it is absent or something else, which is noted.
+  /// A text; nil if it is absent, or if it is something else, which is noted.
   mutating func text(_ name: String) -> String? {
     guard let value = value(name) else { return nil }
     guard let text = value.string else {
@@ -88,7 +88,7 @@ struct StopRequest {
       duration = Self.duration(&body)
     }
     try body.finish()
-    guard let target, let action else { preconditionFailure("without either there is a mistake") }
+    guard let target, let action else { preconditionFailure("neither a value nor a mistake") }
     self.target = target
     self.action = action
   }

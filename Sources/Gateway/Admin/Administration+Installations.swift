@@ -68,8 +68,8 @@ extension Administration {
     }
   }
 
-  /// Approves an installation for the sandbox's page, where everyone at this machine is an operator. The sandbox has judged where
-  /// the request comes from.
+  /// Approves an installation for the sandbox's page. Every user of this machine is an operator there. The sandbox has checked the
+  /// origin of the request.
   func approveInSandbox(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     let operators = OperatorRequest(
@@ -91,7 +91,7 @@ extension Administration {
     let text = body.text("client_id")
     let subject = body.text("subject")
     let id = text.flatMap { InstallationID($0) }
-    if text != nil, id == nil { body.note("client_id", "This is no UUID.") }
+    if text != nil, id == nil { body.note("client_id", "This is not a UUID.") }
     if (text == nil) == (subject == nil) {
       for name in ["client_id", "subject"] { body.note(name, "Give either client_id or subject.") }
     }
@@ -104,7 +104,7 @@ extension Administration {
         record.app = try await desk.revoke(id)?.appID
         return Self.done
       }
-      // One line for each; what fails in the middle leaves those before it revoked, and told.
+      // One line for each. After a failure in the middle, the installations before it stay revoked, with their lines.
       let blank = record
       var hasRevoked = false
       for id in try await desk.installations(subject: subject ?? "") {
@@ -146,7 +146,7 @@ extension Administration {
       body.note("user_code", "Give eight letters, such as BCDF-GHJK.")
     }
     try body.finish()
-    guard let code else { preconditionFailure("without a code there is a mistake") }
+    guard let code else { preconditionFailure("neither a code nor a mistake") }
     return code
   }
 
@@ -177,7 +177,7 @@ extension Administration {
   }
 }
 
-/// What operators ask to be listed: one state, or all of them one after the other.
+/// The states of the list: one, or all of them one after the other.
 private struct InstallationList: Sendable {
   private var states: [InstallationQuery.State]
   /// The key of the last entry of the page before, in the first of the states.
@@ -213,7 +213,7 @@ private struct InstallationList: Sendable {
     }
   }
 
-  /// A page, and where the next one begins.
+  /// A page, and the beginning of the next one.
   func entries(_ desk: InstallationDesk, at now: Instant) async throws(StoreError) -> (
     [InstallationEntry], next: String?
   ) {

@@ -1,6 +1,7 @@
 // The admin endpoints: status, kill switch, reload, explanations and metrics, the same on either listener.
 
 import API
+import Appointments
 import Callers
 import Configuration
 import Deciding
@@ -26,24 +27,30 @@ struct OperatorRequest: Sendable {
 /// Answers `/metrics` and `/admin/*`.
 final class Administration: Sendable {
   let generations: Generations
-  private let runtime: Runtime
+  let runtime: Runtime
   private let store: any Store
-  private let reloader: Reloader
-  private let health: Health
+  let reloader: Reloader
+  let health: Health
   private let metrics: MetricsPage
   let audit: AuditLog
+  let activity: RecentActivity
+  /// Nil without a store key.
+  let keeper: AppointmentKeeper?
   let log: Log
   let clock: any TimeSource
-  private let started: UnixTime
+  let started: UnixTime
   /// Of its own: who fails to log in as a caller must not keep operators from the kill switch.
   let throttle = LoginThrottle()
 
   init(
     generations: Generations, runtime: Runtime, store: any Store, reloader: Reloader,
     health: Health,
-    metrics: MetricsPage, audit: AuditLog, log: Log, clock: any TimeSource
+    metrics: MetricsPage, audit: AuditLog, activity: RecentActivity, keeper: AppointmentKeeper?, log: Log,
+    clock: any TimeSource
   ) {
     self.audit = audit
+    self.activity = activity
+    self.keeper = keeper
     self.generations = generations
     self.runtime = runtime
     self.store = store
@@ -60,11 +67,6 @@ final class Administration: Sendable {
     // Looking at thousands of descriptors takes milliseconds that no loop has.
     let responder = exchange.deferred()
     Task { [metrics] in responder.respond(metrics.response()) }
-  }
-
-  /// `GET /admin/status`
-  func showStatus(_ operators: OperatorRequest, _ exchange: inout Exchange) {
-    exchange.respond(Self.answer(status(operators.generation)))
   }
 
   /// `POST /admin/stop`
@@ -189,7 +191,7 @@ final class Administration: Sendable {
     ])
   }
 
-  private var stops: JSONValue {
+  var stops: JSONValue {
     .array(
       runtime.stops.stops.list.map { stop in
         let (scope, id) = stop.target.parts
@@ -204,49 +206,6 @@ final class Administration: Sendable {
   }
 
   // MARK: Documents
-
-  private func status(_ generation: Generation) -> JSONValue {
-    var configuration: JSONObject = [
-      "generation": .number(JSONNumber(Int64(generation.number))),
-      "files": .array(generation.configuration.files.keys.sorted().map { .string($0) }),
-    ]
-    if let last = reloader.last {
-      var reload: JSONObject = [
-        "time": .string(last.time.rfc3339), "status": .string(last.isSuccess ? "ok" : "failed"),
-      ]
-      if !last.isSuccess { reload["problems"] = .array(last.problems.map { .string("\($0)") }) }
-      if !last.restartNeeded.isEmpty {
-        reload["restart_needed"] = .array(last.restartNeeded.map { .string($0) })
-      }
-      configuration["last_reload"] = .object(reload)
-    }
-    return [
-      "status": .string(health.word), "started": .string(started.rfc3339),
-      "configuration": .object(configuration),
-      "callers": .array(generation.configuration.callers.map { .string($0.id) }),
-      "apps": .array(generation.configuration.apps.map { .string($0.id) }),
-      "rules": .array(
-        generation.configuration.policy.rules.map { rule in
-          [
-            "name": .string(rule.name), "kind": .string(rule.kind.name), "mode": .string(rule.mode.rawValue),
-          ]
-        }),
-      "stops": stops, "store": .object(storeState),
-      "tokens": .array(health.scopes), "keys": .object(health.keys),
-    ]
-  }
-
-  private var storeState: JSONObject {
-    var store: JSONObject = ["kind": .string(runtime.storeKind)]
-    if let age = runtime.stops.age {
-      store["stops_age_seconds"] = .number(JSONNumber(max(0, age.components.seconds)))
-    }
-    if let failure = runtime.storeHealth.failure { store["failure"] = .string("\(failure)") }
-    if let ahead = runtime.storeHealth.clockAhead {
-      store["clock_difference_seconds"] = .number(JSONNumber(ahead.components.seconds))
-    }
-    return store
-  }
 
   private static func answer(_ document: JSONValue) -> Response {
     Response(

@@ -9,7 +9,7 @@ import JSON
 import Store
 
 extension CallbackQuery {
-  /// How many are on a page where the request does not say.
+  /// The size of a page by default.
   static let standardLimit = 50
 
   /// Reads `status`, `after` and `limit`.
@@ -33,7 +33,7 @@ extension CallbackQuery {
 
 extension CallbackDocument {
   /// A page of callbacks, the newest first.
-  /// - Parameter limit: How many were asked for: a full page names where the next one begins.
+  /// - Parameter limit: The requested size: a full page names the beginning of the next one.
   static func list(_ records: [StoredCallback], limit: Int) -> JSONValue {
     var document: JSONObject = ["callbacks": .array(records.map { .object(entry($0)) })]
     if records.count == limit, let last = records.last { document["next"] = .string(last.id.description) }

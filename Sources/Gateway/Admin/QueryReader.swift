@@ -7,12 +7,12 @@ import HTTP
 struct QueryReader {
   private var mistakes: [Problem.FieldProblem] = []
 
-  /// The value of an item; nil where the item is absent, or wrong, which is noted.
+  /// The value of an item; nil if the item is absent, or wrong, which is noted.
   ///
   /// - Parameters:
   ///   - name: The item's name, for the note.
-  ///   - item: What the query says.
-  ///   - need: What to give instead of a wrong value.
+  ///   - item: The item of the query.
+  ///   - need: The remedy for a wrong value.
   ///   - parse: The value of a text; nil refuses the text.
   mutating func value<Value>(
     _ name: String, _ item: Request.QueryItem, _ need: String, _ parse: (String) -> Value?

@@ -7,7 +7,7 @@ import Store
 
 /// The JSON of callbacks: never a whole number.
 enum CallbackDocument {
-  /// What its caller is told who asks for it.
+  /// The body of `GET /callbacks/{id}`.
   static func record(_ record: StoredCallback, verificationCode: String?) -> JSONObject {
     var document = members(of: record)
     if let verificationCode { document["verification_code"] = .string(verificationCode) }
@@ -21,7 +21,7 @@ enum CallbackDocument {
       content: document.serialized())
   }
 
-  /// What everybody is told who may see one.
+  /// The members for callers and operators alike.
   static func members(of record: StoredCallback) -> JSONObject {
     var document: JSONObject = [
       "id": .string(record.id.description), "status": .string(record.status.rawValue),
@@ -39,7 +39,7 @@ enum CallbackDocument {
     status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
     content: Array(#"{"valid":true}"#.utf8))
 
-  /// What the caller is told of one that Talkdesk accepted, or that is booked.
+  /// The body of the 201 for an accepted or booked callback.
   /// - Parameter at: The time of an appointment.
   static func created(
     _ id: CallbackID, at: Instant? = nil, createdAt: Instant, contact: String, verificationCode: String?
@@ -57,7 +57,7 @@ enum CallbackDocument {
       ], content: document.serialized())
   }
 
-  /// The same for those that repeat the request.
+  /// The same for a retry of the request.
   /// - Parameter at: The time that the request names. The appointment may have been moved since.
   static func created(_ record: StoredCallback, at: Instant?, verificationCode: String?) -> Response {
     created(

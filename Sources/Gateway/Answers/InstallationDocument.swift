@@ -11,11 +11,11 @@ import Platform
 import Records
 import Store
 
-/// What apps and operators are shown of installations.
+/// Documents about installations for apps and operators.
 enum InstallationDocument {
   private static let fields: Fields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
 
-  /// The code of an installation, and its secret where that is new.
+  /// The code of an installation, with its secret if that is new.
   static func code(_ code: (code: String, expiresIn: Int64), secret: String?) -> Response {
     var document: JSONObject = [
       "code": .string(code.code), "expires_in": .number(JSONNumber(code.expiresIn)),
@@ -93,12 +93,7 @@ extension Problem {
   /// The response to a step of an installation that did not happen.
   init(_ failure: InstallationDesk.Failure) {
     switch failure {
-    case .store(let error):
-      self.init(
-        .storeUnavailable,
-        error.isInDoubt
-          ? "The store did not confirm this, so it may have been done. Try again."
-          : "The server cannot reach its store, so this was not done. Try again.", retryAfter: 1)
+    case .store(let error): self.init(error)
     case .random: self.init(.internal, "The server has no randomness for a secret.")
     case .refused(let refusal): self.init(refusal)
     }
@@ -110,7 +105,7 @@ extension Problem {
     case .invalidClient:
       self.init(
         .invalidClient,
-        "This is no installation with these values and this secret or request_id. Enrol again.")
+        "No installation has these values with this secret or request_id. Enrol again.")
       responseFields.append("WWW-Authenticate", #"Basic realm="callgate", charset="UTF-8""#)
     case .slowDown(let seconds):
       self.init(.slowDown, "Poll again after the time in Retry-After.", retryAfter: seconds)

@@ -4,14 +4,14 @@ import API
 import Store
 
 extension Problem {
-  /// No place is left at a time.
+  /// A time is fully booked.
   /// - Parameter alternatives: The next times that can be booked.
   static func slotFull(_ alternatives: [String]) -> Problem {
     var problem = Problem(
       .slotFull,
       alternatives.isEmpty
-        ? "All places of this time are taken, and of all others that can be booked now."
-        : "All places of this time are taken. See alternatives.")
+        ? "All other times that can be booked now are full, too."
+        : "Choose another time. See alternatives.")
     problem.alternatives = alternatives
     return problem
   }
@@ -28,7 +28,7 @@ extension Problem {
   /// The callback is not `scheduled`.
   static func tooLate(_ record: StoredCallback) -> Problem {
     var problem = Problem(
-      .tooLate, "This callback is no longer scheduled. Its record says what became of it.")
+      .tooLate, "This callback cannot be moved or cancelled now. Read its record.")
     problem.id = record.id.description
     return problem
   }

@@ -77,8 +77,7 @@ extension Problem {
     }
   }
 
-  /// The problem that the first request of a settled record had, for those that repeat it; nil where Talkdesk accepted the
-  /// callback.
+  /// The problem of the first request with a settled record, for retries; nil if Talkdesk accepted the callback.
   init?(repeating record: StoredCallback) {
     switch (record.status, record.code.flatMap(Code.init(rawValue:))) {
     case (.accepted, _): return nil
@@ -86,7 +85,7 @@ extension Problem {
     case (.failed, .upstreamFailed): self.init(.notAccepted(.refused))
     case (.unknown, .upstreamFailed): self.init(.unknown(isAnswered: true))
     default:
-      // Talkdesk did not respond, or the process that could have said more has ended.
+      // Talkdesk did not respond, or the process that knew more has ended.
       self.init(
         .outcomeUnknown,
         "The outcome of this callback is unknown, and the phone may still ring. A new request could cause a second call."
@@ -110,6 +109,6 @@ extension Problem {
     Problem(.storeUnavailable, "The server cannot read its records right now. Try again.", retryAfter: 1)
   }
 
-  /// There is no such callback, or it is another caller's. The client is not told which.
+  /// There is no such callback, or it is another caller's. The client does not learn which.
   static var noCallback: Problem { Problem(.notFound, "You have no callback with this id.") }
 }

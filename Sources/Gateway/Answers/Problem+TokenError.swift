@@ -1,21 +1,28 @@
-// The problems that callers get when Talkdesk ID issues no token; its own words stay in the log.
+// The problems that callers get when Talkdesk ID or Sendbird issues no token; their own words stay in the log.
 
 import API
 import Platform
 import Tokens
 
 extension Problem {
+  /// Who issues tokens.
+  enum TokenProvider: String {
+    case talkdeskID = "Talkdesk ID"
+    case sendbird = "Sendbird"
+  }
+
   /// The problem a failed exchange is to a caller.
-  init(_ error: TokenError) {
+  init(_ error: TokenError, from provider: TokenProvider = .talkdeskID) {
+    let name = provider.rawValue
     switch error {
-    case .exchangeFailed(let cause, let wait): self.init(cause, retryAfter: wait)
-    case .coolingDown(_, let wait): self = .unavailable(after: wait)
+    case .exchangeFailed(let cause, let wait): self.init(cause, from: provider, retryAfter: wait)
+    case .coolingDown(_, let wait): self = .unavailable(name, after: wait)
     case .overloaded(let wait):
       self.init(
         .overloaded,
-        "Too many requests are waiting for a token from Talkdesk ID. Try again later.",
+        "Too many requests are waiting for a token from \(name). Try again later.",
         retryAfter: wait.wholeSecondsRoundedUp)
-    case .deadlineExceeded: self = .late
+    case .deadlineExceeded: self = .late(name)
     // What ends a request's task is that its client left.
     case .cancelled: self = .clientLeft
     case .upstreamChanged:
@@ -23,33 +30,39 @@ extension Problem {
         .upstreamUnavailable,
         "The server's Talkdesk account changed while this request waited, so it was not sent. Try again.",
         retryAfter: 1)
-    case .shutDown: self = .unavailable(after: .seconds(1))
+    case .shutDown: self = .unavailable(name, after: .seconds(1))
     }
   }
 
-  private init(_ error: TokenExchangeError, retryAfter wait: Duration) {
+  private init(_ error: TokenExchangeError, from provider: TokenProvider, retryAfter wait: Duration) {
+    let name = provider.rawValue
     switch error {
     case .refused:
       self.init(
         .upstreamRefused,
-        "Talkdesk ID does not accept this server's credential or scope. The operator of this server has to fix this."
+        provider == .talkdeskID
+          ? "Talkdesk ID does not accept this server's credential or scope. The operator of this server has to fix this."
+          : "Sendbird does not accept this server's credential or this user. The operator of this server has to fix this."
       )
     case .rateLimited, .unavailable, .transport:
-      self = .unavailable(after: wait)
+      self = .unavailable(name, after: wait)
+    case .failed: self.init(.upstreamFailed, "\(name) failed. Try again later.")
     case .unusableReply:
-      self.init(.upstreamFailed, "The server cannot use Talkdesk ID's response.")
+      self.init(.upstreamFailed, "The server cannot use \(name)'s response.")
     case .timedOut:
-      self = .late
+      self = .late(name)
     case .signingFailed:
-      self.init(.internal, "The server could not sign its request to Talkdesk ID.")
+      self.init(.internal, "The server could not sign its request to \(name).")
     }
   }
 
-  private static func unavailable(after wait: Duration) -> Problem {
+  private static func unavailable(_ name: String, after wait: Duration) -> Problem {
     Problem(
-      .upstreamUnavailable, "Talkdesk ID is unavailable. Try again later.",
+      .upstreamUnavailable, "\(name) is unavailable. Try again later.",
       retryAfter: wait.wholeSecondsRoundedUp)
   }
 
-  private static var late: Problem { Problem(.upstreamTimeout, "Talkdesk ID did not respond in time.") }
+  private static func late(_ name: String) -> Problem {
+    Problem(.upstreamTimeout, "\(name) did not respond in time.")
+  }
 }

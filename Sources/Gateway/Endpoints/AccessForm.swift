@@ -14,7 +14,7 @@ enum AccessForm: Sendable {
   case json
   /// `GET /access?probe`: nothing but the status.
   case probe
-  /// `POST /token/{app}`: what Talkdesk's stock clients read.
+  /// `POST /token/{app}`: the form for Talkdesk's stock clients.
   case stock
 
   /// The form a `GET /access` asks for.
@@ -23,6 +23,11 @@ enum AccessForm: Sendable {
       self = .probe
       return
     }
+    self.init(accepting: request)
+  }
+
+  /// The form with a token that a request accepts.
+  init(accepting request: borrowing Request) {
     guard request.value(of: .accept) != nil else {
       self = .text
       return
@@ -38,10 +43,7 @@ enum AccessForm: Sendable {
   /// - Parameter expiresIn: The whole seconds left of the token's life; nil if unknown.
   func response(_ token: AccessToken, expiresIn: Int64?) -> Response {
     switch self {
-    case .text:
-      return Response(
-        status: .ok, fields: ["Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"],
-        content: token.secret.exposedBytes())
+    case .text: return Self.text(token.secret)
     case .json:
       var document: JSONObject = [
         "access_token": .string(token.secret.exposedString()), "token_type": .string(token.tokenType),
@@ -56,6 +58,29 @@ enum AccessForm: Sendable {
     case .probe:
       return Self.probed
     }
+  }
+
+  /// The response with a session token of a chat desk.
+  func response(_ token: Secret, of userID: String, expiresIn: Int64) -> Response {
+    let name: String
+    let status: Status
+    switch self {
+    case .text: return Self.text(token)
+    case .probe: return Self.probed
+    case .json: (name, status) = ("access_token", .ok)
+    case .stock: (name, status) = ("auth_token", .created)
+    }
+    var document: JSONObject = [name: .string(token.exposedString())]
+    if case .json = self { document["token_type"] = "Bearer" }
+    document["expires_in"] = .number(JSONNumber(expiresIn))
+    document["user_id"] = .string(userID)
+    return Self.document(document, status: status)
+  }
+
+  private static func text(_ token: Secret) -> Response {
+    Response(
+      status: .ok, fields: ["Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"],
+      content: token.exposedBytes())
   }
 
   /// The response to a probe that would have got a token.

@@ -10,12 +10,17 @@ import Records
 extension Administration {
   /// Answers a request for an operators' path.
   /// - Parameters:
-  ///   - served: Nil where the path is no endpoint's.
-  ///   - access: What opens the listener it came on.
+  ///   - served: The endpoint; nil for an unknown path.
+  ///   - access: The rule of access of its listener.
   func handle(
     _ served: ServedEndpoint?, _ access: AdminAccess, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let generation = generations.current
+    if case .page = served?.handler(for: request.method),
+      let page = access.page(tokenDigest: generation.adminTokenDigest)
+    {
+      return exchange.respond(page.answer(to: request))
+    }
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
     let guesses = AdminAccess.Guesses(throttle: throttle, address: address, now: exchange.now)
     if let problem = access.refusal(request, tokenDigest: generation.adminTokenDigest, guesses) {

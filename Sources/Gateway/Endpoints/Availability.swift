@@ -91,21 +91,23 @@ private struct SlotSpan {
   init?(_ request: Request) throws(Problem) {
     let items = ["from", "to"].map { ($0, request.queryItem($0)) }
     if items.allSatisfy({ $0.1 == .absent }) { return nil }
-    if items.contains(where: { $0.1 == .absent }) { throw Self.problem("Give both from and to, or neither.") }
     var mistakes: [Problem.FieldProblem] = []
     var ends: [Instant] = []
+    let isHalf = items.contains { $0.1 == .absent }
     for (name, item) in items {
       if case .value(let text) = item, let end = Instant(rfc3339: text) {
         ends.append(end)
-      } else {
+      } else if item != .absent {
         mistakes.append(
           .init(name: name, description: "Give a date and time with an offset, such as 2026-11-23T00:00:00Z.")
         )
+        continue
       }
+      if isHalf { mistakes.append(.init(name: name, description: "Give both from and to, or neither.")) }
     }
     guard mistakes.isEmpty else { throw .invalid(mistakes) }
     (from, to) = (ends[0], ends[1])
-    guard from < to else { throw Self.problem("Give an end after the beginning.") }
+    guard from < to else { throw Self.problem("Give a from that is before to.") }
   }
 
   /// Something is wrong with both.

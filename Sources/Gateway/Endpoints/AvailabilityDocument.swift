@@ -39,7 +39,7 @@ enum AvailabilityDocument {
           ]
         })
     }
-    // Rounded down: at the change it must be asked for anew.
+    // Rounded down, so that clients ask again at the change.
     let age = availability.nextChange.map { max(0, $0.seconds - now.seconds - 1) } ?? usualAge
     var fields: Fields = [
       "Content-Type": "application/json",

@@ -10,7 +10,7 @@ extension Instant {
   /// How far back a client's clock may be for its time to mean now.
   private static let nowSpan: Int64 = 60
 
-  /// Whether a call at this time is to be made at once.
+  /// Whether a call at this time means a call at once.
   func isNow(at now: Instant) -> Bool { seconds <= now.seconds && seconds >= now.seconds - Self.nowSpan }
 
   /// As text, not before this point.
@@ -18,13 +18,13 @@ extension Instant {
 }
 
 extension Generation {
-  /// What is wrong with a time for a call; nil for nothing. Opening hours are judged by the rules.
+  /// The mistake in a time for a call; nil for none. The rules check opening hours.
   func fault(inCallTime at: Instant, at now: Instant) -> String? {
     guard appointments != nil else { return "This server takes no appointments. Leave the time out." }
     return at.isNow(at: now) ? nil : fault(inAppointment: at, at: now)
   }
 
-  /// What is wrong with a time for an appointment.
+  /// The mistake in a time for an appointment.
   func fault(inAppointment at: Instant, at now: Instant) -> String? {
     guard let terms = appointments else { return "This server takes no appointments now." }
     let earliest = now.advanced(by: terms.earliest)
@@ -45,9 +45,9 @@ extension Generation {
   }
 }
 
-/// A time for an appointment that a caller may ask the store for: its slot, the bounds, and what could be booked instead.
+/// A bookable time for an appointment: its slot, the bounds, and the alternatives.
 struct AppointmentTime: Sendable {
-  /// How many alternatives are told.
+  /// The most alternatives in a response.
   private static let mostAlternatives = 10
   /// How many slots are looked at to find them.
   private static let mostSlots = 10_000
@@ -77,7 +77,7 @@ struct AppointmentTime: Sendable {
       contact: intent.contact, key: intent.key, terms: intent.terms,
       deadline: at.advanced(by: terms.late + timeout))
     booked.sealedCode = intent.sealedCode
-    // Without places nothing is booked, and the store says what else stands against it.
+    // With no places nothing is booked, and the store reports other conflicts.
     return Booking(
       intent: booked, at: at, slot: slot, content: content,
       limits: .init(perSlot: isTrial ? 0 : terms.perSlot, perNumber: terms.perNumber))

@@ -15,14 +15,14 @@ import Records
 import Store
 
 extension Gateway {
-  /// Asks the rules, takes the allowances, and has the store keep the appointment if nothing stands against it.
+  /// Asks the rules, takes the allowances, and saves the appointment if nothing forbids it.
   func book(
     _ calling: inout Calling, _ requested: RequestedCallback, for at: Instant, _ hold: inout Hold
   ) async -> Verdict {
     if !calling.isValidation {
       // The second of two taps is the duplicate of the first, though the first may have used up a quota.
       switch await hold.takeNumber(deadline: requested.deadline) {
-      // A callback that stands at the number is none of an appointment.
+      // A callback at once to the number is no duplicate of an appointment.
       case .free, .taken: break
       case .late: return .answer(refuse(&calling, Problem(.noTurn(.late))))
       case .full:
@@ -92,7 +92,7 @@ extension Gateway {
     return .booked(answer(&calling, created, statuses))
   }
 
-  /// What the appointment needs when it is due, sealed; and the verification code in it.
+  /// The sealed content of the appointment, and the verification code in it.
   private func sealed(
     _ requested: RequestedCallback, _ intent: inout CallbackIntent, _ facts: Facts,
     _ receipts: [AllowanceReceipt], _ calling: Calling
@@ -110,7 +110,7 @@ extension Gateway {
     }
   }
 
-  /// What stands against a booking beside the rules; nil for nothing. Keeps nothing.
+  /// The conflict of a booking besides the rules; nil for none. Saves nothing.
   private func obstacle(
     _ calling: inout Calling, _ requested: RequestedCallback, _ time: AppointmentTime
   ) async -> PreparedResponse? {
@@ -126,7 +126,7 @@ extension Gateway {
     return await response(to: result, &calling, time)
   }
 
-  /// The response to a booking that was not kept; nil to one that was.
+  /// The response to a booking that was not saved; nil if it was saved.
   private func response(
     to result: BookingResult, _ calling: inout Calling, _ time: AppointmentTime
   ) async -> PreparedResponse? {
@@ -140,7 +140,7 @@ extension Gateway {
     }
   }
 
-  /// A slot is full: the problem, with what could be booked instead.
+  /// The problem of a full slot, with alternatives.
   func full(_ time: AppointmentTime, _ context: RequestContext) async -> Problem {
     do throws(StoreError) {
       return .slotFull(try await time.alternatives(callbacks.store))
@@ -152,7 +152,7 @@ extension Gateway {
 }
 
 extension Denial {
-  /// Whether an allowance is why: those are asked last.
+  /// Whether an allowance is the reason: allowances are asked last.
   fileprivate var isOfAllowance: Bool {
     switch code {
     case .rateLimited, .quotaExhausted, .storeUnavailable: true

@@ -37,10 +37,10 @@ final class PendingResponse: Sendable {
 }
 
 extension Gateway {
-  /// What a sound request comes to.
+  /// The result of a valid request.
   enum Verdict {
     case answer(PreparedResponse)
-    /// Nothing stands against it. The order, the code that it carries, and the rest of the caller's allowances.
+    /// It is permitted: the order, its verification code, and the rest of the caller's allowances.
     case make(CallbackOrder, String?, [AllowanceStatus])
     /// It is booked for a later time.
     case booked(PreparedResponse)
@@ -69,7 +69,7 @@ extension Gateway {
     }
   }
 
-  /// Claims the key, asks for what is kept under it and the number, and waits for whoever is about to ask for that number.
+  /// Claims the key, reads the saved state of key and number, and waits for another request that is about to call the number.
   private func consider(
     _ calling: inout Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) async -> Verdict {
@@ -126,7 +126,7 @@ extension Gateway {
     return await judge(&calling, requested, duplicate, &hold)
   }
 
-  /// What this process knows of the key, which is the request's from now on if it is free; a validation only looks.
+  /// The state of the key in this process. Claims the key if it is free; a validation only looks.
   private func claim(
     _ calling: Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) -> CallbacksInHand.Claim {
@@ -136,11 +136,11 @@ extension Gateway {
     return callbacks.inHand.look(key, fingerprint: fingerprint)
   }
 
-  /// Asks the rules, and takes the allowances if nothing stands against the callback.
+  /// Asks the rules, and takes the allowances if nothing forbids the callback.
   private func judge(
     _ calling: inout Calling, _ requested: RequestedCallback, _ duplicate: CallbackID?, _ hold: inout Hold
   ) async -> Verdict {
-    // What comes after the rules and before the allowances is known already, so nothing is taken in vain.
+    // The checks after the rules come before the allowances here, so that no allowance is taken for nothing.
     let content = calling.isValidation ? [] : requested.request.content
     let noTurn =
       calling.isValidation || duplicate != nil
@@ -155,7 +155,7 @@ extension Gateway {
     let ruling: Ruling
     do throws(Problem) {
       if duplicate != nil {
-        ruling = try await decider.ruleBesideAllowances(facts, deadline: requested.deadline)
+        ruling = try await decider.ruleAgain(facts, asking: .besideAllowances, deadline: requested.deadline)
       } else {
         ruling = try await decider.ruling(facts, taking: takes, deadline: requested.deadline)
       }
@@ -206,7 +206,7 @@ extension Gateway {
     return .make(order, code, statuses)
   }
 
-  /// What Talkdesk is sent, and the verification code in it, where the callback carries one.
+  /// The body for Talkdesk, and the verification code in it, if the callback carries one.
   func carried(
     _ requested: RequestedCallback, _ intent: inout CallbackIntent, _ calling: Calling
   ) async throws(Problem) -> (content: [UInt8], code: String?) {
@@ -226,7 +226,7 @@ extension Gateway {
 }
 
 extension Decider {
-  /// Asks the rules: at once where that is possible, else with the store and remote policies.
+  /// Asks the rules: at once if possible, otherwise with the store and remote policies.
   func ruling(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime) async throws(Problem) -> Ruling {
     switch ruleAtOnce(facts, taking: takes) {
     case .ruled(let ruling): ruling

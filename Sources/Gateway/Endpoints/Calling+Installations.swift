@@ -1,4 +1,4 @@
-// What the callback of an installation has beside others': a code to verify the customer by, and an end when the installation ends.
+// Callbacks of installations: their verification code, and their end when the installation is revoked.
 
 import API
 import Callers
@@ -34,8 +34,8 @@ extension Gateway {
     }
   }
 
-  /// Says whether the installation of a callback that waits is still what it was when it asked. What the store cannot say is not
-  /// sent: the revocation of a lost phone would otherwise hold only as long as the store answers.
+  /// Checks that the installation of a waiting callback was neither revoked nor enrolled again. If the store cannot say, the server
+  /// sends nothing: otherwise the revocation of a lost phone would not hold while the store fails.
   func recheck(
     _ installation: Installation, _ desk: InstallationDesk, _ context: RequestContext
   ) -> @Sendable () async -> Undelivered? {
@@ -51,7 +51,7 @@ extension Gateway {
 }
 
 extension Generation {
-  /// The code of a callback whose record has it, until its time is over.
+  /// The verification code of a record, until it expires.
   func verificationCode(of record: StoredCallback, at now: Instant, _ log: Log) -> String? {
     guard let kept = record.verificationCode, now < kept.until, let desk else { return nil }
     do throws(StoreKeys.Failure) {

@@ -14,15 +14,15 @@ import Records
 import Store
 import Talkdesk
 
-/// One request for a callback on its way: what has to be known when it is answered.
+/// One request for a callback on its way, with everything that its response needs.
 struct Calling: Sendable {
-  /// What the request is served with, whatever is loaded meanwhile.
+  /// The generation that serves the request, also after a reload.
   let generation: Generation
   /// When the request was whole.
   let start: MonotonicTime
   /// The loop it came on.
   let lane: Int
-  /// Whether it only wants to know what would become of it.
+  /// Whether the request has `?validate`.
   let isValidation: Bool
   /// Whether the answer may be put off; false where too many requests wait already.
   let mayWait: Bool
@@ -31,7 +31,7 @@ struct Calling: Sendable {
   var record: AuditRecord
 }
 
-/// What a request for a callback says, all of it checked.
+/// The checked content of a request for a callback.
 struct RequestedCallback: Sendable {
   let request: CallbackRequest
   let key: IdempotencyKey?
@@ -75,7 +75,7 @@ extension Instant {
 }
 
 extension Gateway {
-  /// Answers a request for a callback. Everything that needs nobody else is done on the loop.
+  /// Answers a request for a callback. All steps without a wait run on the loop.
   func call(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)

@@ -25,7 +25,7 @@ struct FetchingCode: Sendable {
   var record: AuditRecord
 }
 
-/// What a request for a code says, all of it checked.
+/// The checked content of a request for a code.
 private struct RequestedCode: Sendable {
   let request: FetchCodeRequest
   let desk: InstallationDesk
@@ -73,7 +73,7 @@ extension Gateway {
     _ request: borrowing Request, _ work: inout FetchingCode, _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
     var caller: Caller?
-    // No credential is needed, and a wrong one is never taken for none.
+    // No credential is needed. A wrong one never counts as none.
     if request.value(of: .authorization) != nil || request.value(of: .xAPIKey) != nil {
       switch work.generation.authenticator.authenticate(request, circumstances) {
       case .first(let prerequisite): return .first(prerequisite)
@@ -218,33 +218,33 @@ extension Gateway {
             at: Instant(clock.unixTime)))
       } catch {
         // What was refused has cost work; what failed is given back.
-        if case .refused = error { receipts = receipts.filter { !EnrolmentLimit.isReceipt($0) } }
+        if case .refused = error { receipts = receipts.filter { !AddressLimit.enrolments.isReceipt($0) } }
         await decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
         throw problem(error, work)
       }
     }
   }
 
-  /// Takes one first request from what an address may make.
+  /// Counts one first request of an address.
   private func takeFirstRequest(
     of address: IPAddress, _ ledger: AllowanceLedger
   ) async throws(Problem) -> [AllowanceReceipt] {
     let now = Instant(clock.unixTime)
-    switch await ledger.take([EnrolmentLimit.charge(address)], at: now) {
+    switch await ledger.take([AddressLimit.enrolments.charge(address)], at: now) {
     case .taken(let receipts): return receipts
     case .refused(_, let states):
-      let denial = EnrolmentLimit.denial(states, at: now)
+      let denial = AddressLimit.enrolments.denial(states, at: now)
       throw Problem(
         .rateLimited,
         "This address has asked for too many installations. Retry after the time in Retry-After.",
         retryAfter: denial.retryAfter.map { Int(clamping: $0) })
     case .unavailable:
-      throw Problem(InstallationDesk.Failure.store(StoreError(.unavailable, "enrol", "no store")))
+      throw Problem(StoreError(.unavailable, "enrol", "no store"))
     }
   }
 
-  /// Runs a step that a stranger could guess at. At an address that is guessing it waits for its turn: what is right passes, what
-  /// is wrong is told to wait.
+  /// Runs a step that strangers could use to guess. From an address that guesses, the step waits for a turn: a right value passes, and
+  /// a wrong one gets 429.
   private func guarded<Success: Sendable>(
     _ work: FetchingCode, _ client: InstallationClient, secret: String,
     _ step: () async throws(InstallationDesk.Failure) -> Success
@@ -331,15 +331,17 @@ extension Gateway {
 }
 
 extension Generation {
-  /// The app that a request for an installation names, or the one app with installations; and its terms, if it has some.
+  /// The app that a request for an installation names, or the one app with installations; and its terms, if it has some. Of
+  /// several it is the sandbox's sample, if that is there.
   func appWithInstallations(named name: Request.QueryItem) throws(Problem) -> (
     app: App?, terms: InstallationTerms?
   ) {
     let terms = installations?.terms ?? [:]
     switch name {
     case .absent:
-      guard terms.count == 1, let only = terms.first else { return (nil, nil) }
-      return (decider.apps[only.key], only.value)
+      let id = terms.count == 1 ? terms.first?.key : configuration.enrolmentApp
+      guard let id, let terms = terms[id] else { return (nil, nil) }
+      return (decider.apps[id], terms)
     case .value(let id):
       guard let app = decider.apps[id] else { throw .noApp }
       return (app, terms[id])

@@ -17,7 +17,7 @@ import Tokens
 /// It responds to cached requests before `handle` returns, on the connection's loop. A request that needs
 /// Talkdesk ID continues in a task, and its response returns through the responder.
 public final class Gateway: RequestHandler {
-  /// What requests are served with at the moment.
+  /// The current generation.
   let generations: Generations
   let tokens: TokenSource
   let prepared: PreparedTokens
@@ -63,7 +63,7 @@ public final class Gateway: RequestHandler {
       switch served.handler(for: request.method) {
       case .gateway(let answer): answer(self, request, route.parameters, &exchange)
       case .health(let answer): exchange.respond(answer(health))
-      case .operators: administration.handle(served, .token, request, &exchange)
+      case .operators, .page: administration.handle(served, .token, request, &exchange)
       case nil where served.endpoint.audience == .operators:
         administration.handle(served, .token, request, &exchange)
       case nil: answerOtherMethod(served.endpoint, request, &exchange)
@@ -73,7 +73,7 @@ public final class Gateway: RequestHandler {
       let allowed = "GET, HEAD, POST, OPTIONS"
       guard request.method == .options else { return refuse(.methodNotAllowed(allowed), &exchange) }
       exchange.respond(Response(status: .noContent, fields: ["Allow": allowed]))
-    case .unknown: refuse(.noEndpoint, &exchange)
+    case .unknown: refuse(.noEndpoint(meaning: Route.nearest(to: request)), &exchange)
     }
   }
 

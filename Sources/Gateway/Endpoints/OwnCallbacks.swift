@@ -147,7 +147,8 @@ extension Gateway {
     let (kept, sealed) = try await content(of: record, visit.context)
     facts.phone = kept.contact
     let limits = visit.generation.configuration.callbacks
-    let ruling = try await decider.ruleBesideAllowances(facts, deadline: visit.start + limits.timeout)
+    let ruling = try await decider.ruleAgain(
+      facts, asking: .besideAllowances, deadline: visit.start + limits.timeout)
     line?.verdicts = ruling.verdicts
     line?.reason = ruling.reason
     if case .refused(let denial) = ruling.concluded() {
@@ -210,7 +211,7 @@ extension Gateway {
 
   // MARK: Cancelling
 
-  /// `DELETE /callbacks/{id}`: ends an appointment, and gives back what it took.
+  /// `DELETE /callbacks/{id}`: ends an appointment, and gives its allowances back.
   func cancelCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange, as: .cancel) { [self] visit, line throws(Problem) in
       let record = try await record(id, of: visit.caller)
@@ -219,7 +220,7 @@ extension Gateway {
       var kept: [UInt8]?
       let now = Instant(clock.unixTime)
       do throws(StoreError) {
-        // The end wipes the content. In doubt, only this copy says what is to be given back.
+        // The end wipes the content. In doubt, only this copy has the allowances to give back.
         kept = try await callbacks.store.scheduledAppointment(record.id)?.content
         result = try await callbacks.store.end(record.id, .cancelled, at: now)
       } catch {
@@ -240,7 +241,7 @@ extension Gateway {
     }
   }
 
-  /// Tells what waits for the record, and gives back what it took.
+  /// Wakes the requests that wait for the record, and gives its allowances back.
   private func cancelled(_ record: StoredCallback, _ content: [UInt8], _ visit: Visit) async {
     appointments.watch.changed(record)
     callbacks.ended(record.status)

@@ -1,6 +1,8 @@
 // Keeps the response of `GET /access` serialised, once for each event loop and token.
 
+import ChatDesk
 import HTTP
+import JOSE
 import Synchronization
 import Tokens
 
@@ -11,6 +13,7 @@ import Tokens
 final class PreparedTokens: Sendable {
   private final class Slot: Sendable {
     let entry = Mutex<(token: AccessToken, response: PreparedResponse)?>(nil)
+    let session = Mutex<PreparedResponse?>(nil)
   }
 
   private let slots: [Slot]
@@ -25,6 +28,19 @@ final class PreparedTokens: Sendable {
       if let entry, entry.token === token { return entry.response }
       let response = PreparedResponse(AccessForm.text.response(token, expiresIn: 0))
       entry = (token, response)
+      return response
+    }
+  }
+
+  /// The text response with a session token. Those of all users differ in the content alone, if they are equally long.
+  func response(for token: SessionToken, loop: Int) -> PreparedResponse {
+    slots[loop % slots.count].session.withLock { last in
+      if let last, last.content.count == token.secret.count {
+        return last.replacingContent(token.secret.exposedBytes())
+      }
+      let response = PreparedResponse(
+        AccessForm.text.response(token.secret, of: token.user.text, expiresIn: 0))
+      last = response
       return response
     }
   }

@@ -12,7 +12,7 @@ import Store
 
 /// The work for one request at an endpoint that needs a caller.
 protocol RequestWork: Sendable {
-  /// Where the request comes from.
+  /// The client's address.
   var address: IPAddress { get }
   /// The request's context, for logs and upstream.
   var context: RequestContext { get }
@@ -22,7 +22,7 @@ protocol RequestWork: Sendable {
   func begin(
     _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
   ) -> NextStep
-  /// Ends the work without having begun it, and writes its audit line where it has one.
+  /// Ends the work before its beginning, and writes its audit line if it has one.
   /// - Parameter reason: Why, for operators.
   func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse
 }
@@ -37,8 +37,8 @@ enum NextStep {
 }
 
 extension Gateway {
-  /// Does a request's work. Where the caller is not known without waiting, it waits for an issuer's keys or for the store. Then
-  /// the work begins again, by the clocks of then: a token, a rate or an opening may have ended while the request waited.
+  /// Does a request's work. If the caller is not known at once, it waits for an issuer's keys or for the store. Then the work begins
+  /// again with the new time: a token, a rate or an opening may have ended during the wait.
   func perform(_ work: some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange) {
     let circumstances = Authenticator.Circumstances(
       address: work.address, time: clock.unixTime, now: exchange.now)
@@ -65,13 +65,13 @@ extension Gateway {
         switch work.begin(request, circumstances, at: self) {
         case .respond(let response): responder.respond(response)
         case .later(let rest): await rest(responder)
-        case .first: preconditionFailure("a request waits once for its caller")
+        case .first: preconditionFailure("a request that waits twice for its caller")
         }
       }
     }
   }
 
-  /// Waits for what has to be known before the caller is.
+  /// Waits for a prerequisite of authentication.
   private func prepare(
     _ prerequisite: Authenticator.Prerequisite, from address: IPAddress
   ) async -> Authenticator.Prepared {

@@ -1,6 +1,7 @@
 // Finds the endpoint for the path of a request.
 
 import API
+import Documents
 import HTTP
 import HTTPServer
 import Records
@@ -8,14 +9,14 @@ import Records
 /// The parameters of a path, in their order, as ranges of the request's head that are percent-encoded still.
 typealias PathParameters = [Range<Int>]
 
-/// Where a request's path leads. Literal paths are compared as they came: nothing in them needs percent-encoding.
+/// The endpoint of a request's path. Literal paths are compared as received: they need no percent-encoding.
 struct Route {
   enum Destination {
     /// An endpoint, by its index in the table.
     case endpoint(Int)
     /// `OPTIONS *`: the server itself (RFC 9110 §9.3.7).
     case server
-    /// A path below `/admin/` that is no endpoint's. Whoever is no operator does not learn that.
+    /// An unknown path below `/admin/`. Only operators learn that it is unknown.
     case unknownToOperators
     case unknown
   }
@@ -57,6 +58,16 @@ struct Route {
   var isUnknownToOperators: Bool { if case .unknownToOperators = destination { true } else { false } }
 
   // MARK: Paths
+
+  /// A path that a client probably meant. Operators' paths are not suggested.
+  static func nearest(to request: borrowing Request) -> String? {
+    // Longer ones are no slip, and comparing them would take time.
+    guard request.path.count <= 64 else { return nil }
+    let known = Endpoint.all.filter { $0.audience != .operators }.flatMap(\.paths)
+      // Our text: the table's paths.
+      .filter { !$0.contains("{") }
+    return Spelling.nearest(to: String(decoding: request.head[request.path], as: UTF8.self), among: known)
+  }
 
   private static let literals: [(text: String, endpoint: Int)] = Endpoint.all.enumerated().flatMap {
     index, endpoint in
@@ -110,7 +121,7 @@ extension Route {
 
   /// A path that leads nowhere, or to the sandbox.
   private static let otherLabel: UInt8 = 0
-  /// What never became a request whose path is known.
+  /// A refused request whose path is not known.
   private static let refusedLabel: UInt8 = 1
   private static let serverLabel: UInt8 = 2
   private static let firstLabel = 3

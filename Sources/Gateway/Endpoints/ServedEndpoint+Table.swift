@@ -20,6 +20,9 @@ extension ServedEndpoint {
         gateway.vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
       }),
     ServedEndpoint(
+      "/access/claim", for: .apps, auditing: .known(.access),
+      .gateway(.claim) { gateway, request, _, exchange in gateway.claimToken(request, &exchange) }),
+    ServedEndpoint(
       "/token/{app}", for: .apps, auditing: .every(.access),
       .gateway(.token) { gateway, request, parameters, exchange in
         // A name that does not decode is no app's name.
@@ -59,12 +62,29 @@ extension ServedEndpoint {
       "/installations/self", for: .apps, auditing: .known(.revoke),
       .gateway(.revokeSelf) { gateway, request, _, exchange in gateway.revokeSelf(request, &exchange) }),
     ServedEndpoint(
+      "/installations/self/push", for: .apps,
+      .gateway(.registerDevice) { gateway, request, _, exchange in
+        gateway.registerDevice(request, &exchange)
+      },
+      .gateway(.removeDevice) { gateway, request, _, exchange in gateway.removeDevice(request, &exchange) }),
+    // An id that does not decode is none.
+    ServedEndpoint(
+      "/notices/{id}", for: .apps,
+      .gateway(.notice) { gateway, request, parameters, exchange in
+        gateway.showNotice(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      }),
+    ServedEndpoint(
       "/codes/verify", for: .apps, auditing: .known(.verify),
       .gateway(.verifyCode) { gateway, request, _, exchange in gateway.verifyCode(request, &exchange) }),
     ServedEndpoint("/livez", "/healthz", for: .everybody, .health(.liveness) { _ in Health.alive }),
     ServedEndpoint("/readyz", for: .everybody, .health(.readiness) { PreparedResponse($0.readiness()) }),
     ServedEndpoint("/metrics", for: .operators, .operators(.metrics) { $0.showMetrics($2, &$3) }),
-    ServedEndpoint("/admin/status", for: .operators, .operators(.adminStatus) { $0.showStatus($2, &$3) }),
+    ServedEndpoint("/admin/", for: .operators, .page(.operatorPage)),
+    ServedEndpoint(
+      "/admin/status", for: .operators,
+      .operators(.adminStatus) { (administration, request, operators, exchange) throws(Problem) in
+        try administration.showStatus(request, operators, &exchange)
+      }),
     ServedEndpoint(
       "/admin/stop", for: .operators,
       .operators(.adminStop) { (administration, request, operators, exchange) throws(Problem) in

@@ -11,6 +11,8 @@ final class ServedEndpoint: Sendable {
     case gateway(@Sendable (Gateway, borrowing Request, PathParameters, inout Exchange) -> Void)
     /// Served on the admin listener too, for health checks of that listener.
     case health(@Sendable (Health) -> PreparedResponse)
+    /// The operator's page, which is for everybody where operators are served at all.
+    case page
     case operators(
       @Sendable (Administration, borrowing Request, OperatorRequest, inout Exchange) throws(Problem) -> Void)
   }
@@ -31,6 +33,10 @@ final class ServedEndpoint: Sendable {
       _ description: APIOperation, _ body: @escaping @Sendable (Health) -> PreparedResponse
     ) -> Operation {
       Operation(description: description, handler: .health(body))
+    }
+
+    static func page(_ description: APIOperation) -> Operation {
+      Operation(description: description, handler: .page)
     }
 
     static func operators(

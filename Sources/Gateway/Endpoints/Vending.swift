@@ -27,6 +27,8 @@ struct Vending: Sendable {
   /// Whether the response may wait for a task; false if too many requests wait already.
   let mayWait: Bool
   var record: AuditRecord
+  /// Whose session token is asked for; nil for an app without a chat desk.
+  var session: SessionRequest?
 
   /// Whether it takes from allowances.
   var takes: Bool { form != .probe }
@@ -61,8 +63,14 @@ extension Gateway {
       vending.record.caller = caller.audited
       do throws(Decider.Refusal) {
         let app = try generation.decider.admit(
-          caller.id, to: .access, app: vending.app, installedFor: caller.installedFor)
+          caller.id, to: .access, app: vending.app, installedFor: caller.installedFor,
+          isUser: caller.hasOwnSubject)
         vending.record.app = app?.id
+        vending.session = SessionRequest(caller, app, generation)
+        // A probe asks for the decision alone, which is the same for installations.
+        if let app, app.isPushed, vending.form != .probe || caller.installation == nil {
+          return push(&vending, caller, app, request, circumstances)
+        }
         if let grant = generation.decider.policy.unconditionalAccess(
           callerID: caller.id, subject: caller.subject, appID: app?.id, at: Instant(circumstances.time))
         {
@@ -98,6 +106,9 @@ extension Gateway {
     _ vending: inout Vending, _ grant: consuming Grant, _ statuses: [AllowanceStatus],
     _ circumstances: Authenticator.Circumstances
   ) -> NextStep {
+    if let session = vending.session {
+      return proceed(&vending, grant, session, statuses, circumstances)
+    }
     let scope = vending.generation.scopes.scope(of: grant.appID)
     guard vending.form != .probe else {
       guard !tokens.holdsToken(scope, now: circumstances.now, lane: vending.lane) else {
@@ -147,6 +158,7 @@ extension Gateway {
       return refuse(&vending, Problem(denial))
     case .granted(let grant):
       guard !Task.isCancelled else { return await abandon(&vending, grant.receipts) }
+      if let session = vending.session { return await fetch(vending, grant, session, statuses) }
       let scope = generation.scopes.scope(of: grant.appID)
       if vending.form == .probe { return await probe(vending, scope, statuses) }
       switch tokens.vendAtOnce(grant, scope: scope, now: clock.now, lane: vending.lane) {
@@ -195,14 +207,14 @@ extension Gateway {
   }
 
   /// No token came.
-  private func refuse(
+  func refuse(
     _ vending: inout Vending, _ error: TokenError, givingBack receipts: [AllowanceReceipt]
   ) async -> PreparedResponse {
     if case .cancelled = error { return await abandon(&vending, receipts) }
     await giveBack(receipts, vending)
     // During a cool-down the server sends no request, so there is no status.
     if case .exchangeFailed(let cause, _) = error { vending.record.upstreamStatus = cause.status }
-    return refuse(&vending, Problem(error))
+    return refuse(&vending, Problem(error, from: vending.session == nil ? .talkdeskID : .sendbird))
   }
 
   /// The client closed the connection while its request waited: vends nothing and gives the allowances back.
@@ -211,7 +223,7 @@ extension Gateway {
     return vending.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
   }
 
-  private func giveBack(_ receipts: [AllowanceReceipt], _ vending: Vending) async {
+  func giveBack(_ receipts: [AllowanceReceipt], _ vending: Vending) async {
     await vending.generation.decider.ledger.giveBack(receipts, at: Instant(clock.unixTime))
   }
 
@@ -235,7 +247,7 @@ extension Gateway {
   }
 
   /// Writes the record of a probe that is allowed and makes its answer. It returns no token, so none is put down as vended.
-  private func answerProbe(_ vending: Vending, _ statuses: [AllowanceStatus]) -> PreparedResponse {
+  func answerProbe(_ vending: Vending, _ statuses: [AllowanceStatus]) -> PreparedResponse {
     audit.append(vending.record, since: vending.start, lane: vending.lane)
     var response = AccessForm.probed
     response.fields.append(allowances: statuses)
@@ -243,7 +255,7 @@ extension Gateway {
   }
 
   /// Writes the record of a refusal and makes its answer.
-  fileprivate func refuse(_ vending: inout Vending, _ problem: Problem) -> PreparedResponse {
+  func refuse(_ vending: inout Vending, _ problem: Problem) -> PreparedResponse {
     vending.record.outcome = problem.code.isError ? .error : .deny
     vending.record.code = problem.code
     vending.record.rule = problem.rule
@@ -272,7 +284,7 @@ extension Vending: RequestWork {
   }
 
   /// Notes the ruling for the audit line.
-  fileprivate mutating func note(_ ruling: borrowing Ruling) {
+  mutating func note(_ ruling: borrowing Ruling) {
     record.verdicts = ruling.verdicts
     record.reason = ruling.reason
   }

@@ -45,15 +45,12 @@ extension Gateway {
   /// `POST /codes/verify`: whether a code is an installation's, now.
   func verifyCode(_ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange, as: .verify) { visit, record throws(Problem) in
-      let request = visit.request
-      try JSONContent.check(
-        type: request.value(of: .contentType).map { request.head[$0] },
-        encodings: request.values(of: .contentEncoding).map { request.head[$0] })
+      try JSONContent.check(visit.request)
       let terms = visit.generation.installations?.terms ?? [:]
       guard let desk = visit.generation.desk,
         terms.values.contains(where: { $0.verifiers.contains(visit.caller.id) })
       else { throw Problem(.denied, "This caller may not verify codes.") }
-      let asked = try VerifyCodeRequest(parsing: request.content)
+      let asked = try VerifyCodeRequest(parsing: visit.request.content)
       record?.installation = asked.id.description
       do throws(InstallationDesk.Failure) {
         let isValid = try await desk.verify(asked.code, of: asked.id, by: visit.caller.id) { terms[$0] }
@@ -66,8 +63,12 @@ extension Gateway {
   }
 
   /// Authenticates a request and responds to it from a task.
+  ///
+  /// - Parameter readsContent: Whether its content counts. What is audited changes something, or says something of a secret: there
+  ///   it always does.
   func visit(
     _ request: borrowing Request, _ exchange: inout Exchange, as action: AuditedAction? = nil,
+    readsContent: Bool = false,
     _ answer: @escaping @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
   ) {
     let generation = generations.current
@@ -78,7 +79,8 @@ extension Gateway {
     perform(
       Visiting(
         generation: generation, address: address, context: context, mayWait: exchange.mayDefer,
-        start: exchange.now, lane: exchange.loopIndex, record: record, answer: answer
+        start: exchange.now, lane: exchange.loopIndex, record: record,
+        needsContent: readsContent || record != nil, answer: answer
       ), request, &exchange
     )
   }
@@ -95,11 +97,9 @@ private struct Visiting: RequestWork {
   let lane: Int
   /// Nil where looking is not audited.
   let record: AuditRecord?
+  let needsContent: Bool
   /// Makes the response, and notes in the record what it is about.
   let answer: @Sendable (Visit, inout AuditRecord?) async throws(Problem) -> Response
-
-  /// What is audited changes something, or says something of a secret: its content counts.
-  var needsContent: Bool { record != nil }
 
   func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
     refuse(problem, record, by: nil, because: reason, at: gateway)

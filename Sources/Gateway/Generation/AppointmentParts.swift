@@ -3,9 +3,9 @@
 import Appointments
 import Sealing
 
-/// The appointments' part of what outlives a configuration.
+/// The parts of the appointment code that outlive a configuration.
 struct AppointmentParts: Sendable {
-  /// What seals their contents; nil without a store key.
+  /// The store keys that seal their contents; nil without one.
   let keys: StoreKeys?
   /// Requests that wait for a change.
   let watch: AppointmentWatch

@@ -61,7 +61,7 @@ extension JWTAuthenticator.Keys {
     case .url(let url, _): self = .source(sources.source(url))
     case .set(let set): self = .set(set)
     case .secret(let secret): self = .secret(secret)
-    case .unopened: preconditionFailure("a server's configuration has its callers' keys")
+    case .unopened: preconditionFailure("a server's configuration without its callers' keys")
     }
   }
 }

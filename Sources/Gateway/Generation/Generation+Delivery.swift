@@ -17,7 +17,7 @@ extension Generation {
       delivery: delivery(runtime.callbacks, tokens: runtime.tokens), directory: desk?.directory)
   }
 
-  /// What carries out callbacks under this configuration.
+  /// The delivery of callbacks under this configuration.
   func delivery(_ parts: CallbackParts, tokens: TokenSource) -> CallbackDelivery {
     delivery.withLock { delivery in
       if let delivery { return delivery }

@@ -10,6 +10,7 @@ import Gate
 import HTTP
 import Installations
 import JOSE
+import PushDelivery
 import Records
 import Store
 import Synchronization
@@ -31,39 +32,45 @@ final class Generation: Sendable {
   let clientAddress: ClientAddress
   let decider: Decider
   let scopes: TokenScopes
+  /// The chat desks by their names.
+  let desks: [String: ServedDesk]
   let crossOrigin: CrossOrigin
   /// The bounds of appointments; nil where none are taken.
   let appointments: Configuration.Appointments?
-  /// What each app's callbacks may carry.
+  /// The terms of each app's callbacks.
   let callbackTerms: CallbackTermsTable
   let courier: TalkdeskCourier
   /// Where `courier` and its tokens belong to.
   let upstream: TokenSource.Upstream
   /// The fields of a request that rules look at.
   let ruleFields: [RuleField]
-  /// The desk of installations and their callers, where an app has some and there is a store key.
+  /// The desk of installations and their callers; nil if no app has any, or without a store key.
   let installations: InstallationCallers?
   let desk: InstallationDesk?
+  /// Token by push; nil where no app has installations.
+  let push: TokenPush?
   /// SHA-256 of the operators' token.
   let adminTokenDigest: SHA256Digest?
   /// Carries out callbacks; made for the first one.
   let delivery = Mutex<CallbackDelivery?>(nil)
 
   /// Makes a configuration ready.
-  /// - Parameter runtime: What outlives a configuration.
+  /// - Parameter runtime: The parts that outlive a configuration.
   init(_ configuration: Configuration, number: Int, _ runtime: Runtime) {
     guard let upstream = configuration.talkdesk.upstream else {
-      preconditionFailure("a configuration for serving has an upstream")
+      preconditionFailure("a configuration for serving without an upstream")
     }
     let apps = configuration.apps.map(App.init)
     runtime.metrics.register(rules: configuration.policy.rules.lazy.map(\.name))
     self.number = number
     self.configuration = configuration
+    desks = runtime.desks.use(configuration)
     let terms = configuration.apps.compactMap { app in app.installations.map { (app.id, $0) } }
     desk = terms.isEmpty ? nil : runtime.installations
     installations = desk.map {
       InstallationCallers(directory: $0.directory, terms: Dictionary(uniqueKeysWithValues: terms))
     }
+    push = desk == nil ? nil : runtime.push?.tokenPush(configuration.notices)
     authenticator = Authenticator(
       configuration, throttle: runtime.throttle, keys: runtime.keys, installations: installations)
     clientAddress = ClientAddress(
@@ -88,8 +95,8 @@ final class Generation: Sendable {
 }
 
 extension Generation {
-  /// When an installation of an app was last used at the latest to be forgotten at a time. For thirty days after its idle time it
-  /// stays: a mistake in a configuration does not forget phones. Those of an app without installations stay, too.
+  /// The last use, by app, up to which installations are deleted at a time. An installation stays for thirty days after its idle time,
+  /// so that a mistake in a configuration deletes no phones. Those of an app without `installations` stay, too.
   func unused(at now: Instant) -> [String: Instant] {
     installations?.terms.mapValues { now.advanced(by: .zero - $0.idle - .seconds(30 * 86_400)) } ?? [:]
   }
@@ -98,6 +105,7 @@ extension Generation {
 /// The state that outlives a configuration: used allowances stay used, and stops stay.
 struct Runtime: Sendable {
   let tokens: TokenSource
+  let desks: ChatDesks
   /// Where state is kept, without a path or password.
   let storeKind: String
   let storeHealth: StoreHealth
@@ -111,6 +119,8 @@ struct Runtime: Sendable {
   let metrics: ServiceMetrics
   let callbacks: CallbackParts
   let appointments: AppointmentParts
+  /// Nil without a store key.
+  var push: PushParts?
   /// The way to the Callback API: its own, so that a crowd of callbacks takes nothing from exchanges.
   let callbackTransport: any HTTPTransport
 }
@@ -121,7 +131,7 @@ final class Generations: Sendable {
 
   init(_ first: Generation) { generation = Mutex(first) }
 
-  /// The one that requests are served with from now on.
+  /// The new current generation.
   var current: Generation { generation.withLock { $0 } }
 
   /// Replaces it by the next one.

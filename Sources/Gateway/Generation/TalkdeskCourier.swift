@@ -71,7 +71,7 @@ struct TalkdeskCourier: Courier {
 }
 
 extension CourierReport.Outcome {
-  /// What Talkdesk's answer, or its silence, says about the call.
+  /// The outcome of the call, from Talkdesk's response or its absence.
   init(_ outcome: CallbackOutcome) {
     self =
       switch outcome {
@@ -90,7 +90,7 @@ extension CourierReport.Outcome {
 }
 
 extension CallbackOutcome {
-  /// The words of the one who failed, where no answer came.
+  /// The transport's own words, if no response came.
   fileprivate var failure: String? {
     switch self {
     case .unreachable(let error), .unanswered(let error): "\(error)"

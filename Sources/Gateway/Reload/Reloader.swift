@@ -14,24 +14,23 @@ import TLS
 import Talkdesk
 import Tokens
 
-/// Loads the configuration anew and lets requests be served with it: all of it at once, or none of it. Reloads run one
-/// after the other, beside the loops.
+/// Reloads the configuration and uses all of it or none of it. Reloads run one after the other, and not on the loops.
 final class Reloader: Sendable {
   /// The result of a reload.
   struct Outcome: Sendable {
-    /// Everything that is wrong, one line each; empty where the new configuration serves.
+    /// All mistakes, one line each; empty if the new configuration is in use.
     var problems: [DocumentProblem] = []
     var notices: [ConfigurationNotice] = []
     /// Settings that were changed and need a restart.
     var restartNeeded: [String] = []
     /// The files that were read, or should have been, as they were.
     var files: [String: FileStamp] = [:]
-    /// The generation that serves now.
+    /// The current generation.
     var generation: Int
     /// When.
     var time: UnixTime
 
-    /// Whether the new configuration serves.
+    /// Whether the new configuration is in use.
     var isSuccess: Bool { problems.isEmpty }
   }
 
@@ -83,8 +82,8 @@ final class Reloader: Sendable {
   /// The result of the last reload; nil before the first.
   var last: Outcome? { state.withLock { $0.last } }
 
-  /// Loads everything anew, after those reloads that were asked for before.
-  /// - Parameter reason: Who or what asks, for the log.
+  /// Reloads everything, after the reloads requested before.
+  /// - Parameter reason: The reason of the reload, for the log.
   @discardableResult
   func reload(because reason: String) async -> Outcome {
     let task = state.withLock { state in
@@ -222,7 +221,7 @@ final class Reloader: Sendable {
     compare("outbound.ca_file", \.authorities)
     compare("store", \.store.name)
     compare("store.key_file, store.previous_key_file") { $0.storeKeys?.all.map(\.mark) }
-    // How long to drain is looked up when it comes to that.
+    // The drain reads its times from the current configuration when it begins.
     compare("limits") { configuration in
       var limits = configuration.limits
       limits.drainDelay = .zero

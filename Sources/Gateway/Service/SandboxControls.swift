@@ -1,4 +1,4 @@
-// What the sandbox may do with the server on its port.
+// The controls of the server for the sandbox on its port.
 
 public import HTTP
 public import HTTPServer

@@ -11,7 +11,9 @@ public import HTTPServer
 import Installations
 import JOSE
 import Metrics
+import Notices
 public import Platform
+import PushDelivery
 import Records
 import SQLiteStore
 import Sealing
@@ -25,7 +27,7 @@ import Upstream
 /// The running server: made from a configuration, started, drained and ended.
 public final class Service: Sendable {
   private let configuration: Configuration
-  /// Who speaks TLS on the public listener; nil where that is in the clear.
+  /// TLS on the public listener; nil without TLS.
   private let tls: TLSListener?
   private let clock: any TimeSource
   private let loops: EventLoopGroup
@@ -39,21 +41,24 @@ public final class Service: Sendable {
   private let installations: InstallationDesk?
   let runtime: Runtime
   private let upkeep = Mutex<Task<Void, Never>?>(nil)
-  /// Keeps the last uses of installations, and counts them.
+  /// Keeps the last uses of installations, and counts them. Counts the decisions of each minute.
   private let counting = Mutex<Task<Void, Never>?>(nil)
   /// Carries appointments out; nil without a store key.
   private let keeper: AppointmentKeeper?
   private let keeping = Mutex<Task<Void, Never>?>(nil)
+  /// Ends claims whose time is over.
+  private let lapsing = Mutex<Task<Void, Never>?>(nil)
+  private let activity: RecentActivity
   private let keys: KeySources
   private let generations: Generations
   private let reloader: Reloader
   private let watch: FileWatch
   private let health: Health
   private let server: Server
-  /// The operators' own listener, where there is one.
+  /// The operators' own listener, if there is one.
   private let adminServer: Server?
   private let sink: LogSink
-  /// How many connections are taken, where the limit on descriptors allows fewer than configured.
+  /// The connection limit, if the limit on descriptors allows fewer connections than configured.
   private let cappedConnections: Int?
   private let log: Log
 
@@ -79,7 +84,7 @@ public final class Service: Sendable {
     write: @escaping @Sendable ([UInt8]) -> Bool
   ) throws(StartError) {
     guard let upstream = configuration.talkdesk.upstream else {
-      preconditionFailure("a configuration for serving has an upstream")
+      preconditionFailure("a configuration for serving without an upstream")
     }
     self.configuration = configuration
     self.clock = clock
@@ -91,9 +96,9 @@ public final class Service: Sendable {
       clock: clock, isColoured: isColoured)
 
     let metrics = ServiceMetrics(loops: loops.loops.count)
+    // The sandbox is on this machine, whatever proxy leads out of it.
+    let proxies: ProxySettings? = configuration.purpose == .sandbox ? .direct : nil
     do {
-      // The sandbox is on this machine, whatever proxy leads out of it.
-      let proxies: ProxySettings? = configuration.purpose == .sandbox ? .direct : nil
       transport = try CurlTransport(
         TransportSettings(authorities: configuration.authorities, proxies: proxies))
       callbackTransport = try CurlTransport(.callbacks(configuration.authorities, proxies: proxies))
@@ -117,11 +122,17 @@ public final class Service: Sendable {
       InstallationDesk(
         store: store, directory: directory, codes: InstallationCodes(keys: keys), clock: clock)
     }
+    // A reload may add appointments, and a store that keeps them is opened at the next start only.
+    let keepsAppointments = store.sharing != .process || configuration.purpose == .sandbox
+    let desks = ChatDesks(
+      transport: transport, metrics: metrics, log: log, clock: clock, loops: loops.loops.count)
+    metrics.addPart { [weak desks] in desks?.append(to: &$0) }
     let inHand = CallbacksInHand(time: clock)
+    let ledger = AllowanceLedger(store: store)
     let callbackLog = CallbackLog(log: log)
     runtime = Runtime(
-      tokens: tokens, storeKind: location.kind, storeHealth: store.health,
-      ledger: AllowanceLedger(store: store), installations: installations,
+      tokens: tokens, desks: desks, storeKind: location.kind, storeHealth: store.health,
+      ledger: ledger, installations: installations,
       stops: StopBoard(store: store, clock: clock),
       remotes: RemotePolicies(transport: policies, log: log, time: clock), throttle: LoginThrottle(),
       keys: keys,
@@ -132,7 +143,15 @@ public final class Service: Sendable {
         inHand: inHand, clock: clock, log: callbackLog, metrics: metrics,
         brakes: BrakeWatch(log: log, clock: clock), scheduler: scheduler),
       appointments: AppointmentParts(
-        keys: storeKeys, watch: AppointmentWatch(store: store, time: clock)),
+        keys: keepsAppointments ? storeKeys : nil, watch: AppointmentWatch(store: store, time: clock)),
+      push: storeKeys.map { [ledger, transport, store, log, clock] keys in
+        PushParts(
+          book: ClaimBook(store: store, keys: keys, ledger: ledger, clock: clock, log: log),
+          transport: transport,
+          // The other transports have the same settings, so only a lack of memory or descriptors stops this one.
+          connect: { try? CurlTransport(.apns(configuration.authorities, proxies: proxies)) },
+          clock: clock, log: log, metrics: metrics)
+      },
       callbackTransport: callbackTransport)
     do throws(TLSFailure) {
       if let identity = configuration.listen.tls?.identity {
@@ -141,7 +160,7 @@ public final class Service: Sendable {
         tls = nil
       }
     } catch {
-      preconditionFailure("a loaded identity has served before: \(error)")
+      preconditionFailure("a loaded TLS identity that cannot serve: \(error)")
     }
     if let tls { metrics.addPart { [tls] in tls.appendExpiry(to: &$0) } }
     generations = Generations(Generation(configuration, number: 1, runtime))
@@ -160,13 +179,14 @@ public final class Service: Sendable {
       metrics: metrics, tokens: tokens, stops: runtime.stops, store: store.health, throttle: runtime.throttle,
       brakes: runtime.callbacks.brakes, generations: generations,
       health: health, sink: sink, connectionLimit: limits.connections)
+    activity = RecentActivity(metrics: metrics, clock: clock)
     let audit = AuditLog(sink: sink, clock: clock, metrics: metrics, log: log)
     keeper = storeKeys.map { [runtime, generations, log] keys in
       AppointmentKeeper(runtime, generations, keys, audit, log)
     }
     let administration = Administration(
       generations: generations, runtime: runtime, store: store, reloader: reloader, health: health,
-      metrics: page, audit: audit, log: log, clock: clock)
+      metrics: page, audit: audit, activity: activity, keeper: keeper, log: log, clock: clock)
     let gateway = Gateway(
       generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
       audit: audit, log: log, clock: clock,
@@ -179,10 +199,14 @@ public final class Service: Sendable {
         Self.address(configuration.listen.host, configuration.listen.port),
         sharesPort: configuration.listen.sharePort)
     let controls = SandboxControls(
-      forgetTokens: { [tokens] in tokens.forgetTokens() },
+      forgetTokens: { [tokens] in
+        tokens.forgetTokens()
+        desks.forgetTokens()
+      },
       clockMoved: { [tokens, ledger = runtime.ledger] seconds in
         // By the new time the tokens have expired, or are not valid yet.
         tokens.forgetTokens()
+        desks.forgetTokens()
         // What was used at a later time would refuse requests until that time comes.
         if seconds < 0 { ledger.forgetMemory() }
       },
@@ -197,7 +221,7 @@ public final class Service: Sendable {
     metrics.addPart { [weak server] text in
       text.family(
         "callgate_requests_waiting", .gauge,
-        "Requests that wait for a token, keys, a policy, the store or Talkdesk."
+        "Requests that wait for a token, keys, a policy, the store, Talkdesk or a change of a record."
       )
       text.sample(server?.deferredCount ?? 0)
     }
@@ -210,6 +234,16 @@ public final class Service: Sendable {
         }
       }
     }
+    metrics.addPart { [generations, weak metrics] text in
+      guard let platforms = generations.current.push?.senders.platforms, !platforms.isEmpty else { return }
+      metrics?.notices.append(to: &text)
+      text.family(
+        "callgate_notice_sender_stopped", .gauge, "Whether a provider refuses the settings of its notices.")
+      for platform in platforms {
+        let isStopped = generations.current.push?.senders.isStopped(platform) ?? false
+        text.sample([("provider", platform.rawValue)], isStopped ? 1 : 0)
+      }
+    }
     if let keeper {
       metrics.addPart { [weak keeper] text in
         guard let counts = keeper?.counts else { return }
@@ -217,6 +251,10 @@ public final class Service: Sendable {
           "callgate_appointments", .gauge, "Appointments that wait for their time or are being carried out.")
         text.sample([("state", "scheduled")], counts.scheduled)
         text.sample([("state", "pending")], counts.pending)
+        text.family(
+          "callgate_appointments_overdue", .gauge,
+          "Appointments that no instance has taken five seconds after they were due.")
+        text.sample(counts.overdue)
       }
     }
     adminServer = configuration.admin.listener.map { [loops, health] listener in
@@ -234,7 +272,7 @@ public final class Service: Sendable {
 
   private static func address(_ host: String, _ port: UInt16) -> SocketAddress {
     guard let address = SocketAddress(host: host, port: port) else {
-      preconditionFailure("the configured host is an address")
+      preconditionFailure("a configured host that is not an address")
     }
     return address
   }
@@ -306,13 +344,22 @@ public final class Service: Sendable {
         await renewal
       }
     }
-    counting.withLock { [installations] in $0 = Task { await installations?.keepCounted() } }
+    counting.withLock { [installations, activity] in
+      $0 = Task {
+        async let activity: Void = activity.keepRead()
+        await installations?.keepCounted()
+        await activity
+      }
+    }
     keeping.withLock { [keeper] in
       $0 = Task {
         async let counting: Void? = keeper?.keepCounted()
         await keeper?.run()
         await counting
       }
+    }
+    lapsing.withLock { [push = runtime.push] in
+      $0 = Task { await push?.book.keepLapsing() }
     }
     watch.start { [reloader] in
       Task { await reloader.reload(because: "a changed file") }
@@ -330,22 +377,21 @@ public final class Service: Sendable {
     }
   }
 
-  /// Loads the configuration anew; requests that come after this has returned are served by it, unless something is wrong
-  /// with it, which the log says.
-  /// - Parameter reason: What asks for it, for the log.
-  /// - Returns: Whether the new configuration serves.
+  /// Reloads the configuration. If it has no mistake, it serves all requests after the return. Otherwise the log shows the mistake.
+  /// - Parameter reason: The reason of the reload, for the log.
+  /// - Returns: Whether the new configuration is in use.
   @discardableResult
   public func reload(because reason: String) async -> Bool {
     await reloader.reload(because: reason).isSuccess
   }
 
-  /// Begins to write the log. Separate from `start` so that the line that says where the server listens comes first.
+  /// Begins to write the log. Separate from `start`, so that the line with the public address comes first.
   public func startLog() {
     sink.start { [log] lost in
       log.line(.warning, "log lines were lost because the reader was too slow", ["lost": String(lost)])
     }
     if let cappedConnections {
-      // Whoever has not asked for a number does not miss it.
+      // Warn only if the operator set the limit.
       let isStated = configuration.origins.contains { $0.name == Settings.connections.setting.name }
       log.write(
         isStated ? .warning : .info, "limits.connections is capped by the limit on open descriptors",
@@ -367,8 +413,8 @@ public final class Service: Sendable {
     }
   }
 
-  /// Says that this instance goes away, takes requests for `drain_delay`, finishes what runs within `drain_timeout`, and
-  /// ends everything.
+  /// Fails the readiness check, takes requests for `drain_delay`, finishes running requests within `drain_timeout`, and ends
+  /// everything.
   public func drain() async {
     log.write(.info, "draining: finishing running requests")
     health.beginDrain()
@@ -387,12 +433,12 @@ public final class Service: Sendable {
     let end = clock.now + (limits.drainTimeout - min(.seconds(1), limits.drainTimeout / 10))
     let callbacksEnd = endCallbacks(at: end)
     await server.shutdown(within: limits.drainTimeout)
-    // A client that has gone took its connection along, and not its callback.
+    // A callback goes on after its client has closed the connection.
     await runtime.callbacks.inHand.finished(within: max(end - clock.now, .zero), clock)
     callbacksEnd.cancel()
     runtime.callbacks.queue.shutdown()
     await callbackTransport.shutdown()
-    // Each has its outcome now and writes it down.
+    // Each callback has its outcome now and saves it.
     await runtime.callbacks.inHand.finished(within: .seconds(5), clock)
     await adminServer?.shutdown(within: .seconds(1))
     tokens.shutdown()
@@ -401,6 +447,7 @@ public final class Service: Sendable {
     let counting = counting.withLock { $0 }
     counting?.cancel()
     keeping.withLock { $0 }?.cancel()
+    lapsing.withLock { $0 }?.cancel()
     // It saves the last uses of installations.
     await counting?.value
     runtime.callbacks.store.end()
@@ -416,7 +463,7 @@ extension Service {
   /// Ends callbacks at a time: sent ones become unknown, unsent ones are refused, and both get a response.
   private func endCallbacks(at end: MonotonicTime) -> Task<Void, Never> {
     Task { [clock, runtime, callbackTransport] in
-      // Cancelled means that nothing runs any more.
+      // After a cancellation nothing runs any more.
       guard await clock.hasSlept(until: end) else { return }
       runtime.callbacks.queue.shutdown()
       await callbackTransport.shutdown()

@@ -1,14 +1,17 @@
 // Liveness and readiness of the server, decided without a request to Talkdesk.
 
 import Callers
+import ChatDesk
 import HTTP
 import HTTPServer
 import JSON
+import Notices
+import PushDelivery
 import Store
 import Synchronization
 import Tokens
 
-/// What platforms ask to decide whether to send requests here.
+/// The health checks, by which platforms decide whether to send requests here.
 final class Health: Sendable {
   /// The process works: says nothing about Talkdesk, or its outage would restart healthy servers.
   static let alive = PreparedResponse(
@@ -46,7 +49,15 @@ final class Health: Sendable {
         "status": status.isWell ? "pass" : "warn", "scopes": .array(status.scopes.map(Self.check)),
       ],
     ]
+    for (name, desk) in generations.current.desks {
+      checks["desk:\(name)"] = .object(Self.check(desk.source.status))
+    }
     for (callerID, keys) in issuers { checks["issuer:\(callerID)"] = .object(Self.check(keys.status)) }
+    for platform in senders?.platforms ?? [] {
+      checks["notices:\(platform.rawValue)"] = [
+        "status": senders?.isStopped(platform) == true ? "warn" : "pass"
+      ]
+    }
     let document: JSONValue = ["status": .string(word), "checks": .object(checks)]
     return Response(
       status: word == "fail" ? .serviceUnavailable : .ok,
@@ -55,14 +66,16 @@ final class Health: Sendable {
   }
 
   /// The worst check: `pass`, `warn` or `fail`. Without its store an instance can neither count nor see a
-  /// stop. With a wrong clock it counts at the wrong time, and misjudges what has expired: dedupe windows,
-  /// tokens, callers' JWTs.
+  /// stop. With a wrong clock it counts at the wrong time, and misjudges the end of dedupe windows, tokens and callers' JWTs.
   var word: String {
     let clocks = store.clockStanding
     guard !draining.load(ordering: .relaxed), store.failure == nil, clocks != .isWrong else { return "fail" }
     let status = tokens.status
     let hasIssuers = issuers.allSatisfy { $0.keys.status.isWell }
-    let isWell = status.isWell && !status.hasRefusedCredential && hasIssuers && clocks == .agrees
+    let sends = senders.map { senders in !senders.platforms.contains { senders.isStopped($0) } } ?? true
+    let hasDesks = generations.current.desks.values.allSatisfy { $0.source.status.isWell }
+    let isWell =
+      status.isWell && !status.hasRefusedCredential && hasIssuers && hasDesks && clocks == .agrees && sends
     return isWell ? "pass" : "warn"
   }
 
@@ -75,6 +88,8 @@ final class Health: Sendable {
     return .object(check)
   }
 
+  private var senders: NoticeSenders? { generations.current.push?.senders }
+
   /// Callers whose issuers publish their keys.
   private var issuers: [(callerID: String, keys: KeySource)] { generations.current.authenticator.jwt.sources }
 
@@ -84,6 +99,19 @@ final class Health: Sendable {
       "status": status.isWell ? "pass" : "warn", "keys": .number(JSONNumber(Int64(status.keys))),
     ]
     if let age = status.age { check["age_seconds"] = .number(JSONNumber(max(0, age.components.seconds))) }
+    return check
+  }
+
+  /// The state of a chat desk. It names no user.
+  private static func check(_ status: SessionSource.Status) -> JSONObject {
+    var check: JSONObject = ["status": status.isWell ? "pass" : "warn"]
+    if let latest = status.latest { check["last_request"] = .string(latest.label) }
+    if let age = status.latestAge {
+      check["last_request_age_seconds"] = .number(JSONNumber(max(0, age.components.seconds)))
+    }
+    if let rest = status.coolDown {
+      check["cool_down_seconds"] = .number(JSONNumber(rest.components.seconds))
+    }
     return check
   }
 

@@ -42,7 +42,7 @@ struct StoreLog: Sendable {
 }
 
 extension Log {
-  /// Writes what a start has changed among the store keys, and from when the previous one is not needed.
+  /// Logs the changes of a start among the store keys, and from when the previous one is not needed.
   func write(_ changes: KeyChanges) {
     if let added = changes.added {
       write(.info, "the store is in use with a store key", ["store_key": "\(added.id)"])

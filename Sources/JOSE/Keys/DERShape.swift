@@ -1,7 +1,7 @@
 // Recognises the kind of key in DER before OpenSSL decodes it, so that users get a helpful message.
 
-/// What a DER structure is, judged by its outermost elements: enough to tell a user what was pasted, and to keep
-/// everything that is not exactly one key away from the decoder.
+/// The kind of a DER structure, by its outermost elements: enough to tell users what they pasted, and to keep everything except
+/// exactly one key away from the decoder.
 enum DERShape: Equatable {
   /// PrivateKeyInfo (RFC 5208), ECPrivateKey (RFC 5915) or RSAPrivateKey (RFC 8017 A.1.2).
   case pkcs8, sec1, rsaPrivate

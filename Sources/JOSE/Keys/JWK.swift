@@ -7,7 +7,7 @@ public import JSON
 extension PublicKey {
   /// The key of a JWK of type EC, RSA or OKP. Private members (`d`, `p`, …) are not looked at.
   ///
-  /// - Throws: `KeyError.invalidJWK` with what is missing or malformed, or what the numbers are not.
+  /// - Throws: `KeyError.invalidJWK` with the missing or malformed member, or the fault of the numbers.
   public convenience init(jwk: JSONValue) throws(KeyError) {
     guard let type = jwk["kty"]?.string else { throw .invalidJWK(reason: "kty is missing") }
     switch type {

@@ -1,7 +1,6 @@
 // The reasons why a key is refused, explained to the person who pasted it.
 
-/// Why a text is not a key that can be used, in words for the person who pasted it: what was seen and what to do.
-/// No case holds any byte of the key.
+/// Why a text is not a usable key, for the person who pasted it: the finding and the remedy. No case holds any byte of the key.
 public enum KeyError: Error, Hashable, Sendable {
   /// Nothing but white space.
   case empty
@@ -11,7 +10,7 @@ public enum KeyError: Error, Hashable, Sendable {
   case publicKey
   /// A private key where a public one is needed.
   case privateKey
-  /// Something that is neither key, by what it is called: `a certificate`, and the command that helps.
+  /// Something that is neither key, by its name, `a certificate`, and the command that helps.
   case otherThing(name: String, remedy: String)
   /// A private key under a passphrase.
   case encrypted

@@ -2,7 +2,7 @@
 
 /// How a key is written down: what people compare when one tool takes a key and another does not.
 public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
-  /// What the bytes of the key are wrapped in.
+  /// The text form around the bytes of the key.
   public enum Wrapping: String, Hashable, Sendable {
     /// A PEM block (RFC 7468).
     case pem = "PEM"
@@ -16,7 +16,7 @@ public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
     case der = "DER"
   }
 
-  /// What the bytes of the key are.
+  /// The binary form of the key.
   public enum Structure: String, Hashable, Sendable {
     /// PrivateKeyInfo (RFC 5208).
     case pkcs8 = "PKCS#8"
@@ -28,16 +28,16 @@ public struct KeyForm: Hashable, Sendable, CustomStringConvertible {
     case subjectPublicKeyInfo = "SubjectPublicKeyInfo"
   }
 
-  /// What the bytes of the key are wrapped in.
+  /// The text form around the bytes of the key.
   public let wrapping: Wrapping
-  /// What the bytes of the key are.
+  /// The binary form of the key.
   public let structure: Structure
   /// Whether it is a private key.
   public let isPrivate: Bool
 
   /// Looks at a text that holds one key, private or public, without judging the key itself.
   ///
-  /// - Throws: what the text is instead, as a private key was expected.
+  /// - Throws: What the text is instead of a private key.
   public init(of text: [UInt8]) throws(KeyError) {
     var der: [UInt8]
     let shape: DERShape

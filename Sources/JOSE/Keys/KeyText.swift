@@ -11,7 +11,7 @@ enum KeyText {
 
   /// The DER and its shape.
   ///
-  /// - Throws: what was seen instead.
+  /// - Throws: What the text is instead.
   static func der(of text: [UInt8], _ half: Half) throws(KeyError) -> (der: [UInt8], shape: DERShape) {
     guard text.count <= maximumBytes else { throw .tooLong }
     var der = isBinary(text) ? text : try decoded(text, half, mayNest: true)

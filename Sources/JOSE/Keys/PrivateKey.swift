@@ -23,19 +23,21 @@ public final class PrivateKey: Sendable {
   }
 
   /// A new key for an algorithm: the curve it names, or RSA with 3072 bits (NIST SP 800-57: good beyond 2030).
-  public static func generate(for algorithm: SignatureAlgorithm) throws(KeyError) -> PrivateKey {
+  public static func generate(
+    for algorithm: SignatureAlgorithm, rsaBits: Int = 3072
+  ) throws(KeyError) -> PrivateKey {
     let kind: KeyKind =
       switch algorithm {
       case .ES256: .p256
       case .ES384: .p384
       case .ES512: .p521
       case .EdDSA: .ed25519
-      case .PS256, .PS384, .PS512, .RS256, .RS384, .RS512: .rsa(bits: 3072)
+      case .PS256, .PS384, .PS512, .RS256, .RS384, .RS512: .rsa(bits: rsaBits)
       }
     return try PrivateKey(key: PKey(generating: kind))
   }
 
-  /// What the key is.
+  /// The type of the key.
   public var kind: KeyKind { key.kind }
 
   /// Whether the key can sign with the algorithm.

@@ -29,7 +29,7 @@ public final class PublicKey: Sendable {
     }
   }
 
-  /// What the key is.
+  /// The type of the key.
   public var kind: KeyKind { key.kind }
 
   /// Whether the key can verify the algorithm.
@@ -40,7 +40,7 @@ public final class PublicKey: Sendable {
     String(decoding: PEM.text(label: "PUBLIC KEY", der: subjectPublicKeyInfo), as: UTF8.self)
   }
 
-  /// SHA-256 of the SubjectPublicKeyInfo in lower-case hex: what logs and people compare.
+  /// SHA-256 of the SubjectPublicKeyInfo in lower-case hex, for logs and people to compare.
   public var fingerprint: String { Hex.encode(SHA256.digest(subjectPublicKeyInfo)) }
 
   /// Whether a signature in JWS form (R ‖ S for ECDSA) is this message's. False, not an error, for a signature of the
@@ -61,7 +61,7 @@ public final class PublicKey: Sendable {
     do {
       return try pool.with { $0.verify(signature, of: message) }
     } catch {
-      // No context, no memory: what could not be verified is not valid.
+      // Without memory for a context: an unverified signature is not valid.
       return false
     }
   }

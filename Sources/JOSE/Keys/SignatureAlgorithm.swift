@@ -1,5 +1,5 @@
-/// The asymmetric signature algorithms of RFC 7518 §3.1 and RFC 8037 §3.1. Neither `none` nor a MAC is among them:
-/// what verifies with a public key can never be talked into treating that key as a shared secret.
+/// The asymmetric signature algorithms of RFC 7518 §3.1 and RFC 8037 §3.1. Neither `none` nor a MAC is among them, so code that
+/// verifies with a public key can never treat that key as a shared secret.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 // The cases are the registered names, letter for letter.
 public enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
@@ -31,7 +31,7 @@ public enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
   }
 }
 
-/// What a key is.
+/// The type of a key.
 public enum KeyKind: Hashable, Sendable, CustomStringConvertible {
   case p256, p384, p521
   case ed25519

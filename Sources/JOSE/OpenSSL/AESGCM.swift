@@ -69,7 +69,7 @@ public struct AESGCM: Sendable {
       }
     }
     guard isDone else {
-      // What was decrypted before the tag was compared must not stay.
+      // The plaintext was decrypted before the tag was compared: wipe it.
       wipe(&plaintext)
       ERR_clear_error()
       throw BrokenSeal()

@@ -10,7 +10,7 @@ public struct OpenSSLError: Error, Hashable, Sendable, CustomStringConvertible {
   public let entries: [String]
 
   /// Drains the error queue of this thread (`ERR_get_error`, `ERR_error_string_n`). Call it right after the failure;
-  /// the queue must have been cleared before the operation, or older entries are taken for this one's.
+  /// the queue must have been cleared before the operation, or older entries would seem to be this one's.
   init(operation: String) {
     self.operation = operation
     var entries: [String] = []

@@ -21,7 +21,8 @@ package struct APNsSettings: Sendable {
   let signer: Signer
   let keyID: String
   let teamID: String
-  let topic: String
+  /// The app's bundle id.
+  package let topic: String
   /// The base of the API, without a slash at the end.
   let base: String
 
@@ -42,19 +43,22 @@ package struct APNsSettings: Sendable {
       signer = try Signer(key: PrivateKey(key), algorithm: .ES256)
     } catch {
       throw NoticeSettingError(
-        "key_file", "\(error). Use the file AuthKey_….p8 as Apple's developer account gave it")
+        "key_file", "cannot be used: \(error)",
+        "name the file AuthKey_….p8 as Apple's developer account gave it")
     }
     guard Self.isAppleID(keyID) else {
       throw NoticeSettingError(
-        "key_id", "a key id has ten characters A–Z and 0–9. It is in the name of the file AuthKey_….p8")
+        "key_id", "is not a key id of ten characters A–Z and 0–9",
+        "copy it from the name of the file AuthKey_….p8")
     }
     guard Self.isAppleID(teamID) else {
       throw NoticeSettingError(
-        "team_id",
-        "a team id has ten characters A–Z and 0–9. Apple's developer account shows it under Membership")
+        "team_id", "is not a team id of ten characters A–Z and 0–9",
+        "copy it from Apple's developer account, under Membership")
     }
     guard Self.isBundleID(topic) else {
-      throw NoticeSettingError("topic", "give the app's bundle id, such as com.example.shop")
+      throw NoticeSettingError(
+        "topic", "is not a bundle id", "write the app's bundle id, such as com.example.shop")
     }
     self.keyID = keyID
     self.teamID = teamID

@@ -1,8 +1,8 @@
 // Decides which provider token APNs gets, and when a new one is signed.
 
-import JOSE
+package import JOSE
 import JSON
-import Platform
+package import Platform
 import Synchronization
 
 /// A provider token: a JWT that this server signs for itself.
@@ -14,6 +14,13 @@ final class ProviderToken: Sendable {
   init(bearer: Secret, signedAt: MonotonicTime) {
     self.bearer = bearer
     self.signedAt = signedAt
+  }
+}
+
+extension APNsSettings {
+  /// Signs a provider token, and throws it away.
+  package func checkSigning(_ time: any TimeSource) throws(OpenSSLError) {
+    _ = try ProviderTokens(self, time: time).token()
   }
 }
 

@@ -27,6 +27,9 @@ package final class FCMSender: NoticeSender {
     tokens = FCMTokens(settings, transport: transport, time: time, jitter: jitter)
   }
 
+  /// Asks once for an access token, and says why there is none; nil where there is one.
+  package func check() async -> NoticeVerdict? { await tokens.check() }
+
   package func send(
     _ notice: Notice, to device: PushToken, deadline: MonotonicTime
   ) async -> NoticeVerdict {

@@ -144,6 +144,14 @@ final class FCMTokens: Sendable {
 
   // MARK: Exchanging
 
+  /// Asks once, and keeps nothing: why there is no token, or nil.
+  func check() async -> NoticeVerdict? {
+    switch await exchange(time.now) {
+    case .success: nil
+    case .failure(let failure): failure.verdict
+    }
+  }
+
   /// Not a child of the task that asks: others wait for it too.
   private func exchangeInBackground() {
     Task.detached { [self] in

@@ -9,8 +9,8 @@ package struct ServiceAccount: Sendable {
   let clientEmail: String
   let keyID: String
   let signer: Signer
-  /// Where access tokens are had.
-  let tokenURI: String
+  /// Where access tokens are had. The caller checks that it is a URL to send assertions to.
+  package let tokenURI: String
 
   /// Reads the JSON file that the Firebase console gives.
   package init(parsing content: [UInt8]) throws(NoticeSettingError) {
@@ -18,30 +18,30 @@ package struct ServiceAccount: Sendable {
     do {
       object = try JSONValue(parsing: content).object
     } catch {
-      throw Self.error("this is not JSON: \(error)")
+      throw Self.error("is not JSON: \(error)")
     }
-    guard let object else { throw Self.error("this is not a JSON object") }
+    guard let object else { throw Self.error("is not a JSON object") }
     guard object["type"]?.string == "service_account" else {
-      throw Self.error("its type is not service_account")
+      throw Self.error("has a type other than service_account")
     }
     projectID = try Self.text(object, "project_id", isAllowed: Self.isNameOctet)
     clientEmail = try Self.text(object, "client_email", isAllowed: { (0x21...0x7E).contains($0) })
     keyID = try Self.text(object, "private_key_id", isAllowed: Self.isNameOctet)
     tokenURI = try Self.text(object, "token_uri", isAllowed: { (0x21...0x7E).contains($0) })
-    guard let key = object["private_key"]?.string else { throw Self.error("it has no private_key") }
+    guard let key = object["private_key"]?.string else { throw Self.error("has no private_key") }
     do throws(KeyError) {
       signer = try Signer(key: PrivateKey(key), algorithm: .RS256)
     } catch {
-      throw Self.error("private_key: \(error)")
+      throw Self.error("has a private_key that cannot be used: \(error)")
     }
   }
 
   private static func text(
     _ object: JSONObject, _ name: String, isAllowed: (UInt8) -> Bool
   ) throws(NoticeSettingError) -> String {
-    guard let text = object[name]?.string else { throw error("it has no \(name)") }
+    guard let text = object[name]?.string else { throw error("has no \(name)") }
     guard (1...1024).contains(text.utf8.count), text.utf8.allSatisfy(isAllowed) else {
-      throw error("\(name) is malformed")
+      throw error("has a malformed \(name)")
     }
     return text
   }
@@ -56,9 +56,8 @@ package struct ServiceAccount: Sendable {
 
   private static func error(_ words: String) -> NoticeSettingError {
     NoticeSettingError(
-      "service_account_file",
-      "\(words). Get the file in the Firebase console: Project settings, Service accounts, Generate new private key"
-    )
+      "service_account_file", words,
+      "get the file in the Firebase console: Project settings, Service accounts, Generate new private key")
   }
 }
 
@@ -69,6 +68,9 @@ package struct FCMSettings: Sendable {
   let url: String
   /// Where access tokens are had, which is the audience of the assertions too.
   let tokenURL: String
+
+  /// The Firebase project, for operators.
+  package var projectID: String { account.projectID }
 
   /// Takes the settings.
   ///

@@ -20,18 +20,18 @@ package struct HookSecrets: Sendable {
       while let last = text.last, isBlank(last) { text.removeLast() }
       guard !text.isEmpty else { continue }
       guard text.starts(with: "whsec_".utf8), var bytes = Base64.decode(Array(text.dropFirst(6)).span) else {
-        throw Self.error("line \(index + 1) is not a secret")
+        throw Self.error("has no secret in line \(index + 1)")
       }
       guard Self.lengths.contains(bytes.count) else {
-        throw Self.error("the secret in line \(index + 1) has \(bytes.count) bytes")
+        throw Self.error("has a secret of \(bytes.count) bytes in line \(index + 1)")
       }
       secrets.append(Secret(wiping: &bytes))
     }
-    guard !secrets.isEmpty else { throw Self.error("there is no secret") }
+    guard !secrets.isEmpty else { throw Self.error("holds no secret") }
     guard secrets.count <= Self.most else {
       throw NoticeSettingError(
-        "secret_file",
-        "there are \(secrets.count) secrets; remove those that no receiver needs (at most \(Self.most))")
+        "secret_file", "holds \(secrets.count) secrets",
+        "remove those that no receiver needs: at most \(Self.most) may stay")
     }
     self.secrets = secrets
   }
@@ -44,9 +44,9 @@ package struct HookSecrets: Sendable {
 
   private static func error(_ words: String) -> NoticeSettingError {
     NoticeSettingError(
-      "secret_file",
+      "secret_file", words,
       """
-      \(words). Write each secret on a line of its own: whsec_ and the Base64 of 24 to 64 bytes. This makes one: \
+      write each secret on a line of its own: whsec_ and the Base64 of 24 to 64 bytes. This makes one: \
       echo "whsec_$(openssl rand -base64 32)"
       """)
   }

@@ -2,19 +2,22 @@
 
 package import Platform
 
-/// Writes audit records, and counts the decisions in them. It cannot be switched off.
+/// Writes audit records, counts the decisions in them and keeps the last ones. It cannot be switched off.
 package struct AuditLog: Sendable {
   let sink: LogSink
   let clock: any TimeSource
   let metrics: ServiceMetrics
   /// Whose format the lines have.
   let log: Log
+  /// The last decisions.
+  package let recent: RecentDecisions
 
   package init(sink: LogSink, clock: any TimeSource, metrics: ServiceMetrics, log: Log) {
     self.sink = sink
     self.clock = clock
     self.metrics = metrics
     self.log = log
+    recent = RecentDecisions(lanes: metrics.lanes)
   }
 
   /// Hands a record's line to the sink. Returns at once.
@@ -28,11 +31,22 @@ package struct AuditLog: Sendable {
     let time = time ?? clock.unixTime
     let duration = clock.now - start
     metrics.decided(record, lane: lane)
-    guard log.isText else {
-      return sink.append(lane: lane) { record.append(to: &$0, time: time, duration: duration) }
+    if log.isText {
+      sink.append(lane: lane) {
+        record.appendText(to: &$0, time: time, duration: duration, colour: log.colour)
+      }
+    } else {
+      let isTaken = sink.append(lane: lane) { bytes in
+        let start = bytes.count
+        record.append(to: &bytes, time: time, duration: duration)
+        if record.outcome != nil { recent.append(bytes.span.extracting(start..<bytes.count), lane: lane) }
+      }
+      if isTaken { return }
     }
-    sink.append(lane: lane) {
-      record.appendText(to: &$0, time: time, duration: duration, colour: log.colour)
-    }
+    // The log has the line as text, or no room for it.
+    guard record.outcome != nil else { return }
+    var line: [UInt8] = []
+    record.append(to: &line, time: time, duration: duration)
+    recent.append(line.span, lane: lane)
   }
 }

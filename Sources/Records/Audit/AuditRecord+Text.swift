@@ -58,7 +58,7 @@ extension AuditRecord {
     append(word: value, to: &line)
   }
 
-  /// Appends a value: as it is where it is a plain word, else quoted like JSON, so that no value can forge a line or move a
+  /// Appends a value: unchanged if it is a plain word, otherwise quoted like JSON, so that no value can forge a line or move a
   /// terminal's cursor.
   private static func append(word: String, to line: inout [UInt8]) {
     let isPlain = word.utf8.allSatisfy {

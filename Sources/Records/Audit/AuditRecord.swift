@@ -27,17 +27,17 @@ package struct AuditedCaller: Hashable, Sendable {
 package struct AuditRecord: Sendable {
   package enum Outcome: String, Sendable { case allow, deny, error }
   package enum CacheUse: String, Sendable { case hit, miss, none }
-  /// What made the server decide, where that was no request.
+  /// The cause of a decision without a request.
   package enum Trigger: String, Sendable { case appointment }
 
   var action: AuditedAction
   /// Nil for a request.
   package var trigger: Trigger?
   package var requestID: RequestID
-  /// Nil where it is not known: an appointment's, whose content cannot be opened.
+  /// Nil if it is not known: for an appointment whose content cannot be opened.
   package var address: IPAddress?
   package var caller: AuditedCaller?
-  /// The `client_id` of the installation that it is about, where the caller is none.
+  /// The `client_id` of the installation that the request concerns, if the caller is none.
   package var installation: String?
   package var app: String?
   /// Nil for a request that needs no decision and gets no token.
@@ -48,7 +48,7 @@ package struct AuditRecord: Sendable {
   package var reason: String?
   package var verdicts = RuleVerdicts.none
   package var cache: CacheUse = .none
-  /// The status Talkdesk answered with, where this request asked it.
+  /// The status of Talkdesk's response, if this request got one.
   package var upstreamStatus: Int?
   /// SHA-256 of the vended token, lower-case hex: finds the token's use in Talkdesk's records without holding it.
   package var tokenSHA256: String?

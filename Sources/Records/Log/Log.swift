@@ -15,7 +15,7 @@ public struct Log: Sendable {
   /// The colours of text lines.
   let colour: TerminalColour
 
-  /// What all copies of a log share, so that a reload reaches them.
+  /// The state that all copies of a log share, so that a reload reaches them.
   private final class Settings: Sendable {
     let current: Mutex<LogSettings>
     /// Whether the format is text. Beside the lock, because each audit line asks.
@@ -54,10 +54,10 @@ public struct Log: Sendable {
     level >= settings.current.withLock({ $0.level })
   }
 
-  /// Writes one event, if its level is high enough. Where the present task works for a request, its ids are added.
+  /// Writes one event, if its level is high enough. If the present task works for a request, it adds the request's ids.
   /// - Parameters:
-  ///   - message: What happened, in constant words.
-  ///   - values: The particulars, in the order they are to be read. Those that are empty are left out.
+  ///   - message: The event, in constant words.
+  ///   - values: The particulars, in their order for the reader. Empty ones are left out.
   public func write(
     _ level: LogSettings.Level, _ message: String, _ values: KeyValuePairs<String, String> = [:]
   ) {
@@ -111,8 +111,7 @@ public struct Log: Sendable {
     return line
   }
 
-  /// The ids of the request that the present task works for, but for those the event names itself. They hold nothing to
-  /// escape.
+  /// The ids of the present task's request, except those that the event names itself. They need no escapes.
   private static func ids(
     _ trace: TraceContext?, besides particulars: [(key: String, value: String)]
   ) -> [(String, String)] {

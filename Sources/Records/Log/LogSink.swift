@@ -75,8 +75,9 @@ public final class LogSink: Sendable {
   }
 
   /// Appends what `body` writes: one whole line that ends in a newline. Returns at once.
-  @inline(__always)
-  func append(lane index: Int, _ body: (inout [UInt8]) -> Void) {
+  /// - Returns: Whether there was room for it. Otherwise `body` was not called.
+  @inline(__always) @discardableResult
+  func append(lane index: Int, _ body: (inout [UInt8]) -> Void) -> Bool {
     var isFull = false
     let accepted = lanes[index % lanes.count].lane.withLock { lane in
       guard lane.bytes.count < laneCapacity else { return false }
@@ -89,12 +90,13 @@ public final class LogSink: Sendable {
     }
     guard accepted else {
       dropped.wrappingAdd(1, ordering: .relaxed)
-      return
+      return false
     }
     if !waiting.load(ordering: .relaxed), !waiting.exchange(true, ordering: .acquiringAndReleasing) {
       work.signal()
     }
     if isFull { full.signal() }
+    return true
   }
 
   /// Writes the waiting lines and ends the thread. Returns false after more than `timeout`.
@@ -126,7 +128,7 @@ public final class LogSink: Sendable {
     finished.signal()
   }
 
-  /// Writes what waits in all lanes, in the order of the lines' numbers, and leaves the emptied batches.
+  /// Writes the waiting lines of all lanes, in the order of their numbers, and keeps the empty batches.
   private func drain(_ batches: inout [Lane]) {
     take(&batches, from: 0)
     var rest = batches.indices.filter { !batches[$0].marks.isEmpty }

@@ -6,7 +6,7 @@ package import HTTPServer
 /// The ids and the trace of a request, for its log lines and its requests upstream.
 package struct RequestContext: Sendable {
   package let requestID: RequestID
-  /// The trace the client sent, if it sent one that can be read.
+  /// The client's trace, if it sent a valid one.
   package let trace: TraceContext?
 
   package init(requestID: RequestID, trace: TraceContext?) {
@@ -14,7 +14,7 @@ package struct RequestContext: Sendable {
     self.trace = trace
   }
 
-  /// The request that the present task works for; nil where it works for none.
+  /// The request that the present task works for, if any.
   @TaskLocal package static var current: RequestContext?
 
   /// Begins a task for the request.
@@ -25,8 +25,8 @@ package struct RequestContext: Sendable {
 
   /// Begins a task that answers the request. It is cancelled when the client closes the connection.
   ///
-  /// A task may end before its request is answered, as a callback does that waits for Talkdesk. The responder then lets go of it:
-  /// a task that is only referred to keeps all its memory.
+  /// A task may end before its request is answered, for example while a callback waits for Talkdesk. The responder then releases the
+  /// task, because a finished task keeps all its memory while it is referred to.
   package func task(answering responder: Responder, _ body: @escaping @Sendable () async -> Void) {
     let task = task {
       await body()

@@ -21,11 +21,15 @@ package final class ServiceMetrics: Sendable {
     case jwks
     /// Remote policies.
     case policy
+    /// Sendbird's platform API.
+    case sendbird
   }
 
   // MARK: On the way of a request
 
-  private let requests: RequestCounters
+  /// How many loops count.
+  let lanes: Int
+  let requests: RequestCounters
   let decisions: DecisionCounters
   private let tokenCache: LaneCounters
   private let connections: LaneCounters
@@ -33,12 +37,15 @@ package final class ServiceMetrics: Sendable {
   // MARK: Beside it
 
   private let upstreamRequests = EventCounter(
-    "callgate_upstream_requests_total", "Requests to Talkdesk, issuers and remote policies, by outcome.",
+    "callgate_upstream_requests_total",
+    "Requests to Talkdesk, Sendbird, issuers and remote policies, by outcome.",
     labels: ["upstream", "outcome"], series: upstreamSeries)
   private let upstreamDurations = EventHistogram(
     "callgate_upstream_request_duration_seconds",
-    "Duration of requests to Talkdesk, issuers and remote policies.", label: "upstream",
+    "Duration of requests to Talkdesk, Sendbird, issuers and remote policies.", label: "upstream",
     words: Upstream.allCases.map(\.rawValue))
+  /// Those that a configuration has asked for: the series of others would only fill the page.
+  private let shownUpstreams = Mutex<Set<Upstream>>([.talkdeskID, .callbackAPI, .jwks, .policy])
   private let upstreamSuccesses = Mutex<[Upstream: UnixTime]>([:])
   /// Callbacks by outcome: `accepted`, `failed` or `unknown`; appointments that end without a call also `cancelled` or `expired`.
   package let callbacks = EventCounter(
@@ -48,6 +55,12 @@ package final class ServiceMetrics: Sendable {
   package let appointmentLateness = EventHistogram(
     "callgate_appointment_lateness_seconds",
     "Time from that of an appointment to the request to Talkdesk.")
+  /// Notices by provider and by what became of them. Shown where notices are configured.
+  package let notices = EventCounter(
+    "callgate_notices_total", "Notices by provider and outcome.", labels: ["provider", "outcome"],
+    series: ["fcm", "apns", "http"].flatMap { provider in
+      ["taken", "device_gone", "not_taken", "refused", "stopped"].map { [provider, $0] }
+    })
   /// TLS handshakes of clients by result: `ok` or `failed`.
   package let tlsHandshakes = EventCounter(
     "callgate_tls_handshakes_total", "TLS handshakes of clients, by result.", labels: ["result"],
@@ -60,12 +73,13 @@ package final class ServiceMetrics: Sendable {
   private let loadedAt = Atomic<Int64>(0)
   private let parts = Mutex<[@Sendable (inout MetricsText) -> Void]>([])
 
-  /// Makes counters that all stand at 0.
+  /// Makes counters that are all 0.
   /// - Parameters:
   ///   - loops: How many loops the server runs on.
   ///   - routes: The values of the label `route`, by their numbers.
   ///   - audited: The actions that endpoints audit.
   package init(loops: Int, routes: [String], audited: Set<AuditedAction>) {
+    lanes = loops
     requests = RequestCounters(routes: routes, lanes: loops)
     alwaysShown = Dictionary(
       uniqueKeysWithValues: audited.map { ($0.rawValue, Self.codesOfAlerts) })
@@ -116,6 +130,9 @@ package final class ServiceMetrics: Sendable {
     if let success { upstreamSuccesses.withLock { $0[upstream] = success } }
   }
 
+  /// Shows the series of an upstream from now on, although nothing was counted yet.
+  package func show(_ upstream: Upstream) { shownUpstreams.withLock { _ = $0.insert(upstream) } }
+
   /// A configuration serves, the first included.
   package func configurationLoaded(at time: UnixTime) { loadedAt.store(time.seconds, ordering: .relaxed) }
 
@@ -123,6 +140,29 @@ package final class ServiceMetrics: Sendable {
   package func reloaded(_ isSuccess: Bool) {
     reloads.count(isSuccess ? "ok" : "failed")
     isLastReloadGood.store(isSuccess, ordering: .relaxed)
+  }
+
+  // MARK: What operators' page shows
+
+  /// The requests to a service that the server asks, so far.
+  package struct UpstreamHealth: Sendable {
+    package let name: String
+    /// The outcomes that occurred, with how often.
+    package let outcomes: [(name: String, count: Int)]
+    package let lastSuccess: UnixTime?
+  }
+
+  /// The services that were ever asked.
+  package var upstreams: [UpstreamHealth] {
+    let successes = upstreamSuccesses.withLock { $0 }
+    return Upstream.allCases.compactMap { upstream in
+      let outcomes = Self.upstreamSeries.filter { $0[0] == upstream.rawValue }.compactMap { series in
+        let count = upstreamRequests.total(upstream.rawValue, series[1])
+        return count > 0 ? (name: series[1], count: count) : nil
+      }
+      guard !outcomes.isEmpty else { return nil }
+      return UpstreamHealth(name: upstream.rawValue, outcomes: outcomes, lastSuccess: successes[upstream])
+    }
   }
 
   // MARK: The text
@@ -142,8 +182,9 @@ package final class ServiceMetrics: Sendable {
       "callgate_rule_objections_total", "Requests that a rule in audit mode would have denied.", to: &text)
     tokenCache.append(
       "callgate_token_cache_total", "Token requests by outcome.", to: &text)
-    upstreamRequests.append(to: &text)
-    upstreamDurations.append(to: &text)
+    let shown = Set(shownUpstreams.withLock { $0 }.map(\.rawValue))
+    upstreamRequests.append(to: &text) { shown.contains($0[0]) }
+    upstreamDurations.append(to: &text) { shown.contains($0) }
     let successes = upstreamSuccesses.withLock { $0 }
     text.family(
       "callgate_upstream_last_success_timestamp_seconds", .gauge,
@@ -192,6 +233,10 @@ package final class ServiceMetrics: Sendable {
         "refused", "unknown",
       ],
       .jwks: plain, .policy: plain,
+      .sendbird: [
+        "success", "unknown_user", "known_user", "refused", "rate_limited", "unavailable", "failed",
+        "unusable_reply", "timed_out", "unreachable",
+      ],
     ]
     return Upstream.allCases.flatMap { upstream in
       (outcomes[upstream] ?? []).map { [upstream.rawValue, $0] }
@@ -202,7 +247,7 @@ package final class ServiceMetrics: Sendable {
 /// Counts the events of a server.
 package struct ServerCounting: ServerObserver {
   let metrics: ServiceMetrics
-  /// Whether its connections are clients'; those of operators are not counted.
+  /// Whether to count its connections: those of clients count, those of operators do not.
   let countsConnections: Bool
 
   package init(metrics: ServiceMetrics, countsConnections: Bool) {

@@ -3,7 +3,7 @@
 import HTTP
 import JSON
 
-/// What a real account answered to `callgate drill` (docs/drill.md), so that the emulator can answer like it.
+/// A real account's response to `callgate drill` (docs/drill.md), so that the emulator can respond like it.
 public struct AccountFacts: Sendable {
   /// The status of the answer to a callback.
   var status: Int
@@ -21,7 +21,7 @@ public struct AccountFacts: Sendable {
   /// The longest life of a token that is taken, in seconds: the server believes none beyond a day either.
   static let longestLife: Int64 = 86_400
 
-  /// Reads what `callgate drill --facts` has written.
+  /// Reads a file of `callgate drill --facts`.
   public init(parsing bytes: [UInt8]) throws(Malformed) {
     let value: JSONValue
     do throws(JSONError) {

@@ -2,7 +2,7 @@
 
 public import JOSE
 
-/// What the emulator knows before it starts: one account and one OAuth client in it.
+/// The emulator's configuration: one account and one OAuth client in it.
 public struct EmulatorConfiguration: Sendable {
   /// The name of the account; shown, never checked.
   public var accountName: String
@@ -18,10 +18,10 @@ public struct EmulatorConfiguration: Sendable {
   public var phoneNumbers: [String]?
   /// How long a token lives, in seconds. The reply's `expires_in` is one less, as Talkdesk's clients report it.
   public var tokenLifetime: Int64
-  /// What a real account answered, which then goes before `grantedScopes`, `tokenLifetime` and the usual answer to a callback.
+  /// A real account's response. It replaces `grantedScopes`, `tokenLifetime` and the usual response to a callback.
   public var facts: AccountFacts?
 
-  /// Makes a configuration with Talkdesk's own values for what is left out.
+  /// Makes a configuration with Talkdesk's own values by default.
   public init(
     accountName: String = "sandbox", clientID: String, keys: [RegisteredKey], clientSecret: Secret? = nil,
     grantedScopes: [String] = ["callback:write", "visual-sessions:execute"], phoneNumbers: [String]? = nil,

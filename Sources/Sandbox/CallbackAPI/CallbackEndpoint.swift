@@ -5,7 +5,7 @@ import Platform
 
 /// Judges requests to `POST /calls/callback`: the token, its scope, the content type and the body, in this order. Pure.
 struct CallbackEndpoint: Sendable {
-  /// What a request brought and whether it makes a call.
+  /// The content of a request, and whether it makes a call.
   struct Judgement: Sendable {
     /// The scopes of its token, space-separated, once the token is known to be good.
     var tokenScope: String?

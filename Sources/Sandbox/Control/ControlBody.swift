@@ -46,7 +46,7 @@ struct ControlBody {
     return value
   }
 
-  /// - Parameter default: What an absent member means.
+  /// - Parameter default: The value of an absent member.
   func flag(_ name: String, default: Bool? = nil) throws(ControlRefusal) -> Bool {
     switch (object[name], `default`) {
     case (.bool(let value), _): return value

@@ -4,7 +4,7 @@ import HTTP
 import JSON
 import Platform
 
-/// `/_sandbox/`: what tests and demos ask the emulator to do, and to show. Pure: a call and the state in, a reply out.
+/// `/_sandbox/`: the emulator's controls for tests and demos. Pure: a call and the state in, a reply out.
 enum ControlEndpoint {
   /// The prefix of its paths.
   static let prefix = "/_sandbox/"
@@ -35,6 +35,16 @@ enum ControlEndpoint {
         return json(state.journal.callbacksJSON)
       }
       state.journal.removeCallbacks()
+    case "notices":
+      guard try method(of: call, among: [.get, .delete]) == .delete else {
+        return json(state.journal.noticesJSON)
+      }
+      state.journal.removeNotices()
+    case "sessions":
+      guard try method(of: call, among: [.get, .delete]) == .delete else {
+        return json(state.journal.sessionsJSON(users: state.users.count))
+      }
+      state.journal.removeSessions()
     case "token":
       guard let gateway else { throw noGateway }
       _ = try method(of: call, among: [.delete])
@@ -69,7 +79,7 @@ enum ControlEndpoint {
     return Reply(.noContent, fields: ["Cache-Control": "no-store"])
   }
 
-  /// What answers a request to approve an installation, if the request may be answered.
+  /// The handler of a request to approve an installation, if the request is allowed.
   static func admitApproval(_ call: Call, at gateway: GatewayLink?) throws(ControlRefusal) -> GatewayLink {
     try requireThisMachine(call)
     guard let gateway else { throw noGateway }
@@ -77,7 +87,7 @@ enum ControlEndpoint {
     return gateway
   }
 
-  /// What was seen and what is to go wrong is no business of a site whose name was made to point here.
+  /// A web site whose name was made to point here must neither read requests nor set faults.
   private static func requireThisMachine(_ call: Call) throws(ControlRefusal) {
     guard call.meansThisMachine else {
       throw ControlRefusal(
@@ -120,7 +130,7 @@ enum ControlEndpoint {
     guard let gateway else { throw noGateway }
     let furthest = SandboxClock.furthestTogether
     let offset = try body.integer("offset_seconds", within: -furthest...furthest)
-    // The gateway first: what the scheduler then finds due is judged at the new time.
+    // The gateway first, so that the scheduler checks due appointments at the new time.
     gateway.setClock(ahead: offset)
     clock.offset = offset
   }

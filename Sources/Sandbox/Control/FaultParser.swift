@@ -36,7 +36,9 @@ struct FaultParser {
       problem(member.name, "is not a member of a fault")
     }
     let endpoint: Fault.Endpoint? = choice("endpoint", in: object)
-    if object["endpoint"] == nil { problem("endpoint", "is missing; it is token or callback") }
+    if object["endpoint"] == nil {
+      problem("endpoint", "is missing; it is token, callback, fcm, hook or sendbird")
+    }
     var fault = Fault(endpoint: endpoint ?? .token)
     fault.times = Int(integer("times", in: object, within: 1...Self.maximumTimes) ?? 1)
     fault.status = integer("status", in: object, within: 200...599).map { Int($0) }
@@ -58,7 +60,7 @@ struct FaultParser {
     if fault.drop == .during, fault.body == .text("") || [204, 205, 304].contains(fault.status) {
       problem("drop", "cuts off the body: choose a response with a body")
     }
-    if hasEndpoint && fault.endpoint == .callback && fault.expiresIn != nil {
+    if hasEndpoint && fault.endpoint != .token && fault.expiresIn != nil {
       problem("expires_in", "belongs to the token endpoint")
     }
     if let status = fault.status, [204, 205, 304].contains(status), let body = fault.body, body != .text("") {

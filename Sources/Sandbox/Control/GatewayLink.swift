@@ -1,4 +1,4 @@
-// What the sandbox's controls can do with the gateway on their port.
+// The gateway's controls for the sandbox on its port.
 
 public import HTTP
 public import HTTPServer

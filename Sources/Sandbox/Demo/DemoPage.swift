@@ -2,7 +2,7 @@
 
 extension DemoClient {
   /// What an app does, in the first column.
-  private static let app: [DemoCard] = [.token, .call, .later]
+  private static let app: [DemoCard] = [.token, .call, .later, .push]
   /// What happens behind it, and what a phone does once, in the second.
   private static let behind: [DemoCard] = [.faults, .seen, .enrol]
   /// All cards.

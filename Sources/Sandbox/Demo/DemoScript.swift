@@ -102,9 +102,10 @@ extension DemoClient {
 
     async function refresh() {
       try {
-        const [exchanges, callbacks, waiting, time] = await Promise.all(
-          ["exchanges", "callbacks", "faults", "clock"].map((name) => json("/_sandbox/" + name)));
+        const [exchanges, callbacks, waiting, time, sent] = await Promise.all(
+          ["exchanges", "callbacks", "faults", "clock", "notices"].map((name) => json("/_sandbox/" + name)));
         showSeen(exchanges, callbacks);
+        showNotices(sent.notices);
         showWaiting(waiting.faults);
         ahead = time.gateway_offset_seconds ?? time.offset_seconds;
         showClock();

@@ -3,7 +3,7 @@
 import JSON
 import Platform
 
-/// What the journal keeps of one token request: never a token, an assertion or a secret.
+/// The journal's entry of one token request: never a token, an assertion or a secret.
 struct ExchangeRecord: Sendable {
   /// When it came.
   var time: UnixTime
@@ -13,7 +13,7 @@ struct ExchangeRecord: Sendable {
   var status: Int?
   /// The `error` code of a refusal.
   var error: String?
-  /// How the client authenticated, and what it claimed.
+  /// How the client authenticated, and its claims.
   var client: ClientAuthenticator.Outcome
   /// The `scope` parameter.
   var requestedScope: String?
@@ -63,6 +63,6 @@ enum Outcome: String, Sendable {
 }
 
 extension String {
-  /// At most the first 200 characters: the journal's size is bounded, what clients send is not.
+  /// At most the first 200 characters, because the journal's size is bounded.
   var shortened: String { String(prefix(200)) }
 }

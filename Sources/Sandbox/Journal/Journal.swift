@@ -3,7 +3,7 @@
 import JSON
 
 /// What the emulator saw, for tests and for people: token requests, callbacks that were made, callback requests that
-/// were not, and how often each number rang. The last 1000 of each are kept; counts go on, by
+/// were not, how often each number rang, and notices. The last 1000 of each are kept; counts go on, by
 /// number for the first 100 000 numbers.
 struct Journal: Sendable {
   /// How many entries each list keeps.
@@ -14,7 +14,9 @@ struct Journal: Sendable {
   private(set) var exchanges = RecentList<ExchangeRecord>(capacity: capacity)
   private(set) var callbacks = RecentList<CallbackRecord>(capacity: capacity)
   private(set) var refusals = RecentList<CallbackRecord>(capacity: capacity)
+  private(set) var sessions = RecentList<SessionRecord>(capacity: capacity)
   private(set) var rings: [String: Int] = [:]
+  private(set) var notices = RecentList<NoticeRecord>(capacity: capacity)
 
   /// Adds a token request.
   mutating func record(_ exchange: ExchangeRecord) { exchanges.append(exchange) }
@@ -32,6 +34,18 @@ struct Journal: Sendable {
     }
   }
 
+  /// Adds a request to send a notice.
+  mutating func record(_ notice: NoticeRecord) { notices.append(notice) }
+
+  /// Forgets notices.
+  mutating func removeNotices() { notices.removeAll() }
+
+  /// Adds a request to Sendbird.
+  mutating func record(_ session: SessionRecord) { sessions.append(session) }
+
+  /// Forgets requests to Sendbird.
+  mutating func removeSessions() { sessions.removeAll() }
+
   /// Forgets token requests.
   mutating func removeExchanges() { exchanges.removeAll() }
 
@@ -42,7 +56,7 @@ struct Journal: Sendable {
     rings.removeAll()
   }
 
-  /// What `GET /_sandbox/exchanges` answers.
+  /// The body of `GET /_sandbox/exchanges`.
   var exchangesJSON: JSONValue {
     var members = JSONObject()
     members.append("exchanges", .array(exchanges.elements.map(\.json)))
@@ -50,7 +64,7 @@ struct Journal: Sendable {
     return .object(members)
   }
 
-  /// What `GET /_sandbox/callbacks` answers. `arrivals` counts every request that came, acted on or not.
+  /// The body of `GET /_sandbox/callbacks`. `arrivals` counts every request, acted on or not.
   var callbacksJSON: JSONValue {
     var counted = JSONObject()
     for (number, count) in rings.sorted(by: { $0.key < $1.key }) {
@@ -62,6 +76,23 @@ struct Journal: Sendable {
     members.append("count", Self.number(callbacks.count))
     members.append("refused", .array(refusals.elements.map(\.json)))
     members.append("arrivals", Self.number(callbacks.count + refusals.count))
+    return .object(members)
+  }
+
+  /// What `GET /_sandbox/notices` answers, the newest first.
+  var noticesJSON: JSONValue {
+    var members = JSONObject()
+    members.append("notices", .array(notices.elements.reversed().map(\.json)))
+    members.append("count", Self.number(notices.count))
+    return .object(members)
+  }
+
+  /// What `GET /_sandbox/sessions` answers: requests to Sendbird, how many there were, and how many users it knows.
+  func sessionsJSON(users: Int) -> JSONValue {
+    var members = JSONObject()
+    members.append("sessions", .array(sessions.elements.map(\.json)))
+    members.append("count", Self.number(sessions.count))
+    members.append("users", Self.number(users))
     return .object(members)
   }
 

@@ -14,7 +14,7 @@ struct RecentList<Element: Sendable>: Sendable {
     self.capacity = capacity
   }
 
-  /// What is kept, oldest first.
+  /// The entries, oldest first.
   var elements: [Element] { Array(storage[oldest...] + storage[..<oldest]) }
 
   /// Adds one; the oldest goes when the list is full.
@@ -25,6 +25,6 @@ struct RecentList<Element: Sendable>: Sendable {
     oldest = (oldest + 1) % capacity
   }
 
-  /// Empties the list and starts counting anew.
+  /// Empties the list and counts from 0 again.
   mutating func removeAll() { self = RecentList(capacity: capacity) }
 }

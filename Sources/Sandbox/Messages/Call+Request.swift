@@ -4,16 +4,24 @@ import HTTP
 
 extension Call {
   private static let secFetchSite = FieldName("Sec-Fetch-Site")
+  private static let webhookID = FieldName("webhook-id")
+  private static let webhookTimestamp = FieldName("webhook-timestamp")
+  private static let webhookSignature = FieldName("webhook-signature")
+  private static let apiTokenField = FieldName("Api-Token")
 
-  /// Copies what the endpoints look at out of a request.
+  /// Copies the parts that the endpoints read out of a request.
   init(_ request: borrowing Request) {
     method = request.method
     contentTypes = request.values(of: .contentType).map(request.string)
     authorizations = request.values(of: .authorization).map(request.string)
+    apiToken = request.text(of: Self.apiTokenField)
     host = request.text(of: .host)
     userAgent = request.text(of: .userAgent)
     traceparent = request.text(of: .traceparent)
     fetchSite = request.text(of: Self.secFetchSite)
+    webhook = Webhook(
+      id: request.text(of: Self.webhookID), timestamp: request.text(of: Self.webhookTimestamp),
+      signature: request.text(of: Self.webhookSignature))
     content = request.content
   }
 }

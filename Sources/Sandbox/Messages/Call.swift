@@ -2,7 +2,7 @@
 
 import HTTP
 
-/// What the emulator looks at in a request, copied out of it: the endpoints judge this and never touch a connection.
+/// The parts of a request that the emulator reads, as a copy: the endpoints never touch a connection.
 struct Call: Sendable {
   /// The method.
   var method: Method
@@ -10,6 +10,8 @@ struct Call: Sendable {
   var contentTypes: [String] = []
   /// Every `Authorization` field; more than one is refused.
   var authorizations: [String] = []
+  /// The `Api-Token` field, as Sendbird's clients send it.
+  var apiToken: String?
   /// The `Host` field: a proxy that keeps its client's is a known mistake.
   var host: String?
   /// Whether `Host` is a name that only this machine has. A request without the field is no browser's.
@@ -20,8 +22,20 @@ struct Call: Sendable {
   var traceparent: String?
   /// The `Sec-Fetch-Site` field: how a browser relates the page that asks to this server.
   var fetchSite: String?
+  /// The fields of a web hook (Standard Webhooks).
+  var webhook = Webhook()
   /// The content.
   var content: [UInt8] = []
+
+  /// What signs a web hook.
+  struct Webhook: Sendable {
+    /// `webhook-id`.
+    var id: String?
+    /// `webhook-timestamp`.
+    var timestamp: String?
+    /// `webhook-signature`.
+    var signature: String?
+  }
 
   /// Whether the content has a media type; parameters such as `charset` are ignored.
   func hasContent(ofType mediaType: String) -> Bool {

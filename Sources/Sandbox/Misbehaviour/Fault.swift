@@ -4,12 +4,18 @@ import JSON
 
 /// One way the emulator misbehaves on request, and how often.
 struct Fault: Hashable, Sendable {
-  /// What misbehaves.
+  /// The endpoint that misbehaves.
   enum Endpoint: String, CaseIterable, Sendable {
     /// `POST /oauth/token`.
     case token
     /// `POST /calls/callback`.
     case callback
+    /// `POST /v1/projects/{project}/messages:send`.
+    case fcm
+    /// `POST /_sandbox/hook`.
+    case hook
+    /// Sendbird's `POST /v3/users` and `POST /v3/users/{user_id}/token`.
+    case sendbird
   }
 
   /// When a connection is closed instead of answered.
@@ -40,7 +46,7 @@ struct Fault: Hashable, Sendable {
     case leftOut
   }
 
-  /// What misbehaves.
+  /// The endpoint that misbehaves.
   var endpoint: Endpoint
   /// How many requests it hits.
   var times = 1
@@ -60,7 +66,7 @@ struct Fault: Hashable, Sendable {
   /// Whether the request is not acted on.
   var preventsAction: Bool { drop == .before || (status ?? 200) >= 300 }
 
-  /// The fault in the shape it is posted in; what was left out is left out.
+  /// The fault in the form of its request, without the members that were left out.
   var json: JSONValue {
     var members = JSONObject()
     members.append("endpoint", .string(endpoint.rawValue))

@@ -3,7 +3,7 @@ struct FaultQueue: Sendable {
   /// How many faults wait at most.
   static let capacity = 1000
 
-  /// What waits, in order; `times` counts what is left.
+  /// The waiting faults, in order. `times` counts the rest.
   private(set) var waiting: [Fault] = []
 
   /// Adds a fault behind all others; false when the queue is full.

@@ -18,6 +18,9 @@ extension Fault {
           status: phrase, code: Self.callbackCode(status), message: phrase.reason,
           description: "a requested fault"
         ).content
+      case .fcm: FCMError(faulty: phrase).content
+      case .hook: HookEndpoint.content("a requested fault")
+      case .sendbird: SendbirdError.content(Self.sendbirdCode(status), "a requested fault")
       }
     return .json(phrase, content)
   }
@@ -45,6 +48,16 @@ extension Fault {
     case 429, 503: "temporarily_unavailable"
     case 500...: "server_error"
     default: "invalid_request"
+    }
+  }
+
+  private static func sendbirdCode(_ status: Int) -> Int64 {
+    switch status {
+    case 401: 400_401
+    case 403: 403_100
+    case 429: 500_910
+    case 500...: 500_901
+    default: 400_111
     }
   }
 

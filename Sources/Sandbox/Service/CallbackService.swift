@@ -11,7 +11,7 @@ struct CallbackService: Sendable {
   static let path = "/calls/callback"
 
   let endpoint: CallbackEndpoint
-  /// What a real account answered, in place of the usual answer.
+  /// A real account's response, in place of the usual one.
   let facts: AccountFacts?
 
   /// Acts on a POST and says how it ends.

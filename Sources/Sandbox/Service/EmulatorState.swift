@@ -4,12 +4,16 @@ import HTTP
 
 /// All that changes while the emulator runs. It lives inside one `Mutex` and nothing in here waits.
 struct EmulatorState: Sendable {
-  /// What it has been asked to do wrong.
+  /// The faults to come.
   var faults = FaultQueue()
-  /// What it saw.
+  /// The requests so far.
   var journal = Journal()
   /// Which assertions were used.
   var replays = ReplayGuard()
+  /// The service account that may send notices; nil until one was made.
+  var serviceAccount: ServiceAccount?
+  /// The users that Sendbird knows, by the octets of their ids.
+  var users: Set<[UInt8]> = []
   /// Where it is reached, once that is known: `http://127.0.0.1:PORT`, without a slash at the end.
   var baseURL: String?
   /// The ids of the client's keys, in the order of the configuration.

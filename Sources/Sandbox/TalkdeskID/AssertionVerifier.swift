@@ -25,7 +25,7 @@ struct AssertionVerifier: Sendable {
     var result: Result<Verified, AssertionFailure>
   }
 
-  /// The longest an assertion may live, in seconds: what every sample of Talkdesk's uses.
+  /// The longest life of an assertion, in seconds, as in all samples of Talkdesk.
   static let maximumLifetime: Int64 = 300
   /// How far the client's clock may run ahead, in seconds.
   static let clockSkew: Int64 = 10
@@ -41,7 +41,7 @@ struct AssertionVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - assertion: the value of `client_assertion`.
-  ///   - audience: what `aud` has to equal: the token URL the request came to.
+  ///   - audience: The required `aud`: the token URL of the request.
   ///   - now: the verifier's clock.
   func read(_ assertion: String, audience: String, now: UnixTime) -> Reading {
     let token: JWS.Compact

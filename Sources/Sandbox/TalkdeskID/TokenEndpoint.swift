@@ -11,7 +11,7 @@ struct TokenEndpoint: Sendable {
     var scopes: [String]
   }
 
-  /// What a request asked for and whether it gets it.
+  /// The requested token, and whether the request gets it.
   struct Judgement: Sendable {
     /// How the client authenticated, or tried to.
     var client = ClientAuthenticator.Outcome(method: .none)

@@ -8,7 +8,7 @@ import Platform
 ///
 /// The key is made with the emulator and never leaves it: tokens end with the process that issued them.
 final class TokenIssuer: Sendable {
-  /// What a token says once it is known to be ours and in time.
+  /// The claims of a token that is ours and in time.
   struct Reading: Hashable, Sendable {
     /// The scopes it carries.
     var scopes: [String]
@@ -73,7 +73,7 @@ final class TokenIssuer: Sendable {
     guard parsed.header["alg"] == .string(SignatureAlgorithm.ES256.rawValue),
       parsed.header["kid"] == .string(keyID), parsed.verify(with: key.publicKey, algorithm: .ES256)
     else { return .failure(.notIssuedHere) }
-    // What we signed always parses; anything else was refused above.
+    // Our own tokens always parse; all others were refused above.
     guard let claims = try? JSONValue(parsing: parsed.payload), let expirationTime = claims["exp"]?.int,
       let notBefore = claims["nbf"]?.int, let scopes = claims["scp"]?.array
     else { return .failure(.malformed) }

@@ -1,16 +1,15 @@
-// The protocol for saved allowances, and what an update does to them.
+// The protocol for saved allowances and their updates.
 
 public import Gate
 
-/// Where allowances are kept.
+/// A store of allowances.
 public protocol AllowanceStore: Sendable {
-  /// Reads and locks what is kept of allowances, shows it to `body`, and keeps what that says: one transaction,
-  /// durable when this returns. Updates that wait together are committed together.
+  /// Reads and locks the states of allowances, passes them to `body`, and saves its result, in one transaction that is durable when
+  /// this returns. Updates that wait together are committed together.
   ///
   /// - Parameters:
-  ///   - keys: distinct.
-  ///   - body: a pure function of the states, in the keys' order. It may be called more than once, and what it
-  ///     said last is what counts.
+  ///   - keys: Distinct keys.
+  ///   - body: A pure function of the states, in the keys' order. It may be called more than once; its last result counts.
   func update<Result: Sendable>(
     _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
   ) async throws(StoreError) -> Result
@@ -19,11 +18,11 @@ public protocol AllowanceStore: Sendable {
   func states(of keys: [AllowanceKey]) async throws(StoreError) -> [AllowanceState?]
 }
 
-/// What becomes of the states an update was shown, and what it says to its caller.
+/// The changes of an update, and its result for the caller.
 public struct AllowanceUpdate<Result: Sendable>: Sendable {
-  /// For each key, in order, what becomes of its state; empty for nothing at all.
+  /// The change of each state, in the keys' order; empty if nothing changes.
   public var writes: [AllowanceWrite]
-  /// What the caller gets.
+  /// The result for the caller.
   public var result: Result
 
   /// An update.
@@ -33,7 +32,7 @@ public struct AllowanceUpdate<Result: Sendable>: Sendable {
   }
 }
 
-/// What becomes of one state.
+/// The change of one state.
 public enum AllowanceWrite: Hashable, Sendable {
   /// It stays.
   case keep
@@ -44,7 +43,7 @@ public enum AllowanceWrite: Hashable, Sendable {
 }
 
 extension AllowanceWrite {
-  /// What turns one state into another.
+  /// The change from one state to another.
   init(replacing old: AllowanceState?, by new: AllowanceState?, of plan: AllowancePlan) {
     if old == new {
       self = .keep
@@ -57,7 +56,7 @@ extension AllowanceWrite {
 }
 
 extension [AllowanceReceipt] {
-  /// The place of the receipt for a charge; nil where there is none: for an exhausted audit rule's.
+  /// The index of the receipt for a charge; nil without one, as for an exhausted rule in audit mode.
   @inline(__always) func place(for charges: [AllowanceCharge], _ index: Int) -> Int? {
     count == charges.count ? index : firstIndex { $0.key == charges[index].key }
   }

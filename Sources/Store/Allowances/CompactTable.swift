@@ -1,6 +1,6 @@
 // A hash table in a single array, small enough for a million keys.
 
-/// Open addressing with linear probing; removing shifts back what follows, so nothing is left behind.
+/// Open addressing with linear probing. A removal shifts the following entries back, so that no tombstone remains.
 struct CompactTable<Value: Sendable>: Sendable {
   private struct Slot: Sendable {
     /// All zero in an empty slot.

@@ -1,7 +1,7 @@
 // SipHash with 128 bits, which hides the hashed keys from anyone without the secret key.
 
-/// SipHash (Aumasson, Bernstein, 2012) with its 128-bit result: two rounds per word and four at the end for what is
-/// kept, one and three, as Swift's own hashes, for what lives in a process.
+/// SipHash (Aumasson, Bernstein, 2012) with its 128-bit result. Saved hashes use two rounds per word and four at the end. Hashes in
+/// memory use one and three, as Swift's own do.
 struct SipHash {
   private var v0, v1, v2, v3: UInt64
 

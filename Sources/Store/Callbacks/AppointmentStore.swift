@@ -2,39 +2,39 @@
 
 public import Gate
 
-/// Where appointments are kept. An appointment is a callback record with a time; see docs/appointments.md.
+/// A store of appointments. An appointment is a callback record with a time; see docs/appointments.md.
 ///
-/// `CallbackStore`'s words about durability and doubt hold here too. `settle` ends an appointment that is `pending` like any other
-/// callback, and wipes its content in the same commit, as does recovery.
+/// Durability and doubt are as in `CallbackStore`. `settle` ends a `pending` appointment like any other callback, and wipes its
+/// content in the same commit. So does recovery.
 public protocol AppointmentStore: Sendable {
-  /// Saves a booking as `scheduled`, unless its key, an appointment of the same owner or the slot stands against it, in this order.
-  /// Of many bookings in all instances, no more get through than the limits say. After an error in doubt, `withdraw` makes sure.
+  /// Saves a booking as `scheduled`, unless its key, an appointment of the same owner or a full slot forbids it, in this order. The
+  /// limits hold for parallel bookings of all instances. After an error in doubt, call `withdraw`.
   func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult
 
-  /// Gives a `scheduled` appointment another time, as if it were booked anew without its own place. Its content and key stay.
+  /// Gives a `scheduled` appointment another time. The checks are those of a booking, without its own place. Its content and key stay.
   func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult
 
-  /// Ends a `scheduled` appointment, but before its time only as `cancelled`. A cancelled one gives its slot back, and each its
-  /// dedupe entry.
+  /// Ends a `scheduled` appointment, before its time only as `cancelled`. A cancelled one gives its place in the slot back. Every one
+  /// gives its dedupe entry back.
   func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
     -> EndResult
 
-  /// Makes a `scheduled` appointment `pending`, which gives this process, and no other, leave to make the call.
+  /// Makes a `scheduled` appointment `pending`, so that this process and no other makes the call.
   ///
   /// - Parameters:
-  ///   - due: When it was due as it was read. One that was moved meanwhile is not marked, nor one that another instance has tried in
-  ///     vain: that one waits for its next try.
-  ///   - deadline: When it is settled at the latest.
-  /// - Returns: Whether this process has it. False where another instance has, or had, and where it was moved or has ended.
+  ///   - due: The due time when it was read. The mark fails if the appointment has another due time by now, because it was moved or
+  ///     another instance tried it.
+  ///   - deadline: The latest time of its settlement.
+  /// - Returns: Whether this process has it. False if another instance has or had it, and if it was moved or has ended.
   func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError)
     -> Bool
 
-  /// Makes an appointment that this process marked, or that is `scheduled` still, wait for another try. Certainly nothing was
-  /// accepted. One that was moved to a later time than `due` stays as it is.
+  /// Reschedules an appointment that this process marked, or that is still `scheduled`, for another try. Call it only if the provider
+  /// certainly accepted nothing. An appointment that was moved to a later time than `due` stays unchanged.
   ///
   /// - Parameters:
-  ///   - due: When it is tried again.
-  ///   - code: Why the try was in vain: a problem's code. Nil for what counts as no try.
+  ///   - due: The time of the next try.
+  ///   - code: Why the try failed: a problem's code. Nil if it does not count as a try.
   /// - Returns: Whether it is `scheduled` now.
   @discardableResult
   func postpone(_ id: CallbackID, until due: Instant, code: String?)
@@ -43,19 +43,19 @@ public protocol AppointmentStore: Sendable {
   /// The `scheduled` appointments that are due at a time, the earliest first.
   func dueAppointments(at time: Instant, most: Int) async throws(StoreError) -> [DueAppointment]
 
-  /// One appointment with what it needs, if it is `scheduled`.
+  /// One appointment with its content, if it is `scheduled`.
   func scheduledAppointment(_ id: CallbackID) async throws(StoreError) -> DueAppointment?
 
   /// The `scheduled` appointments of an owner, the soonest first.
   func appointments(of callerID: String, subject: String, most: Int) async throws(StoreError)
     -> [StoredCallback]
 
-  /// How many places are taken of the slots that begin in a range of seconds since the epoch. A slot without any is left out.
+  /// The number of appointments in each slot that begins in a range of seconds since the epoch. Empty slots are left out.
   func takenPlaces(in slots: ClosedRange<Int64>) async throws(StoreError) -> [Int64: Int]
 
-  /// Records of any owner, for those that wait for a change of them. One that does not exist is left out.
+  /// Records of any owner, for requests that wait for a change. Missing records are left out.
   func callbacks(_ ids: Set<CallbackID>) async throws(StoreError) -> [StoredCallback]
 
-  /// How many there are of each kind.
-  func appointmentCounts() async throws(StoreError) -> AppointmentCounts
+  /// The number of appointments in each state. Overdue are those that were due before a time.
+  func appointmentCounts(dueBefore time: Instant) async throws(StoreError) -> AppointmentCounts
 }

@@ -1,8 +1,8 @@
-// A callback for a later time that a caller wants to book, and what the store says to it.
+// A callback for a later time that a caller wants to book, and the results of booking, moving and ending it.
 
 public import Gate
 
-/// A callback at a time: its intent, its place in the day, and what is needed to make it when it is due.
+/// A callback at a time: its intent, its slot, and the sealed content of its call.
 public struct Booking: Sendable {
   /// The bounds that hold for all instances.
   public struct Limits: Hashable, Sendable {
@@ -60,7 +60,7 @@ public enum BookingResult: Hashable, Sendable {
 public enum MoveResult: Hashable, Sendable {
   /// It has the new time.
   case moved(StoredCallback)
-  /// Nothing was changed: another appointment of the owner stands in the way.
+  /// Nothing was changed: another appointment of the owner forbids it.
   case duplicate(CallbackID)
   /// Nothing was changed: the slot is full.
   case full
@@ -96,13 +96,13 @@ public struct DueAppointment: Hashable, Sendable {
   public let record: StoredCallback
   /// When the phone is to ring.
   public let at: Instant
-  /// When it is to be tried: `at`, or later after a try that was in vain.
+  /// The time of its next try: `at`, or later after a failed try.
   public let due: Instant
-  /// How many tries were in vain.
+  /// The number of failed tries.
   public let tries: Int
   /// Why the last one was: a problem's code.
   public let lastCode: String?
-  /// What the call needs, sealed; empty where a store key that is gone has sealed it.
+  /// The sealed content of the call; empty if its store key is gone.
   public let content: [UInt8]
 
   package init(
@@ -123,10 +123,13 @@ public struct AppointmentCounts: Hashable, Sendable {
   public var scheduled: Int
   /// Those that are being carried out.
   public var pending: Int
+  /// Those of the scheduled ones that no instance has taken although they were due.
+  public var overdue: Int
 
   /// Counts.
-  public init(scheduled: Int = 0, pending: Int = 0) {
+  public init(scheduled: Int = 0, pending: Int = 0, overdue: Int = 0) {
     self.scheduled = scheduled
     self.pending = pending
+    self.overdue = overdue
   }
 }

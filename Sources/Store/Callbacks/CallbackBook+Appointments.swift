@@ -4,19 +4,19 @@ import Gate
 import Platform
 
 extension CallbackBook {
-  /// What the row of an appointment has beside a callback's. Times are nanoseconds since the epoch.
+  /// The columns of an appointment beside those of a callback. Times are nanoseconds since the epoch.
   package struct Appointment: Hashable, Sendable {
     /// The first second of its slot, since the epoch; nil where it has given its place back.
     package var slot: Int64?
     /// The hash of owner and number.
     package let number: StoreID
-    /// When it is to be tried; nil unless it is `scheduled`.
+    /// The time of its next try; nil unless it is `scheduled`.
     package var due: Int64?
-    /// How many tries were in vain.
+    /// The number of failed tries.
     package var tries: Int
     /// Why the last one was.
     package var lastCode: String?
-    /// What the call needs, sealed; nil once it is over.
+    /// The sealed content of the call; nil after its end.
     package var content: SealedCode?
     /// How long its key, and its verification code, are kept after its end.
     package let keyRetention: Duration
@@ -237,7 +237,7 @@ extension CallbackBook {
 }
 
 extension CallbackBook.Row {
-  /// What a row that is there already gets of one that is to be put in its place, as SQL after SET. The rest never changes.
+  /// The columns that a new version of an existing row may change, as SQL after SET. The others never change.
   package static let updates = [
     "settled", "status", "code", "upstream_status", "platform_tid", "place", "instance", "abandoned",
     "expires",

@@ -12,7 +12,7 @@ package struct CallbackBook: Sendable {
   package struct Key: Hashable, Sendable {
     package let callback: CallbackID
     package let fingerprint: StoreID
-    /// What Talkdesk refused of the callback.
+    /// The fields of the callback that Talkdesk refused.
     package var refusedFields: [String] = []
     /// In nanoseconds since the epoch, as all times in a book.
     package var expires: Int64
@@ -38,7 +38,7 @@ package struct CallbackBook: Sendable {
     }
   }
 
-  /// A record and what belongs to it. A class, so that a table of them has no room for those it does not hold.
+  /// A record with its key and dedupe entry. A class, so that the unused slots of a table stay small.
   package final class Row: Sendable {
     package let record: StoredCallback
     package let key: StoreID?
@@ -48,7 +48,7 @@ package struct CallbackBook: Sendable {
     /// When it counts as abandoned: its deadline and the grace.
     package let abandoned: Int64
     package let expires: Int64
-    /// What an appointment has beside that.
+    /// The further columns of an appointment.
     package let appointment: Appointment?
 
     package init(
@@ -208,7 +208,7 @@ package struct CallbackBook: Sendable {
     rows[id] = settled
     changes.rows.insert(id)
     if let name = row.key, keys[name]?.callback == id {
-      // The answer to a booking stays what it was, whatever came of the call.
+      // A retry of a booking gets the booking's response, also after the call.
       if settlement.keepsKey || row.appointment != nil {
         keys[name]?.refusedFields = settlement.refusedFields
         if let appointment = row.appointment {

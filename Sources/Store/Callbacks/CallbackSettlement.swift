@@ -10,7 +10,7 @@ public struct CallbackSettlement: Hashable, Sendable {
     case accepted
     /// Talkdesk certainly did not accept it, so the number is no duplicate any more.
     case failed
-    /// Nobody can say.
+    /// Talkdesk may have accepted it.
     case unknown
   }
 
@@ -24,7 +24,7 @@ public struct CallbackSettlement: Hashable, Sendable {
   public let platformTID: String?
   /// The names of the fields that Talkdesk refused, for repetitions with the same key.
   public let refusedFields: [String]
-  /// Whether repetitions with the same key are told of this; otherwise the key is free to be tried again.
+  /// Whether retries with the same key get this outcome; otherwise the key is free.
   public let keepsKey: Bool
   /// How long the key is kept, from the creation of the callback. Nil leaves it as `begin` set it, at least
   /// as long as the callback could be pending.

@@ -8,13 +8,13 @@ public enum KeyStanding: Hashable, Sendable {
   case inProgress(CallbackID)
   /// It was used for something else.
   case mismatch
-  /// The first request is settled: its record says what repetitions are told.
+  /// The first request is settled: retries get the outcome of its record.
   case replay(StoredCallback)
 }
 
 /// The state of an intent, read without a lock: `begin` may find another one.
 public struct CallbackStanding: Hashable, Sendable {
-  /// What its key says: to be judged before the rules.
+  /// The state of its key, which is checked before the rules.
   public let key: KeyStanding
   /// A callback of the same caller to the same number that is not over, if there is one: to be judged after them.
   public let duplicate: CallbackID?

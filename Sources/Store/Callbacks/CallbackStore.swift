@@ -2,11 +2,11 @@
 
 public import Gate
 
-/// Where callbacks are kept, so that none is sent twice: see docs/callbacks.md.
+/// A store of callbacks, so that none is sent twice: see docs/callbacks.md.
 ///
-/// Outside of memory, what changes something survives the process and a power cut when it returns. Where it throws, nothing was
-/// changed, unless the error is in doubt (`StoreError.isInDoubt`): then it may have been, or may yet be. `withdraw` after such a
-/// `begin` makes sure.
+/// When a function returns, its change survives the process and a power cut, except in the store in memory. When it throws, nothing
+/// was changed, unless the error is in doubt (`StoreError.isInDoubt`): then the change may have happened, or may still happen. After
+/// such a `begin`, call `withdraw`.
 public protocol CallbackStore: Sendable {
   /// The state of an intent, in one read that waits for no other caller.
   func standing(of intent: CallbackIntent, at now: Instant) async throws(StoreError) -> CallbackStanding
@@ -30,7 +30,7 @@ public protocol CallbackStore: Sendable {
   /// throws, the caller has to try again.
   func withdraw(_ id: CallbackID) async throws(StoreError)
 
-  /// A caller's record; nil also where it is another caller's.
+  /// A caller's record; nil for another caller's.
   func callback(_ id: CallbackID, of callerID: String) async throws(StoreError) -> StoredCallback?
 
   /// Makes `pending` records `unknown` that no process will settle. Either the record's process is gone, or
@@ -45,7 +45,7 @@ public protocol CallbackStore: Sendable {
 }
 
 extension CallbackStore {
-  /// Recovers callbacks where this process has none in hand.
+  /// Recovers callbacks in a process without callbacks of its own.
   @discardableResult public func recoverCallbacks(at now: Instant) async throws(StoreError) -> Int {
     try await recoverCallbacks(at: now, besides: [])
   }
@@ -53,8 +53,7 @@ extension CallbackStore {
 
 /// How records that no process settles become `unknown`.
 public enum CallbackRecovery {
-  /// How long after its deadline a record is taken for abandoned: more than instances' clocks differ, and than a
-  /// commit takes.
+  /// The time from a record's deadline to its recovery: more than the difference of instances' clocks, and more than a commit takes.
   public static let grace = Duration.seconds(10)
   /// The reason such a record shows.
   public static let code = "outcome_unknown"

@@ -1,4 +1,4 @@
-// How the names of refused fields are written in a key's row, and what earlier releases wrote there.
+// The text form of refused fields in a key's row, and the form of earlier releases.
 
 import JSON
 

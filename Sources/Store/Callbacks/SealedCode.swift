@@ -15,6 +15,6 @@ public struct SealedCode: Hashable, Sendable {
     self.until = until
   }
 
-  /// The name of the key that sealed it, by which it is found; what is no sealed value has none.
+  /// The name of the key that sealed it, for queries; nil if it is not a sealed value.
   package var key: [UInt8] { StoreKeys.keyID(of: sealed)?.bytes ?? [] }
 }

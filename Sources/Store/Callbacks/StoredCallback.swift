@@ -4,7 +4,7 @@ public import Gate
 
 /// The record of a callback. It holds no full number: a store never gets to keep one.
 public struct StoredCallback: Hashable, Sendable {
-  /// How far it came; docs/callbacks.md has the states and what moves them.
+  /// Its state; docs/callbacks.md has the states and their changes.
   public enum Status: String, Sendable, CaseIterable {
     /// An appointment that waits for its time.
     case scheduled

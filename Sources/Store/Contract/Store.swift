@@ -4,12 +4,13 @@ public import Gate
 
 /// Where state is kept. Every function may be called from anywhere, fails within seconds where it fails, and works
 /// again by itself when what it needs is back.
-public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStore, InstallationStore, KeyStore
+public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStore, InstallationStore,
+  NoticeStore, KeyStore
 {
   /// Who else may write to it.
   var sharing: StoreSharing { get }
 
-  /// What the last operations say about it.
+  /// The health of the store, from its last operations.
   var health: StoreHealth { get }
 
   /// Brings the schema up to date, under a lock: of many that start together one does it and the others wait.
@@ -21,8 +22,8 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStor
   /// - Returns: the version of its schema, 0 where it has none; `StoreSchema.latest` is this release's.
   func inspect() async throws(StoreError) -> Int
 
-  /// Writes something, and compares this machine's clock with the store's where that has one; `health` shows what comes of
-  /// it. To be called every few seconds.
+  /// Tests the store with a write, and compares this machine's clock with the store's if it has one. `health` shows the result. Call
+  /// it every few seconds.
   func ping() async throws(StoreError)
 
   /// Callbacks of every caller, the newest first.
@@ -30,12 +31,12 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStor
 
   /// Forgets allowances' states that say no more than none, and callbacks' keys, places, codes and records whose time is over;
   /// nothing of a pending one.
-  /// So are stops that ended some time ago.
+  /// So are stops that ended some time ago, and claims after a day.
   ///
-  /// - Returns: how many were forgotten.
+  /// - Returns: The number of deleted rows.
   @discardableResult func purge(at now: Instant) async throws(StoreError) -> Int
 
-  /// Finishes what is under way and lets go of everything; what comes later fails.
+  /// Finishes running operations and closes the store. Later operations fail.
   func close() async
 }
 

@@ -2,7 +2,7 @@
 
 /// A store operation that failed. It changed nothing, unless the error says that this is in doubt.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What decisions hang on.
+  /// The kind of failure, for decisions.
   public enum Kind: String, CaseIterable, Sendable {
     /// It cannot be reached, is busy or shutting down. It is tried again by itself, with a back-off.
     case unavailable
@@ -22,7 +22,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case misconfigured
   }
 
-  /// What decisions hang on.
+  /// The kind of failure, for decisions.
   public let kind: Kind
   /// The failed step: a call of the library or a step of ours.
   public let operation: String

@@ -58,7 +58,7 @@ public final class StoreHealth: Sendable {
   private let clock: any TimeSource
   private let state = Mutex(State())
 
-  /// The health of a store of which nothing is known yet, which is taken for good health.
+  /// The health of a store before its first operation: good.
   public init(clock: any TimeSource = SystemClock()) { self.clock = clock }
 
   /// Why the store cannot be read or written; nil where it can.

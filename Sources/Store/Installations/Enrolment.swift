@@ -5,7 +5,7 @@ public import JOSE
 
 /// A request for an installation that an operator approves or denies by its user code.
 public struct Enrolment: Hashable, Sendable {
-  /// What became of it.
+  /// Its state.
   public enum State: String, Sendable, CaseIterable {
     /// It waits for an operator.
     case pending
@@ -21,11 +21,11 @@ public struct Enrolment: Hashable, Sendable {
 
   /// SHA-256 of the `request_id`, which only the app has.
   public let request: SHA256Digest
-  /// What the app said of itself.
+  /// The app's description of itself.
   public let client: InstallationClient
   /// The id of the configured app.
   public let appID: String
-  /// What the customer tells the operator: eight letters.
+  /// The code that the customer reads to the operator: eight letters.
   public let userCode: String
   /// The address that the request came from, as text.
   public let address: String
@@ -37,7 +37,7 @@ public struct Enrolment: Hashable, Sendable {
   public let forgottenAt: Instant
   /// When a poll was last answered that it is pending.
   public var answeredAt: Instant
-  /// What became of it.
+  /// Its state.
   public var state: State
 
   /// A record.

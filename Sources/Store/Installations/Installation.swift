@@ -17,13 +17,13 @@ public struct InstallationUser: Hashable, Sendable {
   }
 }
 
-/// What an app says of itself when it asks for a credential. All three are compared byte for byte.
+/// The description of an app in its request for a credential. All three values are compared byte for byte.
 public struct InstallationClient: Hashable, Sendable {
   /// The UUID that the app made.
   public let id: InstallationID
   /// The app's name for people: 1–64 Unicode scalars.
   public let app: String
-  /// What else the app says, for example the account: 1–255 Unicode scalars.
+  /// A further detail from the app, for example the account: 1–255 Unicode scalars.
   public let detail: String?
 
   /// A client.
@@ -36,7 +36,7 @@ public struct InstallationClient: Hashable, Sendable {
 
 /// The record of an installation. The secret itself is nowhere: the store has its SHA-256.
 public struct Installation: Hashable, Sendable {
-  /// What the app said of itself.
+  /// The app's description of itself.
   public let client: InstallationClient
   /// The id of the configured app that it belongs to.
   public let appID: String
@@ -54,7 +54,7 @@ public struct Installation: Hashable, Sendable {
   public var usedAt: Instant
   /// When it was revoked.
   public var revokedAt: Instant?
-  /// What was verified of its one-time passwords.
+  /// The state of its verified one-time passwords.
   public var codes = CodeState()
 
   /// A record.
@@ -75,7 +75,7 @@ public struct Installation: Hashable, Sendable {
     self.codes = codes
   }
 
-  /// What was verified of an installation's one-time passwords, and how often it failed.
+  /// The last verified one-time password of an installation, and the failed verifications since.
   public struct CodeState: Hashable, Sendable {
     /// The last time step whose code was verified; steps up to it are used. -1 for none.
     public var lastStep: Int64

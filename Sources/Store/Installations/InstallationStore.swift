@@ -3,7 +3,7 @@
 public import Gate
 public import JOSE
 
-/// What one transaction about an installation reads and locks.
+/// The rows that one transaction about an installation reads and locks.
 public struct InstallationScope: Hashable, Sendable {
   /// The installation. Transactions about the same one run one after the other.
   public var id: InstallationID
@@ -46,7 +46,7 @@ public struct InstallationScope: Hashable, Sendable {
   }
 }
 
-/// What the store has of a scope.
+/// The content of a scope.
 public struct InstallationView: Sendable {
   /// The installation, revoked ones too.
   public var installation: Installation?
@@ -68,7 +68,7 @@ public struct InstallationView: Sendable {
   }
 }
 
-/// What becomes of it.
+/// The change of a scope.
 public struct InstallationChange: Hashable, Sendable {
   /// The installation as it is from now on; nil where it stays as it is.
   public var installation: Installation?
@@ -86,9 +86,15 @@ public struct InstallationChange: Hashable, Sendable {
 
   /// Whether there is nothing to write.
   public var isEmpty: Bool { installation == nil && enrolment == nil && !endsOthers }
+
+  /// Whether the installation's device goes: it was registered with a secret that holds no more.
+  package func endsDevice(of view: InstallationView) -> Bool {
+    guard let before = view.installation, let installation else { return false }
+    return installation.revokedAt != nil || installation.secret != before.secret
+  }
 }
 
-/// What operators list: one entry.
+/// One entry of the operators' list.
 public enum InstallationEntry: Hashable, Sendable {
   case installation(Installation)
   case enrolment(Enrolment)
@@ -96,10 +102,10 @@ public enum InstallationEntry: Hashable, Sendable {
 
 /// A list that operators ask for, in pages.
 public struct InstallationQuery: Hashable, Sendable {
-  /// What is listed, in this order where everything is.
+  /// The states, in the order of a list of everything.
   public enum State: String, Sendable, CaseIterable { case pending, active, denied, revoked }
 
-  /// What is listed.
+  /// The listed state.
   public var state: State
   /// The key of the last entry of the page before (`InstallationPage.next`).
   public var after: String?
@@ -143,7 +149,7 @@ public struct InstallationCounts: Hashable, Sendable {
   public subscript(state: InstallationQuery.State) -> Int { counts[state] ?? 0 }
 }
 
-/// Where installations are kept. What `change` commits survives the process and a power cut when it returns, outside of memory.
+/// A store of installations. When `change` returns, its change survives the process and a power cut, except in the store in memory.
 public protocol InstallationStore: Sendable {
   /// An installation, revoked ones too. Reads without a lock.
   func installation(_ id: InstallationID) async throws(StoreError) -> Installation?
@@ -151,7 +157,7 @@ public protocol InstallationStore: Sendable {
   /// The request under a user code that was not delivered and has not expired, denied ones too. Reads without a lock.
   func enrolment(userCode: String, at now: Instant) async throws(StoreError) -> Enrolment?
 
-  /// Reads and locks what a scope names, shows it to `body`, and saves the change that `body` returns: one transaction.
+  /// Reads and locks the rows of a scope, passes them to `body`, and saves the change that `body` returns, in one transaction.
   ///
   /// - Parameter body: A pure function of the view. It may be called more than once; its last result counts.
   func changeInstallation<Result: Sendable>(
@@ -159,7 +165,7 @@ public protocol InstallationStore: Sendable {
     _ body: @escaping @Sendable (InstallationView) -> (InstallationChange, Result)
   ) async throws(StoreError) -> Result
 
-  /// Keeps that installations were used. Times that are older than what is kept change nothing.
+  /// Saves the last uses of installations. Times older than the saved ones change nothing.
   func touchInstallations(_ uses: [InstallationID: Instant]) async throws(StoreError)
 
   /// The installations with a subject, of every caller, that are not revoked; those whose id is the subject too.

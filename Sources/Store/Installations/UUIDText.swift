@@ -1,8 +1,7 @@
 // Reads and writes 128 bits as the text of a UUID.
 
 extension StoreID {
-  /// Reads the 36 characters of a UUID, in either case (RFC 9562 §4); nil for anything else, so that what a client sends can
-  /// only be an id or nothing.
+  /// Reads the 36 characters of a UUID, in either case (RFC 9562 §4); nil for any other text.
   package init?(uuid octets: Span<UInt8>) {
     guard octets.count == 36 else { return nil }
     var words: (UInt64, UInt64) = (0, 0)

@@ -1,4 +1,4 @@
-// Decides whether a server with certain store keys may use a store, and what becomes of the keys in use.
+// Decides whether a server with certain store keys may use a store, and updates the list of keys in use.
 
 public import Gate
 public import Sealing
@@ -11,7 +11,7 @@ public enum KeyRuling: Hashable, Sendable {
   case refused(KeyRefusal)
 }
 
-/// What changes among the keys in use.
+/// The changes of the keys in use.
 public struct KeyChanges: Hashable, Sendable {
   /// The key that is in use from now on.
   public var added: StoreKeyMark?
@@ -41,7 +41,7 @@ public enum KeyRefusal: Hashable, Sendable {
   /// Values are left that a key sealed which the server does not hold.
   case stillSealed(StoreKeyID, until: Instant)
 
-  /// What is wrong, as half a sentence.
+  /// The mistake, as half a sentence.
   public var message: String {
     switch self {
     case .missing(let keys):
@@ -53,7 +53,7 @@ public enum KeyRefusal: Hashable, Sendable {
     }
   }
 
-  /// What to do about it.
+  /// The remedy.
   public var remedy: String {
     switch self {
     case .missing: "set CALLGATE_STORE_KEY (store.key_file) to that key"

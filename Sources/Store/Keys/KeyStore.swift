@@ -1,4 +1,4 @@
-// The protocol for what a store knows of the store keys.
+// The protocol for the list of store keys in a store.
 
 public import Gate
 public import Sealing
@@ -14,9 +14,9 @@ public protocol KeyStore: Sendable {
     at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling
   ) async throws(StoreError) -> KeyRuling
 
-  /// Replaces every value that a key has sealed, in portions. What fails in between is done for the portions before.
+  /// Replaces every value that a key has sealed, in portions. After a failure the portions before it stay replaced.
   ///
-  /// - Parameter seal: Says what comes in a value's place; nil removes it. It may be called more than once for a value.
+  /// - Parameter seal: Returns the new value; nil removes it. It may be called more than once for a value.
   /// - Returns: How many values were replaced or removed.
   func reseal(
     _ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?
@@ -38,7 +38,7 @@ public struct SealedValue: Hashable, Sendable {
 
 /// A store key that a store is in use with.
 public struct KeyInUse: Hashable, Sendable {
-  /// By what it is known again.
+  /// The check value that identifies the key.
   public let mark: StoreKeyMark
   /// Since when the store is in use with it, in seconds since the epoch.
   public let since: Int64

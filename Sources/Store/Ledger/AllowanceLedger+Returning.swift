@@ -56,7 +56,7 @@ extension AllowanceLedger {
     }
   }
 
-  /// Returns what is left of leases, as far as that is safe.
+  /// Returns the rest of leases to the store, as far as that is safe.
   func giveUp(_ remainders: [Remainder], at now: Instant) async {
     guard case .leased(let store, _) = backing else { return }
     for start in stride(from: 0, to: remainders.count, by: 128) {
@@ -93,7 +93,7 @@ extension AllowanceLedger {
 }
 
 extension Remainder {
-  /// What becomes of the store's state when the remainder is returned.
+  /// The store's state after the remainder is returned.
   func write(to state: AllowanceState?, at now: Instant) -> AllowanceWrite {
     guard var state else { return .keep }
     switch owner.plan {

@@ -3,8 +3,8 @@
 public import Gate
 
 extension AllowanceLedger {
-  /// What is kept of allowances: as the store has it, less what is left of leases here. For deciding without
-  /// taking, for `/availability`, and for requests whose view is incomplete.
+  /// The states of allowances in the store, without the unused rest of this instance's leases. For decisions that take nothing, for
+  /// `/availability`, and for requests whose view is incomplete.
   public func states(of charges: [AllowanceCharge], at now: Instant) async throws(StoreError) -> FetchedStates
   {
     var states: [AllowanceKey: AllowanceLookup] = [:]
@@ -72,12 +72,12 @@ extension AllowanceLedger {
         }
         return .taken(all.compactMap { $0 })
       case .refused(let place, let states):
-        // All of them: how long to wait is said for all, and must not rest on what was known of some before.
+        // Note all of them: `Retry-After` follows from all, and must not follow from an old state of some.
         for (place, index) in rest.enumerated() {
           book.note(ids[index], states[place], at: now, ends: wanted[place].extra > 0)
         }
         await giveBack(here.compactMap { $0 }, at: now)
-        // What could be taken here goes back, and is not waited for.
+        // The charges taken here go back. The wait does not depend on them.
         var found = [AllowanceState?](repeating: nil, count: charges.count)
         for (place, index) in rest.enumerated() { found[index] = states[place] }
         return .refused(index: rest[place], states: found)
@@ -93,9 +93,9 @@ extension AllowanceLedger {
   /// The result of a request at the store: its charges, and what the server leases in addition.
   private struct StoreTake: Sendable {
     var outcome: ChargeOutcome
-    /// For each receipt, what the store keeps: what was taken, and the lease.
+    /// For each receipt, the state that the store saves: after the charge and the lease.
     var kept: [AllowanceState] = []
-    /// For each charge, what the store had.
+    /// For each charge, the store's state before.
     var seen: [AllowanceState?]
   }
 
@@ -104,7 +104,7 @@ extension AllowanceLedger {
     from kept: [AllowanceState?],
     at now: Instant
   ) -> AllowanceUpdate<StoreTake> {
-    // Tails go back first, also where the request is then refused: what it is told to wait for is counted from there.
+    // Tails go back first, also if the request is then refused: its `Retry-After` counts from there.
     var states = kept
     var writes = [AllowanceWrite](repeating: .keep, count: charges.count)
     for index in charges.indices {
@@ -129,8 +129,8 @@ extension AllowanceLedger {
     return AllowanceUpdate(writes: writes, result: take)
   }
 
-  /// As much of what is left as a lease may have. The share leaves something for others: a client that was told when to
-  /// come again finds its place then.
+  /// A lease of at most a share of the rest. The remainder is for other requests: a client that retries after `Retry-After` then
+  /// succeeds.
   private static func lease(
     _ plan: AllowancePlan, upTo size: Int64, share: Int64, from state: AllowanceState?, at now: Instant
   ) -> (state: AllowanceState, count: Int64)? {
@@ -138,7 +138,7 @@ extension AllowanceLedger {
     return plan.take(upTo: min(size, plan.count(of: state, at: now).remaining / share), from: state, at: now)
   }
 
-  /// Puts what was leased with a receipt into the book.
+  /// Puts the lease of a receipt into the book.
   private func keep(
     _ id: LocalID, _ receipt: AllowanceReceipt, through: AllowanceState, size: Int64, at now: Instant
   ) async {
@@ -154,7 +154,7 @@ extension AllowanceLedger {
     if let rest { await giveUp([rest], at: now) }
   }
 
-  /// Fetches more of what is half used, beside the requests that use it.
+  /// Fetches more for leases that are half used, in the background.
   func refill(_ refills: [Refill], at now: Instant) async {
     guard case .leased(let store, let book) = backing else { return }
     let share = book.settings.share
@@ -187,11 +187,11 @@ extension AllowanceLedger {
         if let rest { await giveUp([rest], at: now) }
       }
     } catch {
-      // The requests that need more will be told; nothing is lost by not having it early.
+      // A failed refill costs nothing: a request that needs more gets the error.
       for refill in refills { book.settle(refill.id, quietUntil: Self.later(now)) }
     }
   }
 
-  /// Before this, what has brought nothing is not tried again.
+  /// The earliest time to try again after a refill without result.
   private static func later(_ now: Instant) -> Int64 { now.nanosecondsSinceEpoch + 500_000_000 }
 }

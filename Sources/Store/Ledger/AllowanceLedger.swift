@@ -66,13 +66,13 @@ public final class AllowanceLedger: Sendable {
     return book.id(of: key)
   }
 
-  /// What is known here; nil when only the store can tell.
+  /// The state as far as this instance knows it; nil if only the store does.
   @inline(__always) func lookup(_ id: LocalID, at now: Instant) -> AllowanceLookup? {
     if let memory { return memory.state(id).map { .state($0) } ?? .unused }
     return book?.state(id, at: now).map { .state($0) }
   }
 
-  /// Whether what is known here is known from a lease, of which a request of this plan cannot be taken.
+  /// Whether the lease of an allowance has too little for a request of this plan.
   func isSpent(_ charge: AllowanceCharge, at now: Instant) -> Bool {
     book.map { $0.holding($0.id(of: charge.key), charge.plan, at: now) == .spent } ?? false
   }

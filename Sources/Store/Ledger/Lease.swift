@@ -47,7 +47,7 @@ struct Lease: Sendable {
   var isPassed = false
   /// How many the last lease had.
   var size: Int64 = 0
-  /// Where the range began: what lies below is not ours to give back to.
+  /// The start of the range. A state below it is not ours, so nothing can be given back there.
   var floor = AllowanceState(mark: 0, count: 0)
   /// The state after the last use here.
   var from = AllowanceState(mark: 0, count: 0)
@@ -80,7 +80,7 @@ struct Lease: Sendable {
   /// Whether anything may be left; a rate's may have expired.
   @inline(__always) var isOpen: Bool { kind == .range && from < through }
 
-  /// Whether a request fits: what `left` says, without its divisions.
+  /// Whether a request fits: the same as `left > 0`, without its divisions.
   @inline(__always) func isReady(at now: Instant) -> Bool {
     guard kind == .range, from <= last else { return false }
     return ends == .max
@@ -128,7 +128,7 @@ extension AllowanceState {
 }
 
 extension AllowancePlan {
-  /// What makes two plans count alike, as one number: a lease taken on other terms is void.
+  /// A number that is equal for plans that count alike. A lease under other terms is void.
   var terms: UInt64 {
     switch self {
     case .rate(let rate):

@@ -190,7 +190,7 @@ extension LeaseBook {
       guard let place = page.leases.place(of: id) else { return false }
       return page.leases.update(place) { lease in
         if lease.kind == .known {
-          // Something is left again: the store is to be asked.
+          // There may be a rest again: ask the store.
           lease.knownUntil = 0
           return false
         }

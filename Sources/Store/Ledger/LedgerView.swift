@@ -9,7 +9,7 @@ public final class LedgerView: AllowanceStates {
   public let leavesBrakesToTaking: Bool
   private var look: Look
 
-  /// What changes, in one piece: the language checks each access to a variable of an object.
+  /// The mutable state, in one struct: Swift checks exclusivity at each access to a variable of a class.
   private struct Look {
     var now: Instant
     /// The ids that were looked up, in order.
@@ -41,8 +41,7 @@ public final class LedgerView: AllowanceStates {
 
   public func lookup(_ key: AllowanceKey) -> AllowanceLookup { look.lookup(key, ledger) }
 
-  /// A lease that has something left on these terms is there after any wait; what another says of waiting, only the
-  /// store can.
+  /// A lease with a rest on these terms needs no wait. Without such a rest, only the store knows the wait.
   public func waits(for charge: AllowanceCharge) {
     if ledger.isSpent(charge, at: look.now) { look.isIncomplete = true }
   }

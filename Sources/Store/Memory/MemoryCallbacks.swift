@@ -94,9 +94,10 @@ struct MemoryCallbacks: Sendable {
     return Array(own.sorted { ($0.at ?? $0.createdAt, $0.id) < ($1.at ?? $1.createdAt, $1.id) }.prefix(most))
   }
 
-  func counts() -> AppointmentCounts {
+  func counts(dueBefore time: Instant) -> AppointmentCounts {
     open.reduce(into: AppointmentCounts()) { counts, row in
       if row.record.status == .scheduled { counts.scheduled += 1 } else { counts.pending += 1 }
+      if let due = row.appointment?.due, due < time.nanosecondsSinceEpoch { counts.overdue += 1 }
     }
   }
 
@@ -104,7 +105,7 @@ struct MemoryCallbacks: Sendable {
 
   private var open: [CallbackBook.Row] { book.numbers.values.joined().compactMap { book.rows[$0] } }
 
-  /// Has what changed removed at its time.
+  /// Queues changed rows for their removal.
   private mutating func written() {
     for name in book.changes.keys { if let key = book.keys[name] { expiring.add(.key(name), key.expires) } }
     for name in book.changes.places {

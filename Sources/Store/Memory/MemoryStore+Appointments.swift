@@ -45,5 +45,7 @@ extension MemoryStore {
     callbacks.withLock { callbacks in ids.compactMap { callbacks.record($0) } }
   }
 
-  public func appointmentCounts() -> AppointmentCounts { callbacks.withLock { $0.counts() } }
+  public func appointmentCounts(dueBefore time: Instant) -> AppointmentCounts {
+    callbacks.withLock { $0.counts(dueBefore: time) }
+  }
 }

@@ -7,7 +7,7 @@ import Synchronization
 extension MemoryStore {
   public func keys() -> [KeyInUse] { keysInUse.withLock { $0.map(counted) } }
 
-  /// A key with what it has sealed.
+  /// A key with the end of its sealed values.
   private func counted(_ key: KeyInUse) -> KeyInUse {
     KeyInUse(
       key.mark, since: key.since, sealedUntil: callbacks.withLock { $0.sealedUntil(key.mark.id) })

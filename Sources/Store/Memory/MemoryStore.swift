@@ -20,6 +20,7 @@ public final class MemoryStore: Store {
   let stopped = Mutex(StopSet())
   let callbacks = Mutex(MemoryCallbacks())
   let installed = Mutex(MemoryInstallations())
+  let claims = Mutex(MemoryClaims())
   let keysInUse = Mutex<[KeyInUse]>([])
 
   /// An empty store.
@@ -99,7 +100,7 @@ public final class MemoryStore: Store {
     }
   }
 
-  /// Forgets what was used of all allowances.
+  /// Resets all allowances to unused.
   func forgetAllowances() { pages.eachPage { page in page.purgeAll { _ in true } } }
 
   /// How many allowances are kept, and how many bytes their tables have.
@@ -144,6 +145,7 @@ public final class MemoryStore: Store {
     pages.eachPage { page in removed += page.purgeAll { $0.expiry <= now.seconds } }
     let seconds = now.seconds - StopSet.lingering
     stopped.withLock { _ = $0.removeEnded(at: seconds) }
+    removed += claims.withLock { $0.purge(madeUpTo: now.claimHorizon) }
     return removed + callbacks.withLock { $0.purge(at: now) }
   }
 }

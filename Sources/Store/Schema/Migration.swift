@@ -267,9 +267,51 @@ package struct Migration: Sendable {
           WHERE content_key IS NOT NULL
         """,
       ]),
+    // Devices and claims. Times are nanoseconds since the epoch. The name is a digest of platform and token, since a token may be too
+    // long for an index. A device goes with its installation.
+    Migration(
+      sqlite: [
+        """
+        CREATE TABLE callgate_device (
+          installation BLOB PRIMARY KEY NOT NULL, platform TEXT NOT NULL, token TEXT NOT NULL, name BLOB NOT NULL UNIQUE,
+          registered INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        // Fires where an installation is forgotten, and not where its row is replaced.
+        """
+        CREATE TRIGGER callgate_installation_forgotten AFTER DELETE ON callgate_installation
+        BEGIN DELETE FROM callgate_device WHERE installation = old.id; END
+        """,
+        """
+        CREATE TABLE callgate_claim (
+          id BLOB PRIMARY KEY NOT NULL, installation BLOB NOT NULL, app TEXT NOT NULL, created INTEGER NOT NULL,
+          expires INTEGER NOT NULL, receipts BLOB NOT NULL, state TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_claim_live ON callgate_claim (installation, created) WHERE state = 'live'",
+        "CREATE INDEX callgate_claim_expires ON callgate_claim (expires) WHERE state = 'live'",
+        "CREATE INDEX callgate_claim_created ON callgate_claim (created)",
+      ],
+      postgres: [
+        """
+        CREATE TABLE callgate_device (
+          installation uuid PRIMARY KEY REFERENCES callgate_installation ON DELETE CASCADE, platform text NOT NULL,
+          token text NOT NULL, name bytea NOT NULL UNIQUE, registered bigint NOT NULL
+        )
+        """,
+        """
+        CREATE TABLE callgate_claim (
+          id bytea PRIMARY KEY, installation uuid NOT NULL, app text NOT NULL, created bigint NOT NULL,
+          expires bigint NOT NULL, receipts bytea NOT NULL, state text NOT NULL
+        )
+        """,
+        "CREATE INDEX callgate_claim_live ON callgate_claim (installation, created) WHERE state = 'live'",
+        "CREATE INDEX callgate_claim_expires ON callgate_claim (expires) WHERE state = 'live'",
+        "CREATE INDEX callgate_claim_created ON callgate_claim (created)",
+      ]),
   ]
 
-  /// Extends what stopped access and callbacks alike: before tickets and installations that was a stop of all actions.
+  /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.
   private static let stopNewActions = """
     INSERT INTO callgate_stop (scope, id, action, since, ends, reason)
     SELECT a.scope, a.id, new.action, a.since, a.ends, a.reason
@@ -287,7 +329,7 @@ package struct Migration: Sendable {
       : "version \(version) is older than this release's \(latest)"
   }
 
-  /// The same as an error, with what to do.
+  /// The same as an error, with its remedy.
   package static func incompatible(_ version: Int) -> StoreError {
     let remedy = version > latest ? "" : ": run `callgate migrate`"
     return StoreError(.incompatible, "schema", mismatch(version) + remedy)

@@ -372,7 +372,7 @@ package final class SessionQueue<Session: StoreSession>: Sendable {
     StoreError(.unavailable, "wait", "the store has not responded for \(patience)")
   }
 
-  /// Looks from time to time, while there is work, for what takes too long.
+  /// Looks for overdue work from time to time, while there is work.
   private func watch() {
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds(patience) / 5) {
       let (waited, ran, isNeeded) = self.state.withLock { state in

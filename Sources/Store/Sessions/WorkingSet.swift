@@ -4,8 +4,8 @@ package import Gate
 
 /// The jobs of a transaction under the names of their store, and the states they work on.
 ///
-/// A store reads, and locks, what `allowances`, `begins` and `callbacks` say, adds it, runs the jobs, and writes what
-/// `writes` and the book's changes say.
+/// A store reads and locks the rows that `allowances`, `begins` and `callbacks` name, and adds them. Then it runs the jobs, and
+/// writes `writes` and the book's changes.
 package struct WorkingSet {
   private enum Named {
     case allowances([StoreID], ([AllowanceState?]) -> [AllowanceWrite])
@@ -24,13 +24,13 @@ package struct WorkingSet {
   package private(set) var allowances: Set<StoreID> = []
   /// The keys and dedupe entries to read for callbacks that begin.
   package private(set) var begins: [CallbackNames] = []
-  /// The slots whose taken places are to be counted, by their first seconds.
+  /// The slots whose appointments to count, by their first seconds.
   package private(set) var slots: Set<Int64> = []
-  /// The numbers whose appointments are to be read.
+  /// The numbers whose appointments to read.
   package private(set) var numbers: Set<StoreID> = []
-  /// Whether a callback gets under way in this process: it is known to be alive before that is saved.
+  /// Whether a callback begins in this process. The store then saves the process's sign of life first.
   package private(set) var startsCallbacks = false
-  /// Whether a record is made that `withdraw` may have to find: an error in doubt is kept in mind.
+  /// Whether a new record may have to be withdrawn. The store then remembers an error in doubt.
   package private(set) var mayBeTakenBack = false
   /// The records to read: of callbacks that are to begin too, since their ids must be free.
   package private(set) var callbacks: Set<CallbackID> = []
@@ -107,7 +107,7 @@ package struct WorkingSet {
   /// Whether there is anything to write.
   package var isChanged: Bool { !writes.isEmpty || !book.changes.isEmpty }
 
-  /// Runs the jobs in their order, each on what those before it have left.
+  /// Runs the jobs in their order. Each sees the changes of those before it.
   package mutating func run(instance: Int64) {
     for job in jobs {
       switch job {

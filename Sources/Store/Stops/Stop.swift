@@ -24,7 +24,7 @@ public struct Stop: Hashable, Sendable {
 
   /// Whom.
   public var target: Target
-  /// What.
+  /// The stopped target.
   public var action: Action
   /// Since when, in seconds since the epoch.
   public var since: Int64
@@ -59,8 +59,8 @@ public struct Stop: Hashable, Sendable {
   /// Whether its end has come.
   func hasEnded(at seconds: Int64) -> Bool { until.map { $0 <= seconds } ?? false }
 
-  /// What holds after a stop was made beside an earlier one of the same target and action: the earlier time, the later end,
-  /// and the reason that was given last. A stop is never shortened by another one; the stores' statements say the same.
+  /// The result of a second stop of the same target and action: the earlier start, the later end and the last reason. A second stop
+  /// never shortens the first. The stores' SQL does the same.
   func joined(by later: Stop) -> Stop {
     // A stop that has ended does not count.
     guard !hasEnded(at: later.since) else { return later }
@@ -81,7 +81,7 @@ extension Stop.Target {
     }
   }
 
-  /// Reads what `parts` gives; nil for any other word, and for `all` with an id.
+  /// Reads the words of `parts`; nil for any other word, and for `all` with an id.
   public init?(scope: String, id: String?) {
     switch (scope, id ?? "") {
     case ("all", ""): self = .all

@@ -1,6 +1,6 @@
 // The protocol for saved stops.
 
-/// Where the kill switch is kept.
+/// A store of the kill switch.
 public protocol StopStore: Sendable {
   /// All that is stopped.
   func stops() async throws(StoreError) -> StopSet

@@ -19,7 +19,7 @@ public final class Certificate: @unchecked Sendable {
   public let notAfter: Int64
   /// SHA-256 of its DER: two certificates with the same are the same.
   public let fingerprint: [UInt8]
-  /// SHA-256 of its key as DER, with the key's type (SubjectPublicKeyInfo): what pins name (RFC 7469 §2.4).
+  /// SHA-256 of its key as DER, with the key's type (SubjectPublicKeyInfo), as in pins (RFC 7469 §2.4).
   public let keyFingerprint: [UInt8]
 
   /// Takes over a handle; nil, and it is freed, where its times are none.
@@ -72,7 +72,7 @@ public final class Certificate: @unchecked Sendable {
 
   // MARK: -
 
-  /// What a function prints into a memory BIO.
+  /// The output of a function into a memory BIO.
   private static func text(_ print: (OpaquePointer?) -> Int32) -> String {
     let bio = BIO_new(BIO_s_mem())
     defer { BIO_free(bio) }
@@ -116,7 +116,7 @@ func noPassphrase(_: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: Unsafe
   -1
 }
 
-/// What OpenSSL says about PEM.
+/// OpenSSL's error about PEM.
 enum PEMText {
   /// Whether an error says that no further block begins.
   static func isAtEnd(_ code: UInt) -> Bool {

@@ -5,8 +5,8 @@ import COpenSSL
 /// What all sessions with one certificate share: an `SSL_CTX`, made by `SSL_CTX_new`, freed by `SSL_CTX_free` in
 /// `deinit`. Each session holds it.
 ///
-/// `@unchecked Sendable`: it is changed in `init` only; OpenSSL lets any number of threads make sessions from one context,
-/// and what a handshake needs of `tickets` guards itself.
+/// `@unchecked Sendable`: it is changed in `init` only. OpenSSL lets any number of threads make sessions from one context, and
+/// `tickets` has its own lock.
 final class TLSContext: @unchecked Sendable {
   let handle: OpaquePointer
   /// Kept alive for the callback that OpenSSL makes with the context.
@@ -47,7 +47,7 @@ final class TLSContext: @unchecked Sendable {
     SessionPort.countSteps(of: handle)
     // An idle session keeps no record buffers: 34 kB each.
     SSL_CTX_ctrl(handle, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
-    // Records are taken from what has been read already, so as many as there are.
+    // OpenSSL takes all records from the octets that were read already.
     SSL_CTX_ctrl(handle, SSL_CTRL_SET_READ_AHEAD, 1, nil)
     // Resumption is by tickets alone: no memory here per client that was here once.
     SSL_CTX_ctrl(handle, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
@@ -72,7 +72,7 @@ final class TLSContext: @unchecked Sendable {
       }
     }
     try check("SSL_CTX_use_PrivateKey", SSL_CTX_use_PrivateKey(handle, identity.key))
-    // What is sent is what the file holds: nothing is looked up in the machine's trust store.
+    // Send the file's certificates only: never complete the chain from the machine's trust store.
     SSL_CTX_ctrl(handle, SSL_CTRL_MODE, Int(SSL_MODE_NO_AUTO_CHAIN), nil)
   }
 

@@ -1,6 +1,6 @@
 // The events of a TLS session that the server counts and logs: its handshake and its end.
 
-/// What a session tells of its handshake and its end, at most one of the first three each.
+/// The events of a session's handshake and end, at most one of the first three each.
 public enum TLSEvent: Hashable, Sendable {
   /// Both sides have agreed: data may flow.
   case established

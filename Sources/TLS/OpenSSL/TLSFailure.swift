@@ -2,7 +2,7 @@
 
 import COpenSSL
 
-/// What OpenSSL says about a call that failed: its own words, for operators, never for clients.
+/// OpenSSL's own words about a failed call, for operators and never for clients.
 public struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The function that failed.
   public let operation: String

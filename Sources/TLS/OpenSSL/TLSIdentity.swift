@@ -74,7 +74,7 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
     chain.map(\.fingerprint) == other.chain.map(\.fingerprint)
   }
 
-  /// What clients may take offence at at a time, in words for operators: validity, names, the chain's order.
+  /// The faults of a certificate at a time that clients may refuse, in words for operators: validity, names, the chain's order.
   ///
   /// - Parameters:
   ///   - time: seconds since 1970-01-01T00:00:00Z.
@@ -102,7 +102,7 @@ public final class TLSIdentity: @unchecked Sendable, CustomStringConvertible, Cu
     return complaints
   }
 
-  /// Two weeks: half of what is left when a 90 days' certificate is usually renewed.
+  /// Two weeks: half of the rest when a 90 days' certificate is usually renewed.
   private static let noticePeriod: Int64 = 14 * 86_400
 
   public var description: String { "\(certificate.subject) (\(keyType))" }

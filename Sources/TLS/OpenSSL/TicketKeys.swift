@@ -7,9 +7,9 @@ import Synchronization
 /// What session tickets are sealed with (RFC 5077 §4): a key that is replaced after a while, and the one before it, so
 /// that tickets stay good for their whole life. Kept in memory only, and wiped.
 ///
-/// All contexts of a listener share one, so that a new certificate does not make every client start anew.
+/// All contexts of a listener share one, so that clients can resume their sessions after a change of the certificate.
 final class TicketKeys: Sendable {
-  /// How long a ticket is good, and a key seals: so a key is gone after twice that, and what it sealed with it.
+  /// How long a ticket is valid, and how long a key seals. After twice that time the key and its tickets are gone.
   static let lifetime = Duration.seconds(2 * 3600)
 
   /// A name by which a ticket says which key it was sealed with, and a key each for AES-256-CBC and HMAC-SHA-256.

@@ -48,7 +48,7 @@ public final class CallbackAPI: Sendable {
   ///     on.
   ///   - timeout: the whole time allowed.
   ///   - startWithin: the span within which the first byte must leave; after it nothing is sent. Nil: `timeout` alone counts.
-  ///   - then: is told what came of it, on any thread, and must not block; no task waits meanwhile.
+  ///   - then: Called with the result, on any thread; must not block. No task waits meanwhile.
   public func request(
     _ content: OutboundContent, token: AccessToken, traceparent: String? = nil, timeout: Duration,
     startWithin: Duration? = nil, then: @escaping @Sendable (CallbackReport) -> Void

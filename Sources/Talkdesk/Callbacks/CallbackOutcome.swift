@@ -30,7 +30,7 @@ public enum CallbackOutcome: Sendable {
   /// client that retries too early would fail again.
   public static let longestWait = Duration.seconds(3600)
 
-  /// What is certain about the call.
+  /// Whether the call was requested.
   public enum Certainty: String, Sendable {
     /// It was requested.
     case accepted
@@ -40,7 +40,7 @@ public enum CallbackOutcome: Sendable {
     case unknown
   }
 
-  /// What is certain about the call. Only where it is `notAccepted` may anything be given back or sent again.
+  /// Whether the call was requested. Only after `notAccepted` may the server give allowances back or send again.
   public var certainty: Certainty {
     switch self {
     case .accepted: .accepted
@@ -66,7 +66,7 @@ public enum CallbackOutcome: Sendable {
     }
   }
 
-  /// What a reply means: its status decides, its content only explains.
+  /// The outcome of a reply: its status decides, its content only explains.
   init(_ reply: InboundResponse, now: UnixTime) {
     switch reply.status {
     case 200..<300: self = .accepted(status: reply.status)
@@ -75,7 +75,7 @@ public enum CallbackOutcome: Sendable {
     case 403: self = .forbidden
     case 429: self = .rateLimited(retryAfter: Self.wait(reply.fields, now: now))
     case 503: self = .unavailable(retryAfter: Self.wait(reply.fields, now: now))
-    // A redirect may follow a deed (RFC 9110 §15.4.4), and a gateway's 408 says nothing of what is behind it.
+    // A redirect may follow an action (RFC 9110 §15.4.4), and a gateway's 408 says nothing about the server behind it.
     case 404...407, 409...499, 402: self = .refused(status: reply.status)
     default: self = .unclear(status: reply.status)
     }
@@ -85,7 +85,7 @@ public enum CallbackOutcome: Sendable {
     RetryAfter.read(fields, now: now.seconds, cap: longestWait)
   }
 
-  /// What a failed transfer means. A status that came says more than the failure after it.
+  /// The outcome of a failed transfer. A received status says more than the failure after it.
   init(_ error: TransportError, now: UnixTime) {
     if let head = error.head {
       self.init(head, now: now)

@@ -1,6 +1,6 @@
 // Reports one request to the Callback API for the record, log and metrics, without any secret.
 
-/// What happened to one request to the Callback API, for the record, logs and metrics. Holds no token and no number.
+/// The report of one request to the Callback API, for the record, logs and metrics. Holds no token and no number.
 public struct CallbackReport: Sendable {
   /// The outcome.
   public var outcome: CallbackOutcome

@@ -4,7 +4,7 @@ public import JOSE
 
 /// How this process proves to Talkdesk ID that it is the OAuth client.
 public enum ClientCredential: Sendable {
-  /// `private_key_jwt`: a fresh signed assertion for every request (RFC 7523 §2.2). What AppConnect apps must use.
+  /// `private_key_jwt`: a fresh signed assertion for every request (RFC 7523 §2.2). AppConnect apps must use it.
   case signedJWT(clientID: String, keyID: String, signer: Signer)
   /// HTTP Basic with the client's secret (RFC 6749 §2.3.1).
   case secret(clientID: String, secret: Secret)
@@ -28,7 +28,7 @@ public enum ClientCredential: Sendable {
     }
   }
 
-  /// What logs and status call it: the key's id, or `client_secret`. Not secret.
+  /// Its name in logs and status: the key's id, or `client_secret`. Not secret.
   public var name: String {
     switch self {
     case .signedJWT(_, let keyID, _): keyID

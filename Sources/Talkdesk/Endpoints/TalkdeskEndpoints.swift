@@ -1,11 +1,11 @@
 // Derives the URLs of Talkdesk ID and of the API from account and region.
 
-/// Where a Talkdesk account's tokens and API are: from account and region, or as stated. The configuration checks what is
-/// stated, and the transport sends nothing in the clear to another machine.
+/// The URLs of a Talkdesk account's tokens and API: from account and region, or as configured. The configuration checks configured
+/// URLs, and the transport sends nothing in the clear to another machine.
 public struct TalkdeskEndpoints: Hashable, Sendable {
   /// The token endpoint's full URL.
   public let tokenURL: String
-  /// What an assertion names as its audience: one string, equal to the token URL unless stated otherwise.
+  /// The audience of assertions: one string, equal to the token URL unless configured otherwise.
   public let audience: String
   /// The base of the API, without a slash at the end; a path such as `/calls/callback` is appended.
   public let apiBase: String

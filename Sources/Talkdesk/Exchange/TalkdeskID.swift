@@ -30,7 +30,7 @@ public struct TalkdeskID: TokenIssuer {
   ///   - credentials: at least one; the later serve where the earlier are refused as invalid.
   ///   - transport: carries the requests.
   ///   - time: the clocks.
-  ///   - retry: what is repeated within one exchange.
+  ///   - retry: The repetitions within one exchange.
   ///   - jitter: random numbers in 0..<1.
   public init(
     endpoints: TalkdeskEndpoints, credentials: [ClientCredential], transport: any HTTPTransport,
@@ -47,7 +47,7 @@ public struct TalkdeskID: TokenIssuer {
     rotation = CredentialRotation(count: credentials.count)
   }
 
-  /// What is known of each credential, in the order of `credentials`.
+  /// The state of each credential, in the order of `credentials`.
   public var credentialStatus: [CredentialStatus] {
     credentials.indices.map { status(of: $0) }
   }
@@ -55,8 +55,8 @@ public struct TalkdeskID: TokenIssuer {
   /// Leaves no credential aside any more: the next exchange tries them in the configured order.
   public func tryAllAgain() { rotation.endRests() }
 
-  /// Takes over what an earlier configuration of the same endpoint knew of the same credentials, so that a reload does not
-  /// make operators guess which key serves. What was left aside is tried again.
+  /// Takes over the states of the same credentials from an earlier configuration of the same endpoint, so that operators still see
+  /// after a reload which key is in use. Credentials that were set aside are tried again.
   public func inherit(from other: any TokenIssuer) {
     guard let other = other as? TalkdeskID, endpoints.tokenURL == other.endpoints.tokenURL else { return }
     let places = credentials.map { mine in other.credentials.firstIndex { $0.isSame(as: mine) } }
@@ -222,7 +222,7 @@ public struct TalkdeskID: TokenIssuer {
     }
   }
 
-  /// Decides by the status alone what a reply means, then reads it.
+  /// Decides by the status alone, then reads the reply.
   private static func token(
     in reply: InboundResponse, scope: String, clientID: String, sent: MonotonicTime, now: UnixTime
   ) throws(TokenExchangeError) -> AccessToken {

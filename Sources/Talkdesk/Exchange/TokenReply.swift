@@ -5,7 +5,7 @@ import JSON
 import Platform
 import Tokens
 
-/// What a reply of the token endpoint says (RFC 6749 §5), read as tolerantly as is safe.
+/// The values of a reply of the token endpoint (RFC 6749 §5), read as tolerantly as is safe.
 struct TokenReply {
   /// The longest life to accept. A longer one would only keep a token for more than a day.
   static let longestLife = Duration.seconds(86_400)

@@ -4,9 +4,9 @@ import CCurl
 import Glibc
 import HTTP
 
-/// The table from libcurl's codes, and what it keeps of a transfer beside them, to the check that failed.
+/// The table from libcurl's codes, and its further values of a transfer, to the failed check.
 struct CurlDiagnosis {
-  /// What libcurl keeps.
+  /// The values that libcurl keeps.
   struct Evidence {
     var code: CURLcode
     /// Whether an octet of the request may have left: then the connection stood, and there is nothing to diagnose.
@@ -26,7 +26,7 @@ struct CurlDiagnosis {
     var tunnelStatus: Int
   }
 
-  /// What failed; nil where the code says nothing about connecting.
+  /// The failed check; nil if the code says nothing about connecting.
   static func diagnosis(_ evidence: Evidence) -> TransportDiagnosis? {
     guard !evidence.sent else { return nil }
     let tunnelStands = evidence.proxied && (200..<300).contains(evidence.tunnelStatus)

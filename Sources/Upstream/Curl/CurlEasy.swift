@@ -19,7 +19,7 @@ final class CurlEasy {
     let addresses: [IPAddress]
   }
 
-  /// What the transfer belongs to.
+  /// The owner of the transfer.
   private let ticket: Ticket
   let handle: UnsafeMutableRawPointer
   private var collector: ResponseCollector
@@ -31,7 +31,7 @@ final class CurlEasy {
   private let mayRepeat: Bool
   /// Whose field lines libcurl reads.
   private let route: TransferRoute
-  /// What libcurl reads and writes beside this handle, which it outlives.
+  /// The shared TLS sessions that libcurl reads and writes. They outlive this handle.
   private let share: CurlShare
   /// Which libcurl sends from where it is.
   private let content: OutboundContent
@@ -51,7 +51,7 @@ final class CurlEasy {
     self.resolutionTime = resolutionTime
     collector = ResponseCollector(
       maximumHeaderLength: settings.maximumHeaderLength,
-      // For HEAD the declared length is that of what does not come.
+      // For HEAD the declared length is that of a content that is not sent.
       maximumContentLength: plan.method == .head ? .max : plan.maximumContentLength,
       mayBeHTTP2: settings.multiplexing != nil)
     mayRepeat = plan.mayRepeat
@@ -95,7 +95,7 @@ final class CurlEasy {
   /// Status and fields of the final response, once they have come whole.
   var head: InboundResponse? { collector.head.map(timed) }
 
-  /// What a transfer was doing when its time was over.
+  /// The step of a transfer at its time-out.
   var phase: String {
     if collector.hasBegun { return "while reading the response" }
     if mayHaveSent { return "while waiting for the response" }
@@ -151,7 +151,7 @@ final class CurlEasy {
     return callgate_easy_get_offset(handle, info, &value) == CURLE_OK ? Int64(value) : 0
   }
 
-  /// What libcurl keeps of a transfer that failed.
+  /// The values that libcurl keeps of a failed transfer.
   private func evidence(_ code: CURLcode) -> CurlDiagnosis.Evidence {
     CurlDiagnosis.Evidence(
       code: code, sent: mayHaveSent, connected: number(CURLINFO_LOCAL_PORT) > 0, proxied: route.proxy != nil,
@@ -162,13 +162,13 @@ final class CurlEasy {
       tunnelStatus: number(CURLINFO_HTTP_CONNECTCODE))
   }
 
-  /// What has no value counts as zero, as libcurl itself counts it.
+  /// A missing value counts as zero, as libcurl itself counts it.
   private func number(_ info: CURLINFO) -> Int {
     var value = 0
     return callgate_easy_get_long(handle, info, &value) == CURLE_OK ? value : 0
   }
 
-  /// What a transfer whose time is over was lacking.
+  /// The missing step of a transfer at its time-out.
   var timeoutDiagnosis: TransportDiagnosis? { CurlDiagnosis.diagnosis(evidence(CURLE_OPERATION_TIMEDOUT)) }
 
   /// Whether there is a connection to the target itself, so that only TLS is missing. libcurl's times show it

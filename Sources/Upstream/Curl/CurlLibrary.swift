@@ -11,7 +11,7 @@ enum CurlLibrary {
   /// Starts libcurl, once for the process. Also ignores SIGPIPE: older versions of libcurl let OpenSSL write
   /// with `write`, which would end the process when a peer has closed.
   ///
-  /// - Throws: `TransportSetupError` when this libcurl lacks what the transport's promises rest on.
+  /// - Throws: `TransportSetupError` if this libcurl lacks a feature that the transport needs.
   static func start() throws(TransportSetupError) { try started.get() }
 
   private static let started: Result<Void, TransportSetupError> = {

@@ -64,7 +64,7 @@ final class CurlMulti {
     check(curl_multi_remove_handle(handle, easy.handle), "curl_multi_remove_handle")
   }
 
-  /// Lets every transfer do what it can without waiting; returns those that ended.
+  /// Advances every transfer without waiting, and returns those that ended.
   func perform() -> [Finished] {
     var count: Int32 = 0
     // Where there is no memory, `poll` waits a little, and the next turn goes on.
@@ -84,6 +84,7 @@ final class CurlMulti {
   }
 
   /// Sends a PING over each connection that had none for so long (RFC 9113 §6.7).
+  /// libcurl 7.88.1 sends none while a connection is idle; a request that gets no answer replaces it.
   func ping(after interval: Duration) {
     guard let easy = curl_easy_init() else { return }
     defer { curl_easy_cleanup(easy) }

@@ -17,7 +17,7 @@ final class CurlOptions {
 
   init(_ handle: UnsafeMutableRawPointer) { self.handle = handle }
 
-  /// What holds for every request: full verification, nothing automatic.
+  /// The options of every request: full verification, nothing automatic.
   func setPolicy(_ settings: TransportSettings, _ target: Target, _ proxy: Proxy?) {
     check("the protocol", callgate_easy_set_protocol(handle, target.secure ? 1 : 0))
     check("quick exit", callgate_easy_set_quick_exit(handle))
@@ -111,8 +111,8 @@ final class CurlOptions {
       set(CURLOPT_POSTFIELDS, plan.content.address)
     default: set(CURLOPT_HTTPGET, 1)
     }
-    // No CURLOPT_MAXFILESIZE: it ends a transfer within the fields, before it is known what was answered. The collector
-    // holds the content to its limit.
+    // No CURLOPT_MAXFILESIZE: it ends a transfer within the fields, before the response is known. The collector holds the content to
+    // its limit.
     if plan.reuse {
       set(CURLOPT_TCP_KEEPALIVE, 1)
     } else {

@@ -4,7 +4,7 @@ import CCurl
 import HTTP
 import Platform
 
-/// What transfers have in common: the TLS sessions that servers let be resumed.
+/// The shared state of transfers: TLS sessions that can be resumed.
 ///
 /// Without it each transfer has a table of its own, which is empty when a connection begins and gone when it ends: a request
 /// on a connection of its own would never resume anything, and 5,000 waiting ones hold 5 MB of empty tables. What libcurl
@@ -30,9 +30,9 @@ final class CurlShare {
 
 /// The share that new transfers get.
 ///
-/// A session's chain was verified when it began, and a resumed one is not shown again: after a while all begin anew. So they do
-/// when a handshake fails, since libcurl keeps a session whose certificate has turned out to be for another name, and would
-/// resume it, to fail again, for as long as the server lets it.
+/// A session's chain is verified when it begins, and not when it is resumed, so after a while all sessions begin again. They also do
+/// after a failed handshake: libcurl keeps a session whose certificate turned out to be for another name, and would resume it, and
+/// fail again, for as long as the server allows it.
 struct SharedSessions {
   private let lifetime: Duration
   private var share: CurlShare?

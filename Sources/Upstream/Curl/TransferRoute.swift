@@ -4,14 +4,13 @@ import HTTP
 import Platform
 import Synchronization
 
-/// Where requests go and what they carry besides their content, checked and put into libcurl's form: one for all that are
-/// equal in both, since thousands may wait.
+/// The target and headers of requests, checked and in libcurl's form. Equal requests share one, because thousands may wait.
 final class TransferRoute: Sendable {
   let target: Target
   let url: String
   let proxy: Proxy?
   let fields: CurlFieldList
-  /// What transfers queue for: one path of one host, or the host's one connection.
+  /// The resource that transfers queue for: one path of one host, or the host's one connection.
   struct Place: Hashable {
     let origin: String
     let path: String

@@ -12,7 +12,7 @@ struct Target: Hashable {
   let secure: Bool
   /// The name in lower case, or the address without brackets.
   let host: String
-  /// What the host is made of.
+  /// The form of the host.
   let kind: HostKind
   /// The port, the scheme's own where the URL names none.
   let port: UInt16
@@ -21,7 +21,7 @@ struct Target: Hashable {
   /// The query with its question mark, or nothing.
   let query: String
 
-  /// What a host is made of.
+  /// The form of a host.
   enum HostKind: Hashable { case name, ipv4, ipv6 }
 
   /// Why a URL is refused.
@@ -33,7 +33,7 @@ struct Target: Hashable {
   /// The longest URL that is taken, in octets.
   static let maximumLength = 8192
 
-  /// Takes a URL apart (RFC 3986 §3), refusing what the type's description does not allow.
+  /// Parses a URL (RFC 3986 §3), and refuses every form that the type's description does not allow.
   init(_ url: String) throws(Refusal) {
     let bytes = Array(url.utf8)
     guard bytes.count <= Self.maximumLength else { throw Refusal("the URL is too long") }
@@ -68,7 +68,7 @@ struct Target: Hashable {
   /// Whether the host is this machine: `localhost`, 127.0.0.0/8 or ::1. Names are not resolved for this.
   var isLoopback: Bool { kind == .name ? host == "localhost" : IPAddress(host)?.isLoopback ?? false }
 
-  /// Scheme, host and port: what a connection belongs to (RFC 6454).
+  /// Scheme, host and port, which identify connections (RFC 6454).
   var origin: String { "\(secure ? "https" : "http")://\(bracketedHost):\(port)" }
 
   /// The whole URL in its normal form.

@@ -75,7 +75,7 @@ struct Proxy: Hashable {
     return afterAddress.contains(":")
   }
 
-  /// Undoes percent-encoding; nil for a broken escape, for what is not UTF-8 and for control characters.
+  /// Undoes percent-encoding; nil for a broken escape, for invalid UTF-8 and for control characters.
   private static func decoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]

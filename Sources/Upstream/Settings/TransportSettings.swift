@@ -30,13 +30,13 @@ public struct TransportSettings: Sendable {
   /// How long a connection may lie idle and still be used. Shorter than the 60 s after which common load
   /// balancers close theirs, so that a request seldom meets a connection that is just being closed.
   public var idleTimeout: Duration
-  /// How long TLS sessions are resumed before they are begun anew, with a chain that is verified anew. Resumed ones are for
-  /// the same host, port and checks, and never carry early data.
+  /// How long TLS sessions are resumed before new ones begin, whose chain is verified again. Resumed ones are for the same host, port
+  /// and checks, and never carry early data.
   public var sessionLifetime: Duration
   /// How many octets of status line, fields and trailers are taken in all, interim responses included.
   public var maximumHeaderLength: Int
-  /// How many octets libcurl's buffer for receiving holds, of each transfer; nil leaves it the usual 16 KiB. What is sent
-  /// over TLS passes through another one then, of 16 KiB instead of 64.
+  /// The size of libcurl's receive buffer of each transfer, in octets; nil for the usual 16 KiB. With it, the send buffer for TLS has
+  /// 16 KiB instead of 64.
   public var bufferLength: Int?
 
   /// Makes settings; the defaults suit two upstream hosts.
@@ -78,7 +78,7 @@ public struct TransportSettings: Sendable {
 public struct Multiplexing: Hashable, Sendable {
   /// How many requests to one host run at once, whatever their paths; the server may allow fewer.
   public var streams: Int
-  /// How often each connection sends a PING. It keeps the connection alive in networks that forget what is idle.
+  /// How often each connection sends a PING. It keeps the connection alive in networks that drop idle ones.
   public var pingInterval: Duration
   /// How long the other side may acknowledge nothing that was sent, a PING included. After that the connection is closed.
   public var silence: Duration

@@ -152,6 +152,21 @@ import Testing
     await work.value
   }
 
+  @Test func `appointments that were left aside keep no other from its time`() async throws {
+    let fixture = Fixture()
+    let count = AppointmentKeeper.mostInHand + 1
+    for number in 0..<count { try fixture.book(1, number: number) }
+    let last = try fixture.book(4, number: count)
+    fixture.onVisit.withLock { $0 = { _ in .leftAside(for: .seconds(30)) } }
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    try await fixture.pass(until: .seconds(6))
+    #expect(fixture.handled.count == count + 1)
+    #expect(fixture.handled.last == Fixture.Visit(id: last, after: .seconds(4)))
+    keeper.stop()
+    await work.value
+  }
+
   @Test func `a keeper that was stopped begins nothing, and what has begun is waited for`() async throws {
     let fixture = Fixture()
     let (waiting, resume) = AsyncStream.makeStream(of: Void.self)
@@ -308,6 +323,12 @@ import Testing
     fixture.time.advance(by: .seconds(10))
     await fixture.time.untilSleepers(1)
     #expect(keeper.counts == AppointmentCounts(scheduled: 1, pending: 1))
+    // Five seconds after its time it is overdue.
+    for (seconds, overdue) in [(190, 0), (10, 1)] as [(Int, Int)] {
+      fixture.time.advance(by: .seconds(seconds))
+      await fixture.time.untilSleepers(1)
+      #expect(keeper.counts == AppointmentCounts(scheduled: 1, pending: 1, overdue: overdue))
+    }
     fixture.lateness.withLock { $0 = nil }
     fixture.time.advance(by: .seconds(10))
     await fixture.time.untilSleepers(1)

@@ -35,7 +35,12 @@ import Testing
     let changes = audits.filter { $0["action"] == "change" }
     #expect(changes.map { $0["code"]?.string } == [nil, nil, "slot_full"])
     #expect(changes.allSatisfy { $0["callback"]?.string == booked.id && $0["contact"] == "+*********00" })
-    #expect(changes.allSatisfy { $0["verdicts"]?.array?.isEmpty == false })
+    // A move asks neither limits nor brakes.
+    let verdicts = changes.flatMap { $0["verdicts"]?.array ?? [] }
+    let once = verdicts.filter { $0["rule"] == "once" }
+    let brakes = verdicts.filter { $0["rule"]?.string?.hasPrefix("brake-") == true }
+    #expect(once.count == changes.count && brakes.count == 3 * changes.count)
+    #expect((once + brakes).allSatisfy { $0["verdict"] == "skipped" })
   }
 
   @Test func `what a change may say is checked before the callback is looked for`() async throws {

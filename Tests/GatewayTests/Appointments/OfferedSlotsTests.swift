@@ -80,6 +80,11 @@ import Testing
       let answer = try await fixture.calls.look("/availability\(query)")
       #expect(answer.summary == "422 invalid_request" && answer.names == names, "\(query)")
     }
+    let half = try await fixture.calls.look("/availability?from=x")
+    let descriptions = half.json?["fields"]?.array?.map { $0["description"]?.string ?? "" }
+    #expect(half.names == ["from", "to"])
+    #expect(descriptions?.first?.contains("an offset") == true)
+    #expect(descriptions?.last?.contains("Give both") == true)
     let most = try await fixture.calls.look(Self.query(from, AppointmentFixture.hour(1 + 50)))
     #expect(most.json?["slots"]?.array?.count == 3000)
     let long = try await fixture.calls.look(Self.query("2100-01-01T00:00:00Z", "2100-02-01T00:00:00Z"))

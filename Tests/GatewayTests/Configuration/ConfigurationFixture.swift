@@ -2,6 +2,7 @@
 
 import Gate
 import JOSE
+import JSON
 import Testing
 
 @testable import Configuration
@@ -17,6 +18,18 @@ enum Fixture {
   static let key: String = base64Key(for: .ES256)
   /// A key on P-384.
   static let otherKey: String = base64Key(for: .ES384)
+
+  /// The file of a Google service account.
+  static let serviceAccount: String = {
+    guard let key = try? PrivateKey.generate(for: .RS256).pem().exposedString() else {
+      preconditionFailure("no key can be made")
+    }
+    let members: JSONValue = [
+      "type": "service_account", "project_id": "shop-1", "private_key_id": "k1", "private_key": .string(key),
+      "client_email": "callgate@shop-1.example", "token_uri": "https://id.example/token",
+    ]
+    return String(decoding: members.serialized(), as: UTF8.self)
+  }()
 
   /// What `serve` needs: a credential and a caller.
   static let environment: [String: String] = [

@@ -1,11 +1,13 @@
 // Tests that a file with every key sets every part of the configuration.
 
 import Certificates
+import ChatDesk
 import Documents
 import Gate
 import Installations
 import JOSE
 import JSON
+import Notices
 import Sealing
 import TLS
 import Talkdesk
@@ -61,6 +63,7 @@ import Upstream
       example-app-ios:
         callers: [ios-app, anonymous]
         scope: "visual-sessions:execute"
+        delivery: push
         talkdesk_phone_numbers: ["+18500000000", +18500000001]
         context_schema:
           fields: { issue: { data_type: url, max_length: 200, required: true }, note: {} }
@@ -69,10 +72,20 @@ import Upstream
         installations: { authorize: [user], pending: 5m, idle: 30d, per_subject: 3, verifiers: [partner] }
         callbacks: { verification_code: true }
       open: {}
+      chat-app: { callers: [by-url], desk: chat }
+    desks:
+      chat: { kind: sendbird, application_id: APP-1, api_token_file: /token, token_life: 2h, user_id: "u-{subject}", url: "https://chat.example/" }
     callbacks:
       { dedupe_window: 0s, key_retention: 1h, retention: 1d, timeout: 15s, concurrency: 2, talkdesk_phone_numbers: [+18500000002],
         brakes: { number_per_day: 3, per_5m: 50, per_hour: 0 } }
     appointments: { slot: 20m, per_slot: 3, horizon: 60d, earliest: 0s, late: 10m, per_number: 2 }
+    notices:
+      external_url: https://calls.example/
+      fcm: { service_account_file: /firebase, url: "http://localhost:1", token_url: "http://localhost:2/token" }
+      apns: { key_file: /key, key_id: ABC123DEFG, team_id: DEF123GHIJ, topic: com.example.shop, environment: sandbox,
+              url: "https://localhost:3" }
+      http: { url: "https://push.example/?a=b", secret_file: /hook }
+      texts: { access: "Bereit." }
     cors: { origins: ["https://shop.example", "http://localhost:3000"] }
     rules: []
     store: { url: "sqlite:/data/callgate.sqlite3", key_file: /store-key, previous_key_file: /other-store-key }
@@ -88,7 +101,8 @@ import Upstream
       "/tls.pem": String(decoding: Self.identity.certificatePEM, as: UTF8.self),
       "/tls.key": String(decoding: Self.identity.keyPEM, as: UTF8.self), "/key": Fixture.key,
       "/key384": Fixture.otherKey, "/token": "0123456789abcdef0123\n", "/password": "long enough",
-      "/set": set,
+      "/set": set, "/firebase": Fixture.serviceAccount,
+      "/hook": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqrTwjU\n",
       "/secret": String(repeating: "s", count: 32), "/store-key": String(repeating: "01", count: 32),
       "/other-store-key": String(repeating: "02", count: 32),
     ]
@@ -142,6 +156,17 @@ import Upstream
         == Configuration.Appointments(
           slot: .seconds(1200), perSlot: 3, horizon: .seconds(60 * 86_400), earliest: .zero,
           late: .seconds(600), perNumber: 2))
+    let desk = try #require(configuration.desks.first)
+    #expect([desk.id, desk.applicationID, desk.url] == ["chat", "APP-1", "https://chat.example"])
+    #expect(desk.apiToken?.exposedString() == "0123456789abcdef0123")
+    #expect(desk.tokenLife == .seconds(7200))
+    #expect(desk.userIDs.user("ann", of: "by-url").id.text == "u-ann")
+    let notices = try #require(configuration.notices)
+    #expect(notices.platforms == [.fcm, .apns, .http])
+    #expect(notices.fcm?.projectID == "shop-1")
+    #expect(notices.apns?.topic == "com.example.shop")
+    #expect(notices.http?.url == "https://push.example/?a=b")
+    #expect((notices.externalURL, notices.texts.access) == ("https://calls.example", "Bereit."))
     #expect(configuration.allowedOrigins == ["https://shop.example", "http://localhost:3000"])
     guard case .sqlite(path: "/data/callgate.sqlite3") = configuration.store else {
       Issue.record("another store")
@@ -182,7 +207,8 @@ import Upstream
 
   @Test func `every app arrives`() throws {
     let apps = try load().apps
-    #expect(apps.map(\.id) == ["example-app-ios", "open"])
+    #expect(apps.map(\.id) == ["example-app-ios", "open", "chat-app"])
+    #expect(apps.map(\.desk) == [nil, nil, "chat"])
     #expect(apps[0].callers == ["ios-app", "anonymous"])
     #expect(apps[0].scope == "visual-sessions:execute")
     #expect(apps[0].talkdeskPhoneNumbers == ["+18500000000", "+18500000001"])
@@ -195,6 +221,7 @@ import Upstream
             Schema.Field(name: "note", dataType: .text, maximumLength: nil, isRequired: false),
           ], additions: [Schema.Addition(name: "channel", value: "ios")], allowsOthers: true))
     #expect(apps[0].verificationCode)
+    #expect(apps.map(\.delivery) == [.push, .response, .response])
     #expect(apps[1].callers == nil)
     #expect(!apps[1].verificationCode)
     #expect(apps[1].contextSchema == nil)
@@ -209,7 +236,7 @@ import Upstream
   @Test func `the declared keys are exactly those of the file`() throws {
     var problems = ProblemList()
     let root = try #require(YAMLReader.read(Array(Self.yaml.utf8), name: "c", into: &problems))
-    let free = ["apps", "apps.*.context_schema.fields", "apps.*.context_schema.add"]
+    let free = ["apps", "apps.*.context_schema.fields", "apps.*.context_schema.add", "desks"]
     func paths(_ node: DocumentNode, _ path: String) -> [String] {
       switch node.content {
       case .text: [path]

@@ -1,5 +1,6 @@
 // Tests of which settings each command requires.
 
+import JOSE
 import Testing
 
 @testable import Callers
@@ -58,11 +59,26 @@ import Testing
       return
     }
     #expect(configuration.callbacks.talkdeskPhoneNumbers == ["+18005550199"])
-    // Its app has installations to try.
+    #expect(configuration.apps.map(\.id) == ["example-app-ios", "example-app-push", "example-chat"])
+    #expect(configuration.apps.map(\.delivery) == [.response, .push, .response])
+    #expect(configuration.apps.map(\.desk) == [nil, nil, "chat"])
+    #expect(configuration.enrolmentApp == "example-app-ios" && configuration.notices == nil)
+    // Its apps have installations to try.
     #expect(configuration.apps.allSatisfy { $0.installations != nil })
     #expect(try Fixture.load(for: .serve).configuration.apps.allSatisfy { $0.installations == nil })
     #expect(configuration.appointments == Configuration.Appointments())
     #expect(try Fixture.load(for: .serve).configuration.appointments == nil)
+  }
+
+  @Test(arguments: [("", false), (", url: \"http://127.0.0.1:9/\"", true)])
+  func `in the sandbox only a provider with a url is used`(_ url: String, _ isUsed: Bool) throws {
+    let key = Base64.encode(try PrivateKey.generate(for: .ES256).pkcs8DER().exposedBytes())
+    let yaml = """
+      notices: { apns: { key_variable: KEY, key_id: ABC123DEFG, team_id: DEF123GHIJ, topic: com.example.shop\(url) } }
+      """
+    let loaded = try Fixture.load(yaml, environment: ["KEY": key], for: .sandbox)
+    #expect((loaded.configuration.notices?.apns != nil) == isUsed)
+    #expect(loaded.notices.contains { $0.message.hasPrefix("not used, because of --sandbox") } == !isUsed)
   }
 
   @Test(arguments: [

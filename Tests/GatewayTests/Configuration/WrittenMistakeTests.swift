@@ -49,11 +49,13 @@ struct WrittenMistake: Sendable, CustomTestStringConvertible {
     let set: JSONValue = ["keys": [.object(key.publicKey.jwk())]]
     return [
       "password.txt": Fixture.content("correct horse battery\n"), "empty.txt": Fixture.content("\n"),
-      "short.txt": Fixture.content("short"),
+      "short.txt": Fixture.content("short"), "words.txt": Fixture.content("two words\n"),
       "store-key.txt": Fixture.content(String(repeating: "01", count: 32)),
       "key.pem": Fixture.content(Fixture.key),
       "set.json": Fixture.content(String(decoding: set.serialized(), as: UTF8.self)),
       "noset.json": Fixture.content("{\"keys\":[]}"),
+      "firebase.json": Fixture.content(Fixture.serviceAccount),
+      "hook.txt": Fixture.content("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqrTwjU\n"),
       "large.txt": Fixture.content(String(repeating: "x", count: 300_000)),
     ]
   }()

@@ -56,8 +56,8 @@ extension DistantStore {
     return memory.callbacks(ids)
   }
 
-  func appointmentCounts() throws(StoreError) -> AppointmentCounts {
+  func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts {
     try reach()
-    return memory.appointmentCounts()
+    return memory.appointmentCounts(dueBefore: time)
   }
 }

@@ -130,7 +130,7 @@ private final class Scripted: HTTPTransport {
     var facts = facts
     facts.fields = []
     facts.at = Instant(seconds: facts.instant.seconds)
-    let ruled = Ruled(try await decider.ruleWhenDue(facts, deadline: deadline))
+    let ruled = Ruled(try await decider.ruleAgain(facts, asking: .whenDue, deadline: deadline))
     // The quota of one a day is left as it was.
     #expect(try await decider.ruled(self.facts, taking: true).grant?.receipts.count ?? 4 == 4)
     return ruled

@@ -203,7 +203,8 @@ import Tokens
       }
       fixture.time.advance(by: until - fixture.now)
     }
-    #expect(starts == [0, 1, 3, 7, 15, 31, 61, 91, 121, 151])
+    // The last one comes a second before the end.
+    #expect(starts == [0, 1, 3, 7, 15, 31, 61, 91, 121, 151, 179])
     #expect(fixture.courier.requests.isEmpty)
   }
 

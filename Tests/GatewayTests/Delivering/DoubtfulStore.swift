@@ -127,5 +127,7 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
 
   func callbacks(_ ids: Set<CallbackID>) -> [StoredCallback] { memory.callbacks(ids) }
 
-  func appointmentCounts() -> AppointmentCounts { memory.appointmentCounts() }
+  func appointmentCounts(dueBefore time: Instant) -> AppointmentCounts {
+    memory.appointmentCounts(dueBefore: time)
+  }
 }

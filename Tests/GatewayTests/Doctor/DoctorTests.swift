@@ -529,6 +529,35 @@ import Upstream
     #expect(try await store("memory")?.found == "memory: a restart loses all state")
   }
 
+  private static let notices = """
+    notices:
+      fcm: { service_account_file: firebase.json }
+      apns: { key_variable: TD_PRIVATE_KEY, key_id: ABC123DEFG, team_id: DEF123GHIJ, topic: com.example.shop }
+      http: { url: "https://push.example/notices?key=1", secret_file: hook.txt }
+    """
+
+  @Test(arguments: [
+    (200, #"{"access_token":"ya29","expires_in":3600}"#, DoctorReport.Finding.Status.ok, "project shop-1"),
+    (400, #"{"error":"invalid_grant"}"#, .fail, "400 invalid_grant"), (503, "", .fail, "503"),
+  ])
+  func `each provider of notices is looked at, and FCM's token is asked for`(
+    status: Int, content: String, expected: DoctorReport.Finding.Status, found: String
+  ) async throws {
+    let files = [
+      "firebase.json": Fixture.content(Fixture.serviceAccount),
+      "hook.txt": Fixture.content("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqrTwjU"),
+    ]
+    let (report, network) = try await report(Self.notices, files: files) { request in
+      request.url == "https://id.example/token" ? Self.reply(status, content) : Self.token()
+    }
+    let fcm = try #require(worst(report, "fcm"))
+    #expect(fcm.status == expected)
+    #expect(fcm.found.contains(found))
+    #expect(worst(report, "apns")?.status == .ok)
+    #expect(worst(report, "web hooks")?.found.contains("key=1") == false)
+    #expect(!network.requests.contains { $0.url.contains("push") })
+  }
+
   @Test func `no enum case and no library's code reaches the reader`() async throws {
     let (report, _) = try await report { _ throws(TransportError) in
       throw TransportError(.connectionLost, sent: true, detail: "Empty reply from server (curl 52)")

@@ -74,10 +74,16 @@ import Tokens
     for served in ServedEndpoint.table {
       let endpoint = served.endpoint
       for operation in endpoint.operations {
-        let isOperators =
-          if case .operators = served.handler(for: operation.method) { true } else { false }
-        #expect(isOperators == (endpoint.audience == .operators), "\(endpoint.paths)")
+        let (isOperators, isPage) =
+          switch served.handler(for: operation.method) {
+          case .operators: (true, false)
+          case .page: (false, true)
+          default: (false, false)
+          }
+        #expect((isOperators || isPage) == (endpoint.audience == .operators), "\(endpoint.paths)")
         #expect((operation.access == .operators) == isOperators, "\(endpoint.paths)")
+        // A page holds no data, so nothing else may be let in as one.
+        #expect(isPage == (endpoint.paths == ["/admin/"]), "\(endpoint.paths)")
       }
     }
   }

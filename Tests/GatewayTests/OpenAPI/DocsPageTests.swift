@@ -31,6 +31,24 @@ import Testing
     _ = try await service.end()
   }
 
+  @Test(arguments: [
+    ("getAccess", "curl \"$CALLGATE/access\" \\\n  -u \"$CALLGATE_USERNAME:$CALLGATE_PASSWORD\""),
+    ("listOwnCallbacks", "curl \"$CALLGATE/callbacks?status=scheduled\" \\\n  -u"),
+    ("deleteCallback", "curl -X DELETE \"$CALLGATE/callbacks/0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87\" \\"),
+    (
+      "postReload",
+      "curl -X POST \"$CALLGATE/admin/reload\" \\\n  -H \"Authorization: Bearer $CALLGATE_ADMIN_TOKEN\""
+    ),
+    ("patchCallback", "-d '{\"at\":"), ("getLiveness", "curl \"$CALLGATE/livez\"</pre>"),
+  ])
+  func `each operation has its curl command`(_ id: String, _ command: String) async throws {
+    let service = try RunningService(environment: caller)
+    let page = String(decoding: try await service.ask(.get, "/docs").content, as: UTF8.self)
+    let article = try #require(page.split(separator: "<article id=\"").first { $0.hasPrefix("\(id)\"") })
+    #expect(article.replacing("&quot;", with: "\"").replacing("&#39;", with: "'").contains(command))
+    _ = try await service.end()
+  }
+
   @Test func `the page has no script, and its policy allows only its own style`() async throws {
     let service = try RunningService(environment: caller)
     let answer = try await service.ask(.get, "/docs")

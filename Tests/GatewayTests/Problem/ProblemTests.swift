@@ -49,6 +49,7 @@ import Tokens
     (TokenExchangeError.refused(status: 401, code: "invalid_client"), Problem.Code.upstreamRefused),
     (.rateLimited(retryAfter: .seconds(7)), .upstreamUnavailable),
     (.unavailable(status: 503, retryAfter: nil), .upstreamUnavailable),
+    (.failed(status: 400, code: "500901"), .upstreamFailed),
     (.unusableReply(.notJSON), .upstreamFailed),
     (.timedOut(sent: true), .upstreamTimeout),
     (.transport(TransportError(.connect, sent: false, detail: "refused")), .upstreamUnavailable),
@@ -64,6 +65,12 @@ import Tokens
     #expect(!problem.detail.contains("invalid_client") && !problem.detail.contains("EVP_"))
     let cooling = Problem(TokenError.coolingDown(cause: error, retryAfter: .seconds(3)))
     #expect(cooling.code == .upstreamUnavailable && cooling.retryAfter == 3)
+    for other in [
+      Problem(.exchangeFailed(error, retryAfter: .seconds(1)), from: .sendbird),
+      Problem(.coolingDown(cause: error, retryAfter: .seconds(1)), from: .sendbird),
+    ] {
+      #expect(other.detail.contains("Sendbird") && !other.detail.contains("Talkdesk"))
+    }
   }
 
   @Test(arguments: Problem.Code.allCases)

@@ -60,6 +60,7 @@ import Tokens
       tokens: TokenSource(
         issuer: try TalkdeskID(upstream, transport: Nobody(), clock: clock),
         policy: TokenPolicy(first.tokens), time: clock),
+      desks: ChatDesks(transport: Nobody(), metrics: metrics, log: log, clock: clock, loops: 1),
       storeKind: location.kind, storeHealth: store.health, ledger: AllowanceLedger(store: store),
       installations: nil,
       stops: StopBoard(store: store, clock: clock),

@@ -20,6 +20,23 @@ import Testing
     #expect(try registry.claim(named: .value("help"), by: web.id).admitted()?.id == "help")
   }
 
+  @Test(
+    arguments: [
+      (nil, nil, true), (["ios"], nil, true), (nil, ["ios"], false), (nil, ["web"], true),
+      (["web"], nil, false),
+    ] as [(Set<String>?, Set<String>?, Bool)])
+  func `a caller of which no app has plain tokens has to name one`(
+    _ pushed: Set<String>?, _ plain: Set<String>?, _ needsName: Bool
+  ) {
+    var apps = [
+      App(id: "push", callers: pushed, scope: nil, isPushed: true),
+      App(id: "desk", callers: pushed, scope: nil, desk: "chat"),
+    ]
+    if let plain { apps.append(App(id: "plain", callers: plain, scope: nil)) }
+    #expect(AppRegistry(apps).needsName("ios") == needsName)
+    #expect(!AppRegistry([]).needsName("ios"))
+  }
+
   @Test func `a caller that the named app does not list is denied`() {
     #expect { try registry.claim(named: .value("shop"), by: web.id).admitted() } throws: {
       ($0 as? Problem)?.code == .denied

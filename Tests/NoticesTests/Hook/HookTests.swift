@@ -31,10 +31,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "no secret"), ("\n\n", "no secret"), ("whsec_", "has 0 bytes"),
+    ("", "no secret"), ("\n\n", "no secret"), ("whsec_", "0 bytes"),
     ("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "line 1"),
-    ("\(secret)\nwhsec_!", "line 2"), ("whsec_" + String(repeating: "A", count: 28) + "AAA=", "has 23 bytes"),
-    ("whsec_" + String(repeating: "A", count: 84) + "AAA=", "has 65 bytes"),
+    ("\(secret)\nwhsec_!", "line 2"), ("whsec_" + String(repeating: "A", count: 28) + "AAA=", "23 bytes"),
+    ("whsec_" + String(repeating: "A", count: 84) + "AAA=", "65 bytes"),
     (Array(repeating: secret, count: 5).joined(separator: "\n"), "5 secrets"),
   ])
   func `a file that cannot be used is refused with its line`(file: String, words: String) {

@@ -56,8 +56,8 @@ extension ScriptedStore {
     return memory.callbacks(ids)
   }
 
-  func appointmentCounts() throws(StoreError) -> AppointmentCounts {
+  func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts {
     try check()
-    return memory.appointmentCounts()
+    return memory.appointmentCounts(dueBefore: time)
   }
 }

@@ -14,6 +14,9 @@ extension DemoCard {
       <label for="app-name">App name</label>
       <input id="app-name" maxlength="64" required value="Demo phone" aria-describedby="app-name-help">
       <small id="app-name-help">The operator sees this name. Anyone can write it.</small>
+      <label for="app-kind">How its tokens come</label>
+      <select id="app-kind"><option value="">in the response</option>
+      <option value="example-app-push">by push, to the app example-app-push</option></select>
       <p class="row"><button type="submit" class="primary">Enrol this phone</button>
       <span id="enrol-status" class="result" role="status"></span></p>
       </form>
@@ -51,7 +54,7 @@ extension DemoCard {
       const askAsPhone = (method, path, body, credential) =>
         ask(method, path, body, credential ? { Authorization: "Basic " + btoa(credential) } : {}, "omit");
 
-      const fetchCode = (more) => askAsPhone("POST", "/fetch-code", { ...phone.values, ...more });
+      const fetchCode = (more) => askAsPhone("POST", "/fetch-code" + phone.query, { ...phone.values, ...more });
       const credential = () => `${phone.values.client_id}:${phone.secret}`;
 
       // Shows which step the phone has reached: 0 is asking, 1 is waiting, 2 is installed.
@@ -65,7 +68,10 @@ extension DemoCard {
 
       const enrol = () => attempt("enrol-status", async () => {
         clearTimeout(phone?.timer);
-        phone = { values: { client_id: newUUID(), client_app: $("app-name").value } };
+        const app = $("app-kind").value;
+        phone = {
+          values: { client_id: newUUID(), client_app: $("app-name").value }, query: app ? "?app=" + app : "", device: newKey(),
+        };
         reach(0);
         const answer = await fetchCode();
         if (answer.status !== 202) return [problem(answer.status, answer.text), false];
@@ -104,6 +110,7 @@ extension DemoCard {
         say("verify-status", "");
         say("enrol-status", "200: installed", true);
         reach(2);
+        showPushPhone();
       }
 
       const approve = () => attempt("approve-status", async () => {
@@ -134,6 +141,7 @@ extension DemoCard {
 
       const fetchPhoneToken = () => attempt("phone-status", async () => {
         const answer = await askAsPhone("GET", "/access", undefined, credential());
+        if (answer.status === 202) return ["202: the token comes by push", true];
         return answer.status === 200 ? ["200: authorized", true] : [problem(answer.status, answer.text), false];
       });
 

@@ -34,7 +34,7 @@ extension DemoCard {
         ["Empty 202", { endpoint: "callback", status: 202, body: "" }],
       ];
 
-      const post = (fault) => attempt("fault-status", async () => {
+      const post = (fault, place = "fault-status") => attempt(place, async () => {
         const answer = await fetch("/_sandbox/faults", {
           method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(fault),
         });

@@ -4,15 +4,15 @@ import HTTP
 import Synchronization
 
 /// The transfer thread's inbox: any thread adds to it under one lock, and the first entry wakes the thread.
-final class Inbox: Sendable {
-  /// A transfer to make, and who waits for it.
+final class TransferInbox: Sendable {
+  /// A transfer to make, and the receiver of its result.
   struct Submission: Sendable {
     let ticket: Ticket
     let plan: TransferPlan
     let answer: @Sendable (Result<InboundResponse, TransportError>) -> Void
   }
 
-  /// A letter.
+  /// A message to the thread.
   enum Message: Sendable {
     case submit(Submission)
     case cancel(Ticket)
@@ -22,7 +22,7 @@ final class Inbox: Sendable {
 
   private struct State {
     var messages: [Message] = []
-    /// No further transfers are taken.
+    /// Whether further transfers are refused.
     var isClosed = false
     var isFinished = false
     var waiters: [CheckedContinuation<Void, Never>] = []

@@ -9,6 +9,8 @@ import Synchronization
 struct MemoryInstallations: Sendable {
   private var installations: [InstallationID: Installation] = [:]
   private var enrolments: [SHA256Digest: Enrolment] = [:]
+  /// Here, since a device ends together with its installation.
+  var devices = MemoryDevices()
 
   func installation(_ id: InstallationID) -> Installation? { installations[id] }
 
@@ -37,6 +39,7 @@ struct MemoryInstallations: Sendable {
       view.isUserCodeTaken = enrolment(userCode: code, at: now) != nil
     }
     let (change, result) = body(view)
+    if change.endsDevice(of: view) { devices.remove(of: scope.id) }
     if let installation = change.installation { installations[installation.client.id] = installation }
     if change.endsOthers {
       for (request, other) in enrolments
@@ -54,6 +57,11 @@ struct MemoryInstallations: Sendable {
     for (id, time) in uses {
       if let kept = installations[id], kept.usedAt < time { installations[id]?.usedAt = time }
     }
+  }
+
+  mutating func register(_ device: StoredDevice) {
+    guard let installation = installations[device.installation], installation.revokedAt == nil else { return }
+    devices.register(device)
   }
 
   func installations(subject: String) -> [InstallationID] {
@@ -96,8 +104,10 @@ struct MemoryInstallations: Sendable {
   mutating func purge(at now: Instant, unusedSince unused: [String: Instant]) -> Int {
     let before = enrolments.count + installations.count
     enrolments = enrolments.filter { now < $0.value.forgottenAt }
-    installations = installations.filter { entry in
-      unused[entry.value.appID].map { $0 <= entry.value.usedAt } ?? true
+    for (id, installation) in installations {
+      guard let time = unused[installation.appID], installation.usedAt < time else { continue }
+      installations[id] = nil
+      devices.remove(of: id)
     }
     return before - enrolments.count - installations.count
   }

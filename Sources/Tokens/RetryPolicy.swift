@@ -1,11 +1,10 @@
 // Decides whether and when a failed token request is repeated before its deadline.
 
 import HTTP
-import Tokens
 
 /// When an exchange that failed is tried again at once, within its deadline.
 ///
-/// Asking for a token twice is harmless: the assertion is new each time and an unused token simply expires.
+/// Asking for a token twice is harmless: an unused token simply expires.
 public struct RetryPolicy: Hashable, Sendable {
   /// How many times a failed request is repeated.
   public var limit = 2
@@ -24,11 +23,12 @@ public struct RetryPolicy: Hashable, Sendable {
     return policy
   }
 
-  /// Whether the same request may succeed in a moment: Talkdesk ID was not reached, broke off or responded
-  /// 5xx, without a time to retry.
-  func isPassing(_ error: TokenExchangeError) -> Bool {
+  /// Whether the same request may succeed in a moment: the provider was not reached, broke off or
+  /// failed, without a time to retry.
+  package func isPassing(_ error: TokenExchangeError) -> Bool {
     switch error {
     case .unavailable(_, let retryAfter): retryAfter == nil
+    case .failed: true
     case .transport(let error):
       switch error.reason {
       case .nameResolution, .connect, .connectionLost: true
@@ -44,7 +44,7 @@ public struct RetryPolicy: Hashable, Sendable {
   /// - Parameters:
   ///   - repetition: 1 for the first.
   ///   - unit: a random number in 0..<1.
-  func delay(before repetition: Int, unit: Double) -> Duration {
+  package func delay(before repetition: Int, unit: Double) -> Duration {
     let ceiling = longestDelay / (1 << max(0, limit - repetition))
     return shortestDelay + max(.zero, ceiling - shortestDelay) * unit
   }

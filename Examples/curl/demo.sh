@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Goes through everything that a client does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
+#   demo.sh [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, renewal or again
+set -uo pipefail
+# shellcheck source=Examples/curl/callgate.sh
+. "${BASH_SOURCE[0]%/*}/callgate.sh"
+
+CALLGATE_URL=${1:-http://localhost:8080}
+number=${3:-+1415555$((RANDOM % 9000 + 1000))}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+CALLGATE_CACHE=$folder/cache
+tomorrow=$(($(date +%s) + 86400))
+
+at() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+
+token() {
+  # Fifty processes ask at once, and the server is asked once.
+  local tokens
+  for _ in {1..50}; do callgate_token & done >"$folder/tokens"
+  wait
+  tokens=$(sort -u "$folder/tokens")
+  case "$tokens" in *:*) echo "refused, $tokens" && exit 1 ;; esac
+  echo "token: 50 requests, $(wc -l <<<"$tokens") token of ${#tokens} characters"
+}
+
+renewal() {
+  # A program that stays, until its token is another one.
+  local first
+  first=$(callgate_token) || { echo "refused, $first"; exit 1; }
+  while [ "$(callgate_token)" = "$first" ]; do sleep 0.1; done
+  echo "renewal: another token"
+}
+
+callback() {
+  local context='{"issue":"My flight was cancelled"}'
+  echo "callback: $(callgate_call "$(callgate_uuid)" "{\"contact_phone_number\":\"$number\",\"context\":$context}")"
+}
+
+again() {
+  # A script that sends its key again until the outcome is known, also after a restart.
+  local key
+  key=$(callgate_uuid)
+  for _ in {1..4}; do echo "again: $(callgate_call "$key" "{\"contact_phone_number\":\"$number\"}")"; done
+}
+
+availability() {
+  local found
+  found=$(callgate_availability "$(at $tomorrow)" "$(at $((tomorrow + 3600)))") || { echo "refused, $found"; exit 1; }
+  case "$found" in *'"open":true'*) found="open $found" ;; *) found="closed $found" ;; esac
+  echo "availability: ${found%% *}, $(grep -o '"free":' <<<"$found" | wc -l) times tomorrow"
+}
+
+appointment() {
+  local booked
+  booked=$(callgate_call "$(callgate_uuid)" "{\"contact_phone_number\":\"$number\",\"at\":\"$(at $tomorrow)\"}")
+  echo "appointment: $booked"
+  case "$booked" in scheduled*) echo "appointment: $(callgate_cancel "${booked#* }")" ;; esac
+}
+
+approve() {
+  echo "enrolment: tell an operator the code $1"
+  curl -sS --json "{\"user_code\":\"$1\"}" "$CALLGATE_URL/_sandbox/installations/approve"
+}
+
+enrolment() {
+  local token
+  callgate_enrol "curl example" "$folder/credential" approve || exit 1
+  export CALLGATE_CREDENTIAL=$folder/credential CALLGATE_CACHE=$folder/enrolled
+  token=$(callgate_token)
+  echo "enrolment: this machine has a credential, and its own token of ${#token} characters"
+  callgate_unenrol
+  CALLGATE_CACHE=$folder/again
+  echo "enrolment: afterwards $(callgate_token)"
+}
+
+if [ $# -gt 1 ]; then "$2"; else for step in token callback availability appointment enrolment; do $step; done; fi

@@ -1,0 +1,262 @@
+// A Callgate server as a web page or a Node program sees it: tokens for Talkdesk's SDK, callbacks, appointments, and enrolment.
+//
+// Copy this file: it needs nothing else. Browsers since the end of 2022, Node 18 and later. Node 18 has no global `crypto`: set it first,
+// as demo.mjs does.
+
+/** Why there is no result, for the customer (`text`) and for the page (`action`). */
+export class Problem extends Error {
+  constructor(status, members = {}) {
+    super(members.code || `HTTP ${status}`);
+    // All members of the server's response: code, title, detail, instance (the id of the request), fields, retry_after, next_open,
+    // alternatives, id, verification_code.
+    Object.assign(this, { code: "" }, members, { status, message: this.message, retry_after: seconds(members.retry_after) });
+  }
+
+  static noAnswer() { return new Problem(0, { code: "no_answer" }); }
+
+  get action() { return this.#meaning[0]; }
+  get text() { return this.#meaning[1]; }
+
+  // A later server may have more codes. Their status says enough.
+  get #meaning() {
+    if (Object.hasOwn(MEANINGS, this.code)) return MEANINGS[this.code];
+    if (this.status === 401) return ["authorize", "Please sign in again."];
+    if ([403, 404, 409, 410].includes(this.status)) return ["show", "We cannot do this right now."];
+    if (this.status >= 400 && this.status < 500 && this.status !== 429) {
+      return ["report", "Something is wrong with this app. Please update it."];
+    }
+    return ["later", "We cannot do this at the moment. Please try again later."];
+  }
+
+  /** Whether the same request may go out again, with the same key. */
+  get mayBeSentAgain() {
+    return [0, 429, 503].includes(this.status) || this.code === "in_progress" || (this.status >= 500 && !this.code);
+  }
+}
+
+/**
+ * What a page does:
+ *   later      lets the customer try again later: after `retry_after` seconds, if there is one
+ *   authorize  signs in again; a program with an installation enrols again
+ *   enrol      begins the enrolment again; after `taken`, with a new UUID
+ *   correct    lets the customer correct the number or what `fields` names
+ *   chooseTime offers other times: `alternatives`, or from `next_open` on
+ *   look       asks for the record (`id`), and shows what it says
+ *   maybe      tells that the phone may ring, and does not repeat the request with a new key
+ *   show       shows the text; there is nothing to repeat
+ *   report     is wrong itself, or its configuration is: sends `code` and `instance` to its own error reports
+ */
+export const MEANINGS = {
+  malformed_request: ["report", "Something is wrong with this app. Please update it."],
+  invalid_json: ["report", "Something is wrong with this app. Please update it."],
+  unauthenticated: ["authorize", "Please sign in again."],
+  invalid_token: ["authorize", "Please sign in again."],
+  invalid_client: ["authorize", "This phone is no longer registered. Please register it again."],
+  closed: ["chooseTime", "We are closed at this time. Please choose another."],
+  denied: ["show", "We cannot offer you this. Please contact us."],
+  number_not_allowed: ["correct", "We cannot call this number. Please enter another."],
+  stopped: ["later", "We are not taking requests right now."],
+  not_found: ["show", "We no longer know this call."],
+  unknown_app: ["report", "Something is wrong with this app. Please update it."],
+  method_not_allowed: ["report", "Something is wrong with this app. Please update it."],
+  request_timeout: ["later", "Your connection is slow. Please try again."],
+  too_many: ["show", "You have registered too many phones. Please remove one first."],
+  taken: ["enrol", "This phone is registered for another user. Please try again."],
+  request_expired: ["enrol", "Your code is no longer valid. Please ask for a new one."],
+  already_delivered: ["enrol", "Your code is no longer valid. Please ask for a new one."],
+  claim_expired: ["later", "That took too long. Please try again."],
+  duplicate: ["look", "You have already asked us to call this number."],
+  in_progress: ["later", "We are still working on your call."],
+  slot_full: ["chooseTime", "This time is taken. Please choose another."],
+  too_late: ["look", "This call can no longer be changed."],
+  no_device: ["report", "Please allow notifications for this app."],
+  content_too_large: ["correct", "Your text is too long. Please shorten it."],
+  target_too_long: ["report", "Something is wrong with this app. Please update it."],
+  unsupported_media_type: ["report", "Something is wrong with this app. Please update it."],
+  invalid_request: ["correct", "Please check what you entered."],
+  idempotency_mismatch: ["report", "Something is wrong with this app. Please update it."],
+  slow_down: ["later", "Please wait a moment."],
+  rate_limited: ["later", "Too many requests. Please try again in a moment."],
+  quota_exhausted: ["later", "You have asked for too many calls. Please try again later."],
+  upstream_rate_limited: ["later", "We have many calls at the moment. Please try again shortly."],
+  fields_too_large: ["report", "Something is wrong with this app. Please update it."],
+  internal: ["later", "Something went wrong on our side. Please try again later."],
+  upstream_refused: ["show", "We cannot call you at the moment."],
+  upstream_failed: ["look", "Something went wrong on our side."],
+  upstream_unavailable: ["later", "We cannot call you at the moment. Please try again shortly."],
+  store_unavailable: ["later", "We cannot call you at the moment. Please try again shortly."],
+  overloaded: ["later", "We have many requests at the moment. Please try again shortly."],
+  upstream_timeout: ["later", "We cannot call you at the moment. Please try again shortly."],
+  outcome_unknown: ["maybe", "We may be calling you. Please keep your phone at hand."],
+  no_answer: ["later", "We could not reach our server. Check your connection and try again."],
+};
+
+const sleep = (seconds, signal) => new Promise((resolve, reject) => {
+  const timer = setTimeout(resolve, seconds * 1000);
+  signal?.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
+});
+
+/** A secret in the code of a page is no secret. `authorization` is for a user's JWT, or for a program on a machine of yours. */
+export const bearer = (token) => `Bearer ${token}`;
+export const basic = (user, password) =>
+  `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:${password}`)))}`;
+
+// The taps that were not sent yet. One from localStorage is not among them: it may have been sent before the page was loaded again.
+const unsent = new WeakSet();
+
+/** One tap on "Call me". Save it (localStorage will do) before you send it, and keep it until its outcome is another than `unanswered`:
+ * its key is what keeps the phone from ringing twice. `number` is E.164; `at`, a Date, is when the phone rings. */
+export function tap(number, { context, at } = {}) {
+  const made = { key: crypto.randomUUID(), created: Date.now(), body: { contact_phone_number: number, context, at: at?.toISOString() } };
+  unsent.add(made);
+  return made;
+}
+
+/** Whether a saved tap is older than an hour: discard it. The server keeps a key for 24 hours; after that the phone would ring again. */
+export const isExpired = ({ created }) => !(Math.abs(Date.now() - created) < 3_600_000);
+
+export class Callgate {
+  #base; #authorization; #fetch;
+  #token; #renewal; #pausedUntil = 0; #lastFailure;
+
+  /** `authorization` gives the header's value, or nothing; it is asked before each request, so that a renewed JWT is used at once.
+   * Make a new Callgate when the user changes: this one keeps the user's token. */
+  constructor(base, { authorization = async () => undefined, fetch = globalThis.fetch.bind(globalThis) } = {}) {
+    this.#base = base.replace(/\/$/, "");
+    this.#authorization = authorization;
+    this.#fetch = fetch;
+  }
+
+  /** A token for Talkdesk's SDK. Parallel calls share one request. From 80 % of its life on, a token is renewed while it is used. */
+  async token() {
+    const now = Date.now(); // Unlike performance.now() it goes on while the machine sleeps, as the token's life does.
+    if (!this.#renewal && now >= this.#pausedUntil && now >= (this.#token?.renewAt ?? 0)) {
+      this.#renewal = this.#fetchToken().finally(() => { this.#renewal = undefined; });
+      this.#renewal.catch(() => {}); // Those who wait for it get the error.
+    }
+    if (this.#token && now < this.#token.end) return this.#token.value;
+    // Without a renewal the server asked for a pause: asking earlier would only be refused again.
+    return this.#renewal ?? Promise.reject(this.#lastFailure);
+  }
+
+  async #fetchToken() {
+    try {
+      // Talkdesk's SDKs wait 30 seconds for a response.
+      const answer = await this.#send("GET", "/access", { patience: 20 });
+      const { access_token, expires_in } = result(answer);
+      if (!access_token || !(expires_in > 0)) throw Problem.noAnswer();
+      this.#token = { value: access_token, renewAt: answer.asked + expires_in * 800, end: answer.asked + expires_in * 950 };
+      return access_token;
+    } catch (error) {
+      this.#lastFailure = error;
+      this.#pausedUntil = Date.now() + (error.retry_after ?? 1) * 1000;
+      throw error;
+    }
+  }
+
+  /**
+   * Requests a callback for a `tap`. The outcome is one of:
+   *   { kind: "accepted", callback }   it rings; with `at`, at that time. Show its verification_code, if it has one.
+   *   { kind: "maybe", problem }       it may ring: make a new tap only when the customer asks for one
+   *   { kind: "refused", problem }     no call was requested
+   *   { kind: "unanswered", problem }  not known yet: send the same tap again later
+   * All but the first have a `text` for the customer and an `action` for the page. Use these: those of `problem` are about one response.
+   */
+  async call(tap) {
+    if (isExpired(tap)) return outcome("maybe", Problem.noAnswer());
+    const { key, body } = tap;
+    const wasUnsent = unsent.delete(tap);
+    // The server itself takes up to 20 seconds for a response.
+    const { content, problem = Problem.noAnswer(), wasLost } = await this.#send("POST", "/calls/callback", { key, body, patience: 60 });
+    if (content?.id) return { kind: "accepted", callback: content };
+    if (problem.code === "outcome_unknown") return outcome("maybe", problem);
+    if (problem.code === "upstream_failed" && problem.id) {
+      // Talkdesk responded with a failure. Only the record says whether it may have taken the call all the same.
+      const record = await this.callback(problem.id).catch(() => undefined);
+      return outcome(record?.status === "failed" ? "refused" : "maybe", problem);
+    }
+    // After a try without a response, a refusal proves nothing: the server may have accepted that try.
+    const isOpen = !wasUnsent || wasLost || ["in_progress", "no_answer"].includes(problem.code);
+    return outcome(isOpen ? "unanswered" : "refused", problem);
+  }
+
+  /** What became of a callback: `accepted`, `scheduled`, `pending`, `failed`, `unknown`, `cancelled` or `expired`. */
+  async callback(id) { return result(await this.#send("GET", `/callbacks/${encodeURIComponent(id)}`)); }
+
+  /** Cancels an appointment. If it returns, the phone never rings; `too_late` says that the call is on its way or over. */
+  async cancel(id) { return result(await this.#send("DELETE", `/callbacks/${encodeURIComponent(id)}`)); }
+
+  /** Whether to show the button now, and with a span (two Dates, at most 31 days) the times that can be booked. */
+  async availability(from, to) {
+    const span = from ? `?from=${from.toISOString()}&to=${to.toISOString()}` : "";
+    return result(await this.#send("GET", `/availability${span}`));
+  }
+
+  /**
+   * Gets a credential for this device: { client_id, client_secret }, which goes into `basic`. With the user's JWT as the authorization
+   * it is there at once. Otherwise `show` gets a code, which the customer tells an operator, and this waits for the approval.
+   * A page has no safe place for a secret: sign its users in, and send their JWTs. This is for kiosks and desktop programs.
+   */
+  async enrol({ clientID = crypto.randomUUID(), app, detail, show, signal }) {
+    // All values stay the same in each request, byte for byte: the server compares them.
+    const body = { client_id: clientID, client_app: app, client_detail: detail };
+    for (;;) {
+      const content = result(await this.#send("POST", "/fetch-code", { body, patience: 60, signal }));
+      if (content.client_secret) return { client_id: clientID, client_secret: content.client_secret };
+      if (!content.request_id) throw Problem.noAnswer();
+      if (!body.request_id) await show(content.user_code);
+      // It is worth a secret until the secret is delivered: keep it in memory, and out of logs.
+      body.request_id = content.request_id;
+      await sleep(Math.min(seconds(content.interval) ?? 5, 600), signal);
+    }
+  }
+
+  /** Ends this device's installation. Delete its secret afterwards. */
+  async unenrol() { result(await this.#send("DELETE", "/installations/self")); }
+
+  // Sends a request again only where that is safe: without a response, after 409 in_progress, 429 and 503, and after an error of a
+  // proxy. It waits as long as the server says, and starts no try that `patience` (seconds) has no room for.
+  async #send(method, path, { key, body, patience = 20, signal } = {}) {
+    const end = Date.now() + patience * 1000;
+    const headers = { Accept: "application/json" };
+    // Read once: the server keeps a key for one user.
+    const authorization = await this.#authorization();
+    if (authorization) headers.Authorization = authorization;
+    if (body) headers["Content-Type"] = "application/json";
+    if (key) headers["Idempotency-Key"] = key;
+    let wasLost = false;
+    for (let pause = 1; ; pause = Math.min(2 * pause, 8)) {
+      let problem = Problem.noAnswer();
+      const asked = Date.now(); // A token's life is counted from here: after a slow response it is older than it looks.
+      const limit = Math.min(25_000, Math.max(5_000, end - asked));
+      try {
+        const response = await this.#fetch(this.#base + path, {
+          method, headers, body: body && JSON.stringify(body), cache: "no-store", signal: AbortSignal.timeout(limit),
+        });
+        const content = await response.json().catch(() => undefined);
+        if (response.ok) return { content, asked, wasLost };
+        problem = new Problem(response.status, content?.code ? content : { retry_after: response.headers.get("Retry-After") });
+      } catch { /* No response: fetch gives no reason that could be relied on. */ }
+      signal?.throwIfAborted();
+      if (!problem.code || !problem.status) wasLost = true;
+      const wait = problem.retry_after ?? pause;
+      if (!problem.mayBeSentAgain || Date.now() + wait * 1000 >= end) return { problem, wasLost };
+      await sleep(wait, signal);
+    }
+  }
+}
+
+// A pause that the server asks for: whole seconds, at least one.
+const seconds = (value) => /^[0-9]{1,9}$/.test(value) ? Math.max(1, Number(value)) : undefined;
+
+// Only the text and the action of `refused` may lead the customer to tap again.
+function outcome(kind, problem) {
+  const code = { maybe: "outcome_unknown", unanswered: problem.code === "no_answer" ? "no_answer" : "in_progress" }[kind];
+  const [action, text] = MEANINGS[code] ?? [problem.action, problem.text];
+  return { kind, problem, text, action };
+}
+
+function result({ content, problem }) {
+  if (problem) throw problem;
+  return content ?? {};
+}

@@ -1,0 +1,521 @@
+// A Callgate server as an app sees it: tokens for Talkdesk's SDK, callbacks, appointments, and the enrolment of this phone.
+//
+// Copy this file into your app. It needs Foundation only, and iOS 16, macOS 13 or a Linux server.
+
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+actor Callgate {
+  /// What goes into `Authorization`. Read it from the Keychain or the user's session. A secret in the code is no secret: anyone can
+  /// unpack an app.
+  enum Credential: Sendable {
+    case basic(user: String, password: String)
+    case bearer(String)
+
+    var header: String {
+      switch self {
+      case .basic(let user, let password): "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+      case .bearer(let token): "Bearer " + token
+      }
+    }
+  }
+
+  private let base: URL
+  private let session: URLSession
+  private let credential: @Sendable () async -> Credential?
+
+  /// Asks for the credential before each request, so that a renewed JWT or a new installation is used at once. Make a new `Callgate`
+  /// when the user changes: this one keeps the user's token.
+  init(
+    _ base: URL, session: URLSession = Callgate.session,
+    credential: @escaping @Sendable () async -> Credential? = { nil }
+  ) {
+    self.base = base
+    self.session = session
+    self.credential = credential
+  }
+
+  // MARK: Tokens
+
+  private struct Token {
+    var value: String
+    var renewAt, end: ContinuousClock.Instant
+  }
+  private var token: Token?
+  private var renewal: Task<String, any Error>?
+  private var pausedUntil = ContinuousClock.now
+  private var lastFailure: (any Error)?
+
+  /// A token for Talkdesk's SDK. Parallel calls share one request. From 80 % of its life on, a token is renewed while it is still used.
+  func token() async throws -> String {
+    let now = ContinuousClock.now
+    if renewal == nil, now >= pausedUntil, now >= token?.renewAt ?? now {
+      renewal = Task { try await self.fetchToken() }
+    }
+    if let token, now < token.end { return token.value }
+    if let renewal { return try await renewal.value }
+    // The server asked for a pause: asking earlier would only be refused again.
+    throw lastFailure ?? Problem.noAnswer
+  }
+
+  private func fetchToken() async throws -> String {
+    struct Content: Decodable {
+      var accessToken: String
+      var expiresIn: Double
+    }
+    defer { renewal = nil }
+    do {
+      // Talkdesk's SDK waits 30 seconds for a response.
+      let answer = try await send("GET", "/access", patience: .seconds(20))
+      let content: Content = try answer.decoded()
+      let life = content.expiresIn
+      guard !content.accessToken.isEmpty, life > 0, life < 1e9 else { throw Problem.noAnswer }
+      token = Token(
+        value: content.accessToken, renewAt: answer.asked + .seconds(life * 0.8),
+        end: answer.asked + .seconds(life * 0.95))
+      return content.accessToken
+    } catch {
+      lastFailure = error
+      pausedUntil = .now + .seconds(Problem.pause((error as? Problem)?.retryAfter) ?? 1)
+      throw error
+    }
+  }
+
+  // MARK: Callbacks
+
+  /// One tap on "Call me". Save it before you send it, and keep it until its outcome is another than `unanswered`, also when the app
+  /// restarts: its key is what keeps the phone from ringing twice.
+  struct Tap: Codable, Sendable {
+    private(set) var key = UUID().uuidString
+    private(set) var created = Date()
+    /// E.164: `+` and digits. The server repairs nothing.
+    let number: String
+    let context: [String: String]
+    /// When the phone rings: nil for now.
+    let at: Date?
+    /// A saved tap never is: it may have been sent before the app restarted.
+    fileprivate var isNew = false
+    private enum CodingKeys: CodingKey { case key, created, number, context, at }
+
+    init(number: String, context: [String: String] = [:], at: Date? = nil) {
+      self.number = number
+      self.context = context
+      self.at = at
+      isNew = true
+    }
+
+    /// Discard a saved tap that is older than an hour. The server keeps a key for 24 hours; after that the phone would ring again.
+    var isExpired: Bool { abs(created.timeIntervalSinceNow) >= 3600 }
+  }
+  private var sent: Set<String> = []
+
+  struct Callback: Decodable, Sendable {
+    var id: String
+    /// `accepted`, `scheduled`, `pending`, `failed`, `unknown`, `cancelled`, `expired`.
+    var status: String
+    var at: Date?
+    /// The code that the agent asks for. Show it.
+    var verificationCode: String?
+  }
+
+  enum Outcome: Sendable {
+    /// It rings; with `at`, at that time.
+    case accepted(Callback)
+    /// It may ring. Make a new `Tap` only when the customer asks for one.
+    case maybe(Problem)
+    /// No call was requested.
+    case refused(Problem)
+    /// Not known yet: send the same `Tap` again later.
+    case unanswered(Problem)
+
+    /// What the customer reads, and what the app does. Use these: those of the problem are about one response, and only those of
+    /// `refused` may lead the customer to tap again.
+    var text: String { meaning.text }
+    var action: Problem.Action { meaning.action }
+
+    private var meaning: (action: Problem.Action, text: String) {
+      switch self {
+      case .accepted: (.show, "We will call you.")
+      case .maybe: Problem.meanings["outcome_unknown"]!
+      case .refused(let problem): (problem.action, problem.text)
+      case .unanswered(let problem):
+        Problem.meanings[problem.code == "no_answer" ? "no_answer" : "in_progress"]!
+      }
+    }
+  }
+
+  /// Requests a callback. Throws only when the task is cancelled: then the outcome is not known either.
+  func call(_ tap: Tap) async throws -> Outcome {
+    if tap.isExpired { return .maybe(.noAnswer) }
+    let wasSent = !sent.insert(tap.key).inserted || !tap.isNew
+    struct Body: Encodable {
+      var contactPhoneNumber: String
+      var context: [String: String]?
+      var at: String?
+    }
+    let body = Body(
+      contactPhoneNumber: tap.number, context: tap.context.isEmpty ? nil : tap.context,
+      at: tap.at?.ISO8601Format())
+    // The server itself takes up to 20 seconds for a response.
+    let answer = try await send("POST", "/calls/callback", body: body, key: tap.key, patience: .seconds(60))
+    do {
+      return .accepted(try answer.decoded())
+    } catch {
+      switch error.code {
+      case "outcome_unknown": return .maybe(error)
+      case "upstream_failed" where error.id != nil:
+        // Talkdesk responded with a failure. Only the record says whether it may have taken the call all the same.
+        let record = try? await callback(error.id!)
+        return record?.status == "failed" ? .refused(error) : .maybe(error)
+      case "in_progress", "no_answer": return .unanswered(error)
+      // After a try without a response, a refusal proves nothing: the server may have accepted that try.
+      default: return wasSent || answer.wasLost ? .unanswered(error) : .refused(error)
+      }
+    }
+  }
+
+  /// What became of a callback. Without a record for this caller the code is `not_found`.
+  func callback(_ id: String) async throws -> Callback { try await send("GET", "/callbacks/\(id)").decoded() }
+
+  /// Cancels an appointment. If it returns, the phone never rings; `too_late` says that the call is on its way or over.
+  func cancel(_ id: String) async throws -> Callback {
+    try await send("DELETE", "/callbacks/\(id)").decoded()
+  }
+
+  struct Availability: Decodable, Sendable {
+    struct Slot: Decodable, Sendable {
+      var start, end: Date
+      var free, total: Int
+    }
+    var open: Bool
+    var nextChange: Date?
+    var slots: [Slot]?
+  }
+
+  /// Whether to show the button now, and with a span of at most 31 days the times that can be booked.
+  func availability(_ span: Range<Date>? = nil) async throws -> Availability {
+    let query =
+      span.map { "?from=\($0.lowerBound.ISO8601Format())&to=\($0.upperBound.ISO8601Format())" } ?? ""
+    return try await send("GET", "/availability" + query).decoded()
+  }
+
+  // MARK: Installations
+
+  /// This phone's own credential. Keep it in the Keychain with `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`, so that it leaves the
+  /// phone in no backup.
+  struct Installation: Codable, Sendable {
+    var clientID, clientSecret: String
+    var credential: Credential { .basic(user: clientID, password: clientSecret) }
+  }
+
+  /// Gets a credential for this phone. With the user's JWT as the credential it is there at once. Otherwise `show` gets a code, which
+  /// the customer tells an operator, and this waits for the approval.
+  func enrol(
+    clientID: UUID = UUID(), app: String, detail: String? = nil,
+    show: @Sendable (_ userCode: String) async -> Void
+  ) async throws -> Installation {
+    struct Body: Encodable {
+      var clientId, clientApp: String
+      var clientDetail, requestId: String?
+    }
+    struct Content: Decodable {
+      var clientSecret, requestId, userCode: String?
+      var interval: Double?
+    }
+    // All values stay the same in each request, byte for byte: the server compares them.
+    var body = Body(clientId: clientID.uuidString.lowercased(), clientApp: app, clientDetail: detail)
+    while true {
+      let content: Content = try await send("POST", "/fetch-code", body: body, patience: .seconds(60))
+        .decoded()
+      if let secret = content.clientSecret {
+        return Installation(clientID: body.clientId, clientSecret: secret)
+      }
+      guard let request = content.requestId else { throw Problem.noAnswer }
+      if body.requestId == nil, let code = content.userCode { await show(code) }
+      // It is worth a secret until the secret is delivered: keep it in memory, and out of logs.
+      body.requestId = request
+      try await Task.sleep(for: .seconds(min(Problem.pause(content.interval) ?? 5, 600)))
+    }
+  }
+
+  /// Ends this phone's installation. Delete its secret afterwards.
+  func unenrol() async throws {
+    if let problem = try await send("DELETE", "/installations/self").problem { throw problem }
+  }
+
+  // MARK: Requests
+
+  #if canImport(FoundationNetworking)
+    /// Foundation on Linux never returns a 401 that offers HTTP Basic, unless a delegate cancels the request.
+    private final class Challenges: NSObject, URLSessionTaskDelegate {
+      func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+      ) { completionHandler(.cancelAuthenticationChallenge, nil) }
+    }
+    static let session = URLSession(configuration: .ephemeral, delegate: Challenges(), delegateQueue: nil)
+  #else
+    /// Keeps no token, cookie or credential on the disk.
+    static let session = URLSession(configuration: .ephemeral)
+  #endif
+
+  private struct Answer {
+    var content: Data
+    var problem: Problem?
+    /// When the last try began. A token's life is counted from here: after a slow response it is older than it looks.
+    var asked: ContinuousClock.Instant
+    /// Whether a try got no response, or one that is not Callgate's own.
+    var wasLost: Bool
+
+    func decoded<Content: Decodable>() throws(Problem) -> Content {
+      if let problem { throw problem }
+      do { return try Callgate.decoder.decode(Content.self, from: content) } catch { throw .noAnswer }
+    }
+  }
+
+  private static let decoder: JSONDecoder = {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    decoder.dateDecodingStrategy = .iso8601
+    return decoder
+  }()
+
+  /// The names in `context` stay as they are.
+  private static let encoder: JSONEncoder = {
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    return encoder
+  }()
+
+  /// Sends a request again only where that is safe: without a response, after 409 `in_progress`, 429 and 503, and after an error of a
+  /// proxy. It waits as long as the server says, and starts no try that `patience` has no room for.
+  private func send(
+    _ method: String, _ path: String, body: (any Encodable & Sendable)? = nil, key: String? = nil,
+    patience: Duration = .seconds(20)
+  ) async throws -> Answer {
+    guard let url = URL(string: base.absoluteString.trimmingSuffix("/") + path) else {
+      throw Problem.noAnswer
+    }
+    var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: 25)
+    request.httpMethod = method
+    request.setValue("application/json", forHTTPHeaderField: "Accept")
+    if let key { request.setValue(key, forHTTPHeaderField: "Idempotency-Key") }
+    if let body {
+      request.httpBody = try Self.encoder.encode(body)
+      request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+    }
+    let end = ContinuousClock.now + patience
+    // Read once: the server keeps a key for one user.
+    request.setValue(await credential()?.header, forHTTPHeaderField: "Authorization")
+    var wasLost = false
+    var pause = 1.0
+    while true {
+      let problem: Problem
+      let asked = ContinuousClock.now
+      do {
+        let limit = min(.seconds(25), max(.seconds(5), end - asked))
+        let (content, response) = try await data(for: request, within: limit)
+        let answer = response as! HTTPURLResponse
+        if answer.statusCode < 400 {
+          return Answer(content: content, asked: asked, wasLost: wasLost)
+        }
+        problem = (try? Self.decoder.decode(Problem.self, from: content)) ?? .unnamed(answer)
+        if problem.code.isEmpty { wasLost = true }
+        guard problem.mayBeSentAgain else {
+          return Answer(content: content, problem: problem, asked: asked, wasLost: wasLost)
+        }
+      } catch let error as URLError {
+        try Task.checkCancellation()
+        #if canImport(FoundationNetworking)
+          if error.code == .cancelled {
+            return Answer(content: Data(), problem: .challenged, asked: asked, wasLost: wasLost)
+          }
+        #endif
+        wasLost = true
+        problem = .noAnswer
+      }
+      let wait = Duration.seconds(Problem.pause(problem.retryAfter) ?? pause)
+      if ContinuousClock.now + wait >= end {
+        return Answer(content: Data(), problem: problem, asked: asked, wasLost: wasLost)
+      }
+      try await Task.sleep(for: wait)
+      pause = min(2 * pause, 8)
+    }
+  }
+
+  /// `timeoutInterval` limits only how long nothing arrives. This limits the whole try.
+  private func data(for request: URLRequest, within limit: Duration) async throws -> (Data, URLResponse) {
+    try await withThrowingTaskGroup(of: (Data, URLResponse).self) { [session] group in
+      defer { group.cancelAll() }
+      group.addTask { try await session.data(for: request) }
+      group.addTask {
+        try await Task.sleep(for: limit)
+        throw URLError(.timedOut)
+      }
+      return try await group.next()!
+    }
+  }
+}
+
+extension String {
+  fileprivate func trimmingSuffix(_ suffix: String) -> String {
+    hasSuffix(suffix) ? String(dropLast(suffix.count)) : self
+  }
+}
+
+// MARK: Problems
+
+/// Why there is no result, for the customer (`text`) and for the app (`action`).
+struct Problem: Error, Decodable, Sendable {
+  /// What the app does. `send` has already asked again where that was safe.
+  enum Action: Sendable {
+    /// Let the customer try again later: after `retryAfter`, if the server says so.
+    case later
+    /// Sign in again, or enrol again if the phone has an installation: its secret no longer counts.
+    case authorize
+    /// Begin the enrolment again. After `taken`, with a new UUID.
+    case enrol
+    /// Let the customer correct the number or what `fields` names.
+    case correct
+    /// Offer other times: `alternatives`, or from `nextOpen` on.
+    case chooseTime
+    /// Ask for the record, and show what it says.
+    case look
+    /// The phone may ring. Do not repeat the request with a new key.
+    case maybe
+    /// Show the text; there is nothing to repeat.
+    case show
+    /// A mistake of the app or of its configuration: send `code` and `instance` to your own error reports.
+    case report
+  }
+  struct Field: Decodable, Sendable {
+    var name, description: String
+  }
+
+  var status: Int
+  var code: String
+  /// The id of the request, as the server's log has it.
+  var instance: String?
+  var fields: [Field]?
+  var retryAfter: Double?
+  var nextOpen: Date?
+  var alternatives: [Date]?
+  /// The callback's own id; with `duplicate`, that of the first one.
+  var id: String?
+  var verificationCode: String?
+
+  static let noAnswer = Problem(status: 0, code: "no_answer")
+  /// A 401 whose content did not come.
+  fileprivate static let challenged = Problem(status: 401, code: "unauthenticated")
+
+  /// A response that is not Callgate's own: a proxy's, for example.
+  fileprivate static func unnamed(_ answer: HTTPURLResponse) -> Problem {
+    let wait = answer.value(forHTTPHeaderField: "Retry-After")?.wholeMatch(of: /[0-9]{1,9}/)
+    return Problem(status: answer.statusCode, code: "", retryAfter: wait.flatMap { Double($0.output) })
+  }
+
+  /// A pause that the server asks for: at least one second, and nothing that is no such number.
+  fileprivate static func pause(_ seconds: Double?) -> Double? {
+    seconds.flatMap { $0 >= 0 && $0 < 1e9 ? max(1, $0) : nil }
+  }
+
+  fileprivate var mayBeSentAgain: Bool {
+    status == 429 || status == 503 || code == "in_progress" || (status >= 500 && code.isEmpty)
+  }
+
+  var text: String { meaning.text }
+  var action: Action { meaning.action }
+
+  /// A later server may have more codes. Their status says enough.
+  private var meaning: (action: Action, text: String) {
+    if let known = Self.meanings[code] { return known }
+    return switch status {
+    case 401: (.authorize, "Please sign in again.")
+    case 403, 404, 409, 410: (.show, "We cannot do this right now.")
+    case 400..<500 where status != 429: (.report, "Something is wrong with this app. Please update it.")
+    default: (.later, "We cannot do this at the moment. Please try again later.")
+    }
+  }
+
+  fileprivate static let meanings: [String: (action: Action, text: String)] = [
+    "malformed_request": (.report, "Something is wrong with this app. Please update it."),
+    "invalid_json": (.report, "Something is wrong with this app. Please update it."),
+    "unauthenticated": (.authorize, "Please sign in again."),
+    "invalid_token": (.authorize, "Please sign in again."),
+    "invalid_client": (.authorize, "This phone is no longer registered. Please register it again."),
+    "closed": (.chooseTime, "We are closed at this time. Please choose another."),
+    "denied": (.show, "We cannot offer you this. Please contact us."),
+    "number_not_allowed": (.correct, "We cannot call this number. Please enter another."),
+    "stopped": (.later, "We are not taking requests right now."),
+    "not_found": (.show, "We no longer know this call."),
+    "unknown_app": (.report, "Something is wrong with this app. Please update it."),
+    "method_not_allowed": (.report, "Something is wrong with this app. Please update it."),
+    "request_timeout": (.later, "Your connection is slow. Please try again."),
+    "too_many": (.show, "You have registered too many phones. Please remove one first."),
+    "taken": (.enrol, "This phone is registered for another user. Please try again."),
+    "request_expired": (.enrol, "Your code is no longer valid. Please ask for a new one."),
+    "already_delivered": (.enrol, "Your code is no longer valid. Please ask for a new one."),
+    "claim_expired": (.later, "That took too long. Please try again."),
+    "duplicate": (.look, "You have already asked us to call this number."),
+    "in_progress": (.later, "We are still working on your call."),
+    "slot_full": (.chooseTime, "This time is taken. Please choose another."),
+    "too_late": (.look, "This call can no longer be changed."),
+    "no_device": (.report, "Please allow notifications for this app."),
+    "content_too_large": (.correct, "Your text is too long. Please shorten it."),
+    "target_too_long": (.report, "Something is wrong with this app. Please update it."),
+    "unsupported_media_type": (.report, "Something is wrong with this app. Please update it."),
+    "invalid_request": (.correct, "Please check what you entered."),
+    "idempotency_mismatch": (.report, "Something is wrong with this app. Please update it."),
+    "slow_down": (.later, "Please wait a moment."),
+    "rate_limited": (.later, "Too many requests. Please try again in a moment."),
+    "quota_exhausted": (.later, "You have asked for too many calls. Please try again later."),
+    "upstream_rate_limited": (.later, "We have many calls at the moment. Please try again shortly."),
+    "fields_too_large": (.report, "Something is wrong with this app. Please update it."),
+    "internal": (.later, "Something went wrong on our side. Please try again later."),
+    "upstream_refused": (.show, "We cannot call you at the moment."),
+    "upstream_failed": (.look, "Something went wrong on our side."),
+    "upstream_unavailable": (.later, "We cannot call you at the moment. Please try again shortly."),
+    "store_unavailable": (.later, "We cannot call you at the moment. Please try again shortly."),
+    "overloaded": (.later, "We have many requests at the moment. Please try again shortly."),
+    "upstream_timeout": (.later, "We cannot call you at the moment. Please try again shortly."),
+    "outcome_unknown": (.maybe, "We may be calling you. Please keep your phone at hand."),
+    "no_answer": (.later, "We could not reach our server. Check your connection and try again."),
+  ]
+}
+
+// MARK: Talkdesk's SDK
+
+/// The authorization delegate of Talkdesk's SDK. In your app, with the SDK:
+///
+///     extension AuthorizationController: MediaSessionAuthorizationDelegate {}
+///
+///     let controller = AuthorizationController(callgate) { answer in
+///       switch answer {
+///       case .success(let token): TalkdeskSDK.authorize(with: .accessToken(token))
+///       case .failure(let problem): TalkdeskSDK.authorize(with: .notAuthorized(reason: problem.text))
+///       }
+///     }
+///     TalkdeskSDK.authorizationDelegate = controller    // and keep it in a property of your app
+final class AuthorizationController: Sendable {
+  private let callgate: Callgate
+  private let authorize: @MainActor @Sendable (Result<String, Problem>) -> Void
+
+  init(_ callgate: Callgate, authorize: @escaping @MainActor @Sendable (Result<String, Problem>) -> Void) {
+    self.callgate = callgate
+    self.authorize = authorize
+  }
+
+  /// The SDK calls this when an interaction starts without a token, and when its token has expired. It waits 30 seconds for a response.
+  func shouldAuthorize() {
+    Task {
+      do {
+        await authorize(.success(try await callgate.token()))
+      } catch {
+        await authorize(.failure(error as? Problem ?? .noAnswer))
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// Goes through everything that an app does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
+//   swift-example [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, renewal or again
+
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+let base = URL(string: arguments.first ?? "http://localhost:8080")!
+let steps =
+  arguments.count > 1 ? [arguments[1]] : ["token", "callback", "availability", "appointment", "enrolment"]
+let number = arguments.count > 2 ? arguments[2] : "+1415555\(Int.random(in: 1000...9999))"
+let callgate = Callgate(base)
+
+func show(_ problem: Problem) -> String { "\(problem.code): \(problem.text) (\(problem.action))" }
+
+func describe(_ outcome: Callgate.Outcome) -> String {
+  switch outcome {
+  case .accepted(let call): "\(call.status) \(call.id)"
+  case .maybe(let problem): "maybe, \(problem.code): \(outcome.text) (\(outcome.action))"
+  case .refused(let problem): "refused, \(show(problem))"
+  case .unanswered(let problem): "unanswered, \(problem.code): \(outcome.text) (\(outcome.action))"
+  }
+}
+
+func step(_ name: String) async throws {
+  switch name {
+  case "token":
+    // Fifty screens ask at once, and the server is asked once.
+    let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 1...50 { group.addTask { try await callgate.token() } }
+      return try await group.reduce(into: Set()) { $0.insert($1) }
+    }
+    print("token: 50 requests, \(tokens.count) token of \(tokens.first!.count) characters")
+    await withCheckedContinuation { done in
+      AuthorizationController(callgate) { answer in
+        print("token: Talkdesk's SDK got \((try? answer.get()) == nil ? "no" : "the") token")
+        done.resume()
+      }.shouldAuthorize()
+    }
+  case "renewal":
+    // An app that stays open, until its token is another one.
+    let first = try await callgate.token()
+    while try await callgate.token() == first { try await Task.sleep(for: .milliseconds(100)) }
+    print("renewal: another token")
+  case "callback":
+    let tap = Callgate.Tap(number: number, context: ["issue": "My flight was cancelled"])
+    print("callback: \(describe(try await callgate.call(tap)))")
+  case "again":
+    // An app that sends its tap, the same once more, and after a restart the saved one until its outcome is known.
+    let tap = Callgate.Tap(number: number)
+    let saved = try JSONEncoder().encode(tap)
+    for _ in 1...2 { print("again: \(describe(try await callgate.call(tap)))") }
+    for _ in 1...2 {
+      let loaded = try JSONDecoder().decode(Callgate.Tap.self, from: saved)
+      print("again: \(describe(try await Callgate(base).call(loaded)))")
+    }
+  case "availability":
+    let tomorrow = Date(timeIntervalSinceNow: 86_400)
+    let found = try await callgate.availability(tomorrow..<tomorrow + 3_600)
+    print("availability: \(found.open ? "open" : "closed"), \(found.slots?.count ?? 0) times tomorrow")
+  case "appointment":
+    let tap = Callgate.Tap(number: number, at: Date(timeIntervalSinceNow: 86_400))
+    let outcome = try await callgate.call(tap)
+    print("appointment: \(describe(outcome))")
+    guard case .accepted(let booked) = outcome else { return }
+    print("appointment: \(try await callgate.cancel(booked.id).status)")
+  case "enrolment":
+    let phone = try await callgate.enrol(app: "Swift example") { code in
+      print("enrolment: tell an operator the code \(code)")
+      var approval = URLRequest(url: base.appending(path: "_sandbox/installations/approve"))
+      approval.httpMethod = "POST"
+      approval.setValue("application/json", forHTTPHeaderField: "Content-Type")
+      approval.httpBody = Data(#"{"user_code":"\#(code)"}"#.utf8)
+      _ = try? await URLSession.shared.data(for: approval)
+    }
+    let enrolled = Callgate(base) { phone.credential }
+    print(
+      "enrolment: this phone has a credential, and its own token of \(try await enrolled.token().count) characters"
+    )
+    try await enrolled.unenrol()
+    do {
+      _ = try await Callgate(base) { phone.credential }.token()
+    } catch let problem as Problem {
+      print("enrolment: afterwards \(show(problem))")
+    }
+  default:
+    print("no such step: \(name)")
+    exit(64)
+  }
+}
+
+do {
+  for name in steps { try await step(name) }
+} catch let problem as Problem {
+  print("refused, \(show(problem))")
+  exit(1)
+}

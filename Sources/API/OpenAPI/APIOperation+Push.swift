@@ -1,0 +1,69 @@
+// Describes the endpoints of tokens that come by push for the API documentation.
+
+import HTTP
+import JSON
+
+extension APIAnswer {
+  /// The token comes by push.
+  static let pushed = APIAnswer(
+    status: .accepted,
+    description: """
+      For an app with `delivery: push`: a notice goes to the device of the installation. It carries a claim, which \
+      `POST /access/claim` redeems. HEAD returns the same and sends nothing.
+      """,
+    contents: [.json("PushedToken", ("pushed", ["delivery": "push"]))],
+    fields: [.noStore] + APIField.allowances)
+}
+
+extension APIOperation {
+  private static let exampleID: JSONValue = "7Q2K9XW4N1ZB8C5V3M6L0JHGFDSAPOIU"
+
+  package static let claim = APIOperation(
+    method: .post, id: "postClaim", tag: .tokens, access: .callers,
+    summary: "Get the token for the claim in a notice",
+    description: """
+      `claim` is the `_id` in the notice. It gives one token, within 60 seconds, to the installation that asked. The rules are \
+      asked again. The response has the forms of `GET /access`. A claim that is over, used or unknown gives 410 `claim_expired`: \
+      ask for the token again.
+      """,
+    content: .json("ClaimRequest", ("claim", ["claim": exampleID])),
+    answers: [APIAnswer(status: .ok, description: "The token.", contents: tokenContents, fields: [.noStore])],
+    refusals: [.invalidJSON, .unsupportedMediaType, .invalidRequest, .claimExpired, .unknownApp] + .ofRules
+      + .ofTokens)
+
+  package static let notice = APIOperation(
+    method: .get, id: "getNotice", tag: .installations, access: .callers,
+    summary: "Look at what a notice is about",
+    description:
+      "For the installation that got the notice, for 24 hours. Another installation's notice and an unknown one are the same 404.",
+    parameters: [
+      APIParameter(
+        name: "id", place: .path, description: "The `_id` in the notice.",
+        schema: ["type": "string", "minLength": 1], example: exampleID)
+    ],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "What it is about.",
+        contents: [.json("Notice", ("access", ["action": "access"]))], fields: [.noStore])
+    ], refusals: [.notFound, .rateLimited, .storeUnavailable])
+
+  package static let registerDevice = APIOperation(
+    method: .put, id: "putDevice", tag: .installations, access: .callers,
+    summary: "Register the device that gets this installation's notices",
+    description: """
+      `token` is what the provider gave to the app on this phone: FCM's registration token, APNs' device token in hexadecimal digits, \
+      or the name that your own receiver knows. An installation has one device, and a device belongs to the installation that \
+      registered it last. Register again at each start of the app: providers change tokens.
+      """,
+    content: .json(
+      "DeviceRequest", ("fcm", ["platform": "fcm", "token": "cVQ3x0sTSe2:APA91bF0example"])),
+    answers: [APIAnswer(status: .noContent, description: "It is registered.", fields: [.noStore])],
+    refusals: [.invalidJSON, .denied, .unsupportedMediaType, .invalidRequest, .storeUnavailable])
+
+  package static let removeDevice = APIOperation(
+    method: .delete, id: "deleteDevice", tag: .installations, access: .callers,
+    summary: "Remove the device of this installation",
+    description: "It gets no notices any more. The response is the same where there was none.",
+    answers: [APIAnswer(status: .noContent, description: "It is removed.", fields: [.noStore])],
+    refusals: [.denied, .storeUnavailable])
+}

@@ -1,0 +1,192 @@
+// Requests session tokens of users from Sendbird's platform API, and creates users that it does not know.
+
+package import HTTP
+import JOSE
+import JSON
+package import Platform
+package import Tokens
+
+/// Sendbird's platform API, as far as session tokens need it.
+///
+/// Both requests are harmless when sent twice: an unused token expires, and a user that exists stays as it is.
+package struct SendbirdAPI: Sendable {
+  /// How much of a reply is read.
+  static let longestReply = 64 * 1024
+  /// The longest token that is taken.
+  static let longestToken = 4096
+  /// A repetition with less than this left of the deadline could only time out.
+  static let shortestAttempt = Duration.milliseconds(250)
+
+  let settings: SendbirdSettings
+  private let transport: any HTTPTransport
+  private let time: any TimeSource
+  private let retry: RetryPolicy
+  private let jitter: @Sendable () -> Double
+
+  /// Makes a client.
+  ///
+  /// - Parameters:
+  ///   - retry: What is repeated at once.
+  ///   - jitter: Random numbers in 0..<1.
+  package init(
+    _ settings: SendbirdSettings, transport: any HTTPTransport, time: any TimeSource,
+    retry: RetryPolicy = RetryPolicy(), jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+  ) {
+    self.settings = settings
+    self.transport = transport
+    self.time = time
+    self.retry = retry
+    self.jitter = jitter
+  }
+
+  /// The same application, asked with other settings.
+  func with(_ settings: SendbirdSettings) -> SendbirdAPI {
+    SendbirdAPI(settings, transport: transport, time: time, retry: retry, jitter: jitter)
+  }
+
+  /// Gets a session token. Creates the user once if Sendbird does not know it, and repeats temporary failures, all before
+  /// the deadline.
+  ///
+  /// - Parameter observe: Gets a report of every single request.
+  package func sessionToken(
+    for user: UserID, deadline: MonotonicTime, trace: TraceContext? = nil,
+    observe: @Sendable (SendbirdReport) -> Void = { _ in }
+  ) async throws(SendbirdFailure) -> SessionToken {
+    var (needsUser, isCreated, repetitions) = (false, false, 0)
+    while true {
+      do throws(SendbirdFailure) {
+        guard needsUser else { return try await issue(user, deadline, trace?.child(), observe) }
+        try await create(user, deadline, trace?.child(), observe)
+        (needsUser, isCreated) = (false, true)
+      } catch {
+        if case .unknownUser = error.concern, !isCreated {
+          needsUser = true
+          continue
+        }
+        let resumption = time.now + retry.delay(before: repetitions + 1, unit: jitter())
+        guard repetitions < retry.limit, retry.isPassing(error.cause),
+          resumption + Self.shortestAttempt < deadline
+        else { throw error }
+        repetitions += 1
+        guard await time.hasSlept(until: resumption) else { throw error }
+      }
+    }
+  }
+
+  /// Finds out whether Sendbird takes the application and its token, by asking for a token of a user that nobody has. Changes nothing.
+  /// - Returns: Nil if it does.
+  package func check() async -> SendbirdFailure? {
+    let nobody = UserID(text: "callgate-doctor")
+    do throws(SendbirdFailure) {
+      _ = try await issue(nobody, time.now + settings.deadline, nil) { _ in }
+      return nil
+    } catch {
+      return error.concern == .unknownUser ? nil : error
+    }
+  }
+
+  private func issue(
+    _ user: UserID, _ deadline: MonotonicTime, _ trace: TraceContext?, _ observe: (SendbirdReport) -> Void
+  ) async throws(SendbirdFailure) -> SessionToken {
+    let sent = (time.now, time.unixTime.milliseconds)
+    let life = settings.tokenLife
+    let end = sent.1 + life.nanosecondsClamped / 1_000_000
+    return try await send(
+      .sessionToken, "/v3/users/\(Self.segment(user.text))/token", ["expires_at": .number(JSONNumber(end))],
+      deadline, trace, observe
+    ) { (content: [UInt8]) throws(UnusableReply) in
+      try SessionToken(parsing: content, user: user, sent: sent, life: life)
+    }
+  }
+
+  private func create(
+    _ user: UserID, _ deadline: MonotonicTime, _ trace: TraceContext?, _ observe: (SendbirdReport) -> Void
+  ) async throws(SendbirdFailure) {
+    do throws(SendbirdFailure) {
+      try await send(
+        .newUser, "/v3/users", ["user_id": .string(user.text), "nickname": "", "profile_url": ""], deadline,
+        trace, observe
+      ) { _ in }
+    } catch {
+      // Another instance was faster.
+      guard case .knownUser = error.concern else { throw error }
+    }
+  }
+
+  /// Sends one request and reports it.
+  private func send<Reply>(
+    _ purpose: SendbirdReport.Purpose, _ path: String, _ content: JSONObject, _ deadline: MonotonicTime,
+    _ trace: TraceContext?, _ observe: (SendbirdReport) -> Void,
+    reading read: ([UInt8]) throws(UnusableReply) -> Reply
+  ) async throws(SendbirdFailure) -> Reply {
+    let start = time.now
+    func report(_ failure: SendbirdFailure?) {
+      observe(
+        SendbirdReport(
+          purpose: purpose, startedAt: start, duration: time.now - start, failure: failure, trace: trace))
+    }
+    do throws(SendbirdFailure) {
+      guard start < deadline else { throw SendbirdFailure(.timedOut(sent: false)) }
+      let response = try await answer(path, content, trace, within: deadline - start)
+      guard (200..<300).contains(response.status) else {
+        throw SendbirdFailure(
+          status: response.status, content: response.content,
+          retryAfter: RetryAfter.read(response.fields, now: time.unixTime.seconds))
+      }
+      let reply: Reply
+      do throws(UnusableReply) {
+        reply = try read(response.content)
+      } catch {
+        throw SendbirdFailure(.unusableReply(error))
+      }
+      report(nil)
+      return reply
+    } catch {
+      report(error)
+      throw error
+    }
+  }
+
+  private func answer(
+    _ path: String, _ content: JSONObject, _ trace: TraceContext?, within timeout: Duration
+  ) async throws(SendbirdFailure) -> InboundResponse {
+    var fields: Fields = [
+      "Accept": "application/json", "Content-Type": "application/json; charset=utf8",
+      "Api-Token": settings.apiToken.exposedString(),
+    ]
+    if let trace { fields["traceparent"] = trace.traceparent }
+    do throws(TransportError) {
+      return try await transport.send(
+        OutboundRequest(
+          method: .post, url: settings.url + path, fields: fields, content: content.serialized(),
+          timeout: timeout, maximumContentLength: Self.longestReply))
+    } catch {
+      switch error.reason {
+      case .timedOut: throw SendbirdFailure(.timedOut(sent: error.sent))
+      case .malformedResponse: throw SendbirdFailure(.unusableReply(.malformed))
+      case .responseTooLarge: throw SendbirdFailure(.unusableReply(.tooLarge))
+      case .invalidURL, .nameResolution, .connect, .tls, .connectionLost, .cancelled, .overloaded:
+        throw SendbirdFailure(.transport(error))
+      }
+    }
+  }
+
+  /// A text as one segment of a path (RFC 3986 §3.3): all octets but the unreserved ones are encoded.
+  private static func segment(_ text: String) -> String {
+    var segment = ""
+    for octet in text.utf8 {
+      switch octet {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+        segment.unicodeScalars.append(Unicode.Scalar(octet))
+      // Our text: two hexadecimal digits.
+      default: segment += "%" + Hex.encode([octet]).uppercased()
+      }
+    }
+    return segment
+  }
+}
+
+extension UnixTime {
+  /// Milliseconds since 1970, as Sendbird counts.
+  fileprivate var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds) / 1_000_000 }
+}

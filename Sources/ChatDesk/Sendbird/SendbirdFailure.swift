@@ -1,0 +1,64 @@
+// Decides by its code what an error of Sendbird's platform API means.
+
+import HTTP
+import JSON
+package import Tokens
+
+/// Why Sendbird did not do what it was asked for.
+package struct SendbirdFailure: Error, Sendable {
+  /// What a failure says beside its cause.
+  package enum Concern: Sendable {
+    /// The application, the credential or Sendbird itself: other users would meet the same.
+    case everyUser
+    /// This user, or this request.
+    case thisUser
+    /// This user, whom Sendbird does not know.
+    case unknownUser
+    /// This user, whom Sendbird knows already.
+    case knownUser
+  }
+
+  /// The cause, in the words that all providers of tokens share.
+  package let cause: TokenExchangeError
+  /// Whom it concerns.
+  package let concern: Concern
+
+  init(_ cause: TokenExchangeError, concern: Concern = .everyUser) {
+    self.cause = cause
+    self.concern = concern
+  }
+
+  /// Reads an error by its code, which Sendbird sends mostly with status 400, and by its status where the code is not known.
+  ///
+  /// - Parameter wait: What `Retry-After` asks for.
+  init(status: Int, content: [UInt8], retryAfter wait: Duration?) {
+    let code = Self.code(content)
+    let text = code.map { String($0) }
+    let refused = TokenExchangeError.refused(status: status, code: text)
+    switch (code, status) {
+    // Unauthorized, an invalid Api-Token, an application that is not available.
+    case (400_108, _), (400_401, _), (403_100, _): self.init(refused)
+    case (400_201, _), (400_301, _): self.init(refused, concern: .unknownUser)
+    case (400_202, _): self.init(refused, concern: .knownUser)
+    case (500_910, _): self.init(.rateLimited(retryAfter: wait))
+    case (let code?, _) where (500_000...500_999).contains(code):
+      self.init(.failed(status: status, code: text))
+    case (_, 429): self.init(.rateLimited(retryAfter: wait))
+    case (_, 408), (_, 500...): self.init(.unavailable(status: status, retryAfter: wait))
+    // Without a code it is not Sendbird's API that answers: another host, or a proxy.
+    case (nil, 400...), (_, 401), (_, 403): self.init(refused)
+    case (_, 400...): self.init(refused, concern: .thisUser)
+    default: self.init(.unusableReply(.status(status)))
+    }
+  }
+
+  /// The `code` of an error; nil where there is none.
+  private static func code(_ content: [UInt8]) -> Int64? {
+    do {
+      return try JSONValue(parsing: content).object?["code"]?.int
+    } catch {
+      // It is not JSON. The position of the mistake helps no operator.
+      return nil
+    }
+  }
+}

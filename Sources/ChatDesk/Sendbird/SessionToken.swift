@@ -1,0 +1,58 @@
+// A user's session token with its life; it prints only its fingerprint.
+
+package import JOSE
+import JSON
+package import Platform
+import Tokens
+
+/// A session token of one user. Prints its fingerprint, never itself.
+///
+/// Small, because 100,000 of them are kept.
+package final class SessionToken: Sendable {
+  /// The token's octets: visible ASCII.
+  package let secret: Secret
+  /// The user it belongs to, as Sendbird's SDK wants it beside the token.
+  package let user: UserID
+  private let digest: SHA256Digest
+  /// When it expires. Its age counts from before it was requested, so that no delay makes it seem younger than it is.
+  package let expiresAt: MonotonicTime
+  /// The last point at which it may be vended: when 20 % of its life is left.
+  let vendableUntil: MonotonicTime
+
+  /// The token's SHA-256 in lower-case hex: what logs call it by.
+  package var sha256: String { Hex.encode(digest.bytes) }
+
+  /// Reads the content of a successful reply.
+  ///
+  /// - Parameters:
+  ///   - sent: When it was requested, on the monotonic clock and in milliseconds since 1970.
+  ///   - life: The requested life. A later `expires_at` does not make it longer.
+  init(
+    parsing content: [UInt8], user: UserID, sent: (MonotonicTime, milliseconds: Int64), life: Duration
+  ) throws(UnusableReply) {
+    let object: JSONObject?
+    do {
+      object = try JSONValue(parsing: content).object
+    } catch {
+      throw .notJSON
+    }
+    guard let object else { throw .notJSON }
+    guard let text = object["token"]?.string, !text.isEmpty else { throw .noToken }
+    guard text.utf8.count <= SendbirdAPI.longestToken, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else { throw .malformedToken }
+    var life = life
+    if let end = object["expires_at"]?.int { life = min(life, .milliseconds(end - sent.milliseconds)) }
+    guard life >= .seconds(1) else { throw .expired }
+    let token = Array(text.utf8)
+    secret = Secret(token)
+    self.user = user
+    digest = SHA256Digest(of: token)
+    expiresAt = sent.0 + life
+    vendableUntil = sent.0 + life / 5 * 4
+  }
+}
+
+extension SessionToken: CustomStringConvertible, CustomReflectable {
+  package var description: String { "<redacted, SHA-256 \(sha256.prefix(16))>" }
+  package var customMirror: Mirror { Mirror(self, children: ["sha256": sha256]) }
+}

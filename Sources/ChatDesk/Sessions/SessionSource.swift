@@ -1,0 +1,269 @@
+// Supplies session tokens: one kept for each user, with one request at a time for each.
+
+package import Gate
+package import HTTP
+import JOSE
+package import Platform
+import Synchronization
+package import Tokens
+
+/// Where the session tokens of one chat desk come from.
+///
+/// Any thread may call anything. All ages are taken on the monotonic clock.
+package final class SessionSource: Sendable {
+  /// What all requests for one user's token wait for.
+  private final class Flight: Sendable {
+    let waiters = Waiters()
+    let result = Mutex<Result<SessionToken, TokenError>?>(nil)
+  }
+
+  private struct State {
+    var api: SendbirdAPI
+    var cache = SessionCache()
+    var flights: [UserID: Flight] = [:]
+    var cooldowns: [Cooldown.Kind: Cooldown] = [:]
+    /// Users that Sendbird refused a moment ago.
+    var refused: [UserID: (error: TokenExchangeError, until: MonotonicTime)] = [:]
+    /// Counts the settings.
+    var epoch = 0
+    var latest: SendbirdReport?
+
+    /// The cool-down in force: the one that lasts longest.
+    func coolingDown(_ now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
+      cooldowns.values.compactMap { $0.rest(at: now) }.max { $0.remaining < $1.remaining }
+    }
+  }
+
+  /// How long Sendbird is not asked for a user that it refused, and for how many users that is known.
+  static let refusalLife = Duration.seconds(30)
+  static let mostRefused = 1000
+
+  private let state: Mutex<State>
+  private let time: any TimeSource
+  private let observe: @Sendable (SendbirdReport) -> Void
+  private let count: @Sendable (TokenCacheOutcome, _ lane: Int?) -> Void
+  private let jitter: @Sendable () -> Double
+
+  /// Makes a source; nothing is asked before a token is.
+  ///
+  /// - Parameters:
+  ///   - observe: Gets a report of every single request. It must return at once.
+  ///   - count: Gets the outcome of every request for a token, with its loop. It must return at once.
+  ///   - jitter: Random numbers in 0..<1.
+  package init(
+    _ api: SendbirdAPI, time: any TimeSource,
+    observe: @escaping @Sendable (SendbirdReport) -> Void = { _ in },
+    count: @escaping @Sendable (TokenCacheOutcome, _ lane: Int?) -> Void = { _, _ in },
+    jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+  ) {
+    state = Mutex(State(api: api))
+    self.time = time
+    self.observe = observe
+    self.count = count
+    self.jitter = jitter
+  }
+
+  // MARK: Tokens
+
+  /// What a look without waiting comes to.
+  package enum Vended: ~Copyable {
+    case token(SessionToken)
+    /// There is none at hand; `vend` gets one with the grant.
+    case notCached(Grant)
+  }
+
+  /// The user's token, if it is kept and 20 % of its life is left.
+  package func vendAtOnce(
+    _ grant: consuming Grant, user: DeskUser, now: MonotonicTime, lane: Int? = nil
+  ) -> Vended {
+    Self.check(grant, user)
+    guard let token = cached(user.id, now, lane) else { return .notCached(grant) }
+    return .token(token)
+  }
+
+  /// A token of the user: the one that is kept, or the result of the request that all who ask for this user wait for.
+  ///
+  /// Cancelling the task ends the wait and not the request.
+  package func vend(
+    _ grant: consuming Grant, user: DeskUser, trace: TraceContext? = nil
+  ) async throws(TokenError) -> SessionToken {
+    Self.check(grant, user)
+    return try await token(user.id, trace).token
+  }
+
+  /// Finds out whether `vend` would bring a token.
+  /// - Returns: Whether Sendbird was asked for it.
+  package func probe(
+    _ user: DeskUser, lane: Int? = nil, trace: TraceContext? = nil
+  ) async throws(TokenError) -> Bool {
+    if cached(user.id, time.now, lane) != nil { return false }
+    return try await token(user.id, trace).isNew
+  }
+
+  /// Whether there is a token that may be vended now.
+  package func holdsToken(_ user: DeskUser, now: MonotonicTime, lane: Int? = nil) -> Bool {
+    cached(user.id, now, lane) != nil
+  }
+
+  private static func check(_ grant: borrowing Grant, _ user: DeskUser) {
+    precondition(grant.action == .access, "a token for a client without a grant of access")
+    precondition(grant.subject == user.subject, "a token of another user than was granted")
+  }
+
+  private func cached(_ user: UserID, _ now: MonotonicTime, _ lane: Int?) -> SessionToken? {
+    let token = state.withLock { $0.cache.token(of: user, now: now) }
+    if token != nil { count(.hit, lane) }
+    return token
+  }
+
+  private func token(
+    _ user: UserID, _ trace: TraceContext?
+  ) async throws(TokenError) -> (token: SessionToken, isNew: Bool) {
+    let now = time.now
+    let (outcome, step) = state.withLock { state -> (TokenCacheOutcome, Step) in
+      // A request may have ended since the look without waiting.
+      if let token = state.cache.token(of: user, now: now) { return (.hit, .answer(.success(token))) }
+      if let flight = state.flights[user] { return (.joined, .wait(flight)) }
+      if let (cause, rest) = state.coolingDown(now) {
+        return (.coolingDown, .answer(.failure(.coolingDown(cause: cause, retryAfter: rest))))
+      }
+      if let (error, until) = state.refused[user], now < until {
+        return (.coolingDown, .answer(.failure(.exchangeFailed(error, retryAfter: until - now))))
+      }
+      return (.miss, .wait(begin(user, trace, &state)))
+    }
+    count(outcome, nil)
+    switch step {
+    case .answer(let result): return (try result.get(), false)
+    case .wait(let flight):
+      await flight.waiters.wait { flight.result.withLock { $0 } != nil }
+      guard let result = flight.result.withLock({ $0 }) else { throw .cancelled }
+      return (try result.get(), true)
+    }
+  }
+
+  /// How a request for a token that is not kept goes on.
+  private enum Step {
+    case answer(Result<SessionToken, TokenError>)
+    case wait(Flight)
+  }
+
+  private func begin(_ user: UserID, _ trace: TraceContext?, _ state: inout State) -> Flight {
+    let flight = Flight()
+    state.flights[user] = flight
+    let (api, epoch, start) = (state.api, state.epoch, time.now)
+    Task.detached { [self] in
+      let result: Result<SessionToken, SendbirdFailure>
+      do throws(SendbirdFailure) {
+        result = .success(
+          try await api.sessionToken(for: user, deadline: start + api.settings.deadline, trace: trace) {
+            report in
+            note(report, epoch)
+            observe(report)
+          })
+      } catch {
+        result = .failure(error)
+      }
+      let answer = end(user, flight, result, startedAt: start, epoch)
+      flight.result.withLock { $0 = answer }
+      flight.waiters.wakeAll()
+    }
+    return flight
+  }
+
+  private func end(
+    _ user: UserID, _ flight: Flight, _ result: Result<SessionToken, SendbirdFailure>,
+    startedAt start: MonotonicTime, _ epoch: Int
+  ) -> Result<SessionToken, TokenError> {
+    let (now, unit) = (time.now, jitter())
+    return state.withLock { state in
+      if state.flights[user] === flight { state.flights[user] = nil }
+      switch result {
+      case .success(let token):
+        guard now <= token.vendableUntil else {
+          return .failure(.exchangeFailed(.unusableReply(.late), retryAfter: .seconds(1)))
+        }
+        guard epoch == state.epoch else { return .success(token) }
+        for kind in Cooldown.Kind.allCases { state.cooldowns[kind]?.succeed(startedAt: start) }
+        state.refused[user] = nil
+        state.cache.keep(token)
+        return .success(token)
+      case .failure(let failure):
+        if case .transport(let error) = failure.cause, error.reason == .overloaded {
+          return .failure(.overloaded(retryAfter: error.retryAfter ?? .seconds(1)))
+        }
+        guard epoch == state.epoch else {
+          return .failure(.exchangeFailed(failure.cause, retryAfter: .seconds(1)))
+        }
+        guard case .everyUser = failure.concern else {
+          if state.refused.count >= Self.mostRefused { state.refused = [:] }
+          state.refused[user] = (failure.cause, now + Self.refusalLife)
+          return .failure(.exchangeFailed(failure.cause, retryAfter: Self.refusalLife))
+        }
+        if let kind = Cooldown.kind(of: failure.cause) {
+          state.cooldowns[kind, default: Cooldown()]
+            .record(failure.cause, startedAt: start, now: now, unit: unit)
+        }
+        let rest = state.coolingDown(now)?.remaining ?? .seconds(1)
+        return .failure(.exchangeFailed(failure.cause, retryAfter: rest))
+      }
+    }
+  }
+
+  private func note(_ report: SendbirdReport, _ epoch: Int) {
+    if let failure = report.failure, failure.concern != .everyUser { return }
+    state.withLock { state in if epoch == state.epoch { state.latest = report } }
+  }
+
+  // MARK: Operating
+
+  /// Takes other settings of the same application into use. With another credential its cool-down ends. Tokens that would
+  /// outlive a shorter life are forgotten.
+  package func reconfigure(_ settings: SendbirdSettings) {
+    state.withLock { state in
+      let old = state.api.settings
+      let isSameToken = old.apiToken.isEqual(to: settings.apiToken.exposedBytes())
+      state.api = state.api.with(settings)
+      guard !isSameToken || old.tokenLife != settings.tokenLife else { return }
+      state.epoch += 1
+      // Those who wait get the old request's result; the next one is made with the new settings.
+      state.flights = [:]
+      if settings.tokenLife < old.tokenLife { state.cache.removeAll() }
+      guard !isSameToken else { return }
+      state.cooldowns[.credential] = nil
+      state.refused = [:]
+      state.latest = nil
+    }
+  }
+
+  /// Forgets the tokens that are kept: the next requests ask Sendbird. For the sandbox.
+  package func forgetTokens() { state.withLock { $0.cache.removeAll() } }
+
+  /// How a source is doing.
+  package struct Status: Sendable {
+    /// How many users' tokens are kept.
+    package let users: Int
+    /// How many users' tokens Sendbird is being asked for.
+    package let requests: Int
+    /// The latest request that says anything about all users; nil before the first.
+    package let latest: SendbirdReport?
+    /// How long that one is over.
+    package let latestAge: Duration?
+    /// How long Sendbird is left alone yet.
+    package let coolDown: Duration?
+
+    /// Whether that request succeeded, or none was made.
+    package var isWell: Bool { latest?.failure == nil }
+  }
+
+  /// How it is doing. Asking sends no request.
+  package var status: Status {
+    let now = time.now
+    return state.withLock { state in
+      Status(
+        users: state.cache.count, requests: state.flights.count, latest: state.latest,
+        latestAge: state.latest.map { now - ($0.startedAt + $0.duration) },
+        coolDown: state.coolingDown(now)?.remaining)
+    }
+  }
+}

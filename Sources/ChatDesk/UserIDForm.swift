@@ -1,0 +1,91 @@
+// Makes the Sendbird user id of a user from the authenticated subject.
+
+import JOSE
+
+/// A user of a chat desk. Only a `UserIDForm` makes one, from an authenticated subject.
+package struct DeskUser: Sendable {
+  /// The user at Sendbird.
+  package let id: UserID
+  /// The subject that the id was made of.
+  package let subject: String
+}
+
+/// The id of a user at Sendbird.
+package struct UserID: Sendable {
+  /// 1 to 80 characters.
+  package let text: String
+}
+
+extension UserID: Hashable {
+  /// By octets: `String` would take two spellings of one character for the same user.
+  package static func == (a: UserID, b: UserID) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
+
+/// How user ids are made: a text with `{subject}` once, and `{caller}` at most once.
+public struct UserIDForm: Hashable, Sendable {
+  /// The longest user id at Sendbird, in characters.
+  package static let longest = 80
+
+  private static let subject = "{subject}"
+  private static let caller = "{caller}"
+
+  private let before: String
+  private let after: String
+
+  /// The subject alone.
+  package static let subjectAlone = UserIDForm(before: "", after: "")
+  /// The caller, a hyphen and the subject.
+  package static let callerAndSubject = UserIDForm(before: caller + "-", after: "")
+
+  private init(before: String, after: String) {
+    self.before = before
+    self.after = after
+  }
+
+  /// Reads a form. Nil if it has no `{subject}`, a placeholder twice, another brace, or octets that are no visible ASCII.
+  package init?(_ text: String) {
+    guard let place = text.firstRange(of: Self.subject) else { return nil }
+    (before, after) = (String(text[..<place.lowerBound]), String(text[place.upperBound...]))
+    let rest = before + "\n" + after
+    let isVisible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    guard isVisible, text.utf8.count <= Self.longest, rest.ranges(of: Self.caller).count <= 1,
+      !rest.replacing(Self.caller, with: "").contains(where: { "{}".contains($0) })
+    else { return nil }
+  }
+
+  /// The user of a subject.
+  /// - Parameter callerID: The caller that the subject belongs to.
+  package func user(_ subject: String, of callerID: String) -> DeskUser {
+    // Most forms are the subject alone, and need no other text.
+    let isPlain = before.isEmpty && after.isEmpty
+    let text = isPlain ? subject : part(before, callerID) + subject + part(after, callerID)
+    return DeskUser(id: UserID(text: Self.shortened(text)), subject: subject)
+  }
+
+  /// Whether no subject of one caller ever gets the id that another form makes of a subject of the other.
+  package func separates(_ one: String, from other: String, in form: UserIDForm) -> Bool {
+    func overlap(_ a: String, _ b: String, _ isPart: (Substring.UTF8View, Substring.UTF8View) -> Bool) -> Bool
+    {
+      isPart(a[...].utf8, b[...].utf8) || isPart(b[...].utf8, a[...].utf8)
+    }
+    let begins = overlap(part(before, one), part(form.before, other)) { $0.starts(with: $1) }
+    let ends = overlap(part(after, one), part(form.after, other)) {
+      $0.reversed().starts(with: $1.reversed())
+    }
+    return !(begins && ends)
+  }
+
+  private func part(_ text: String, _ callerID: String) -> String {
+    // Our text: a part of the configured form.
+    text.contains("{") ? text.replacing(Self.caller, with: callerID) : text
+  }
+
+  /// A long id as its SHA-256 in hex. An id of dots alone would be a relative segment of the path, so it becomes a digest, too.
+  private static func shortened(_ text: String) -> String {
+    let isDots = text.utf8.allSatisfy { $0 == 0x2E }
+    guard isDots || (text.utf8.count > longest && text.unicodeScalars.count > longest) else { return text }
+    return Hex.encode(SHA256.digest(Array(text.utf8)))
+  }
+}

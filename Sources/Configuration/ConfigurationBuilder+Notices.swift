@@ -1,0 +1,191 @@
+// Reads and checks `notices`: the providers that carry notices, and what phones show.
+
+import Documents
+package import Notices
+
+extension Configuration {
+  /// How devices get notices. At least one provider is there, except for an `external_url` alone.
+  public struct Notices: Sendable {
+    /// Firebase Cloud Messaging.
+    package var fcm: FCMSettings?
+    /// Apple Push Notification service.
+    package var apns: APNsSettings?
+    /// The operator's own receiver.
+    package var http: Hook?
+    /// What links in dialogs begin with.
+    public package(set) var externalURL: String?
+    /// What phones show.
+    public package(set) var texts = Texts()
+
+    /// No provider.
+    package init() {}
+
+    /// The receiver of web hooks.
+    package struct Hook: Sendable {
+      /// The whole URL.
+      package let url: String
+      package let secrets: HookSecrets
+
+      package init(url: String, secrets: HookSecrets) {
+        self.url = url
+        self.secrets = secrets
+      }
+    }
+
+    /// What phones show, by the kind of notice.
+    public struct Texts: Hashable, Sendable {
+      /// A token waits.
+      public package(set) var access = "Your secure connection is ready."
+    }
+
+    /// The providers that are configured.
+    package var platforms: [PushPlatform] {
+      PushPlatform.allCases.filter { platform in
+        switch platform {
+        case .fcm: fcm != nil
+        case .apns: apns != nil
+        case .http: http != nil
+        }
+      }
+    }
+  }
+}
+
+extension ConfigurationBuilder {
+  /// `notices`; nil where nothing of it is set, and where the purpose opens no secrets.
+  mutating func notices() -> Configuration.Notices? {
+    let isStated = Settings.notices.contains { partial.entries[$0] != nil }
+    var notices = Configuration.Notices()
+    notices.externalURL = stated(Settings.externalURL)
+    notices.texts.access = value(Settings.accessText)
+    let urls = (
+      fcm: stated(Settings.fcmURL), token: stated(Settings.fcmTokenURL), apns: stated(Settings.apnsURL),
+      hook: stated(Settings.hookURL)
+    )
+    let environment = value(Settings.apnsEnvironment)
+    guard isStated, purpose.opensListenerSecrets else { return nil }
+    notices.fcm = fcm(url: urls.fcm, tokenURL: urls.token)
+    notices.apns = apns(environment, url: urls.apns)
+    notices.http = hook(urls.hook)
+    if purpose == .sandbox {
+      if urls.fcm == nil { notices.fcm = unused(notices.fcm, Settings.fcmAccount.setting) }
+      if urls.apns == nil { notices.apns = unused(notices.apns, Settings.apnsKey.setting) }
+    }
+    return notices
+  }
+
+  /// A provider beyond this machine gets no notice of the sandbox.
+  private mutating func unused<Provider>(_ provider: Provider?, _ setting: Setting) -> Provider? {
+    if provider != nil, let place = partial.entries[setting]?.place {
+      problems.note(
+        place, "not used, because of --sandbox: without a url its notices would leave this machine")
+    }
+    return nil
+  }
+
+  private mutating func fcm(url: String?, tokenURL: String?) -> FCMSettings? {
+    guard
+      needs(
+        [Settings.fcmAccount], because: [Settings.fcmURL.setting, Settings.fcmTokenURL.setting],
+        "name the file from the Firebase console, or remove fcm"),
+      let (content, place) = secret(Settings.fcmAccount)
+    else { return nil }
+    do throws(NoticeSettingError) {
+      let account = try ServiceAccount(parsing: content)
+      if tokenURL == nil {
+        do throws(Refusal) { _ = try URLText.endpoint(account.tokenURI) } catch {
+          problems.add(
+            place, Settings.fcmAccount.setting.name,
+            Refusal("has a token_uri that \(error.message)", "get the file from the Firebase console again"))
+        }
+      }
+      return FCMSettings(account, url: url, tokenURL: tokenURL)
+    } catch {
+      add(error, "fcm", place)
+      return nil
+    }
+  }
+
+  private mutating func apns(_ environment: APNsSettings.Environment, url: String?) -> APNsSettings? {
+    guard
+      needs(
+        [Settings.apnsKey, Settings.apnsKeyID, Settings.apnsTeamID, Settings.apnsTopic],
+        because: [Settings.apnsEnvironment.setting, Settings.apnsURL.setting],
+        "APNs needs key_file, key_id, team_id and topic: set them all, or remove apns"),
+      let (key, place) = secret(Settings.apnsKey), let keyID = stated(Settings.apnsKeyID),
+      let teamID = stated(Settings.apnsTeamID), let topic = stated(Settings.apnsTopic)
+    else { return nil }
+    do throws(NoticeSettingError) {
+      return try APNsSettings(
+        key: key, keyID: keyID, teamID: teamID, topic: topic, environment: environment, url: url)
+    } catch {
+      add(error, "apns", place)
+      return nil
+    }
+  }
+
+  private mutating func hook(_ url: String?) -> Configuration.Notices.Hook? {
+    guard
+      needs(
+        [Settings.hookURL, Settings.hookSecret], because: [],
+        "a web hook needs url and secret_file: set both, or remove http"),
+      let (content, place) = secret(Settings.hookSecret)
+    else { return nil }
+    do throws(NoticeSettingError) {
+      let secrets = try HookSecrets(parsing: content)
+      return url.map { Configuration.Notices.Hook(url: $0, secrets: secrets) }
+    } catch {
+      add(error, "http", place)
+      return nil
+    }
+  }
+
+  /// Whether a provider has all that it needs. If something of it is set, each setting that is missing is a problem.
+  private mutating func needs(
+    _ settings: [TypedSetting<String>], because others: [Setting], _ remedy: String
+  ) -> Bool {
+    let places = (settings.map(\.setting) + others).compactMap { partial.entries[$0]?.place }
+    guard let place = places.first else { return false }
+    var isWhole = true
+    for setting in settings.map(\.setting) where partial.entries[setting] == nil {
+      isWhole = false
+      // A setting that is missing beside a misspelt key is the same mistake.
+      if setting.path.map(partial.meant.contains) ?? false { continue }
+      problems.add(place, setting.name, Refusal("is missing", remedy))
+    }
+    return isWhole
+  }
+
+  /// A sender's own words about a setting. They name the remedy.
+  private mutating func add(_ error: NoticeSettingError, _ provider: String, _ place: DocumentPlace) {
+    let name = "notices.\(provider).\(error.setting)"
+    let setting = Settings.notices.first { $0.path == name }
+    problems.add(
+      setting.flatMap { partial.entries[$0]?.place } ?? place, name, Refusal(error.problem, error.remedy))
+  }
+
+  /// `apps.*.delivery: push` needs a provider and installations. Those need a store key, which is judged with them. The sandbox
+  /// has providers of its own.
+  mutating func judgeDelivery(_ apps: [Configuration.App], _ notices: Configuration.Notices?) {
+    for app in apps where app.delivery == .push {
+      guard let place = partial.sections["apps"]?[app.id]?["delivery"]?.place else { continue }
+      let name = "apps.\(app.id).delivery"
+      if partial.sections["apps"]?[app.id]?["installations"] == nil {
+        problems.add(
+          place, name,
+          Refusal("push needs installations, whose devices get the notices", "add installations to this app"))
+      }
+      let providers = [
+        Settings.fcmAccount.setting, Settings.apnsKey.setting, Settings.hookURL.setting,
+        Settings.hookSecret.setting,
+      ]
+      // A provider with a mistake of its own is there.
+      guard purpose.opensListenerSecrets, purpose != .sandbox, notices?.platforms.isEmpty ?? true,
+        !providers.contains(where: { partial.entries[$0] != nil })
+      else { continue }
+      problems.add(
+        place, name,
+        Refusal("push needs a provider of notices", "add fcm, apns or http to notices"))
+    }
+  }
+}

@@ -1,0 +1,163 @@
+// Reads `desks`, the chat desks whose users get session tokens, from the configuration.
+
+import Callers
+public import ChatDesk
+import Documents
+import Installations
+public import JOSE
+
+extension Configuration {
+  /// A chat desk: a Sendbird application.
+  public struct Desk: Sendable {
+    /// What chat desks can be.
+    package enum Kind: String, CaseIterable, Sendable { case sendbird }
+
+    /// Its name, as in `apps.*.desk`.
+    public let id: String
+    /// The id of the application.
+    public let applicationID: String
+    /// The base of the platform API. The sandbox sets its emulator here.
+    public var url: String
+    /// The master token. Nil only if the purpose needs no credential. The sandbox sets its own here.
+    public var apiToken: Secret?
+    /// How long session tokens live.
+    public let tokenLife: Duration
+    /// How user ids are made.
+    public let userIDs: UserIDForm
+  }
+}
+
+extension ConfigurationBuilder {
+  /// The section's path.
+  static let desksSection = "desks"
+
+  /// The desk and the app of the sandbox, which are there so that they can be tried.
+  static let sampleDesk = Configuration.Desk(
+    id: "chat", applicationID: "SANDBOX", url: "", apiToken: nil, tokenLife: .seconds(3600),
+    userIDs: .callerAndSubject)
+  static let sampleChatApp = "example-chat"
+
+  /// Whether the sandbox shows its own chat desk: where the file has neither apps nor desks.
+  var showsSampleDesk: Bool {
+    purpose == .sandbox && partial.sections["apps"] == nil && partial.sections[Self.desksSection] == nil
+  }
+
+  /// `desks`.
+  mutating func desks() -> [Configuration.Desk] {
+    guard let section = partial.sections[Self.desksSection] else {
+      return showsSampleDesk ? [Self.sampleDesk] : []
+    }
+    guard let members = open(section, path: Self.desksSection) else { return [] }
+    return members.node.members.compactMap { member -> Configuration.Desk? in
+      do throws(Refusal) {
+        let read: (String) throws(Refusal) -> String = NameText.identifier("a desk's name")
+        return desk(try read(member.name), member.value)
+      } catch {
+        problems.add(member.place, Self.desksSection, error)
+        return nil
+      }
+    }
+  }
+
+  private mutating func desk(_ id: String, _ node: DocumentNode) -> Configuration.Desk? {
+    guard var members = open(node, path: "\(Self.desksSection).\(id)") else { return nil }
+    let kind = members.value(Settings.deskKind.key())
+    let applicationID = members.value(Settings.deskApplication.key())
+    let life = members.value(Settings.deskTokenLife.key())
+    let form = members.value(Settings.deskUserID.key())
+    let url = members.value(Settings.deskURL.key())
+    let token = source(Settings.deskToken, in: &members).flatMap { apiToken($0) }
+    let one = closeWithOne(&members, "desks.*.", none: "API token", several: "API tokens")
+    guard kind != nil, let applicationID, one != nil, token != nil || !purpose.needsCredential else {
+      return nil
+    }
+    return Configuration.Desk(
+      id: id, applicationID: applicationID, url: url ?? "https://api-\(applicationID).sendbird.com",
+      apiToken: token, tokenLife: life ?? .seconds(3600), userIDs: form ?? .subjectAlone)
+  }
+
+  /// The master token, where the purpose asks Sendbird.
+  private mutating func apiToken(_ placed: PlacedSource) -> Secret? {
+    guard purpose.needsCredential else { return nil }
+    guard let bytes = secretBytes(placed.source, at: placed.place, name: placed.name) else { return nil }
+    guard bytes.count <= 512, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      problems.add(
+        placed.place, placed.name,
+        Refusal("holds no API token of Sendbird", "copy it again, without spaces and line breaks"))
+      return nil
+    }
+    return Secret(bytes)
+  }
+
+  /// `apps.*.desk`: a desk that there is, for an app with users whose ids stay apart.
+  mutating func judgeDesks(
+    _ apps: [Configuration.App], callers: [ConfiguredCaller], desks: [Configuration.Desk]
+  ) {
+    guard let section = partial.sections[Self.desksSection], case .mapping(let members) = section.content
+    else {
+      return
+    }
+    for member in members where !apps.contains(where: { $0.desk == member.name }) {
+      problems.note(member.place, "no app uses the desk \(member.name) — give an app desk: \(member.name)")
+    }
+    // A caller with a problem of its own may be one with users.
+    let isWhole = callerIDs(callers).count == callers.count
+    var known: [(desk: Configuration.Desk, caller: String)] = []
+    for desk in desks {
+      guard let place = members.first(where: { $0.name == desk.id })?.place else { continue }
+      var clash: (String, String)?
+      for app in apps where app.desk == desk.id {
+        let users = app.callersWithSubjects(callers)
+        if users.isEmpty, isWhole {
+          problems.add(
+            partial.sections["apps"]?[app.id]?["desk"]?.place ?? place, "apps.\(app.id).desk",
+            Refusal(
+              "needs users, and no caller of this app has any",
+              "list a caller with jwt, give the app installations, or remove this line"))
+        }
+        for caller in users {
+          // Two desks of one application have the same users.
+          let other = known.first { other, theirs in
+            other.url == desk.url && (theirs != caller || other.userIDs != desk.userIDs)
+              && !desk.userIDs.separates(caller, from: theirs, in: other.userIDs)
+          }
+          if let other { clash = clash ?? (other.caller, caller) }
+          known.append((desk, caller))
+        }
+      }
+      if let (one, other) = clash {
+        problems.add(
+          place, "\(Self.desksSection).\(desk.id)",
+          one == other
+            ? Refusal(
+              "two users of \(one) could get the same user id",
+              "give all desks of this application the same user_id")
+            : Refusal(
+              "users of \(one) and of \(other) could get the same user id",
+              "put {caller} into user_id, as in user_id: \"{caller}:{subject}\""))
+      }
+    }
+  }
+}
+
+extension Configuration.App {
+  /// The callers of the app that speak for users of their own. A user's installations are the user's; those that operators
+  /// authorize are users themselves.
+  fileprivate func callersWithSubjects(_ known: [ConfiguredCaller]) -> [String] {
+    var ids = known.filter { caller in
+      if case .jwt = caller.proof { callers?.contains(caller.id) ?? true } else { false }
+    }.map(\.id)
+    if installations?.authorize.contains(.operator) == true { ids.append(Caller.installationID) }
+    return ids
+  }
+}
+
+extension SendbirdSettings {
+  /// The settings of a desk of a configuration for serving or diagnosing.
+  package init(_ desk: Configuration.Desk, _ tokens: Configuration.Tokens) {
+    guard let apiToken = desk.apiToken else {
+      preconditionFailure("a configuration that asks Sendbird has its token")
+    }
+    self.init(url: desk.url, apiToken: apiToken, tokenLife: desk.tokenLife, deadline: tokens.deadline)
+  }
+}

@@ -1,0 +1,83 @@
+// Declares the settings of notices: the providers that carry them, and what phones show.
+
+import Documents
+import Notices
+
+extension Settings {
+  static let externalURL = TypedSetting(
+    Setting(
+      "notices.external_url", example: "https://calls.example.com",
+      "The URL under which apps reach this server. Links in dialogs begin with it."), URLText.base)
+  static let fcmAccount = TypedSetting(
+    Setting(
+      "notices.fcm.service_account_file", .secret, example: "/run/secrets/firebase.json",
+      "The JSON file of a service account, from the Firebase console. With it notices go to Android and iOS by Firebase Cloud "
+        + "Messaging."), secretText)
+  static let fcmURL = TypedSetting(
+    Setting(
+      "notices.fcm.url", note: "`https://fcm.googleapis.com`", example: "http://localhost:9000",
+      "Another base URL of FCM's API, for tests."), URLText.base)
+  static let fcmTokenURL = TypedSetting(
+    Setting(
+      "notices.fcm.token_url", note: "`token_uri` of the service account",
+      example: "http://localhost:9000/token",
+      "Another token endpoint of Google, for tests. It is the `aud` of assertions too."), URLText.endpoint)
+  static let apnsKey = TypedSetting(
+    Setting(
+      "notices.apns.key_file", .secret, example: "/run/secrets/AuthKey_ABC123DEFG.p8",
+      "The signing key from Apple's developer account. With it notices go to iOS by the Apple Push Notification service."
+    ), secretText)
+  static let apnsKeyID = TypedSetting(
+    Setting(
+      "notices.apns.key_id", example: "ABC123DEFG", "The ten characters of the key's id."), secretText)
+  static let apnsTeamID = TypedSetting(
+    Setting(
+      "notices.apns.team_id", example: "DEF123GHIJ", "The ten characters of the team's id."), secretText)
+  static let apnsTopic = TypedSetting(
+    Setting("notices.apns.topic", example: "com.example.shop", "The app's bundle id."), secretText)
+  static let apnsEnvironment = TypedSetting(
+    Setting(
+      "notices.apns.environment", default: "production", example: "sandbox",
+      "Where the app's devices are registered: `production`, or `sandbox` for builds from Xcode."),
+    TextForm<APNsSettings.Environment>.choice)
+  static let apnsURL = TypedSetting(
+    Setting(
+      "notices.apns.url", note: "follows from the environment", example: "https://localhost:9443",
+      "Another base URL of APNs, for tests."), URLText.base)
+  static let hookURL = TypedSetting(
+    Setting(
+      "notices.http.url", example: "https://push.example.com/notices",
+      "Your own receiver: notices go there as signed web hooks (Standard Webhooks)."), URLText.complete)
+  static let hookSecret = TypedSetting(
+    Setting(
+      "notices.http.secret_file", .secret, example: "/run/secrets/hook",
+      "The secrets that sign web hooks, one a line: `whsec_` and the Base64 of 24 to 64 bytes. Each signs, so that the receiver "
+        + "can change from one to the next."), secretText)
+  static let accessText = TypedSetting(
+    Setting(
+      "notices.texts.access", default: "Your secure connection is ready.",
+      example: "Your connection is ready.",
+      "What the phone shows when a token waits: 1 to 200 characters."), shownText)
+
+  /// The settings below `notices`, in the order of the documents.
+  static let notices: [Setting] = [
+    externalURL.setting, fcmAccount.setting, fcmURL.setting, fcmTokenURL.setting, apnsKey.setting,
+    apnsKeyID.setting, apnsTeamID.setting, apnsTopic.setting, apnsEnvironment.setting, apnsURL.setting,
+    hookURL.setting, hookSecret.setting, accessText.setting,
+  ]
+
+  /// A text that the sender judges.
+  private static let secretText: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    text
+  }
+
+  /// Four octets a character leave room for the rest of a payload of 4096 octets.
+  private static let shownText: @Sendable (String) throws(Refusal) -> String = { text throws(Refusal) in
+    guard (1...200).contains(text.unicodeScalars.count),
+      !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else {
+      throw Refusal("is not a text for a phone", "write 1 to 200 characters without line breaks")
+    }
+    return text
+  }
+}

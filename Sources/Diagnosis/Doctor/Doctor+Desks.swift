@@ -1,0 +1,33 @@
+// How `callgate doctor` checks the chat desks.
+
+import ChatDesk
+import Configuration
+import Platform
+import Tokens
+
+extension Doctor {
+  /// Asks Sendbird with the credential of each desk, in a way that changes nothing there.
+  mutating func reportDesks() async {
+    for desk in configuration.desks {
+      let api = SendbirdAPI(
+        SendbirdSettings(desk, configuration.tokens), transport: transport, time: clock, retry: .never)
+      let name = "\(desk.id): application \(desk.applicationID)"
+      guard let failure = await api.check() else {
+        report.ok("desk", "\(name): Sendbird accepts the API token at \(desk.url)")
+        continue
+      }
+      switch failure.cause {
+      case .refused:
+        report.fail(
+          "desk", "\(name): \(failure.cause.words(for: "Sendbird"))",
+          fix: "check application_id and the API token of this desk in Sendbird's dashboard", .refused)
+      default:
+        report.fail(
+          "desk", "\(name): \(failure.cause.words(for: "Sendbird"))",
+          fix:
+            "check that this machine reaches \(desk.url); until then users of this desk get no session tokens",
+          .unreachable)
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+// How `callgate doctor` checks the providers of notices.
+
+import Callers
+import Configuration
+import JOSE
+import Notices
+import Platform
+
+extension Doctor {
+  /// Says of each provider whether this server can prove itself to it. It sends no notice, since each would be for a real device.
+  mutating func reportNotices() async {
+    guard let notices = configuration.notices else { return }
+    if let fcm = notices.fcm { await reportFCM(fcm) }
+    if let apns = notices.apns { reportAPNs(apns) }
+    if let http = notices.http {
+      report.ok(
+        "web hooks", "notices go to \(KeySource.name(of: http.url)), signed; doctor sends none")
+    }
+  }
+
+  private mutating func reportFCM(_ settings: FCMSettings) async {
+    let sender = FCMSender(settings, transport: transport, time: clock)
+    switch await sender.check() {
+    case .stopSender(let reason)?:
+      report.fail(
+        "fcm", reason, fix: "get the service account's file in the Firebase console again", .configuration)
+    case .retry(_, let reason)?:
+      report.fail(
+        "fcm", reason, fix: "check that this machine can reach Google; until then no notice goes out by FCM",
+        .unreachable)
+    case nil, .taken?, .deviceGone?, .giveUp?:
+      report.ok("fcm", "Google gives an access token for the project \(settings.projectID)")
+    }
+  }
+
+  private mutating func reportAPNs(_ settings: APNsSettings) {
+    do throws(OpenSSLError) {
+      try settings.checkSigning(clock)
+      report.ok(
+        "apns", "the key signs; only the first notice shows whether APNs takes it for \(settings.topic)")
+    } catch {
+      report.fail(
+        "apns", "the key does not sign: \(error)", fix: "check notices.apns.key_file", .configuration)
+    }
+  }
+}

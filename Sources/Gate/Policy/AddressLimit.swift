@@ -1,0 +1,38 @@
+// The built-in limits by address: on first requests for an installation, and on ids of notices that are not known.
+
+import Documents
+public import Platform
+
+/// How often an address may do something in a minute (an IPv6 /64 counts as one address).
+public struct AddressLimit: Sendable {
+  /// First requests for an installation without a user's token: 5. They make work for operators, and anyone may send them.
+  public static let enrolments = AddressLimit(Rule.enrolments, .enrol, limit: 5)
+  /// Requests with an id of a notice that is not known: 60.
+  public static let unknownNotices = AddressLimit(Rule.unknownNotices, .access, limit: 60)
+
+  private let rule: AllowanceRule
+
+  private init(_ name: String, _ action: Action, limit: Int64) {
+    do throws(Refusal) {
+      let rate = try RateLimit(limit: limit, per: 60_000_000_000)
+      let rule = Rule(builtIn: name, action, .rate(rate, key: .address, onStoreFailure: .deny))
+      guard let made = AllowanceRule(rule, index: 0) else { preconditionFailure("a rate counts") }
+      self.rule = made
+    } catch {
+      preconditionFailure("the limit is a valid rule: \(error.message)")
+    }
+  }
+
+  /// What one such request takes.
+  public func charge(_ address: IPAddress) -> AllowanceCharge {
+    AllowanceCharge(rule: rule, party: .address(address.client))
+  }
+
+  /// Whether this limit gave a receipt.
+  public func isReceipt(_ receipt: AllowanceReceipt) -> Bool { receipt.rule.name == rule.name }
+
+  /// Why a request is refused whose charge could not be taken.
+  public func denial(_ states: [AllowanceState?], at now: Instant) -> Denial {
+    .exhausted(rule, states[0], at: now)
+  }
+}

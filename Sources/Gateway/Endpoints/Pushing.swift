@@ -1,0 +1,221 @@
+// Answers requests for tokens that come by push: it sends the notice, and gives the token for the claim.
+
+import API
+import Callers
+import Configuration
+import Deciding
+import Gate
+import HTTP
+import HTTPServer
+import Installations
+import JSON
+import Platform
+import PushDelivery
+import Records
+import Store
+import Tokens
+
+extension Gateway {
+  private static let fields: Fields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
+
+  // MARK: The notice
+
+  /// A request for a token of an app whose tokens come by push.
+  func push(
+    _ vending: inout Vending, _ caller: Caller, _ app: App, _ request: borrowing Request,
+    _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    vending.record.verdicts = vending.generation.decider.policy.skipped
+    guard let installation = caller.installation?.installation, let push = vending.generation.push else {
+      return .respond(
+        refuse(
+          &vending, Problem(.denied, "Tokens of this app come by push, so only its installations get them.")))
+    }
+    guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
+    let facts = vending.generation.facts(
+      .access, caller, app: app, address: circumstances.address, request, at: circumstances.time)
+    // HEAD shows what GET would answer, and sends nothing.
+    let sends = request.method != .head
+    return .later { [self, vending] in
+      $0.respond(await answer(vending, push, installation.client.id, facts, sends: sends))
+    }
+  }
+
+  private func answer(
+    _ vending: Vending, _ push: TokenPush, _ id: InstallationID, _ facts: Facts, sends: Bool
+  ) async -> PreparedResponse {
+    var vending = vending
+    let statuses: [AllowanceStatus]
+    do throws(Problem) {
+      statuses = try await notify(&vending, push, id, facts, sends: sends)
+    } catch {
+      guard !Task.isCancelled else {
+        return vending.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
+      }
+      return refuse(&vending, error)
+    }
+    if vending.record.reason == nil { vending.record.reason = "the token comes by push" }
+    audit.append(vending.record, since: vending.start, lane: vending.lane)
+    var response = Response(
+      status: .accepted, fields: Self.fields, content: Array(#"{"delivery":"push"}"#.utf8))
+    response.fields.append(allowances: statuses)
+    return PreparedResponse(response)
+  }
+
+  /// Asks the rules, and sends the notice. Returns what is left of the caller's allowances.
+  private func notify(
+    _ vending: inout Vending, _ push: TokenPush, _ id: InstallationID, _ facts: Facts, sends: Bool
+  ) async throws(Problem) -> [AllowanceStatus] {
+    let device = try await push.book.device(of: id)
+    let generation = vending.generation
+    let ruling = try await generation.decider.rule(
+      facts, taking: sends, deadline: vending.start + generation.configuration.tokens.deadline)
+    vending.note(ruling)
+    let statuses = ruling.statuses
+    switch ruling.concluded() {
+    case .refused(let denial):
+      logRefusal(denial, of: facts, by: generation.decider.policy, vending.context)
+      throw Problem(denial)
+    case .granted(let grant):
+      guard sends else { return statuses }
+      guard !Task.isCancelled else {
+        await push.book.giveBack(grant.receipts)
+        throw .clientLeft
+      }
+      try await push.send(grant, to: device)
+      return statuses
+    }
+  }
+
+  // MARK: The claim
+
+  /// `POST /access/claim`: the token for the `_id` of its notice, once.
+  func claimToken(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let form = AccessForm(accepting: request)
+    visit(request, &exchange, as: .access) { [self] visit, line throws(Problem) in
+      line?.verdicts = visit.generation.decider.policy.skipped
+      let (push, id) = try visit.installationWithPush
+      try JSONContent.check(visit.request)
+      let claim: StoredClaim
+      switch try await push.book.find(ClaimRequest(parsing: visit.request.content).id, for: id) {
+      case .live(let found): claim = found
+      case .over: throw .claimExpired
+      case .foreign: throw Problem(.denied, "This claim is another installation's.")
+      case .unknown:
+        try await push.book.countUnknown(from: visit.address)
+        throw .claimExpired
+      }
+      let token = try await token(for: claim, visit, &line)
+      // A token that cannot be had spends no claim, nor does a client that has gone.
+      guard !Task.isCancelled else { throw .clientLeft }
+      try await push.book.redeem(claim)
+      line?.tokenSHA256 = token.sha256
+      return form.response(token, expiresIn: token.wholeSecondsLeft(at: clock.now))
+    }
+  }
+
+  /// Asks the rules again, and gets the token.
+  private func token(
+    for claim: StoredClaim, _ visit: Visit, _ line: inout AuditRecord?
+  ) async throws(Problem) -> AccessToken {
+    let generation = visit.generation
+    let decider = generation.decider
+    let app: App?
+    do throws(Decider.Refusal) {
+      app = try decider.admit(
+        visit.caller.id, to: .access, app: .value(claim.appID), installedFor: visit.caller.installedFor)
+    } catch {
+      line?.note(error, decider.policy)
+      throw error.problem
+    }
+    line?.app = app?.id
+    let facts = generation.facts(
+      .access, visit.caller, app: app, address: visit.address, visit.request, at: clock.unixTime)
+    let ruling = try await decider.ruleAgain(
+      facts, asking: .besideAllowances, deadline: visit.start + generation.configuration.tokens.deadline)
+    line?.verdicts = ruling.verdicts
+    line?.reason = ruling.reason
+    switch ruling.concluded() {
+    case .refused(let denial):
+      logRefusal(denial, of: facts, by: decider.policy, visit.context)
+      throw Problem(denial)
+    case .granted(let grant):
+      let scope = generation.scopes.scope(of: grant.appID)
+      switch tokens.vendAtOnce(grant, scope: scope, now: clock.now) {
+      case .token(let token):
+        line?.cache = .hit
+        return token
+      case .notCached(let grant):
+        line?.cache = .miss
+        do throws(TokenError) {
+          let token = try await tokens.vend(grant, scope: scope, trace: visit.context.trace)
+          line?.upstreamStatus = 200
+          return token
+        } catch {
+          if case .exchangeFailed(let cause, _) = error { line?.upstreamStatus = cause.status }
+          throw Problem(error)
+        }
+      }
+    }
+  }
+
+  /// `GET /notices/{id}`: what a notice is about.
+  func showNotice(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { visit, _ throws(Problem) in
+      if case (let push, let installation)? = visit.installation {
+        switch try await push.book.find(id, for: installation) {
+        case .live, .over:
+          return Response(status: .ok, fields: Self.fields, content: Array(#"{"action":"access"}"#.utf8))
+        case .foreign, .unknown: try await push.book.countUnknown(from: visit.address)
+        }
+      }
+      throw Problem(.notFound, "This installation has no such notice.")
+    }
+  }
+
+  // MARK: The device
+
+  /// `PUT /installations/self/push`: registers the device of the installation that asks.
+  func registerDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange, readsContent: true) { visit, _ throws(Problem) in
+      let (push, id) = try visit.installationWithPush
+      try JSONContent.check(visit.request)
+      let asked = try DeviceRequest(parsing: visit.request.content, platforms: push.senders.platforms)
+      try await push.book.register(asked.token, of: id)
+      return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
+    }
+  }
+
+  /// `DELETE /installations/self/push`: removes it.
+  func removeDevice(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { visit, _ throws(Problem) in
+      let (push, id) = try visit.installationWithPush
+      try await push.book.removeDevice(of: id)
+      return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
+    }
+  }
+}
+
+extension Visit {
+  /// The installation that asks, where it is one.
+  fileprivate var installation: (push: TokenPush, id: InstallationID)? {
+    guard let id = caller.installation?.installation.client.id, let push = generation.push else { return nil }
+    return (push, id)
+  }
+
+  fileprivate var installationWithPush: (push: TokenPush, id: InstallationID) {
+    get throws(Problem) {
+      guard let installation else { throw Problem(.denied, "Only an installation gets notices.") }
+      return installation
+    }
+  }
+}
+
+extension JSONContent {
+  /// Checks that a request's content is declared as JSON.
+  static func check(_ request: borrowing Request) throws(Problem) {
+    try check(
+      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
+      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
+  }
+}

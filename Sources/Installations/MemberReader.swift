@@ -1,0 +1,80 @@
+// Takes text members from a request's body, and notes what is wrong with them.
+
+package import API
+package import JSON
+
+/// Takes text members from an object, and notes what is wrong with them.
+package struct MemberReader {
+  private let object: JSONObject
+  private var known: [String] = []
+  /// What is wrong so far.
+  package var problems: FieldProblems
+
+  /// Begins to read an object.
+  package init(_ object: JSONObject, _ problems: FieldProblems) {
+    self.object = object
+    self.problems = problems
+  }
+
+  /// Begins to read a body of JSON, of at most so many bytes.
+  ///
+  /// - Parameter members: What the object must have, in words.
+  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` for what is no object.
+  package init(
+    parsing content: [UInt8], of members: String, _ problems: FieldProblems = FieldProblems(),
+    atMost limit: Int = 4096
+  ) throws(Problem) {
+    try Self.checkLength(content, atMost: limit)
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONValue(parsing: content, limits: JSONLimits(bytes: limit, depth: 8))
+    } catch {
+      throw Problem(.invalidJSON, "The body is not valid JSON: \(error).")
+    }
+    guard let object = value.object else {
+      throw Problem(.invalidRequest, "The body is \(value.kindName). Send an object with \(members).")
+    }
+    self.init(object, problems)
+  }
+
+  /// Refuses a body with more bytes.
+  package static func checkLength(_ content: [UInt8], atMost limit: Int) throws(Problem) {
+    guard content.count <= limit else {
+      throw Problem(.contentTooLarge, "The body has at most \(limit) bytes.")
+    }
+  }
+
+  /// A member's text; nil where it is absent or null, or no text.
+  package mutating func value(_ name: String, required remedy: String? = nil) -> String? {
+    known.append(name)
+    guard let value = object[name], value != .null else {
+      if let remedy { problems.add(name, remedy) }
+      return nil
+    }
+    return problems.string(name, in: object)
+  }
+
+  /// Notes a text that is empty, too long, or has characters that do not show.
+  package mutating func check(_ text: String?, _ name: String, atMost length: Int) {
+    guard let text else { return }
+    let scalars = text.unicodeScalars
+    if !(1...length).contains(scalars.count) {
+      problems.add(name, "Give 1 to \(length) characters.")
+    } else if scalars.contains(where: { CallbackLimits.isControl($0) || $0.isBidirectionalFormat }) {
+      problems.add(name, "Leave out control characters and marks of the text's direction.")
+    }
+  }
+
+  /// Notes every member that was not asked for.
+  package mutating func refuseOthers() { problems.refuseUnknown(in: object, known: known, prefix: "") }
+}
+
+extension Unicode.Scalar {
+  /// Whether it changes the direction of the text around it, by which a name could pass for another (UAX #9).
+  fileprivate var isBidirectionalFormat: Bool {
+    switch value {
+    case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// The operator's card with the configuration and its reload.
+
+extension OperatorCard {
+  /// Which configuration serves, what the last reload said, and a button for the next one.
+  static let configuration = OperatorCard(
+    html: #"""
+      <section class="card" aria-labelledby="configuration-title">
+      <h2 id="configuration-title">Configuration</h2>
+      <dl id="configuration-facts"></dl>
+      <p class="row"><button type="button" id="reload" class="primary">Reload</button>
+      <span id="reload-status" class="result" role="status"></span></p>
+      <ul id="reload-lines" class="plain"></ul>
+      <details><summary>Rules</summary>
+      <div class="scroll" tabindex="0" role="region" aria-labelledby="configuration-title">
+      <table><thead><tr><th scope="col">Rule</th><th scope="col">Kind</th><th scope="col">Mode</th></tr></thead>
+      <tbody id="rules"></tbody></table></div></details>
+      </section>
+      """#,
+    script: #"""
+      function showConfiguration(state) {
+        const { generation, files, last_reload: last } = state.configuration;
+        facts("configuration-facts", [
+          ["generation", String(generation)],
+          ["last reload", last ? `${last.status} at ${moment(last.time)}` : "none since the start"],
+          ["problems", (last?.problems ?? []).join(" ")],
+          ["needs a restart", (last?.restart_needed ?? []).join(", ")],
+          ["files", files.join(", ") || "none"], ["started", moment(state.started)],
+          ["store", state.store.kind + (state.store.failure ? `: ${state.store.failure}` : "")],
+        ]);
+        table("rules", state.rules.map((rule) => [rule.name, rule.kind, rule.mode]), 3, "no rules");
+      }
+
+      const reload = () => attempt("reload-status", async () => {
+        const answer = await ask("POST", "/admin/reload", {});
+        const lines = answer.ok
+          ? [...answer.content.notices, ...answer.content.restart_needed.map((name) => `${name} changes at a restart.`)]
+          : (answer.content?.fields ?? []).map((field) => `${field.name}: ${field.description}`);
+        update("reload-lines", lines, () => lines.map((line) => make("li", line)));
+        if (answer.ok) return [`200: generation ${answer.content.generation} serves`, true];
+        return [lines.length > 0 ? `${answer.status}: the old configuration stays in use` : problem(answer), false];
+      });
+
+      $("reload").addEventListener("click", reload);
+      """#)
+}

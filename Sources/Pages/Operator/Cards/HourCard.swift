@@ -1,0 +1,69 @@
+// The operator's card that plots the decisions of the last hour.
+
+extension OperatorCard {
+  /// Decisions per minute as bars, and by code and rule as counts.
+  static let hour = OperatorCard(
+    html: #"""
+      <section class="card" aria-labelledby="hour-title">
+      <h2 id="hour-title">Decisions per minute</h2>
+      <svg id="plot" role="img" viewBox="0 0 600 100" preserveAspectRatio="none"></svg>
+      <p class="axis soft"><span id="first-minute"></span><span id="peak"></span><span>now</span></p>
+      <div class="scroll" tabindex="0" role="region" aria-labelledby="hour-title">
+      <table><thead><tr><th scope="col">Decision</th><th scope="col">Code</th><th scope="col">Rule</th>
+      <th scope="col" class="number">Last hour</th></tr></thead><tbody id="shares"></tbody></table></div>
+      <details><summary>The minutes as a table</summary>
+      <div class="scroll" tabindex="0" role="region" aria-labelledby="hour-title">
+      <table><thead><tr><th scope="col">Minute</th><th scope="col" class="number">Allowed</th>
+      <th scope="col" class="number">Denied</th><th scope="col" class="number">Errors</th></tr></thead>
+      <tbody id="minutes"></tbody></table></div></details>
+      </section>
+      """#,
+    script: #"""
+      // From the bottom up, so that errors stand on the axis.
+      const outcomes = ["error", "deny", "allow"];
+      let bars = null;
+
+      function svg(name, attributes) {
+        const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+        for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+        return element;
+      }
+
+      // The bars are made once. Later only their heights change.
+      function makeBars(count) {
+        for (const y of [0, 50, 100]) $("plot").append(svg("line", { x1: 0, x2: 600, y1: y, y2: y }));
+        const width = 600 / count;
+        bars = Array.from({ length: count }, (_, index) => Object.fromEntries(outcomes.map((outcome) => {
+          const bar = svg("rect", { class: outcome, x: index * width + 1, width: width - 2, y: 100, height: 0 });
+          $("plot").append(bar);
+          return [outcome, bar];
+        })));
+      }
+
+      function showHour({ last_hour: hour }) {
+        const minutes = hour.minutes;
+        if (bars === null) makeBars(minutes.length);
+        const totals = minutes.map((minute) => minute.allow + minute.deny + minute.error);
+        const peak = Math.max(...totals);
+        minutes.forEach((minute, index) => {
+          let y = 100;
+          for (const outcome of outcomes) {
+            const height = peak > 0 ? (minute[outcome] / peak) * 100 : 0;
+            y -= height;
+            bars[index][outcome].setAttribute("y", y.toFixed(2));
+            bars[index][outcome].setAttribute("height", height.toFixed(2));
+          }
+        });
+        const label = peak > 0 ? `most in a minute: ${peak}` : "no decisions yet";
+        put($("first-minute"), clock(minutes[0].start));
+        put($("peak"), label);
+        $("plot").setAttribute("aria-label", `Decisions in each minute of the last hour, ${label}`);
+        table("shares", hour.decisions.map((share) => [
+          { badge: share.decision, tone: tones[share.decision] }, share.code ?? "", share.rule ?? "", { number: share.count },
+        ]), 4, "none yet");
+        table("minutes", minutes.filter((_, index) => totals[index] > 0).reverse().map((minute) => [
+          clock(minute.start), { number: minute.allow }, { number: minute.deny }, { number: minute.error },
+        ]), 4, "none yet");
+      }
+      """#)
+}

@@ -1,0 +1,137 @@
+// The operator's card that approves and revokes installations.
+
+extension OperatorCard {
+  /// Finds the request of a customer by its code, shows it before the operator decides, and lists active installations.
+  static let installations = OperatorCard(
+    html: #"""
+      <section id="installations" class="card" aria-labelledby="installations-title">
+      <h2 id="installations-title">Installations</h2>
+      <p id="installations-none" class="soft">No app of this server has installations.</p>
+      <div id="installations-some" hidden>
+      <form id="find-form">
+      <label for="find-code">Code that the customer tells you</label>
+      <input id="find-code" class="mono" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
+      required aria-describedby="find-help">
+      <small id="find-help">Eight letters, such as BCDF-GHJK.</small>
+      <p class="row"><button type="submit" class="primary">Find</button>
+      <span id="find-status" class="result" role="status"></span></p>
+      </form>
+      <div id="found" hidden>
+      <p class="notice warn">Anyone can write the app's name and detail. Verify the customer's identity before you approve.</p>
+      <dl id="found-facts"></dl>
+      <p class="row"><button type="button" id="approve" class="primary">Approve</button>
+      <button type="button" id="deny" class="danger">Deny…</button></p>
+      </div>
+      <h3 id="active-title">Active installations</h3>
+      <ul id="active" class="plain" aria-labelledby="active-title"></ul>
+      <p class="row"><button type="button" id="more" class="small" hidden>Show more</button>
+      <span id="active-status" class="result" role="status"></span></p>
+      </div>
+      </section>
+      """#,
+    script: #"""
+      // The code whose request is shown. It is judged, whatever the field says by then.
+      let foundCode = null;
+      let listed = [];
+      let nextPage = null;
+      let counted = null;
+
+      function forgetInstallations() {
+        foundCode = null;
+        listed = [];
+        nextPage = null;
+        counted = null;
+        $("found").hidden = true;
+        shown.delete("active");
+        $("active").replaceChildren();
+      }
+
+      // Lists anew only when the counts have changed: the list is a request of its own.
+      function showInstallations({ installations }) {
+        $("installations-none").hidden = installations !== undefined;
+        $("installations-some").hidden = installations === undefined;
+        if (installations === undefined || counted === installations.active) return;
+        counted = installations.active;
+        list();
+      }
+
+      async function list(after) {
+        try {
+          const answer = await ask("GET", "/admin/installations?state=active&limit=50" + (after ? `&after=${encodeURIComponent(after)}` : ""));
+          if (!answer.ok) return say("active-status", problem(answer), false);
+          listed = after ? [...listed, ...answer.content.installations] : answer.content.installations;
+          nextPage = answer.content.next ?? null;
+          $("more").hidden = nextPage === null;
+          say("active-status", "");
+          update("active", listed, () => listed.length > 0 ? listed.map(activeItem) : [make("li", "none yet", "empty")]);
+        } catch {
+          say("active-status", "The server does not respond.", false);
+        }
+      }
+
+      function activeItem(entry) {
+        const item = make("li");
+        item.append(make("strong", entry.client_app), ` ${entry.client_detail ?? ""} `, make("span", entry.app, "badge"));
+        item.append(make("div", `${entry.subject}, used ${moment(entry.used_at)} from ${entry.address}`, "soft"));
+        const row = make("div", null, "row");
+        const revoke = button("Revoke…", "small danger", () => revokeOne(entry));
+        revoke.setAttribute("aria-label", `Revoke ${entry.client_app} of ${entry.subject}`);
+        row.append(revoke, make("code", entry.client_id));
+        item.append(row);
+        return item;
+      }
+
+      async function revokeOne(entry) {
+        const text = `${entry.client_app} of ${entry.subject} gets no token from now on. The customer has to enrol the phone again.`;
+        if (!await confirmed("Revoke this installation?", text, "Revoke")) return;
+        await attempt("active-status", async () => {
+          const answer = await ask("POST", "/admin/installations/revoke", { client_id: entry.client_id });
+          await list();
+          return answer.ok ? ["204: revoked", true] : [problem(answer), false];
+        });
+      }
+
+      async function find(event) {
+        event.preventDefault();
+        const code = $("find-code").value;
+        foundCode = null;
+        $("found").hidden = true;
+        await attempt("find-status", async () => {
+          const answer = await ask("POST", "/admin/installations/find", { user_code: code });
+          if (!answer.ok) return [problem(answer), false];
+          const entry = answer.content;
+          facts("found-facts", [
+            ["app name", entry.client_app], ["detail", entry.client_detail], ["app", entry.app], ["state", entry.state],
+            ["asked from", entry.address], ["asked at", moment(entry.created_at)], ["expires", moment(entry.expires_at)],
+            ["client_id", entry.client_id],
+          ]);
+          foundCode = code;
+          $("found").hidden = false;
+          return ["200: compare this with what the customer says", true];
+        });
+      }
+
+      async function judge(path, words) {
+        const code = foundCode;
+        if (code === null) return;
+        await attempt("find-status", async () => {
+          const answer = await ask("POST", "/admin/installations/" + path, { user_code: code });
+          if (!answer.ok) return [problem(answer), false];
+          foundCode = null;
+          $("found").hidden = true;
+          $("find-code").value = "";
+          counted = null;
+          return [`204: ${words}`, true];
+        });
+      }
+
+      async function deny() {
+        if (await confirmed("Deny this request?", "The app is told that an operator denied it.", "Deny")) judge("deny", "denied");
+      }
+
+      $("find-form").addEventListener("submit", find);
+      $("approve").addEventListener("click", () => judge("approve", "approved; the app gets its secret at its next poll"));
+      $("deny").addEventListener("click", deny);
+      $("more").addEventListener("click", () => list(nextPage));
+      """#)
+}

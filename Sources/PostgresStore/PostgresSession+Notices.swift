@@ -1,0 +1,166 @@
+// How a PostgreSQL session reads and writes devices and claims.
+
+import Gate
+import JOSE
+import Store
+
+extension PostgresSession {
+  // MARK: Devices
+
+  /// Registrations of one token run one after the other: two of them would find no row, and both make one.
+  func registerDevice(_ device: StoredDevice) throws(StoreError) {
+    try once { connection, mark throws(PostgresFailure) in
+      let hash = Int32(truncatingIfNeeded: try self.maker(connection).id(of: device.name.bytes).low)
+      _ = try connection.run(
+        [.plain("BEGIN"), mark.command, .prepared(PostgresStatements.lockName, ["4", "\(hash)"])],
+        within: Self.span)
+      let (id, name) = (device.installation.id.hex, PostgresText.bytea(device.name.bytes))
+      return [
+        .prepared(PostgresStatements.removeDeviceElsewhere, [name, id]),
+        .prepared(
+          PostgresStatements.putDevice,
+          [id, device.platform, device.token, name, "\(device.registered.nanosecondsSinceEpoch)"]),
+      ]
+    }
+  }
+
+  func device(of id: InstallationID) throws(StoreError) -> StoredDevice? {
+    try rows(.prepared(PostgresStatements.device, [id.id.hex])).first.flatMap { row in
+      guard let platform = row[0], let token = row[1], let registered = row[2].flatMap({ Int64($0) }) else {
+        return nil
+      }
+      return StoredDevice(
+        installation: id, platform: platform, token: token,
+        registered: Instant(nanosecondsSinceEpoch: registered))
+    }
+  }
+
+  func removeDevice(of id: InstallationID) throws(StoreError) {
+    _ = try change(
+      PostgresStatements.lockDevice, [id.id.hex], then: PostgresStatements.removeDevice, [id.id.hex])
+  }
+
+  func dropDevice(_ device: StoredDevice) throws(StoreError) -> Bool {
+    try change(
+      PostgresStatements.lockSameDevice,
+      [
+        device.installation.id.hex, PostgresText.bytea(device.name.bytes),
+        "\(device.registered.nanosecondsSinceEpoch)",
+      ], then: PostgresStatements.removeDevice, [device.installation.id.hex])
+  }
+
+  // MARK: Claims
+
+  /// Runs under the lock of the installation: two of them would count the same claims, and leave one too many.
+  func openClaim(_ claim: StoredClaim, most: Int) throws(StoreError) -> [StoredClaim] {
+    let id = claim.installation.id.hex
+    return try lapse { maker in
+      let hash = Int32(truncatingIfNeeded: maker.id(of: claim.installation.bytes).low)
+      return [
+        .prepared(PostgresStatements.lockName, ["3", "\(hash)"]),
+        .prepared(PostgresStatements.lockOldClaims, [id, "\(max(most - 1, 0))"]),
+      ]
+    } then: {
+      .prepared(
+        PostgresStatements.putClaim,
+        [
+          PostgresText.bytea(claim.id.bytes), id, claim.appID, "\(claim.created.nanosecondsSinceEpoch)",
+          "\(claim.expires.nanosecondsSinceEpoch)", PostgresText.bytea(claim.receipts),
+        ])
+    }
+  }
+
+  func claim(_ id: SHA256Digest) throws(StoreError) -> ClaimStanding? {
+    try rows(.prepared(PostgresStatements.claim, [PostgresText.bytea(id.bytes)])).first.flatMap { row in
+      StoredClaim(row).map { row[6] == ClaimState.live.rawValue ? .live($0) : .over($0) }
+    }
+  }
+
+  func redeemClaim(_ id: SHA256Digest, by installation: InstallationID, at time: Instant)
+    throws(StoreError) -> Bool
+  {
+    let id = PostgresText.bytea(id.bytes)
+    return try change(
+      PostgresStatements.lockClaim, [id, installation.id.hex, "\(time.nanosecondsSinceEpoch)"],
+      then: PostgresStatements.endClaims, [PostgresText.array(quoting: [id]), ClaimState.redeemed.rawValue])
+  }
+
+  func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool {
+    let id = PostgresText.bytea(id.bytes)
+    return try change(
+      PostgresStatements.lockClaim, [id, nil, nil],
+      then: PostgresStatements.endClaims, [PostgresText.array(quoting: [id]), ClaimState.withdrawn.rawValue])
+  }
+
+  func lapseClaims(at time: Instant, most: Int) throws(StoreError) -> [StoredClaim] {
+    try lapse { _ in
+      [.prepared(PostgresStatements.lockOverdueClaims, ["\(time.nanosecondsSinceEpoch)", "\(most)"])]
+    } then: {
+      nil
+    }
+  }
+
+  func purgeClaims(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int {
+    var removed = 0
+    try use { connection throws(PostgresFailure) in
+      removed = try connection.run(
+        [.prepared(PostgresStatements.purgeClaims, ["\(time)", "\(most)"])], within: Self.span)[0].changed
+    }
+    return removed
+  }
+
+  /// Ends the claims that the last command of `locks` finds, and runs another command in the same transaction.
+  private func lapse(
+    _ locks: (StoreIDMaker) -> [PostgresCommand], then more: () -> PostgresCommand?
+  ) throws(StoreError) -> [StoredClaim] {
+    var lapsed: [StoredClaim] = []
+    try once { connection, mark throws(PostgresFailure) in
+      let commands = [.plain("BEGIN"), mark.command] + locks(try self.maker(connection))
+      let found = try connection.run(commands, within: Self.span)
+      lapsed = found[found.count - 1].rows.compactMap { StoredClaim($0) }
+      var writes: [PostgresCommand] = []
+      if !lapsed.isEmpty {
+        writes.append(
+          .prepared(
+            PostgresStatements.endClaims,
+            [
+              PostgresText.array(quoting: lapsed.map { PostgresText.bytea($0.id.bytes) }),
+              ClaimState.lapsed.rawValue,
+            ]))
+      }
+      if let command = more() { writes.append(command) }
+      return writes
+    }
+    return lapsed
+  }
+
+  /// Locks a row, and changes it if it is there: one transaction.
+  ///
+  /// - Returns: whether it was there.
+  private func change(
+    _ lock: PostgresStatement, _ row: [String?], then statement: PostgresStatement, _ parameters: [String?]
+  ) throws(StoreError) -> Bool {
+    var isFound = false
+    try once { connection, mark throws(PostgresFailure) in
+      _ = try self.maker(connection)
+      isFound = try !connection.run(
+        [.plain("BEGIN"), mark.command, .prepared(lock, row)], within: Self.span)[2].rows.isEmpty
+      return isFound ? [.prepared(statement, parameters)] : []
+    }
+    return isFound
+  }
+}
+
+extension StoredClaim {
+  /// Nil for a row that is none.
+  fileprivate init?(_ row: [String?]) {
+    let time: (Int) -> Instant? = { row[$0].flatMap { Int64($0) }.map { Instant(nanosecondsSinceEpoch: $0) } }
+    guard let id = row[0].flatMap({ PostgresText.bytes($0) }).flatMap({ SHA256Digest($0) }),
+      let installation = row[1].flatMap({ StoreID(hex: $0) }), let app = row[2], let created = time(3),
+      let expires = time(4), let receipts = row[5].flatMap({ PostgresText.bytes($0) })
+    else { return nil }
+    self.init(
+      id: id, installation: InstallationID(installation), appID: app, created: created, expires: expires,
+      receipts: receipts)
+  }
+}

@@ -1,0 +1,76 @@
+// The SQL statements for devices and claims in PostgreSQL.
+
+extension PostgresStatements {
+  // MARK: Devices
+
+  static let device = PostgresStatement(
+    name: "callgate_device",
+    sql: "SELECT platform, token, registered FROM callgate_device WHERE installation = $1::uuid")
+  static let lockDevice = PostgresStatement(
+    name: "callgate_lock_device",
+    sql: "SELECT FROM callgate_device WHERE installation = $1::uuid FOR UPDATE")
+  static let lockSameDevice = PostgresStatement(
+    name: "callgate_lock_same_device",
+    sql: """
+      SELECT FROM callgate_device WHERE installation = $1::uuid AND name = $2::bytea AND registered = $3::bigint
+      FOR UPDATE
+      """)
+  static let removeDevice = PostgresStatement(
+    name: "callgate_remove_device", sql: "DELETE FROM callgate_device WHERE installation = $1::uuid")
+  static let removeDeviceElsewhere = PostgresStatement(
+    name: "callgate_remove_device_elsewhere",
+    sql: "DELETE FROM callgate_device WHERE name = $1::bytea AND installation <> $2::uuid")
+  /// The lock waits for a transaction that revokes the installation, and keeps one from beginning: that one then finds the device.
+  static let putDevice = PostgresStatement(
+    name: "callgate_put_device",
+    sql: """
+      INSERT INTO callgate_device (installation, platform, token, name, registered)
+      SELECT id, $2, $3, $4::bytea, $5::bigint FROM callgate_installation
+      WHERE id = $1::uuid AND revoked IS NULL FOR SHARE
+      ON CONFLICT (installation) DO UPDATE SET platform = excluded.platform, token = excluded.token,
+        name = excluded.name, registered = excluded.registered
+      """)
+
+  // MARK: Claims
+
+  private static let columns = "id, installation, app, created, expires, receipts, state"
+
+  static let claim = PostgresStatement(
+    name: "callgate_claim", sql: "SELECT \(columns) FROM callgate_claim WHERE id = $1::bytea")
+  static let putClaim = PostgresStatement(
+    name: "callgate_put_claim",
+    sql: """
+      INSERT INTO callgate_claim (\(columns))
+      VALUES ($1::bytea, $2::uuid, $3, $4::bigint, $5::bigint, $6::bytea, 'live')
+      """)
+  /// A live claim; of an installation, and before its time is over, where these are given.
+  static let lockClaim = PostgresStatement(
+    name: "callgate_lock_claim",
+    sql: """
+      SELECT FROM callgate_claim WHERE id = $1::bytea AND state = 'live'
+        AND ($2::uuid IS NULL OR installation = $2::uuid) AND ($3::bigint IS NULL OR expires > $3::bigint)
+      FOR UPDATE
+      """)
+  /// Others hold a claim only to end it, so what is held is passed over.
+  static let lockOldClaims = PostgresStatement(
+    name: "callgate_lock_old_claims",
+    sql: """
+      SELECT \(columns) FROM callgate_claim WHERE installation = $1::uuid AND state = 'live'
+      ORDER BY created DESC OFFSET $2::bigint FOR UPDATE SKIP LOCKED
+      """)
+  static let lockOverdueClaims = PostgresStatement(
+    name: "callgate_lock_overdue_claims",
+    sql: """
+      SELECT \(columns) FROM callgate_claim WHERE state = 'live' AND expires <= $1::bigint
+      ORDER BY expires LIMIT $2::bigint FOR UPDATE SKIP LOCKED
+      """)
+  static let endClaims = PostgresStatement(
+    name: "callgate_end_claims",
+    sql: "UPDATE callgate_claim SET state = $2 WHERE id = ANY ($1::bytea[]) AND state = 'live'")
+  static let purgeClaims = PostgresStatement(
+    name: "callgate_purge_claims",
+    sql: """
+      DELETE FROM callgate_claim WHERE id IN (
+        SELECT id FROM callgate_claim WHERE created <= $1::bigint LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
+      """)
+}

@@ -1,0 +1,64 @@
+// The devices and claims of the PostgreSQL store.
+
+public import Gate
+public import JOSE
+public import Store
+
+extension PostgresStore {
+  public func registerDevice(_ device: StoredDevice) async throws(StoreError) {
+    try await sessions.call(.updates) { session throws(StoreError) in try session.registerDevice(device) }
+  }
+
+  public func removeDevice(of id: InstallationID) async throws(StoreError) {
+    try await sessions.call(.updates) { session throws(StoreError) in try session.removeDevice(of: id) }
+  }
+
+  public func device(of id: InstallationID) async throws(StoreError) -> StoredDevice? {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.device(of: id) }
+  }
+
+  public func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool {
+    try await sessions.call(.updates) { session throws(StoreError) in try session.dropDevice(device) }
+  }
+
+  public func openClaim(_ claim: StoredClaim, most: Int) async throws(StoreError) -> [StoredClaim] {
+    try claim.check()
+    return try await sessions.call(.updates) { session throws(StoreError) in
+      try session.openClaim(claim, most: most)
+    }
+  }
+
+  public func claim(_ id: SHA256Digest) async throws(StoreError) -> ClaimStanding? {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.claim(id) }
+  }
+
+  public func redeemClaim(
+    _ id: SHA256Digest, by installation: InstallationID, at time: Instant
+  ) async throws(StoreError) -> Bool {
+    try await sessions.call(.updates) { session throws(StoreError) in
+      try session.redeemClaim(id, by: installation, at: time)
+    }
+  }
+
+  public func withdrawClaim(_ id: SHA256Digest) async throws(StoreError) -> Bool {
+    try await sessions.call(.updates) { session throws(StoreError) in try session.withdrawClaim(id) }
+  }
+
+  public func lapseClaims(at time: Instant, most: Int) async throws(StoreError) -> [StoredClaim] {
+    try await sessions.call(.updates) { session throws(StoreError) in
+      try session.lapseClaims(at: time, most: most)
+    }
+  }
+
+  /// Forgets claims after a day, in portions, so that other work gets its turn between.
+  func purgeClaims(at now: Instant) async throws(StoreError) -> Int {
+    var total = 0
+    while true {
+      let removed = try await sessions.call(.updates) { session throws(StoreError) in
+        try session.purgeClaims(madeUpTo: now.claimHorizon, most: 2000)
+      }
+      total += removed
+      if removed < 2000 { return total }
+    }
+  }
+}

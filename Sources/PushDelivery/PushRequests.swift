@@ -1,0 +1,59 @@
+// Reads the bodies of requests that register a device or claim a token.
+
+package import API
+import Installations
+package import Notices
+
+/// What `PUT /installations/self/push` says.
+package struct DeviceRequest: Sendable {
+  package let token: PushToken
+
+  /// Reads a request's body and checks all of it.
+  ///
+  /// - Parameter platforms: The providers that this server has.
+  /// - Throws: `content_too_large`, `invalid_json`, or `invalid_request` with everything that is wrong.
+  package init(parsing content: [UInt8], platforms: [PushPlatform]) throws(Problem) {
+    // JSON may write each character of a token with six.
+    var reader = try MemberReader(
+      parsing: content, of: "platform and token", atMost: 6 * PushToken.longest + 4096)
+    let name = reader.value("platform", required: "Give fcm, apns or http.")
+    let text = reader.value("token", required: "Give the token that the provider gave to the app.")
+    let platform = name.flatMap { PushPlatform(rawValue: $0) }
+    if let name, platform.map(platforms.contains) != true {
+      let known = platforms.map(\.rawValue).joined(separator: ", ")
+      reader.problems.add(
+        "platform",
+        PushPlatform(rawValue: name) == nil
+          ? "Give one of: \(known)." : "This server sends nothing by this provider. Give one of: \(known).")
+    }
+    let token = platform.flatMap { platform in text.flatMap { PushToken($0, platform: platform) } }
+    if text != nil, let platform, token == nil {
+      reader.problems.add(
+        "token",
+        platform == .apns
+          ? "Give 64 to 200 hexadecimal digits." : "Give 1 to \(PushToken.longest) visible ASCII characters.")
+    }
+    reader.refuseOthers()
+    try reader.problems.throwIfAny()
+    guard let token else { throw Problem(.invalidRequest, "platform or token is missing.") }
+    self.token = token
+  }
+}
+
+/// What `POST /access/claim` says.
+package struct ClaimRequest: Sendable {
+  /// The `_id` of the notice, as it came: nothing is known of it.
+  package let id: String
+
+  /// Reads a request's body and checks all of it.
+  ///
+  /// - Throws: As `DeviceRequest` does.
+  package init(parsing content: [UInt8]) throws(Problem) {
+    var reader = try MemberReader(parsing: content, of: "claim")
+    let id = reader.value("claim", required: "Give the _id of the notice.")
+    reader.refuseOthers()
+    try reader.problems.throwIfAny()
+    guard let id else { throw Problem(.invalidRequest, "claim is missing.") }
+    self.id = id
+  }
+}

@@ -1,0 +1,89 @@
+// Tells a device by push that a token waits.
+
+package import API
+package import Gate
+import JOSE
+import Notices
+import Platform
+package import Store
+import Synchronization
+
+/// Token by push under one configuration.
+package struct TokenPush: Sendable {
+  package let book: ClaimBook
+  package let senders: NoticeSenders
+  private let text: String
+
+  /// - Parameter text: What the phone shows.
+  package init(_ book: ClaimBook, _ senders: NoticeSenders, text: String) {
+    self.book = book
+    self.senders = senders
+    self.text = text
+  }
+
+  /// Keeps a claim, and sends its notice to the device of the installation that asked. It returns when the provider has taken the
+  /// notice. If no provider takes it, the claim is withdrawn, and the grant's allowances are given back.
+  ///
+  /// Where its task is cancelled, it waits for the try that runs: only the provider knows whether it has taken the notice.
+  package func send(_ grant: consuming Grant, to device: StoredDevice) async throws(Problem) {
+    precondition(grant.action == .access, "a token by push without a grant of access")
+    guard let appID = grant.appID else { preconditionFailure("an installation has an app") }
+    let receipts = grant.receipts
+    let departure = Departure()
+    let result: Result<Void, Problem> = await withTaskCancellationHandler {
+      await Task {
+        do throws(Problem) {
+          return .success(try await send(receipts, appID, to: device, departure))
+        } catch {
+          return .failure(error)
+        }
+      }.value
+    } onCancel: {
+      departure.hasHappened.store(true, ordering: .relaxed)
+    }
+    try result.get()
+  }
+
+  /// Whether the client has gone. The first try is then the last.
+  private final class Departure: Sendable {
+    let hasHappened = Atomic<Bool>(false)
+  }
+
+  private func send(
+    _ receipts: [AllowanceReceipt], _ appID: String, to device: StoredDevice, _ departure: Departure
+  ) async throws(Problem) {
+    let id: NoticeID
+    do throws(OpenSSLError) {
+      id = try NoticeID.make(book.keys)
+    } catch {
+      await book.giveBack(receipts)
+      throw Problem(.internal, "The server has no randomness for an id.")
+    }
+    let claim = try await book.open(id, for: device.installation, appID: appID, receipts)
+    let outcome: NoticeSenders.Outcome
+    if let platform = PushPlatform(rawValue: device.platform),
+      let token = PushToken(device.token, platform: platform)
+    {
+      outcome = await senders.send(
+        Notice(
+          id: id, action: .access, text: text,
+          ends: UnixTime(seconds: claim.expires.seconds, nanoseconds: claim.expires.nanoseconds)), to: token
+      ) { !departure.hasHappened.load(ordering: .relaxed) }
+    } else {
+      // A newer release has registered it for a provider that this one does not know.
+      outcome = .notTaken(retryAfter: nil)
+    }
+    if outcome == .taken { return }
+    await book.withdraw(claim)
+    switch outcome {
+    case .taken: return
+    case .deviceGone(let since):
+      await book.drop(device, goneSince: since)
+      throw .noDevice
+    case .notTaken(let wait):
+      throw Problem(
+        .upstreamUnavailable, "The provider of notices did not take the notice. Try again later.",
+        retryAfter: (wait ?? .seconds(5)).wholeSecondsRoundedUp)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// The emulator's record of one request to Sendbird, without any token.
+
+import JSON
+import Platform
+
+/// What the journal keeps of one request to the emulated Sendbird: never a token.
+struct SessionRecord: Sendable {
+  /// When it came.
+  var time: UnixTime
+  /// What was asked for.
+  var target: SendbirdTarget
+  /// The outcome.
+  var outcome: Outcome
+  /// The status of the answer; nil when there was none.
+  var status: Int?
+  /// The `traceparent` field.
+  var traceparent: String?
+
+  /// The record as `GET /_sandbox/sessions` shows it.
+  var json: JSONValue {
+    var members = JSONObject()
+    members.append("time", .string(time.rfc3339))
+    members.append("outcome", .string(outcome.rawValue))
+    members.append("status", status.map { .number(JSONNumber(Int64($0))) } ?? .null)
+    switch target {
+    case .users: members.append("request", "user")
+    case .token(let userID):
+      members.append("request", "token")
+      members.append("user_id", .string(userID.shortened))
+    }
+    if let traceparent { members.append("traceparent", .string(traceparent.shortened)) }
+    return .object(members)
+  }
+}

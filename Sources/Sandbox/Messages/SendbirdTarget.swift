@@ -1,0 +1,26 @@
+// Reads which resource of the emulated Sendbird a path names.
+
+import HTTP
+
+/// What a path of Sendbird asks for.
+enum SendbirdTarget: Hashable, Sendable {
+  case users
+  case token(userID: String)
+
+  /// Nil for a path that the emulator does not know.
+  init?(_ request: borrowing Request) {
+    let segments = request.pathSegments()
+    guard segments.count >= 2, request.percentDecoded(segments[0]) == "v3",
+      request.percentDecoded(segments[1]) == "users"
+    else { return nil }
+    if segments.count == 2 {
+      self = .users
+    } else if segments.count == 4, request.percentDecoded(segments[3]) == "token",
+      let id = request.percentDecoded(segments[2])
+    {
+      self = .token(userID: id)
+    } else {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// Judges requests to Google's emulated token endpoint.
+
+import HTTP
+import JOSE
+import JSON
+import Platform
+
+/// `POST /fcm/token`: an access token for the assertion of a service account (RFC 7523 §2.1). Pure.
+enum FCMTokenEndpoint {
+  /// The scope of tokens that send notices.
+  static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+  /// How long a token lives, in seconds.
+  static let lifetime: Int64 = 3600
+  private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+  /// Judges a POST.
+  ///
+  /// - Parameter audience: What `aud` has to equal: the token URL that the request came to.
+  static func check(
+    _ call: Call, _ account: ServiceAccount?, audience: String, now: UnixTime
+  ) throws(TokenRefusal) {
+    guard call.hasContent(ofType: "application/x-www-form-urlencoded") else {
+      throw .invalidRequest("The content type is not application/x-www-form-urlencoded.")
+    }
+    let form: Form
+    do {
+      form = try Form(decoding: call.content)
+    } catch {
+      throw .invalidRequest("The content is not a form.")
+    }
+    guard form["grant_type"]?.hasSameBytes(as: grantType) == true else {
+      throw .unsupportedGrantType("Invalid grant_type.")
+    }
+    guard let assertion = form["assertion"] else { throw .invalidRequest("Missing parameter: assertion.") }
+    try check(assertion, account, audience: audience, now: now.seconds)
+  }
+
+  private static func check(
+    _ assertion: String, _ account: ServiceAccount?, audience: String, now: Int64
+  ) throws(TokenRefusal) {
+    let token: JWS.Compact
+    let claims: JSONValue
+    do {
+      token = try JWS.Compact(parsing: Array(assertion.utf8))
+      claims = try JSONValue(parsing: token.payload)
+    } catch {
+      throw invalidGrant("Invalid JWT.")
+    }
+    guard let account, token.header["alg"] == "RS256", token.header["kid"] == .string(account.keyID),
+      token.verify(with: account.publicKey, algorithm: .RS256)
+    else { throw invalidGrant("Invalid JWT Signature.") }
+    guard claims["iss"] == .string(ServiceAccount.clientEmail) else {
+      throw invalidGrant("Invalid grant: account not found.")
+    }
+    guard claims["aud"] == .string(audience) else { throw invalidGrant("Invalid JWT: wrong audience.") }
+    guard let issued = claims["iat"]?.int, let expires = claims["exp"]?.int, (0...(1 << 40)).contains(issued),
+      issued <= now + AssertionVerifier.clockSkew, now < expires, issued < expires,
+      expires - issued <= lifetime
+    else {
+      throw invalidGrant(
+        "Invalid JWT: token must be a short-lived token and in a reasonable timeframe. Check iat and exp.")
+    }
+    let scopes = claims["scope"]?.string?.split(separator: " ") ?? []
+    guard scopes.contains(Substring(scope)) else { throw .malformedScope("Invalid OAuth scope.") }
+  }
+
+  private static func invalidGrant(_ explanation: String) -> TokenRefusal {
+    TokenRefusal(status: .badRequest, error: "invalid_grant", explanation: explanation)
+  }
+}

@@ -1,0 +1,85 @@
+// Carries out a request to the emulated Sendbird: session tokens, and users that it knows.
+
+import HTTP
+import JSON
+import Platform
+import Synchronization
+
+/// `POST /v3/users` and `POST /v3/users/{user_id}/token`, as `api-APPLICATION_ID.sendbird.com` answers them: errors have a code of
+/// their own, mostly with status 400. Any `Api-Token` is taken.
+struct SendbirdService: Sendable {
+  /// The beginning of its paths.
+  static let prefix = "/v3/users"
+  /// How many users it knows at most.
+  static let mostUsers = 200_000
+
+  /// Acts on a POST and says how it ends.
+  static func act(
+    _ call: Call, _ target: SendbirdTarget, now: UnixTime, state: borrowing Mutex<EmulatorState>
+  ) -> Ending {
+    state.withLock { state in
+      let fault = state.faults.take(.sendbird)
+      var record = SessionRecord(time: now, target: target, outcome: .fault, traceparent: call.traceparent)
+      var ending: Ending
+      if let fault, fault.preventsAction {
+        record.outcome = fault.drop == .before ? .droppedBefore : .fault
+        let reply = fault.refusal().map { fault.apply(to: $0, isRefusalOfTheRequest: false) }
+        ending = Ending(reply, after: fault.delay, isCutOff: fault.drop == .during)
+      } else {
+        let (reply, isRefusal) = answer(call, target, now: now, &state)
+        record.outcome = isRefusal ? .refused : .accepted
+        ending = Ending(reply, after: fault?.delay ?? 0, isCutOff: fault?.drop == .during)
+        if let fault {
+          if !isRefusal, fault.drop == .during { record.outcome = .droppedDuring }
+          if !isRefusal, fault.drop == .after { record.outcome = .droppedAfter }
+          ending.reply =
+            fault.drop == .after ? nil : fault.apply(to: reply, isRefusalOfTheRequest: isRefusal)
+        }
+      }
+      record.status = ending.reply?.status.code
+      state.journal.record(record)
+      return ending
+    }
+  }
+
+  private static func answer(
+    _ call: Call, _ target: SendbirdTarget, now: UnixTime, _ state: inout EmulatorState
+  ) -> (Reply, isRefusal: Bool) {
+    guard call.apiToken?.isEmpty == false else { return (error(400_401, "Invalid API token"), true) }
+    let content: JSONObject?
+    do {
+      content = try JSONValue(parsing: call.content).object
+    } catch {
+      content = nil  // The reply says so.
+    }
+    guard let content else { return (error(400_403, "Invalid JSON request body"), true) }
+    switch target {
+    case .users:
+      guard let id = content["user_id"]?.string, content["nickname"]?.string != nil,
+        content["profile_url"]?.string != nil
+      else { return (error(400_105, "user_id, nickname and profile_url must be specified"), true) }
+      guard (1...80).contains(id.unicodeScalars.count) else {
+        return (error(400_111, "user_id must have at most 80 characters"), true)
+      }
+      guard state.users.count < mostUsers else { return (error(500_901, "Too many users"), true) }
+      guard state.users.insert(Array(id.utf8)).inserted else {
+        return (error(400_202, "\"user_id\" violates unique constraint"), true)
+      }
+      return (json(["user_id": .string(id), "nickname": "", "profile_url": ""]), false)
+    case .token(let id):
+      guard state.users.contains(Array(id.utf8)) else { return (error(400_301, "User not found"), true) }
+      // Seven days without expires_at.
+      let end = content["expires_at"]?.int ?? (now.seconds + 7 * 86_400) * 1000
+      guard end > now.seconds * 1000 else { return (error(400_111, "expires_at is in the past"), true) }
+      let token = Identifier.random() + Identifier.random()
+      return (json(["token": .string(token), "expires_at": .number(JSONNumber(end))]), false)
+    }
+  }
+
+  private static func json(_ members: JSONObject) -> Reply { .json(.ok, members.serialized()) }
+
+  /// An error in Sendbird's shape.
+  static func error(_ code: Int64, _ message: String, status: Status = .badRequest) -> Reply {
+    .json(status, SendbirdError.content(code, message))
+  }
+}

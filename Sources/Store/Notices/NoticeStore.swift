@@ -1,0 +1,62 @@
+// The protocol for devices and the tokens that wait to be claimed, which all instances share.
+
+public import Gate
+public import JOSE
+
+/// Where devices and claims are kept. What these functions change survives the process and a power cut when they return, outside of
+/// memory.
+///
+/// A claim is live until exactly one call ends it: `redeemClaim`, `withdrawClaim`, `lapseClaims`, or an `openClaim` that it gives way
+/// to. Where such a call throws an error that is in doubt, the claim may be over. Its receipts are then lost, and no token is vended.
+public protocol NoticeStore: Sendable {
+  /// Registers the device of an installation, in place of the one that it had. The same platform and token of another
+  /// installation are removed there.
+  ///
+  /// An installation that is revoked, or that the store does not know, gets no device. A device is removed in the transaction that
+  /// revokes, replaces or purges its installation.
+  func registerDevice(_ device: StoredDevice) async throws(StoreError)
+
+  /// Removes the device of an installation, if it has one.
+  func removeDevice(of id: InstallationID) async throws(StoreError)
+
+  /// The device of an installation.
+  func device(of id: InstallationID) async throws(StoreError) -> StoredDevice?
+
+  /// Removes a device, if its installation has not registered it again or another one since.
+  ///
+  /// - Returns: whether it was removed.
+  func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool
+
+  /// Keeps a new claim. Of the installation's other live claims the oldest lapse, so that it has no more than `most`.
+  ///
+  /// - Returns: those that lapsed.
+  func openClaim(_ claim: StoredClaim, most: Int) async throws(StoreError) -> [StoredClaim]
+
+  /// A claim; nil where it is not known, or forgotten. `purge` forgets claims 24 h after they were made.
+  func claim(_ id: SHA256Digest) async throws(StoreError) -> ClaimStanding?
+
+  /// Redeems a claim.
+  ///
+  /// - Returns: true for exactly one of any number of calls; false where it is no live claim of this installation, or `time` is not
+  ///   before its `expires`.
+  func redeemClaim(
+    _ id: SHA256Digest, by installation: InstallationID, at time: Instant
+  ) async throws(StoreError) -> Bool
+
+  /// Takes a claim back.
+  ///
+  /// - Returns: whether it was live.
+  func withdrawClaim(_ id: SHA256Digest) async throws(StoreError) -> Bool
+
+  /// Ends live claims whose time is over.
+  ///
+  /// - Returns: at most `most`; each is returned to one caller only.
+  func lapseClaims(at time: Instant, most: Int) async throws(StoreError) -> [StoredClaim]
+}
+
+extension Instant {
+  /// Claims made up to this time are forgotten, in nanoseconds since the epoch: a day before.
+  package var claimHorizon: Int64 {
+    Instant(seconds: seconds - 86_400, nanoseconds: nanoseconds).nanosecondsSinceEpoch
+  }
+}

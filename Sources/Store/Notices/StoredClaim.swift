@@ -1,0 +1,56 @@
+// A token that an installation may claim with the id of a notice, as the store keeps it.
+
+public import Gate
+public import JOSE
+
+/// A token that waits to be claimed.
+public struct StoredClaim: Hashable, Sendable {
+  /// How many bytes of receipts a claim may have.
+  public static let mostReceiptBytes = 4096
+
+  /// SHA-256 of the notice's id. The store never has the id itself, so who reads the store cannot claim.
+  public let id: SHA256Digest
+  /// The installation that asked for the token: no other may claim it.
+  public let installation: InstallationID
+  /// The id of the configured app that the token is for.
+  public let appID: String
+  /// When the installation asked.
+  public let created: Instant
+  /// From when on it can no longer be claimed.
+  public let expires: Instant
+  /// What the request took from allowances, to be given back; the store does not read these bytes.
+  public let receipts: [UInt8]
+
+  /// A claim.
+  public init(
+    id: SHA256Digest, installation: InstallationID, appID: String, created: Instant, expires: Instant,
+    receipts: [UInt8]
+  ) {
+    self.id = id
+    self.installation = installation
+    self.appID = appID
+    self.created = created
+    self.expires = expires
+    self.receipts = receipts
+  }
+
+  /// Refuses what no store keeps.
+  package func check() throws(StoreError) {
+    guard receipts.count <= Self.mostReceiptBytes else {
+      throw StoreError(.rejected, "open a claim", "\(receipts.count) bytes of receipts")
+    }
+  }
+}
+
+/// What became of a claim.
+public enum ClaimStanding: Hashable, Sendable {
+  /// It waits, though its time may be over: compare `expires`.
+  case live(StoredClaim)
+  /// It was redeemed or withdrawn, or it lapsed.
+  case over(StoredClaim)
+}
+
+/// The column of a claim that says what became of it.
+package enum ClaimState: String, Sendable {
+  case live, redeemed, withdrawn, lapsed
+}

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Uses the operator's page with a headless Chromium as an operator would.
+
+    operators_page.py URL OTHER TOKEN OPEN
+
+URL and OTHER are two sandboxes with the admin token TOKEN; OPEN is an admin listener that needs none. Prints `ok WHAT` or
+`WHAT: what is wrong`, one line each.
+"""
+import contextlib
+import json
+import os
+import socket
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+
+from chromium import *
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+URL, OTHER, TOKEN, OPEN = sys.argv[1:5]
+NASTY = "<img src=x onerror=alert(1)>"
+
+
+def send(method, path, content=None, token=None, base=URL):
+    """The status and JSON of a response to a program."""
+    headers = {"Content-Type": "application/json"} if content is not None else {}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    data = None if content is None else json.dumps(content).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(base + path, data, headers, method=method), timeout=20) as answer:
+            status, body = answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        status, body = error.code, error.read()
+    try:
+        return status, json.loads(body)
+    except ValueError:
+        return status, None
+
+
+class Door:
+    """A port that leads to a server, until it is shut or leads to another one."""
+
+    def __init__(self, target):
+        self.target = target
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.open = set()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def lead(self, target):
+        """Leads to another server, or to none. Connections that are open end."""
+        self.target = target
+        for end in list(self.open):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            if self.target is None:
+                client.close()
+                continue
+            host, _, port = self.target.rpartition("/")[2].rpartition(":")
+            server = socket.create_connection((host, int(port)))
+            self.open |= {client, server}
+            for ends in ((client, server), (server, client)):
+                threading.Thread(target=self._carry, args=ends, daemon=True).start()
+
+    def _carry(self, source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        self.open -= {source, sink}
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+def shows(driver, element, words):
+    return lambda d: words in d.find_element(By.ID, element).text
+
+
+def log_in(driver, base=URL):
+    driver.get(base + "/admin/")
+    driver.find_element(By.ID, "token").send_keys(TOKEN, Keys.ENTER)
+    waits_for(driver, "the right token opens the page", lambda d: "ready" in text(d, "health"))
+
+
+def faults(driver):
+    """What the console complains of, but for refusals that were asked for."""
+    return [line for line in complaints(driver) if "the server responded with a status of" not in line]
+
+
+def foreign(driver, base):
+    names = driver.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+    return [name for name in names if not name.startswith((base + "/", "data:"))]
+
+
+def choose(driver, element, value):
+    driver.find_element(By.CSS_SELECTOR, f"#{element} option[value='{value}']").click()
+
+
+def confirm(driver, act):
+    """The dialog says what happens. Its button is named after the act."""
+    waits_for(driver, f"{act} is confirmed first", lambda d: d.find_element(By.ID, "confirm").is_displayed())
+    button = driver.find_element(By.ID, "confirm-act")
+    check(f"the button says {act}", "" if button.text == act else button.text)
+    button.click()
+
+
+def token():
+    with browser(DESKTOP) as driver:
+        driver.get(URL + "/admin/")
+        check("nothing is asked before the token", foreign(driver, "none"))
+        check("the page asks for the token", "" if driver.find_element(By.ID, "login").is_displayed() else "no")
+        check("and the console is empty", complaints(driver))
+        driver.find_element(By.ID, "token").send_keys("canary-wrong-token")
+        use(driver, "Open", "login-status", "This is not the admin token.")
+        check("nothing is shown", "something" if driver.find_element(By.ID, "board").is_displayed() else "")
+        driver.find_element(By.ID, "token").clear()
+        log_in(driver)
+        check("the token is in no URL", TOKEN if TOKEN in driver.current_url else "")
+        check("nor in a cookie", driver.get_cookies())
+        driver.refresh()
+        waits_for(driver, "the tab keeps it", lambda d: "ready" in text(d, "health"))
+        waits_for(driver, "decisions are shown", lambda d: "access" in text(d, "decision-rows"))
+        check("nothing came from elsewhere", foreign(driver, URL))
+        use(driver, "Forget token", "login-title", "Admin token")
+        kept = driver.execute_script("return sessionStorage.length")
+        check("it is forgotten", kept or "")
+        driver.refresh()
+        waits_for(driver, "and asked for again", lambda d: d.find_element(By.ID, "login").is_displayed())
+        check("no other complaint", faults(driver))
+    with browser(DESKTOP) as driver:
+        driver.get(OPEN + "/admin/")
+        waits_for(driver, "a listener on loopback needs none", lambda d: "ready" in text(d, "health"))
+        check("and its page asks for none", "it does" if driver.find_element(By.ID, "login").is_displayed() else "")
+        use(driver, "Reload", "reload-status", "200: generation 2 serves")
+        check("the console stays empty", complaints(driver))
+
+
+def kill_switch():
+    with browser(DESKTOP) as driver:
+        log_in(driver)
+        choose(driver, "stop-action", "access")
+        choose(driver, "stop-end", "30m")
+        driver.find_element(By.ID, "stop-reason").send_keys(NASTY)
+        driver.find_element(By.XPATH, "//button[normalize-space()='Stop…']").click()
+        waits_for(driver, "a stop asks first", shows(driver, "confirm-title", "Stop tokens for everyone?"))
+        check("nothing is stopped yet", "" if send("GET", "/access")[0] == 200 else "it is")
+        driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+        waits_for(driver, "Escape cancels", shows(driver, "stop-status", "nothing was stopped"))
+        driver.find_element(By.XPATH, "//button[normalize-space()='Stop…']").click()
+        confirm(driver, "Stop")
+        waits_for(driver, "the stop is told", shows(driver, "stop-status", "200: stopped tokens for everyone"))
+        check("requests are refused", "" if send("GET", "/access")[0] == 403 else "they are not")
+        waits_for(driver, "the stop is listed, its reason as text", shows(driver, "stops", NASTY))
+        check("it stands at the top", "" if "Stopped: tokens" in text(driver, "stopped") else text(driver, "stopped"))
+        screenshot(driver, "operators-page-stopped")
+        driver.find_element(By.XPATH, "//ul[@id='stops']//button").click()
+        confirm(driver, "Resume")
+        waits_for(driver, "the stop is over", lambda d: not text(d, "stops"))
+        check("requests pass", "" if send("GET", "/access")[0] == 200 else "they do not")
+        waits_for(driver, "refusals are counted by code", shows(driver, "shares", "stopped"))
+        driver.find_element(By.ID, "only-refusals").click()
+        seen = driver.execute_script(
+            "return [...document.querySelectorAll('#decision-rows tr')].map((row) => [row.className, row.checkVisibility()])")
+        check("allowed ones can be hidden", "" if {tuple(row) for row in seen} == {("allow", False), ("deny", True)} else seen[:5])
+        check("no other complaint", faults(driver))
+
+
+def keyboard():
+    """The kill switch without a pointer."""
+    with browser(DESKTOP) as driver:
+        driver.get(URL + "/admin/")
+
+        def tab_to(what, matches):
+            for _ in range(60):
+                driver.switch_to.active_element.send_keys(Keys.TAB)
+                if matches(driver.switch_to.active_element):
+                    return check(f"the tab key reaches {what}", "")
+            check(f"the tab key reaches {what}", "never")
+
+        tab_to("the token", lambda element: element.get_attribute("id") == "token")
+        driver.switch_to.active_element.send_keys(TOKEN, Keys.ENTER)
+        waits_for(driver, "Enter opens", lambda d: "ready" in text(d, "health"))
+        tab_to("the kill switch", lambda element: element.get_attribute("id") == "stop-action")
+        driver.switch_to.active_element.send_keys("callbacks")
+        tab_to("its button", lambda element: element.text == "Stop…")
+        driver.switch_to.active_element.send_keys(Keys.ENTER)
+        waits_for(driver, "the dialog begins at Cancel", lambda d: d.switch_to.active_element.text == "Cancel")
+        tab_to("the act", lambda element: element.get_attribute("id") == "confirm-act")
+        driver.switch_to.active_element.send_keys(Keys.ENTER)
+        waits_for(driver, "callbacks are stopped by the keyboard", shows(driver, "stop-status", "200: stopped callbacks"))
+        send("POST", "/admin/resume", {"scope": "all", "action": "all"}, TOKEN)
+        check("no other complaint", faults(driver))
+
+
+def installations():
+    phone = {"client_id": str(uuid.uuid4()), "client_app": NASTY, "client_detail": "of <b>Ann</b>"}
+    _, asked = send("POST", "/fetch-code", phone)
+    with browser(DESKTOP) as driver:
+        log_in(driver)
+        field = driver.find_element(By.ID, "find-code")
+        field.send_keys("BBBB-BBBB")
+        use(driver, "Find", "find-status", "404 not_found")
+        field.clear()
+        field.send_keys(asked["user_code"].lower())
+        use(driver, "Find", "find-status", "200: compare")
+        facts = text(driver, "found-facts")
+        check("what strangers wrote is shown as text", "" if NASTY in facts and "<b>Ann</b>" in facts else facts)
+        screenshot(driver, "operators-page-found")
+        use(driver, "Approve", "find-status", "204: approved")
+        status, given = send("POST", "/fetch-code", {**phone, "request_id": asked["request_id"]})
+        check("the phone gets its secret", "" if status == 200 and given["client_secret"] else status)
+        waits_for(driver, "it is listed as active", shows(driver, "active", NASTY))
+        driver.find_element(By.XPATH, "//ul[@id='active']//button").click()
+        confirm(driver, "Revoke")
+        waits_for(driver, "it is revoked", shows(driver, "active-status", "204: revoked"))
+        waits_for(driver, "and listed no more", lambda d: phone["client_id"] not in text(d, "active"))
+        other = {"client_id": str(uuid.uuid4()), "client_app": "Another phone"}
+        _, asked = send("POST", "/fetch-code", other)
+        field.send_keys(asked["user_code"])
+        use(driver, "Find", "find-status", "200: compare")
+        driver.find_element(By.ID, "deny").click()
+        confirm(driver, "Deny")
+        waits_for(driver, "a request is denied", shows(driver, "find-status", "204: denied"))
+        status, _ = send("POST", "/fetch-code", {**other, "request_id": asked["request_id"]})
+        check("and its app is told so", "" if status == 403 else status)
+        use(driver, "Reload", "reload-status", "200: generation")
+        check("no other complaint", faults(driver))
+
+
+def absence():
+    """A server that goes, comes back, and is followed by another process."""
+    door = Door(URL)
+    with browser(DESKTOP) as driver:
+        log_in(driver, door.url)
+        before = len(driver.find_elements(By.CSS_SELECTOR, "#decision-rows tr"))
+        check("its decisions are shown", "" if before else "none")
+        door.lead(None)
+        waits_for(driver, "a server that does not respond is said to be so", shows(driver, "connection", "does not respond"))
+        check("the last state stays", "" if driver.find_element(By.ID, "board").is_displayed() else "it is gone")
+        usable(driver, "the page without its server", DESKTOP[0])
+        door.lead(URL)
+        waits_for(driver, "it is heard again", lambda d: not d.find_element(By.ID, "connection").is_displayed())
+        door.lead(OTHER)
+        waits_for(driver, "another process has its own decisions", lambda d: not d.find_elements(By.CSS_SELECTOR, "#decision-rows tr"))
+        send("GET", "/access", base=OTHER)
+        waits_for(driver, "which are shown as they come", lambda d: len(d.find_elements(By.CSS_SELECTOR, "#decision-rows tr")) == 1)
+        driver.find_element(By.ID, "pause").click()
+        driver.execute_script("performance.clearResourceTimings()")
+        time.sleep(3)
+        check("a paused page asks for nothing", foreign(driver, "none"))
+        wrong = [line for line in faults(driver) if "net::ERR_" not in line]
+        check("no other complaint", wrong)
+
+
+def growth():
+    """The page under load keeps what it shows bounded."""
+    with browser(DESKTOP) as driver:
+        log_in(driver)
+        for _ in range(5):
+            for _ in range(150):
+                send("GET", "/access?app=none")
+            time.sleep(2.1)
+        rows = len(driver.find_elements(By.CSS_SELECTOR, "#decision-rows tr"))
+        check("200 decisions are shown", "" if rows == 200 else rows)
+        elements = driver.execute_script("return document.querySelectorAll('*').length")
+        check("and the page stays small", "" if elements < 6000 else elements)
+
+
+def picture():
+    """The picture of README, with an hour of requests by the sandbox's clock."""
+    for minutes in range(60, 0, -1):
+        send("POST", "/_sandbox/clock", {"offset_seconds": -60 * minutes, "everything": True})
+        send("GET", "/admin/status?after=0", token=TOKEN)
+        for _ in range(30 - abs(minutes - 25) // 2 + (minutes * 37) % 9):
+            send("GET", "/access")
+        for _ in range((minutes * 13) % 5):
+            send("GET", "/access?app=none")
+        time.sleep(1.1)
+    send("POST", "/_sandbox/clock", {"offset_seconds": 0, "everything": True})
+    for number in ("00", "01", "01"):
+        send("POST", "/calls/callback", {"contact_phone_number": f"+141555501{number}", "talkdesk_phone_number": "+18005550199"})
+    os.makedirs(os.environ["SCREENSHOTS"], exist_ok=True)
+    with browser((1080, 940)) as driver:
+        log_in(driver)
+        driver.save_screenshot(os.path.join(os.environ["SCREENSHOTS"], "operators-page.png"))
+
+
+def looks_of_page():
+    """The page with its data, at every size and in both schemes."""
+    for device, size in SIZES.items():
+        for dark in (False, True):
+            kind = f"the operator's page on {device}, {'dark' if dark else 'light'}"
+            with browser(size, dark) as driver:
+                driver.get(URL + "/admin/")
+                usable(driver, f"{kind}, asking", size[0])
+                log_in(driver)
+                driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = true")
+                usable(driver, kind, size[0])
+                driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = false")
+                screenshot(driver, kind.replace("'", "").replace(", ", "-").replace(" ", "-"))
+                check(f"{kind}: the browser has no complaint", complaints(driver))
+
+
+if os.environ.get("SCREENSHOTS"):
+    attempt("the picture", picture)
+else:
+    send("GET", "/access")
+attempt("its looks", looks_of_page)
+attempt("the token", token)
+attempt("the kill switch", kill_switch)
+attempt("the keyboard", keyboard)
+attempt("installations", installations)
+attempt("absence", absence)
+attempt("growth", growth)

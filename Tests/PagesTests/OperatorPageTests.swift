@@ -1,0 +1,51 @@
+// Tests of the operator's page: its size, its parts, and that no text can become markup.
+
+import Testing
+
+@testable import Pages
+
+@Suite struct OperatorPageTests {
+  @Test(arguments: [true, false])
+  func `the page with all its parts has at most 120 KB`(needsToken: Bool) {
+    #expect(OperatorPage.html(needsToken: needsToken).utf8.count <= 120_000)
+  }
+
+  @Test func `the page takes its colours from the design`() {
+    #expect(OperatorPage.style == Stylesheet.text + OperatorPage.layout)
+    #expect(OperatorPage.layout.matches(of: /#[0-9a-f]{3,8}\b|rgb|hsl/).isEmpty)
+  }
+
+  @Test func `the page requests nothing from elsewhere`() {
+    let page = OperatorPage.html(needsToken: true)
+    let elsewhere = page.matches(of: /(src|href|action)="([^"]*)"/).map { String($0.2) }
+      .filter { !$0.hasPrefix("#") && $0 != "data:," }
+    #expect(elsewhere.isEmpty)
+    // The name of SVG, which is requested from nobody.
+    #expect(page.matches(of: /https?:\/\/[^"]*/).map { String($0.0) } == ["http://www.w3.org/2000/svg"])
+  }
+
+  @Test(arguments: ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("])
+  func `no text can become markup or code`(sink: String) {
+    #expect(!OperatorPage.script.contains(sink))
+  }
+
+  @Test func `the token is kept for the tab, and never in a URL or a cookie`() {
+    #expect(OperatorPage.script.contains("sessionStorage.setItem(tokenKey, token)"))
+    #expect(!OperatorPage.script.contains("localStorage") && !OperatorPage.script.contains("cookie"))
+  }
+
+  @Test func `every element that the script names is there once`() {
+    let page = OperatorPage.html(needsToken: true)
+    let named = Set(
+      OperatorPage.script.matches(of: /(?:\$|say|facts|table|update|attempt)\("([a-z-]+)"/).map {
+        String($0.1)
+      })
+    #expect(named.count > 30)
+    for id in named { #expect(page.split(separator: "id=\"\(id)\"").count == 2, "\(id)") }
+  }
+
+  @Test func `only the page of a guarded listener asks for a token`() {
+    #expect(OperatorPage.html(needsToken: true).contains(#"data-access="token""#))
+    #expect(OperatorPage.html(needsToken: false).contains(#"data-access="open""#))
+  }
+}

@@ -1,0 +1,89 @@
+// Tests of how often a notice is sent, and of senders that stop.
+
+import Metrics
+import Notices
+import Platform
+import Records
+import TestSupport
+import Testing
+
+@testable import PushDelivery
+
+@Suite struct NoticeSendersTests {
+  private let fixture: PushFixture
+  private let notice: Notice
+  private let device: PushToken
+
+  init() throws {
+    fixture = try PushFixture()
+    notice = Notice(
+      id: try #require(NoticeID(String(repeating: "A", count: 32))), action: .access, text: "x",
+      ends: UnixTime(seconds: 2_000_000_000))
+    device = try #require(PushToken("device-1", platform: .http))
+  }
+
+  private func senders(_ sender: ScriptedSender) -> NoticeSenders {
+    NoticeSenders([.http: sender], clock: fixture.clock, log: fixture.log, metrics: fixture.metrics)
+  }
+
+  @Test func `a notice is sent three times at most, with longer pauses`() async throws {
+    let retry = NoticeVerdict.retry(after: nil, reason: "busy")
+    let sender = ScriptedSender(retry, retry, retry)
+    let senders = senders(sender)
+    let outcome = Task { await senders.send(notice, to: device) { true } }
+    for pause in [Duration.milliseconds(300), .milliseconds(600)] {
+      try await until { fixture.clock.due == [fixture.clock.now + pause] }
+      fixture.clock.advance(by: pause)
+    }
+    #expect(await outcome.value == .notTaken(retryAfter: nil))
+    #expect(sender.sent.map(\.id) == [notice.id, notice.id, notice.id])
+    #expect(fixture.metrics.notices.total("http", "not_taken") == 1)
+  }
+
+  @Test func `a wait of the provider is kept where it ends in time`() async throws {
+    let sender = ScriptedSender(.retry(after: .seconds(4), reason: "busy"))
+    let senders = senders(sender)
+    let outcome = Task { await senders.send(notice, to: device) { true } }
+    try await until { !fixture.clock.due.isEmpty }
+    #expect(fixture.clock.due == [fixture.clock.now + .seconds(4)])
+    fixture.clock.advance(by: .seconds(4))
+    #expect(await outcome.value == .taken)
+    #expect(sender.sent.count == 2)
+  }
+
+  @Test func `a longer one ends the tries`() async {
+    let sender = ScriptedSender(.retry(after: .seconds(5), reason: "busy"))
+    #expect(await senders(sender).send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(5)))
+    #expect(sender.sent.count == 1)
+  }
+
+  @Test func `a notice that is not wanted any more is not sent again`() async {
+    let sender = ScriptedSender(.retry(after: .zero, reason: "busy"))
+    #expect(await senders(sender).send(notice, to: device) { false } == .notTaken(retryAfter: .zero))
+    #expect(sender.sent.count == 1)
+  }
+
+  @Test func `a stopped sender tries one notice every ten minutes, and goes on when one is taken`() async {
+    let stop = NoticeVerdict.stopSender(reason: "a wrong key")
+    let sender = ScriptedSender(stop, stop)
+    let senders = senders(sender)
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(600)))
+    #expect(senders.isStopped(.http))
+    fixture.clock.advance(by: .seconds(599))
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(1)))
+    #expect(sender.sent.count == 1)
+    fixture.clock.advance(by: .seconds(1))
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(600)))
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(600)))
+    #expect(sender.sent.count == 2)
+    fixture.clock.advance(by: .seconds(600))
+    #expect(await senders.send(notice, to: device) { true } == .taken)
+    #expect(!senders.isStopped(.http))
+    #expect(fixture.metrics.notices.total("http", "stopped") == 4)
+  }
+
+  @Test func `only configured providers are named`() {
+    #expect(senders(ScriptedSender()).platforms == [.http])
+    #expect(!senders(ScriptedSender()).isStopped(.apns))
+  }
+}

@@ -1,0 +1,183 @@
+// A store in memory, an installation with a device, and a provider that answers as a test says.
+
+import API
+import Gate
+import HTTP
+import JOSE
+import Notices
+import Platform
+import Records
+import Sealing
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PushDelivery
+
+/// A sender whose verdicts a test gives.
+final class ScriptedSender: NoticeSender {
+  private struct State {
+    var verdicts: [NoticeVerdict]
+    var sent: [Notice] = []
+    var devices: [PushToken] = []
+  }
+
+  private let state: Mutex<State>
+  /// What happens while a notice is on its way.
+  private let meanwhile: @Sendable () async -> Void
+
+  /// After the given verdicts it takes everything.
+  init(_ verdicts: NoticeVerdict..., meanwhile: @escaping @Sendable () async -> Void = {}) {
+    state = Mutex(State(verdicts: verdicts))
+    self.meanwhile = meanwhile
+  }
+
+  var sent: [Notice] { state.withLock { $0.sent } }
+  var devices: [PushToken] { state.withLock { $0.devices } }
+
+  func send(_ notice: Notice, to device: PushToken, deadline: MonotonicTime) async -> NoticeVerdict {
+    await meanwhile()
+    return state.withLock { state in
+      state.sent.append(notice)
+      state.devices.append(device)
+      return state.verdicts.isEmpty ? .taken : state.verdicts.removeFirst()
+    }
+  }
+}
+
+/// What the tests share.
+struct PushFixture {
+  let clock = ManualTime()
+  let memory: any Store = MemoryStore()
+  let store: any NoticeStore
+  let ledger: AllowanceLedger
+  let metrics = ServiceMetrics(loops: 1, routes: ["other"], audited: [])
+  let log: Log
+  let book: ClaimBook
+  let id: InstallationID
+  private let policy: Policy
+
+  /// - Parameters:
+  ///   - limit: How many tokens the caller may ask for in a day.
+  ///   - failure: What fails in the store.
+  init(limit: Int64 = 1, _ failure: FailingStore.Failure? = nil) throws {
+    store = failure.map { [memory] in FailingStore(memory, $0) } ?? memory
+    ledger = AllowanceLedger(store: memory)
+    log = Log(
+      sink: LogSink(lanes: 1, write: { _ in true }), lane: 0, level: .error, format: .json, clock: clock)
+    book = ClaimBook(
+      store: store, keys: StoreKeys(current: try .generate()), ledger: ledger, clock: clock, log: log)
+    id = try #require(InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44"))
+    policy = try Policy(rules: [
+      Rule(
+        name: "few",
+        kind: .quota(Quota(limit: limit, period: .day), key: .global, onStoreFailure: .deny))
+    ])
+  }
+
+  var now: Instant { Instant(clock.unixTime) }
+
+  /// Makes the installation and registers its device.
+  func enrol(_ token: String = "device-1", _ other: InstallationID? = nil) async throws {
+    let installation = Installation(
+      client: InstallationClient(id: other ?? id, app: "Shop", detail: nil), appID: "shop", user: nil,
+      address: "192.0.2.1", secret: SHA256Digest(of: [1]), generation: 1, createdAt: now, usedAt: now)
+    try await memory.changeInstallation(InstallationScope(installation.client.id), at: now) { _ in
+      (InstallationChange(installation: installation), ())
+    }
+    try await book.register(try #require(PushToken(token, platform: .http)), of: other ?? id)
+  }
+
+  func push(_ sender: ScriptedSender) -> TokenPush {
+    TokenPush(
+      book, NoticeSenders([.http: sender], clock: clock, log: log, metrics: metrics), text: "It is ready.")
+  }
+
+  /// Takes one from the allowance; nil where it is used up.
+  func grant() async throws -> Once<Grant>? {
+    let facts = Facts(
+      action: .access, callerID: "installation", subject: "ann", appID: "shop", address: nil, phone: nil,
+      claims: [], instant: now)
+    let decision = policy.decide(facts, states: FetchedStates())
+    guard
+      case .granted(_, let grant) = decision.settled(await ledger.take(decision.charges, at: now), at: now)
+    else { return nil }
+    return Once(grant)
+  }
+
+  /// Asks for a token with a new grant. Returns the problem, if there is one.
+  func ask(_ push: TokenPush) async throws -> Problem? {
+    let grant = try #require(try await grant())
+    let device = try await book.device(of: id)
+    do throws(Problem) {
+      try await push.send(grant.take(), to: device)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Whether the allowance can be taken once more. It takes it.
+  func hasAllowance() async throws -> Bool { try await grant() != nil }
+}
+
+/// A store in which one thing fails.
+struct FailingStore: NoticeStore {
+  enum Failure: Sendable {
+    case open(isInDoubt: Bool)
+    case withdraw
+    case redeem
+  }
+
+  let memory: any Store
+  let failure: Failure
+
+  init(_ memory: any Store, _ failure: Failure) {
+    self.memory = memory
+    self.failure = failure
+  }
+
+  private static func error(isInDoubt: Bool = false) -> StoreError {
+    StoreError(.unavailable, "test", "down", isInDoubt: isInDoubt)
+  }
+
+  func registerDevice(_ device: StoredDevice) async throws(StoreError) {
+    try await memory.registerDevice(device)
+  }
+
+  func removeDevice(of id: InstallationID) async throws(StoreError) { try await memory.removeDevice(of: id) }
+
+  func device(of id: InstallationID) async throws(StoreError) -> StoredDevice? {
+    try await memory.device(of: id)
+  }
+
+  func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool {
+    try await memory.dropDevice(device)
+  }
+
+  func openClaim(_ claim: StoredClaim, most: Int) async throws(StoreError) -> [StoredClaim] {
+    if case .open(false) = failure { throw Self.error() }
+    let lapsed = try await memory.openClaim(claim, most: most)
+    if case .open = failure { throw Self.error(isInDoubt: true) }
+    return lapsed
+  }
+
+  func claim(_ id: SHA256Digest) async throws(StoreError) -> ClaimStanding? { try await memory.claim(id) }
+
+  func redeemClaim(
+    _ id: SHA256Digest, by installation: InstallationID, at time: Instant
+  ) async throws(StoreError) -> Bool {
+    if case .redeem = failure { throw Self.error(isInDoubt: true) }
+    return try await memory.redeemClaim(id, by: installation, at: time)
+  }
+
+  func withdrawClaim(_ id: SHA256Digest) async throws(StoreError) -> Bool {
+    if case .withdraw = failure { throw Self.error() }
+    return try await memory.withdrawClaim(id)
+  }
+
+  func lapseClaims(at time: Instant, most: Int) async throws(StoreError) -> [StoredClaim] {
+    try await memory.lapseClaims(at: time, most: most)
+  }
+}

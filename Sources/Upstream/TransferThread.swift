@@ -49,8 +49,6 @@ final class TransferThread {
   private var waitingForNames: Set<ObjectIdentifier> = []
   /// No transfer needs attention before this.
   private var nextAlarm = MonotonicTime(nanoseconds: .max)
-  /// When the connections send their next PING.
-  private var nextPing = MonotonicTime(nanoseconds: .max)
 
   init(
     settings: TransportSettings, multi: CurlMulti, inbox: TransferInbox, names: NameCache,
@@ -62,7 +60,6 @@ final class TransferThread {
     self.names = names
     sessions = SharedSessions(lifetime: settings.sessionLifetime)
     self.lookUp = lookUp
-    if let multiplexing = settings.multiplexing { nextPing = clock.now + multiplexing.pingInterval }
   }
 
   /// Works until the shutdown, then completes every transfer with an error and closes every connection.
@@ -72,8 +69,7 @@ final class TransferThread {
       ringAlarms()
       admitWaiting()
       startLookups()
-      ping()
-      multi.poll(milliseconds: Self.milliseconds(from: clock.now, to: min(nextAlarm, nextPing)))
+      multi.poll(milliseconds: Self.milliseconds(from: clock.now, to: nextAlarm))
     }
     for (id, transfer) in transfers {
       end(id, failure(.cancelled, transfer, "the transport is shut down"))
@@ -325,12 +321,6 @@ final class TransferThread {
         setAlarm(due)
       }
     }
-  }
-
-  private func ping() {
-    guard let interval = settings.multiplexing?.pingInterval, clock.now >= nextPing else { return }
-    multi.ping(after: interval)
-    nextPing = clock.now + interval
   }
 
   /// The time to a point in whole milliseconds, rounded up so that a wait does not end short of it.

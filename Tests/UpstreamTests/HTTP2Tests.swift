@@ -80,6 +80,7 @@ struct HTTP2Tests {
       #expect(response.status == 410)
       #expect(response.fields["apns-id"] == "4f6e")
       #expect(response.text == "{\"reason\":\"Unregistered\"}")
+      try await server.wait { server.requests.count >= 1 }
       let arrived = try #require(server.requests.first)
       #expect(arrived["fields"]?[":method"] == "POST")
       #expect(arrived["path"] == "/3/device/ab")
@@ -118,11 +119,13 @@ struct HTTP2Tests {
     try await with { server, transport, url in
       try await server.send(["refuse": true])
       try await transport.expectOK(.post(url, reuse: .allowedAndRepeatable))
+      try await server.wait { server.requests.count >= 2 }
       #expect(server.requests.count == 2)
       try await server.send(["refuse": true])
       try await server.send(["refuse": true])
       expect(
         await transport.failure(.post(url, reuse: .allowedAndRepeatable)), .connectionLost, sent: true)
+      try await server.wait { server.requests.count >= 4 }
       #expect(server.requests.count == 4, "a third attempt was made")
       try await transport.expectOK(.post(url, reuse: .allowedAndRepeatable))
     }
@@ -132,6 +135,7 @@ struct HTTP2Tests {
     try await with { server, transport, url in
       try await server.send(["refuse": true])
       expect(await transport.failure(.post(url, reuse: .allowed)), .connectionLost, sent: true)
+      try await server.wait { server.requests.count >= 1 }
       #expect(server.requests.count == 1)
     }
   }
@@ -151,6 +155,7 @@ struct HTTP2Tests {
       try await server.send(["order": "release"])
       let statuses = try await (first, second)
       #expect(statuses == (200, 200))
+      try await server.wait { server.requests.count >= 4 }
       #expect(server.requests.map { $0["path"] } == ["/", "/first", "/second", "/second"])
       #expect(server.requests.map { $0["connection"] } == [1, 1, 1, 2])
     }
@@ -163,6 +168,7 @@ struct HTTP2Tests {
         try await server.send(["order": "goaway"])
         try await server.wait { server.events("closed").count == count }
       }
+      try await server.wait { server.requests.count >= 3 }
       #expect(server.requests.map { $0["connection"] } == [1, 2, 3])
     }
   }
@@ -185,6 +191,7 @@ struct HTTP2Tests {
       try await server.send(["close": true])
       expect(await transport.failure(.post(url, reuse: .allowed)), .connectionLost, sent: true)
       try await transport.expectOK(.post(url, reuse: .allowed))
+      try await server.wait { server.requests.count >= 3 }
       #expect(server.requests.map { $0["connection"] } == [1, 1, 2])
     }
   }

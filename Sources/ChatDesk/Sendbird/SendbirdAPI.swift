@@ -73,12 +73,12 @@ package struct SendbirdAPI: Sendable {
     }
   }
 
-  /// Finds out whether Sendbird takes the application and its token, by asking for a token of a user that nobody has. Changes nothing.
+  /// Finds out whether Sendbird takes the application and its token, by requesting a token for a user that does not exist. Changes nothing.
   /// - Returns: Nil if it does.
   package func check() async -> SendbirdFailure? {
-    let nobody = UserID(text: "callgate-doctor")
+    let missing = UserID(text: "callgate-doctor")
     do throws(SendbirdFailure) {
-      _ = try await issue(nobody, time.now + settings.deadline, nil) { _ in }
+      _ = try await issue(missing, time.now + settings.deadline, nil) { _ in }
       return nil
     } catch {
       return error.concern == .unknownUser ? nil : error

@@ -83,18 +83,6 @@ final class CurlMulti {
     return finished
   }
 
-  /// Sends a PING over each connection that had none for so long (RFC 9113 §6.7).
-  /// libcurl 7.88.1 sends none while a connection is idle; a request that gets no answer replaces it.
-  func ping(after interval: Duration) {
-    guard let easy = curl_easy_init() else { return }
-    defer { curl_easy_cleanup(easy) }
-    callgate_easy_set_long(easy, CURLOPT_UPKEEP_INTERVAL_MS, Int(interval / .milliseconds(1)))
-    // `curl_easy_upkeep` finds the connections through the multi handle. This easy handle never runs.
-    guard curl_multi_add_handle(handle, easy) == CURLM_OK else { return }
-    curl_easy_upkeep(easy)
-    check(curl_multi_remove_handle(handle, easy), "curl_multi_remove_handle")
-  }
-
   /// Waits until a transfer can go on, `wake` was called or the time is over; 10 ms where libcurl has no memory.
   func poll(milliseconds: Int32) {
     guard hasMemory, check(curl_multi_poll(handle, nil, 0, milliseconds, nil), "curl_multi_poll") else {

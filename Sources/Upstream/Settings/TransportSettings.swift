@@ -78,18 +78,13 @@ public struct TransportSettings: Sendable {
 public struct Multiplexing: Hashable, Sendable {
   /// How many requests to one host run at once, whatever their paths; the server may allow fewer.
   public var streams: Int
-  /// How often each connection sends a PING. It keeps the connection alive in networks that drop idle ones.
-  public var pingInterval: Duration
-  /// How long the other side may acknowledge nothing that was sent, a PING included. After that the connection is closed.
+  /// How long the other side may acknowledge nothing that was sent. After that the connection is closed.
   public var silence: Duration
 
   /// Makes settings.
-  public init(
-    streams: Int = 500, pingInterval: Duration = .seconds(15), silence: Duration = .seconds(20)
-  ) {
-    precondition(streams > 0 && pingInterval >= .milliseconds(1) && silence >= .milliseconds(1))
+  public init(streams: Int = 500, silence: Duration = .seconds(20)) {
+    precondition(streams > 0 && silence >= .milliseconds(1))
     self.streams = streams
-    self.pingInterval = pingInterval
     self.silence = silence
   }
 }

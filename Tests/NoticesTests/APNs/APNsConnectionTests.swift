@@ -83,6 +83,7 @@ struct APNsConnectionTests {
       try await server.send(["status": 503, "body": "{\"reason\":\"Shutdown\"}"])
       try await expectTaken(1, sender)
       try await server.wait { server.events("closed").count == 1 }
+      try await server.wait { server.requests.count >= 3 }
       #expect(server.requests.map { $0["connection"] } == [1, 1, 2])
       #expect(server.events("closed").first?["connection"] == 1)
     }

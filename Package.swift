@@ -121,13 +121,36 @@ let package = Package(
       ],
       swiftSettings: memorySafe),
     .target(
-      name: "Gateway",
+      name: "Responses",
+      dependencies: [
+        "API", "Callers", "ChatDesk", "Deciding", "Delivery", "Gate", "HTTP", "Installations", "JOSE", "JSON",
+        "Platform", "Records", "Store", "Tokens",
+      ],
+      swiftSettings: memorySafe),
+    .target(
+      name: "Serving",
       dependencies: [
         "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery",
-        "Documents", "Gate", "HTTP",
-        "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Notices", "Pages", "Platform",
-        "PushDelivery", "Records",
-        "SQLiteStore", "Sealing", "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
+        "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Notices",
+        "Platform", "PushDelivery", "Records", "Responses", "Sealing", "Store", "TLS", "Talkdesk", "Tokens",
+        "Upstream",
+      ],
+      swiftSettings: memorySafe),
+    .target(
+      name: "Admin",
+      dependencies: [
+        "API", "Appointments", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate",
+        "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Pages", "Platform", "Records",
+        "Responses", "Serving", "Store",
+      ],
+      swiftSettings: memorySafe),
+    .target(
+      name: "Gateway",
+      dependencies: [
+        "API", "Admin", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding",
+        "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics",
+        "Notices", "Platform", "PushDelivery", "Records", "Responses", "SQLiteStore", "Sealing", "Serving",
+        "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -158,7 +181,8 @@ let package = Package(
     .target(
       name: "Certificates", dependencies: ["COpenSSL"], path: "Tests/Certificates", swiftSettings: strict),
     .target(
-      name: "TestSupport", dependencies: ["HTTP", "JSON", "Platform"], path: "Tests/Support",
+      name: "TestSupport", dependencies: ["Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing", "Store"],
+      path: "Tests/Support",
       exclude: ["http2_server.py"], swiftSettings: strict),
     .target(name: "CDisk", dependencies: ["CSQLite"], path: "Tests/Disk"),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "TestSupport"], swiftSettings: strict),
@@ -219,14 +243,15 @@ let package = Package(
     .testTarget(
       name: "PushDeliveryTests",
       dependencies: [
-        "PushDelivery", "API", "Gate", "HTTP", "JOSE", "Metrics", "Notices", "Platform", "Records", "Sealing",
+        "PushDelivery", "API", "Configuration", "Gate", "HTTP", "JOSE", "Metrics", "Notices", "Platform",
+        "Records", "Sealing",
         "Store", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Appointments", "Callbacks", "Callers", "Certificates", "ChatDesk", "Configuration",
+        "API", "Admin", "Appointments", "Callbacks", "Callers", "Certificates", "ChatDesk", "Configuration",
         "Deciding",
         "Delivery", "Diagnosis",
         "Documents",
@@ -234,8 +259,10 @@ let package = Package(
         "Gateway", "HTTP",
         "HTTPServer", "Installations",
         "JOSE",
-        "JSON", "Metrics", "Notices", "Pages", "Platform", "Records", "SQLiteStore", "Sandbox", "Sealing",
-        "Store",
+        "JSON", "Metrics", "Notices", "Pages", "Platform", "PushDelivery", "Records", "Responses",
+        "SQLiteStore",
+        "Sandbox", "Sealing",
+        "Serving", "Store",
         "TLS",
         "Talkdesk",
         "TestSupport",

@@ -16,6 +16,7 @@ let package = Package(
   name: "benchmarks",
   targets: [
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(
       name: "CSQLite", linkerSettings: [.linkedLibrary(":libsqlite3.so.0", .when(platforms: [.linux]))]),
     .target(name: "CLinux"),
@@ -60,12 +61,13 @@ let package = Package(
       name: "Delivery",
       dependencies: ["Gate", "Metrics", "Platform", "Records", "Store", "Tokens"],
       swiftSettings: strict),
+    .target(name: "Upstream", dependencies: ["HTTP", "Platform", "CCurl"], swiftSettings: strict),
+    .target(name: "Notices", dependencies: ["HTTP", "JOSE", "JSON", "Platform"], swiftSettings: strict),
     .executableTarget(
       name: "microbench",
       dependencies: [
-        "API", "Callers", "Delivery", "Documents", "Gate", "HTTP", "JOSE", "JSON", "Metrics", "Platform",
-        "Records", "SQLiteStore",
-        "Store", "Talkdesk", "Tokens",
+        "API", "Callers", "Delivery", "Documents", "Gate", "HTTP", "JOSE", "JSON", "Metrics", "Notices",
+        "Platform", "Records", "SQLiteStore", "Store", "Talkdesk", "Tokens", "Upstream",
       ],
       path: "Sources/Microbench", swiftSettings: strict),
   ]

@@ -24,6 +24,7 @@ from harness import (  # noqa: E402
     machine,
     memory,
     micro,
+    notices,
     report,
     startup,
     throughput,
@@ -34,7 +35,7 @@ from harness.progress import say  # noqa: E402
 from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
-NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "installations", "signing", "callers", "gate", "micro")
+NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "installations", "signing", "callers", "notices", "gate", "micro")
 # What nginx can be measured for in place of the server.
 CONTROLLED = ("throughput", "startup", "idle", "growth")
 # More than both servers' lines of the longest run ever take.
@@ -107,7 +108,7 @@ def scale(chosen: argparse.Namespace) -> Scale:
 
 
 def measurements(
-    stand: Callable[[], Stand], size: Scale, descriptors: int, microbench: Path | None
+    stand: Callable[[], Stand], size: Scale, descriptors: int, microbench: Path | None, scratch: Path
 ) -> dict[str, Callable[[], list[Row]]]:
     return {
         "throughput": lambda: throughput.measure(stand(), size.pairs, size.seconds),
@@ -125,6 +126,7 @@ def measurements(
         ),
         "signing": lambda: micro.measure_signing(microbench, size.signing_pairs, size.signing_seconds),
         "callers": lambda: micro.measure_callers(microbench, size.signing_pairs, size.signing_seconds),
+        "notices": lambda: notices.measure(microbench, scratch, size.signing_pairs, size.signing_seconds),
         "gate": lambda: micro.measure_gate(microbench, size.signing_seconds),
         "micro": lambda: micro.measure_parsers(microbench, size.signing_seconds),
     }
@@ -141,7 +143,7 @@ def run(chosen: argparse.Namespace, scratch: Path) -> tuple[list[Row], list[str]
 
     rows: list[Row] = []
     reasons: list[str] = []
-    table = measurements(stand, scale(chosen), client.raise_descriptor_limit(), chosen.microbench)
+    table = measurements(stand, scale(chosen), client.raise_descriptor_limit(), chosen.microbench, scratch)
     names = chosen.only or (CONTROLLED if chosen.control else NAMES)
     for name in (name for name in NAMES if name in names):
         say(f"{name} …")

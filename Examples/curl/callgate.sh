@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A Callgate server from a shell: tokens, callbacks, appointments, and enrolment. Source this file; it needs bash, curl and flock.
+# A Callgate server from a shell: tokens, also by push, callbacks, appointments, and enrolment. Source this file; it needs bash, curl and flock.
 #
 #   CALLGATE_URL         the server, http://localhost:8080 by default
 #   CALLGATE_CREDENTIAL  a file of mode 0600 with one line for curl: user = "NAME:PASSWORD", or oauth2-bearer = "JWT". Other users of
@@ -149,13 +149,52 @@ callgate_problem() {
   echo "$callgate_code: $text ($action)"
 }
 
+# What names the files of this server and this user.
+callgate_id() { { echo "${CALLGATE_URL:-}" && cat "${CALLGATE_CREDENTIAL:-/dev/null}"; } | sha256sum | cut -c 1-32; }
+
+# Keeps the token of the last response. Another process may read the file meanwhile.
+callgate_keep() {
+  local id token life
+  id=$(callgate_id) token=$(callgate_member access_token) life=$(callgate_whole "$(callgate_member expires_in)")
+  if [ -z "$token" ] || [ "${life:-0}" -le 0 ]; then
+    callgate_status=000 callgate_code=no_answer callgate_wait=1
+    return 1
+  fi
+  # Counted from when it was asked for: after a slow response a token is older than it looks.
+  (umask 077 && mkdir -p "$CALLGATE_CACHE" \
+    && echo "$((callgate_asked + life * 80 / 100)) $((callgate_asked + life * 95 / 100)) $token" >"$CALLGATE_CACHE/new-$id.$BASHPID" \
+    && mv "$CALLGATE_CACHE/new-$id.$BASHPID" "$CALLGATE_CACHE/token-$id" && rm -f "$CALLGATE_CACHE/pause-$id")
+}
+
+# Keeps for how long not to ask, and why.
+callgate_pause() {
+  (umask 077 && mkdir -p "$CALLGATE_CACHE" \
+    && echo "$(($(date +%s) + callgate_wait)) $callgate_status $callgate_code" >"$CALLGATE_CACHE/pause-$(callgate_id)")
+}
+
+# callgate_register DEVICE PLATFORM: registers the device of an installation whose tokens come by push: fcm, apns or http.
+callgate_register() {
+  callgate_send 20 '' PUT /installations/self/push "{\"platform\":\"$2\",\"token\":\"$1\"}" || { callgate_problem; return 1; }
+}
+
+# callgate_receive MESSAGE: claims the token of a notice, the text `message` of a push. A callgate_token that waits gets the token. Exit
+# status: 0, 1 with the problem, or 2 for a push about something else.
+callgate_receive() {
+  local claim
+  [[ $1 =~ \"_action\":\ *\"access\" && $1 =~ \"_id\":\ *\"([A-Z0-9]{32})\" ]] || return 2
+  claim=${BASH_REMATCH[1]}
+  if callgate_send 20 access_token POST /access/claim "{\"claim\":\"$claim\"}" && callgate_keep; then return 0; fi
+  callgate_pause
+  callgate_problem
+  return 1
+}
+
 # A token for Talkdesk's SDK. Parallel calls share one request. A token is renewed at 80 % of its life. Exit status: 0, or 1 with the
 # problem.
 # shellcheck disable=SC2030,SC2031,SC2094 # The subshell holds the lock, and what it knows ends with it.
 callgate_token() {
-  local id token renew end now pause life
-  # Another server or another user has other files.
-  id=$({ echo "${CALLGATE_URL:-}" && cat "${CALLGATE_CREDENTIAL:-/dev/null}"; } | sha256sum | cut -c 1-32)
+  local id token="" renew end now pause pushed
+  id=$(callgate_id)
   (
     umask 077
     mkdir -p "$CALLGATE_CACHE" || exit 1
@@ -175,18 +214,33 @@ callgate_token() {
     [[ $pause =~ ^[0-9]{10}$ ]] || pause=0
     if [ "$now" -ge "$pause" ]; then
       # With a token that is still good there is no need to wait.
-      if callgate_send "$([ "$now" -lt "$end" ] && echo 0 || echo 20)" access_token GET /access; then
-        token=$(callgate_member access_token) life=$(callgate_whole "$(callgate_member expires_in)")
-        if [ -n "$token" ] && [ "${life:-0}" -gt 0 ]; then
-          # Counted from when it was asked for: after a slow response a token is older than it looks.
-          echo "$((callgate_asked + life * 80 / 100)) $((callgate_asked + life * 95 / 100)) $token" >"$CALLGATE_CACHE/token-$id"
-          rm -f "$CALLGATE_CACHE/pause-$id"
-          echo "$token"
+      rm -f "$CALLGATE_CACHE/pause-$id"
+      if callgate_send "$([ "$now" -lt "$end" ] && echo 0 || echo 20)" 'access_token|delivery' GET /access; then
+        if [ "$callgate_status" != 202 ] && callgate_keep; then
+          callgate_member access_token
           exit 0
         fi
-        callgate_status=000 callgate_code=no_answer callgate_wait=1
+        if [ "$callgate_status" = 202 ]; then
+          # The notice may come before the response that announces it. A token that is still good will do until the next minute.
+          for _ in {1..250}; do
+            [ "$now" -ge "$end" ] || break
+            [ ! -f "$CALLGATE_CACHE/token-$id" ] || read -r _ _ pushed <"$CALLGATE_CACHE/token-$id"
+            if [ "${pushed:-$token}" != "$token" ]; then
+              echo "$pushed"
+              exit 0
+            fi
+            if [ -f "$CALLGATE_CACHE/pause-$id" ]; then break; fi
+            sleep 0.1
+          done
+          callgate_status=410 callgate_code=claim_expired callgate_wait=60
+        fi
       fi
-      echo "$(($(date +%s) + callgate_wait)) $callgate_status $callgate_code" >"$CALLGATE_CACHE/pause-$id"
+      if [ -f "$CALLGATE_CACHE/pause-$id" ]; then
+        # The claim was refused.
+        read -r pause callgate_status callgate_code <"$CALLGATE_CACHE/pause-$id"
+      else
+        callgate_pause
+      fi
     fi
     if [ "$now" -lt "$end" ]; then
       echo "$token"
@@ -263,21 +317,28 @@ callgate_availability() {
   echo "$callgate_answer"
 }
 
+# callgate_move ID TIME: moves an appointment to another time (RFC 3339), and prints the new time.
+callgate_move() {
+  callgate_send 20 status PATCH "/callbacks/$1" "{\"at\":\"$2\"}" || { callgate_problem; return 1; }
+  callgate_member at
+}
+
 # callgate_cancel ID: cancels an appointment. If it succeeds, the phone never rings.
 callgate_cancel() {
   callgate_send 20 status DELETE "/callbacks/$1" || { callgate_problem; return 1; }
   callgate_member status
 }
 
-# callgate_enrol APP FILE SHOW: gets a credential for this machine and writes it to FILE. The command SHOW gets the code that an operator
-# needs. With a user's JWT as the credential there is no code to show.
+# callgate_enrol APP FILE SHOW [SERVER_APP]: gets a credential for this machine and writes it to FILE. The command SHOW gets the code that
+# an operator needs. With a user's JWT as the credential there is no code to show. SERVER_APP is the app in the server's configuration,
+# if more than one has installations.
 callgate_enrol() {
   local id request="" shown=false body
   id=$(callgate_uuid)
   while :; do
     # All values stay the same in each request, byte for byte: the server compares them.
     body="{\"client_id\":\"$id\",\"client_app\":\"$1\"${request:+,\"request_id\":\"$request\"}}"
-    if ! callgate_send 60 'client_secret|request_id' POST /fetch-code "$body"; then
+    if ! callgate_send 60 'client_secret|request_id' POST "/fetch-code${4:+?app=$4}" "$body"; then
       callgate_problem
       return 1
     fi

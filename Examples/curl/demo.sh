@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Goes through everything that a client does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
-#   demo.sh [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, renewal or again
+#   demo.sh [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, push, renewal or again
 set -uo pipefail
 # shellcheck source=Examples/curl/callgate.sh
 . "${BASH_SOURCE[0]%/*}/callgate.sh"
@@ -55,17 +55,27 @@ appointment() {
   local booked
   booked=$(callgate_call "$(callgate_uuid)" "{\"contact_phone_number\":\"$number\",\"at\":\"$(at $tomorrow)\"}")
   echo "appointment: $booked"
-  case "$booked" in scheduled*) echo "appointment: $(callgate_cancel "${booked#* }")" ;; esac
+  case "$booked" in
+    scheduled*)
+      echo "appointment: moved to $(callgate_move "${booked#* }" "$(at $((tomorrow + 3600)))")"
+      echo "appointment: $(callgate_cancel "${booked#* }")"
+      ;;
+  esac
 }
 
+# Approves an enrolment, as an operator would.
 approve() {
-  echo "enrolment: tell an operator the code $1"
   curl -sS --json "{\"user_code\":\"$1\"}" "$CALLGATE_URL/_sandbox/installations/approve"
+}
+
+show_code() {
+  echo "enrolment: tell an operator the code $1"
+  approve "$1"
 }
 
 enrolment() {
   local token
-  callgate_enrol "curl example" "$folder/credential" approve || exit 1
+  callgate_enrol "curl example" "$folder/credential" show_code || exit 1
   export CALLGATE_CREDENTIAL=$folder/credential CALLGATE_CACHE=$folder/enrolled
   token=$(callgate_token)
   echo "enrolment: this machine has a credential, and its own token of ${#token} characters"
@@ -74,4 +84,33 @@ enrolment() {
   echo "enrolment: afterwards $(callgate_token)"
 }
 
-if [ $# -gt 1 ]; then "$2"; else for step in token callback availability appointment enrolment; do $step; done; fi
+# The message of a device's first push, as the system would hand it to the program.
+pushed() {
+  local journal
+  for _ in {1..100}; do
+    journal=$(curl -sS "$CALLGATE_URL/_sandbox/notices")
+    if [[ $journal =~ \"device\":\"[^\"]*${1: -4}\",\"message\":\"(\{[^}]*\}) ]]; then
+      echo "${BASH_REMATCH[1]//\\\"/\"}"
+      return 0
+    fi
+    sleep 0.1
+  done
+  return 1
+}
+
+push() {
+  local device token
+  device=curl-$(callgate_uuid)
+  unset CALLGATE_CREDENTIAL # of the step before
+  callgate_enrol "curl example" "$folder/phone" approve example-app-push || exit 1
+  export CALLGATE_CREDENTIAL=$folder/phone CALLGATE_CACHE=$folder/pushed
+  callgate_register "$device" fcm || exit 1
+  # What the system calls when a push arrives.
+  { pushed "$device" >"$folder/message" && callgate_receive "$(<"$folder/message")" >"$folder/received"; } &
+  token=$(callgate_token) || { echo "refused, $token"; kill $!; exit 1; }
+  echo "push: a notice came, and a token of ${#token} characters"
+  wait
+  echo "push: the same notice once more: $(callgate_receive "$(<"$folder/message")")"
+}
+
+if [ $# -gt 1 ]; then "$2"; else for step in token callback availability appointment enrolment push; do $step; done; fi

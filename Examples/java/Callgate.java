@@ -1,4 +1,5 @@
 import java.io.IOException;
+import java.util.Collections;
 import java.util.Date;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -17,7 +18,8 @@ import okhttp3.RequestBody;
 import okhttp3.Response;
 
 /**
- * A Callgate server as an app sees it: tokens for Talkdesk's SDK, callbacks, appointments, and the enrolment of this phone.
+ * A Callgate server as an app sees it: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and the
+ * enrolment of this phone.
  *
  * <p>Copy this file, Problem.java and Json.java into your app. They need OkHttp 3.13 or newer and Java 8. All methods wait for the
  * network: call them on a thread of your own, or in Kotlin within withContext(Dispatchers.IO). Interrupting the thread ends them.
@@ -88,10 +90,14 @@ public final class Callgate {
       try {
         // Talkdesk's SDK waits 30 seconds for a response.
         Answer answer = send("GET", "access", null, null, isValid ? 0 : 20);
-        Map<String, Object> content = answer.content();
-        if (!(content.get("access_token") instanceof String && content.get("expires_in") instanceof Double)) throw Problem.noAnswer();
-        if (content.get("access_token").equals("")) throw Problem.noAnswer();
-        token = new Token((String) content.get("access_token"), answer.asked, (Double) content.get("expires_in"));
+        if (answer.status != 202) {
+          keep(answer);
+        } else if (isValid) {
+          // The token that is held will do until the notice comes.
+          pausedUntil = clock.getAsLong() + 60_000;
+        } else {
+          awaitNotice(answer.asked);
+        }
       } catch (Problem problem) {
         lastFailure = problem;
         pausedUntil = clock.getAsLong() + (long) (problem.retryAfter(1) * 1000);
@@ -100,6 +106,67 @@ public final class Callgate {
       return token.value;
     } finally {
       renewing.unlock();
+    }
+  }
+
+  private void keep(Answer answer) throws Problem {
+    Map<String, Object> content = answer.content();
+    if (!(content.get("access_token") instanceof String && content.get("expires_in") instanceof Double)) throw Problem.noAnswer();
+    if (content.get("access_token").equals("")) throw Problem.noAnswer();
+    token = new Token((String) content.get("access_token"), answer.asked, (Double) content.get("expires_in"));
+  }
+
+  // Tokens by push
+
+  private final Object claims = new Object();
+  private long claimedAt = Long.MIN_VALUE;
+  private Problem claimFailure;
+
+  /**
+   * Registers this phone's device, for an app whose tokens come by push. Call it at each start of the app, and whenever Firebase gives
+   * another token (onNewToken).
+   *
+   * @param platform "fcm", "apns" or "http"
+   */
+  public void register(String device, String platform) throws Problem, InterruptedException {
+    Map<String, Object> body = new LinkedHashMap<>();
+    body.put("platform", platform);
+    body.put("token", device);
+    send("PUT", "installations/self/push", body, null, 20).content();
+  }
+
+  /**
+   * Claims the token of a notice. Hand in the text "message" of each push: getData().get("message") of Firebase's RemoteMessage. False
+   * says that the push is about something else. A token() that waits gets the token.
+   */
+  public boolean receive(String message) throws Problem, InterruptedException {
+    Map<String, Object> notice = Json.object(message);
+    if (!"access".equals(notice.get("_action"))) return false;
+    long asked = clock.getAsLong();
+    Problem failure = null;
+    try {
+      keep(send("POST", "access/claim", Collections.singletonMap("claim", notice.get("_id")), null, 20));
+    } catch (Problem problem) {
+      failure = problem;
+    }
+    synchronized (claims) {
+      claimedAt = asked;
+      claimFailure = failure;
+      claims.notifyAll();
+    }
+    if (failure != null) throw failure;
+    return true;
+  }
+
+  /** Waits until receive has claimed a token. The notice may come before the response that announces it. */
+  private void awaitNotice(long asked) throws Problem, InterruptedException {
+    synchronized (claims) {
+      while (claimedAt < asked) {
+        long left = asked + 25_000 - clock.getAsLong();
+        if (left <= 0) throw Problem.of(410, "claim_expired");
+        claims.wait(left);
+      }
+      if (claimFailure != null) throw claimFailure;
     }
   }
 
@@ -213,6 +280,11 @@ public final class Callgate {
     return send("GET", "callbacks/" + id, null, null, 20).content();
   }
 
+  /** Moves an appointment to another time. too_late says that the call is on its way or over; slot_full has the member alternatives. */
+  public Map<String, Object> move(String id, Date at) throws Problem, InterruptedException {
+    return send("PATCH", "callbacks/" + id, Collections.singletonMap("at", time(at)), null, 20).content();
+  }
+
   /** Cancels an appointment. If it returns, the phone never rings; too_late says that the call is on its way or over. */
   public Map<String, Object> cancel(String id) throws Problem, InterruptedException {
     return send("DELETE", "callbacks/" + id, null, null, 20).content();
@@ -238,16 +310,22 @@ public final class Callgate {
 
   /**
    * Gets a credential for this phone. With the user's JWT as the authorization it is there at once. Otherwise show gets a code, which the
-   * customer tells an operator, and this waits for the approval. clientId is a UUID; detail may be null.
+   * customer tells an operator, and this waits for the approval.
+   *
+   * @param clientId a UUID
+   * @param app a name for the operator, as is detail, which may be null
+   * @param serverApp the app in the server's configuration, if more than one has installations; otherwise null
    */
-  public Installation enrol(String clientId, String app, String detail, Consumer<String> show) throws Problem, InterruptedException {
+  public Installation enrol(String clientId, String app, String detail, String serverApp, Consumer<String> show)
+      throws Problem, InterruptedException {
+    String path = serverApp == null ? "fetch-code" : "fetch-code?app=" + serverApp;
     // All values stay the same in each request, byte for byte: the server compares them.
     Map<String, Object> body = new LinkedHashMap<>();
     body.put("client_id", clientId);
     body.put("client_app", app);
     body.put("client_detail", detail);
     while (true) {
-      Map<String, Object> content = send("POST", "fetch-code", body, null, 60).content();
+      Map<String, Object> content = send("POST", path, body, null, 60).content();
       if (content.containsKey("client_secret")) return new Installation(clientId, content.get("client_secret").toString());
       if (!content.containsKey("request_id")) throw Problem.noAnswer();
       if (!body.containsKey("request_id")) show.accept(content.get("user_code").toString());
@@ -266,6 +344,8 @@ public final class Callgate {
   // Requests
 
   private static final class Answer {
+    /** 0 with a problem. */
+    final int status;
     final Map<String, Object> content;
     final Problem problem;
     /** When the last try began. A token's life is counted from here: after a slow response it is older than it looks. */
@@ -273,7 +353,8 @@ public final class Callgate {
     /** Whether a try got no response, or one that is not Callgate's own. */
     final boolean wasLost;
 
-    Answer(Map<String, Object> content, Problem problem, long asked, boolean wasLost) {
+    Answer(int status, Map<String, Object> content, Problem problem, long asked, boolean wasLost) {
+      this.status = status;
       this.content = content;
       this.problem = problem;
       this.asked = asked;
@@ -306,7 +387,7 @@ public final class Callgate {
       OkHttpClient limited = client.newBuilder().callTimeout(limit, TimeUnit.MILLISECONDS).build();
       try (Response response = limited.newCall(builder.build()).execute()) {
         Map<String, Object> content = Json.object(response.body().string());
-        if (response.isSuccessful()) return new Answer(content, null, asked, wasLost);
+        if (response.isSuccessful()) return new Answer(response.code(), content, null, asked, wasLost);
         problem = new Problem(response.code(), content, response.header("Retry-After"));
       } catch (IOException noResponse) {
         if (Thread.interrupted()) throw new InterruptedException();
@@ -314,7 +395,7 @@ public final class Callgate {
       }
       if (problem.status == 0 || problem.code.isEmpty()) wasLost = true;
       double wait = problem.retryAfter(pause) * 1000;
-      if (!problem.mayBeSentAgain() || clock.getAsLong() + wait >= end) return new Answer(null, problem, asked, wasLost);
+      if (!problem.mayBeSentAgain() || clock.getAsLong() + wait >= end) return new Answer(0, null, problem, asked, wasLost);
       Thread.sleep((long) wait);
     }
   }

@@ -15,11 +15,13 @@ import okhttp3.MediaType;
 import okhttp3.OkHttpClient;
 import okhttp3.Request;
 import okhttp3.RequestBody;
+import okhttp3.Response;
 
 /**
  * Goes through everything that an app does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
  *
- * <p>java Demo [URL [STEP [PHONE_NUMBER]]], STEP: token, callback, availability, appointment, enrolment, renewal or again
+ * <p>java Demo [URL [STEP [PHONE_NUMBER]]], STEP: token, callback, availability, appointment, enrolment, push, renewal or
+ * again
  */
 final class Demo {
   private static String base;
@@ -31,7 +33,7 @@ final class Demo {
     base = arguments.length > 0 ? arguments[0] : "http://localhost:8080";
     number = arguments.length > 2 ? arguments[2] : "+1415555" + ThreadLocalRandom.current().nextInt(1000, 10_000);
     callgate = new Callgate(base, () -> null, Demo::milliseconds);
-    String[] steps = {"token", "callback", "availability", "appointment", "enrolment"};
+    String[] steps = {"token", "callback", "availability", "appointment", "enrolment", "push"};
     try {
       for (String name : arguments.length > 1 ? new String[] {arguments[1]} : steps) step(name);
     } catch (Problem problem) {
@@ -75,9 +77,12 @@ final class Demo {
         Callgate.Outcome outcome = callgate.call(new Callgate.Tap(number, null, tomorrow));
         System.out.println("appointment: " + told(outcome));
         if (outcome.callback == null) break;
+        Date later = new Date(tomorrow.getTime() + 3_600_000);
+        System.out.println("appointment: moved to " + callgate.move(outcome.callback.get("id").toString(), later).get("at"));
         System.out.println("appointment: " + callgate.cancel(outcome.callback.get("id").toString()).get("status"));
         break;
       case "enrolment": enrolment(); break;
+      case "push": push(); break;
       default: throw new IllegalArgumentException("no such step: " + name);
     }
   }
@@ -99,7 +104,10 @@ final class Demo {
   }
 
   private static void enrolment() throws Exception {
-    Callgate.Installation phone = callgate.enrol(UUID.randomUUID().toString(), "Java example", null, Demo::approve);
+    Callgate.Installation phone = callgate.enrol(UUID.randomUUID().toString(), "Java example", null, null, code -> {
+      System.out.println("enrolment: tell an operator the code " + code);
+      approve(code);
+    });
     Callgate enrolled = with(phone);
     System.out.println("enrolment: this phone has a credential, and its own token of " + enrolled.token().length() + " characters");
     enrolled.unenrol();
@@ -110,12 +118,48 @@ final class Demo {
     }
   }
 
+  private static void push() throws Exception {
+    Callgate.Installation phone = callgate.enrol(UUID.randomUUID().toString(), "Java example", null, "example-app-push", Demo::approve);
+    Callgate enrolled = with(phone);
+    String device = "java-" + UUID.randomUUID();
+    enrolled.register(device, "fcm");
+    ExecutorService system = Executors.newSingleThreadExecutor();
+    // What the system calls when a push arrives.
+    Future<String> delivery = system.submit(() -> {
+      String message = pushed(device);
+      enrolled.receive(message);
+      return message;
+    });
+    System.out.println("push: a notice came, and a token of " + enrolled.token().length() + " characters");
+    try {
+      enrolled.receive(delivery.get());
+    } catch (Problem problem) {
+      System.out.println("push: the same notice once more: " + told(problem));
+    }
+  }
+
+  /** The message of a device's first push, as the system would hand it to the app. */
+  private static String pushed(String device) throws Exception {
+    Request journal = new Request.Builder().url(base + "/_sandbox/notices").build();
+    for (int time = 0; time < 100; time++) {
+      try (Response response = new OkHttpClient().newCall(journal).execute()) {
+        for (Object one : (List<?>) Json.object(response.body().string()).get("notices")) {
+          Map<?, ?> notice = (Map<?, ?>) one;
+          boolean isMine = String.valueOf(notice.get("device")).endsWith(device.substring(device.length() - 4));
+          if (isMine && notice.get("message") != null) return notice.get("message").toString();
+        }
+      }
+      Thread.sleep(100);
+    }
+    throw Problem.of(410, "claim_expired");
+  }
+
   private static Callgate with(Callgate.Installation phone) {
     return new Callgate(base, () -> Credentials.basic(phone.clientId, phone.clientSecret), Demo::milliseconds);
   }
 
+  /** Approves an enrolment, as an operator would. */
   private static void approve(String code) {
-    System.out.println("enrolment: tell an operator the code " + code);
     RequestBody body = RequestBody.create(MediaType.parse("application/json"), "{\"user_code\":\"" + code + "\"}");
     Request approval = new Request.Builder().url(base + "/_sandbox/installations/approve").post(body).build();
     try {

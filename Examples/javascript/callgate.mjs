@@ -1,4 +1,5 @@
-// A Callgate server as a web page or a Node program sees it: tokens for Talkdesk's SDK, callbacks, appointments, and enrolment.
+// A Callgate server as a web page or a Node program sees it: tokens for Talkdesk's SDK, also by push, callbacks,
+// appointments, and enrolment.
 //
 // Copy this file: it needs nothing else. Browsers since the end of 2022, Node 18 and later. Node 18 has no global `crypto`: set it first,
 // as demo.mjs does.
@@ -117,7 +118,7 @@ export const isExpired = ({ created }) => !(Math.abs(Date.now() - created) < 3_6
 
 export class Callgate {
   #base; #authorization; #fetch;
-  #token; #renewal; #pausedUntil = 0; #lastFailure;
+  #token; #renewal; #pausedUntil = 0; #lastFailure; #claim;
 
   /** `authorization` gives the header's value, or nothing; it is asked before each request, so that a renewed JWT is used at once.
    * Make a new Callgate when the user changes: this one keeps the user's token. */
@@ -143,15 +144,46 @@ export class Callgate {
     try {
       // Talkdesk's SDKs wait 30 seconds for a response.
       const answer = await this.#send("GET", "/access", { patience: 20 });
-      const { access_token, expires_in } = result(answer);
-      if (!access_token || !(expires_in > 0)) throw Problem.noAnswer();
-      this.#token = { value: access_token, renewAt: answer.asked + expires_in * 800, end: answer.asked + expires_in * 950 };
-      return access_token;
+      return answer.status === 202 ? await this.#pushedToken(answer.asked) : this.#keep(answer);
     } catch (error) {
       this.#lastFailure = error;
       this.#pausedUntil = Date.now() + (error.retry_after ?? 1) * 1000;
       throw error;
     }
+  }
+
+  #keep(answer) {
+    const { access_token, expires_in } = result(answer);
+    if (!access_token || !(expires_in > 0)) throw Problem.noAnswer();
+    this.#token = { value: access_token, renewAt: answer.asked + expires_in * 800, end: answer.asked + expires_in * 950 };
+    return access_token;
+  }
+
+  /** Registers this device, for an app whose tokens come by push: at each start of the program, and whenever its token changes.
+   * `platform` is "fcm", "apns" or "http". */
+  async register(device, platform) {
+    result(await this.#send("PUT", "/installations/self/push", { body: { platform, token: device } }));
+  }
+
+  /** Claims the token of a notice. Hand in the text `message` of each push. False says that the push is about something else. A
+   * `token()` that waits gets the token. */
+  async receive(message) {
+    let notice;
+    try { notice = JSON.parse(message); } catch { /* It is no notice of Callgate. */ }
+    if (notice?._action !== "access") return false;
+    const asked = Date.now();
+    const token = this.#send("POST", "/access/claim", { body: { claim: notice._id } }).then((answer) => this.#keep(answer));
+    this.#claim = { asked, token };
+    await token;
+    return true;
+  }
+
+  // Waits until `receive` has claimed a token. The notice may come before the response that announces it.
+  async #pushedToken(asked) {
+    for (; Date.now() < asked + 25_000; await sleep(0.1)) {
+      if (this.#claim?.asked >= asked) return this.#claim.token;
+    }
+    throw new Problem(410, { code: "claim_expired" });
   }
 
   /**
@@ -183,6 +215,9 @@ export class Callgate {
   /** What became of a callback: `accepted`, `scheduled`, `pending`, `failed`, `unknown`, `cancelled` or `expired`. */
   async callback(id) { return result(await this.#send("GET", `/callbacks/${encodeURIComponent(id)}`)); }
 
+  /** Moves an appointment to another time, a Date. `too_late` says that the call is on its way or over; `slot_full` has `alternatives`. */
+  async move(id, at) { return result(await this.#send("PATCH", `/callbacks/${encodeURIComponent(id)}`, { body: { at: at.toISOString() } })); }
+
   /** Cancels an appointment. If it returns, the phone never rings; `too_late` says that the call is on its way or over. */
   async cancel(id) { return result(await this.#send("DELETE", `/callbacks/${encodeURIComponent(id)}`)); }
 
@@ -195,13 +230,15 @@ export class Callgate {
   /**
    * Gets a credential for this device: { client_id, client_secret }, which goes into `basic`. With the user's JWT as the authorization
    * it is there at once. Otherwise `show` gets a code, which the customer tells an operator, and this waits for the approval.
+   * `app` is a name for the operator. `serverApp` is the app in the server's configuration, if more than one has installations.
    * A page has no safe place for a secret: sign its users in, and send their JWTs. This is for kiosks and desktop programs.
    */
-  async enrol({ clientID = crypto.randomUUID(), app, detail, show, signal }) {
+  async enrol({ clientID = crypto.randomUUID(), app, detail, serverApp, show, signal }) {
     // All values stay the same in each request, byte for byte: the server compares them.
     const body = { client_id: clientID, client_app: app, client_detail: detail };
+    const path = "/fetch-code" + (serverApp ? `?app=${encodeURIComponent(serverApp)}` : "");
     for (;;) {
-      const content = result(await this.#send("POST", "/fetch-code", { body, patience: 60, signal }));
+      const content = result(await this.#send("POST", path, { body, patience: 60, signal }));
       if (content.client_secret) return { client_id: clientID, client_secret: content.client_secret };
       if (!content.request_id) throw Problem.noAnswer();
       if (!body.request_id) await show(content.user_code);
@@ -234,7 +271,7 @@ export class Callgate {
           method, headers, body: body && JSON.stringify(body), cache: "no-store", signal: AbortSignal.timeout(limit),
         });
         const content = await response.json().catch(() => undefined);
-        if (response.ok) return { content, asked, wasLost };
+        if (response.ok) return { content, status: response.status, asked, wasLost };
         problem = new Problem(response.status, content?.code ? content : { retry_after: response.headers.get("Retry-After") });
       } catch { /* No response: fetch gives no reason that could be relied on. */ }
       signal?.throwIfAborted();

@@ -1,5 +1,5 @@
 // Goes through everything that a client does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
-//   node demo.mjs [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, renewal or again
+//   node demo.mjs [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, push, renewal or again
 
 import { Callgate, Problem, basic, tap } from "./callgate.mjs";
 
@@ -15,6 +15,20 @@ const describe = (outcome) => {
   const { kind, callback, problem } = outcome;
   return callback ? `${callback.status} ${callback.id}` : `${kind}, ${told(problem, outcome)}`;
 };
+
+// Approves an enrolment, as an operator would.
+const approve = (code) => fetch(`${base}/_sandbox/installations/approve`, { method: "POST", body: JSON.stringify({ user_code: code }) });
+
+// The message of a device's first push, as the system would hand it to the program.
+async function pushed(device) {
+  for (let time = 0; time < 100; time += 1) {
+    const { notices } = await (await fetch(`${base}/_sandbox/notices`)).json();
+    const mine = notices.find((notice) => notice.device?.slice(-4) === device.slice(-4));
+    if (mine?.message) return mine.message;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Problem(410, { code: "claim_expired" });
+}
 
 const steps = {
   async token() {
@@ -46,14 +60,17 @@ const steps = {
   async appointment() {
     const outcome = await callgate.call(tap(number, { at: tomorrow }));
     console.log(`appointment: ${describe(outcome)}`);
-    if (outcome.callback) console.log(`appointment: ${(await callgate.cancel(outcome.callback.id)).status}`);
+    if (!outcome.callback) return;
+    const { id, at } = outcome.callback;
+    console.log(`appointment: moved to ${(await callgate.move(id, new Date(+new Date(at) + 3_600_000))).at}`);
+    console.log(`appointment: ${(await callgate.cancel(id)).status}`);
   },
   async enrolment() {
     const phone = await callgate.enrol({
       app: "JavaScript example",
       async show(code) {
         console.log(`enrolment: tell an operator the code ${code}`);
-        await fetch(`${base}/_sandbox/installations/approve`, { method: "POST", body: JSON.stringify({ user_code: code }) });
+        await approve(code);
       },
     });
     const authorization = () => basic(phone.client_id, phone.client_secret);
@@ -62,12 +79,23 @@ const steps = {
     await enrolled.unenrol();
     await new Callgate(base, { authorization }).token().catch((problem) => console.log(`enrolment: afterwards ${told(problem, problem)}`));
   },
+  async push() {
+    const phone = await callgate.enrol({ app: "JavaScript example", serverApp: "example-app-push", show: approve });
+    const enrolled = new Callgate(base, { authorization: () => basic(phone.client_id, phone.client_secret) });
+    const device = `javascript-${crypto.randomUUID()}`;
+    await enrolled.register(device, "fcm");
+    // What the system calls when a push arrives.
+    const delivery = pushed(device).then(async (message) => (await enrolled.receive(message)) && message);
+    delivery.catch(() => {});
+    console.log(`push: a notice came, and a token of ${(await enrolled.token()).length} characters`);
+    await enrolled.receive(await delivery).catch((problem) => console.log(`push: the same notice once more: ${told(problem, problem)}`));
+  },
 };
 
 try {
-  for (const name of step ? [step] : ["token", "callback", "availability", "appointment", "enrolment"]) await steps[name]();
+  for (const name of step ? [step] : ["token", "callback", "availability", "appointment", "enrolment", "push"]) await steps[name]();
 } catch (error) {
   if (!(error instanceof Problem)) throw error;
   console.log(`refused, ${told(error, error)}`);
-  process.exitCode = 1;
+  process.exit(1); // A push may still be waited for.
 }

@@ -1,4 +1,4 @@
-// A Callgate server as an app sees it: tokens for Talkdesk's SDK, callbacks, appointments, and the enrolment of this phone.
+// A Callgate server as an app sees it: tokens for Talkdesk's SDK, also by push, callbacks, appointments, and the enrolment of this phone.
 //
 // Copy this file into your app. It needs Foundation only, and iOS 16, macOS 13 or a Linux server.
 
@@ -62,26 +62,72 @@ actor Callgate {
   }
 
   private func fetchToken() async throws -> String {
-    struct Content: Decodable {
-      var accessToken: String
-      var expiresIn: Double
-    }
     defer { renewal = nil }
     do {
       // Talkdesk's SDK waits 30 seconds for a response.
       let answer = try await send("GET", "/access", patience: .seconds(20))
-      let content: Content = try answer.decoded()
-      let life = content.expiresIn
-      guard !content.accessToken.isEmpty, life > 0, life < 1e9 else { throw Problem.noAnswer }
-      token = Token(
-        value: content.accessToken, renewAt: answer.asked + .seconds(life * 0.8),
-        end: answer.asked + .seconds(life * 0.95))
-      return content.accessToken
+      return answer.status == 202 ? try await pushedToken(since: answer.asked) : try keep(answer)
     } catch {
       lastFailure = error
       pausedUntil = .now + .seconds(Problem.pause((error as? Problem)?.retryAfter) ?? 1)
       throw error
     }
+  }
+
+  /// Keeps the token of a response.
+  private func keep(_ answer: Answer) throws(Problem) -> String {
+    struct Content: Decodable {
+      var accessToken: String
+      var expiresIn: Double
+    }
+    let content: Content = try answer.decoded()
+    let life = content.expiresIn
+    guard !content.accessToken.isEmpty, life > 0, life < 1e9 else { throw .noAnswer }
+    token = Token(
+      value: content.accessToken, renewAt: answer.asked + .seconds(life * 0.8),
+      end: answer.asked + .seconds(life * 0.95))
+    return content.accessToken
+  }
+
+  // MARK: Tokens by push
+
+  private var claim: (asked: ContinuousClock.Instant, result: Result<String, any Error>)?
+
+  /// Registers this phone's device, for an app whose tokens come by push. Call it at each start of the app, and whenever Apple or
+  /// Google gives another device token. `platform` is `apns`, `fcm` or `http`.
+  func register(device: String, platform: String) async throws {
+    let body = ["platform": platform, "token": device]
+    if let problem = try await send("PUT", "/installations/self/push", body: body).problem { throw problem }
+  }
+
+  /// Claims the token of a notice. Hand in the text `message` of each push: it is in FCM's `data`, or beside `aps`. False says that the
+  /// push is about something else. A `token()` that waits gets the token.
+  @discardableResult func receive(_ message: String) async throws -> Bool {
+    struct Notice: Decodable {
+      var _id, _action: String
+    }
+    guard let notice = try? JSONDecoder().decode(Notice.self, from: Data(message.utf8)),
+      notice._action == "access"
+    else { return false }
+    let asked = ContinuousClock.now
+    do {
+      claim = (
+        asked, .success(try keep(try await send("POST", "/access/claim", body: ["claim": notice._id])))
+      )
+    } catch {
+      claim = (asked, .failure(error))
+      throw error
+    }
+    return true
+  }
+
+  /// Waits until `receive` has claimed a token. The notice may come before the response that announces it.
+  private func pushedToken(since asked: ContinuousClock.Instant) async throws -> String {
+    while ContinuousClock.now < asked + .seconds(25) {
+      if let claim, claim.asked >= asked { return try claim.result.get() }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    throw Problem(status: 410, code: "claim_expired")
   }
 
   // MARK: Callbacks
@@ -180,6 +226,11 @@ actor Callgate {
   /// What became of a callback. Without a record for this caller the code is `not_found`.
   func callback(_ id: String) async throws -> Callback { try await send("GET", "/callbacks/\(id)").decoded() }
 
+  /// Moves an appointment to another time. `too_late` says that the call is on its way or over; `slot_full` has `alternatives`.
+  func move(_ id: String, to time: Date) async throws -> Callback {
+    try await send("PATCH", "/callbacks/\(id)", body: ["at": time.ISO8601Format()]).decoded()
+  }
+
   /// Cancels an appointment. If it returns, the phone never rings; `too_late` says that the call is on its way or over.
   func cancel(_ id: String) async throws -> Callback {
     try await send("DELETE", "/callbacks/\(id)").decoded()
@@ -212,9 +263,10 @@ actor Callgate {
   }
 
   /// Gets a credential for this phone. With the user's JWT as the credential it is there at once. Otherwise `show` gets a code, which
-  /// the customer tells an operator, and this waits for the approval.
+  /// the customer tells an operator, and this waits for the approval. `app` is a name for the operator. `serverApp` is the app in the
+  /// server's configuration, if more than one has installations.
   func enrol(
-    clientID: UUID = UUID(), app: String, detail: String? = nil,
+    clientID: UUID = UUID(), app: String, detail: String? = nil, serverApp: String? = nil,
     show: @Sendable (_ userCode: String) async -> Void
   ) async throws -> Installation {
     struct Body: Encodable {
@@ -227,9 +279,9 @@ actor Callgate {
     }
     // All values stay the same in each request, byte for byte: the server compares them.
     var body = Body(clientId: clientID.uuidString.lowercased(), clientApp: app, clientDetail: detail)
+    let path = "/fetch-code" + (serverApp.map { "?app=\($0)" } ?? "")
     while true {
-      let content: Content = try await send("POST", "/fetch-code", body: body, patience: .seconds(60))
-        .decoded()
+      let content: Content = try await send("POST", path, body: body, patience: .seconds(60)).decoded()
       if let secret = content.clientSecret {
         return Installation(clientID: body.clientId, clientSecret: secret)
       }
@@ -263,6 +315,7 @@ actor Callgate {
   #endif
 
   private struct Answer {
+    var status = 0
     var content: Data
     var problem: Problem?
     /// When the last try began. A token's life is counted from here: after a slow response it is older than it looks.
@@ -320,7 +373,7 @@ actor Callgate {
         let (content, response) = try await data(for: request, within: limit)
         let answer = response as! HTTPURLResponse
         if answer.statusCode < 400 {
-          return Answer(content: content, asked: asked, wasLost: wasLost)
+          return Answer(status: answer.statusCode, content: content, asked: asked, wasLost: wasLost)
         }
         problem = (try? Self.decoder.decode(Problem.self, from: content)) ?? .unnamed(answer)
         if problem.code.isEmpty { wasLost = true }

@@ -1,5 +1,5 @@
 // Goes through everything that an app does with a Callgate server, and prints it. The sandbox approves its enrolment by itself.
-//   swift-example [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, renewal or again
+//   swift-example [URL [STEP [PHONE_NUMBER]]]   STEP: token, callback, availability, appointment, enrolment, push, renewal or again
 
 import Foundation
 
@@ -10,7 +10,8 @@ import Foundation
 let arguments = Array(CommandLine.arguments.dropFirst())
 let base = URL(string: arguments.first ?? "http://localhost:8080")!
 let steps =
-  arguments.count > 1 ? [arguments[1]] : ["token", "callback", "availability", "appointment", "enrolment"]
+  arguments.count > 1
+  ? [arguments[1]] : ["token", "callback", "availability", "appointment", "enrolment", "push"]
 let number = arguments.count > 2 ? arguments[2] : "+1415555\(Int.random(in: 1000...9999))"
 let callgate = Callgate(base)
 
@@ -23,6 +24,33 @@ func describe(_ outcome: Callgate.Outcome) -> String {
   case .refused(let problem): "refused, \(show(problem))"
   case .unanswered(let problem): "unanswered, \(problem.code): \(outcome.text) (\(outcome.action))"
   }
+}
+
+/// Approves an enrolment, as an operator would.
+@Sendable func approve(_ code: String) async {
+  var approval = URLRequest(url: base.appending(path: "_sandbox/installations/approve"))
+  approval.httpMethod = "POST"
+  approval.setValue("application/json", forHTTPHeaderField: "Content-Type")
+  approval.httpBody = Data(#"{"user_code":"\#(code)"}"#.utf8)
+  _ = try? await URLSession.shared.data(for: approval)
+}
+
+/// The message of a device's first push, as the system would hand it to the app.
+func pushed(to device: String) async throws -> String {
+  struct Journal: Decodable {
+    struct Notice: Decodable {
+      var device, message: String?
+    }
+    var notices: [Notice]
+  }
+  for _ in 1...100 {
+    let (content, _) = try await URLSession.shared.data(from: base.appending(path: "_sandbox/notices"))
+    let journal = try JSONDecoder().decode(Journal.self, from: content)
+    let mine = journal.notices.first { $0.device?.suffix(4) == device.suffix(4) }
+    if let message = mine?.message { return message }
+    try await Task.sleep(for: .milliseconds(100))
+  }
+  throw Problem(status: 410, code: "claim_expired")
 }
 
 func step(_ name: String) async throws {
@@ -66,15 +94,13 @@ func step(_ name: String) async throws {
     let outcome = try await callgate.call(tap)
     print("appointment: \(describe(outcome))")
     guard case .accepted(let booked) = outcome else { return }
+    let moved = try await callgate.move(booked.id, to: booked.at! + 3_600)
+    print("appointment: moved to \(moved.at!.ISO8601Format())")
     print("appointment: \(try await callgate.cancel(booked.id).status)")
   case "enrolment":
     let phone = try await callgate.enrol(app: "Swift example") { code in
       print("enrolment: tell an operator the code \(code)")
-      var approval = URLRequest(url: base.appending(path: "_sandbox/installations/approve"))
-      approval.httpMethod = "POST"
-      approval.setValue("application/json", forHTTPHeaderField: "Content-Type")
-      approval.httpBody = Data(#"{"user_code":"\#(code)"}"#.utf8)
-      _ = try? await URLSession.shared.data(for: approval)
+      await approve(code)
     }
     let enrolled = Callgate(base) { phone.credential }
     print(
@@ -85,6 +111,24 @@ func step(_ name: String) async throws {
       _ = try await Callgate(base) { phone.credential }.token()
     } catch let problem as Problem {
       print("enrolment: afterwards \(show(problem))")
+    }
+  case "push":
+    let phone = try await callgate.enrol(app: "Swift example", serverApp: "example-app-push", show: approve)
+    let enrolled = Callgate(base) { phone.credential }
+    let device = "swift-\(UUID().uuidString)"
+    try await enrolled.register(device: device, platform: "fcm")
+    // What the system calls when a push arrives.
+    let delivery = Task {
+      let message = try await pushed(to: device)
+      try await enrolled.receive(message)
+      return message
+    }
+    defer { delivery.cancel() }
+    print("push: a notice came, and a token of \(try await enrolled.token().count) characters")
+    do {
+      try await enrolled.receive(try await delivery.value)
+    } catch let problem as Problem {
+      print("push: the same notice once more: \(show(problem))")
     }
   default:
     print("no such step: \(name)")

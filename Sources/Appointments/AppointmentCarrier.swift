@@ -60,6 +60,13 @@ package final class AppointmentCarrier: Sendable {
         lastTry: due.at.advanced(by: setting.lateness ?? AppointmentSetting.usualLateness),
         tries: due.tries)
     }
+    /// The serial number of the question to which silence means no; nil if it was answered, not asked, or not taken by a provider.
+    var unansweredSerial: Int? {
+      guard setting.configuration.appointments?.confirm?.silence == .cancel, due.tries == 0,
+        let notices = due.record.notices, notices.confirmAt != nil, notices.state == .taken
+      else { return nil }
+      return notices.serial
+    }
   }
 
   private var now: Instant { Instant(parts.scheduler.unixTime) }
@@ -94,6 +101,7 @@ package final class AppointmentCarrier: Sendable {
   private func handle(_ visit: Visit) async -> AppointmentKeeper.Handling {
     guard now <= visit.times.lastTry else { return await expire(visit) }
     guard visit.setting.lateness != nil else { return .done }
+    if let serial = visit.unansweredSerial { return await endUnanswered(visit, serial) }
     var visit = visit
     guard admit(&visit) else { return await refuse(visit) }
     let ruling: Ruling
@@ -205,6 +213,14 @@ package final class AppointmentCarrier: Sendable {
   /// It may not be called any more.
   private func refuse(_ visit: Visit) async -> AppointmentKeeper.Handling {
     await end(visit, .failed((visit.record.code ?? .internal).rawValue))
+  }
+
+  /// Its owner was asked and did not answer.
+  private func endUnanswered(_ visit: Visit, _ serial: Int) async -> AppointmentKeeper.Handling {
+    var visit = visit
+    visit.record.outcome = .deny
+    visit.record.reason = "its owner did not confirm it"
+    return await end(visit, .unanswered(serial: serial))
   }
 
   /// Its time has passed.

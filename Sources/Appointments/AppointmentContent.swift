@@ -98,7 +98,7 @@ package struct AppointmentContent: Hashable, Sendable {
 
   /// The content as the store keeps it: sealed with the current store key, for this record only.
   package func sealed(with keys: StoreKeys, for id: CallbackID) throws(OpenSSLError) -> [UInt8] {
-    try keys.seal(json.serialized(), associated: id.bytes)
+    try keys.seal(json.serialized(), for: .appointment, associated: id.bytes)
   }
 
   /// Opens the content of a record.
@@ -107,7 +107,7 @@ package struct AppointmentContent: Hashable, Sendable {
   package init(
     opening sealed: [UInt8], with keys: StoreKeys, for id: CallbackID
   ) throws(StoreKeys.Failure) {
-    let text = try keys.open(sealed, associated: id.bytes)
+    let text = try keys.open(sealed, for: .appointment, associated: id.bytes)
     // The limits of requests bound its size.
     let limits = JSONLimits(bytes: max(1, text.count), depth: 64, members: 4096, values: 1 << 20)
     let value: JSONValue

@@ -17,6 +17,23 @@ extension Configuration {
     public package(set) var late: Duration = .seconds(180)
     /// How many scheduled appointments an owner may have for one number.
     public package(set) var perNumber = 1
+    /// How installations are asked before the call; nil if they are not.
+    public package(set) var confirm: Confirmation?
+
+    /// What happens to an appointment whose owner was asked and does not answer.
+    public enum Silence: String, CaseIterable, Hashable, Sendable { case call, cancel }
+
+    /// The question before a call.
+    public struct Confirmation: Hashable, Sendable {
+      /// From the notice to the time of the call.
+      public package(set) var before: Duration = .seconds(120)
+      /// What happens without an answer.
+      public package(set) var silence = Silence.call
+      /// By how much the customer may put the call off, in whole minutes.
+      public package(set) var snooze: Duration = .seconds(300)
+      /// How often.
+      public package(set) var snoozes = 3
+    }
   }
 }
 
@@ -25,9 +42,12 @@ extension ConfigurationBuilder {
   static let appointmentsSection = "appointments"
 
   /// `appointments`; nil without the section. The sandbox has appointments always, so that they can be tried.
-  mutating func appointments(keptIn store: Configuration.Store) -> Configuration.Appointments? {
+  mutating func appointments(
+    keptIn store: Configuration.Store, _ notices: Configuration.Notices?
+  ) -> Configuration.Appointments? {
     var appointments = Configuration.Appointments()
     guard let section = partial.sections[Self.appointmentsSection] else {
+      appointments.confirm = Configuration.Appointments.Confirmation()
       return purpose == .sandbox ? appointments : nil
     }
     judgeAppointments(section, store)
@@ -46,8 +66,39 @@ extension ConfigurationBuilder {
             + "horizon is \(DurationText.text(of: appointments.horizon))",
           "make horizon longer than earliest"))
     }
+    if let node = members.node("confirm") {
+      appointments.confirm = confirmation(node, path: members.name(of: "confirm"), notices)
+    }
     close(&members, Self.appointmentsSection + ".")
     return appointments
+  }
+
+  /// `appointments.confirm`. The notices lead to dialogs, which need the server's own URL. The sandbox has providers and a URL.
+  private mutating func confirmation(
+    _ node: DocumentNode, path: String, _ notices: Configuration.Notices?
+  ) -> Configuration.Appointments.Confirmation? {
+    if purpose.opensListenerSecrets, purpose != .sandbox {
+      if !hasProvider(notices) {
+        problems.add(
+          node.place, path,
+          Refusal("needs a provider of notices", "add fcm, apns or http to notices, or remove confirm"))
+      }
+      if partial.entries[Settings.externalURL.setting] == nil {
+        problems.add(
+          node.place, path,
+          Refusal(
+            "needs notices.external_url, with which the links in dialogs begin",
+            "set it to the URL under which apps reach this server"))
+      }
+    }
+    guard var members = open(node, path: path) else { return nil }
+    var confirmation = Configuration.Appointments.Confirmation()
+    if let before = members.value(Settings.confirmBefore.key()) { confirmation.before = before }
+    if let silence = members.value(Settings.confirmSilence.key()) { confirmation.silence = silence }
+    if let snooze = members.value(Settings.confirmSnooze.key()) { confirmation.snooze = snooze }
+    if let snoozes = members.value(Settings.confirmSnoozes.key()) { confirmation.snoozes = snoozes }
+    close(&members, path + ".")
+    return confirmation
   }
 
   /// Appointments need a store key and a store that outlives the process. The sandbox makes a key, and may forget.

@@ -1,20 +1,34 @@
-// Points a configuration for the sandbox at the sandbox's own providers of notices.
+// Gives a configuration for the sandbox what the sandbox has of its own: providers of notices, and an admin token.
 
 package import JOSE
 import Notices
+import Platform
 
 extension Configuration {
-  /// Adds the sandbox's providers of notices, where the configuration has none.
+  /// Whether the sandbox makes an admin token: only this machine reaches the server, and operators have neither a token nor a
+  /// listener.
+  package var takesAdminToken: Bool {
+    admin.token == nil && admin.listener == nil && IPAddress(listen.host)?.isLoopback == true
+  }
+
+  /// Opens the operator's page on the public port, where the configuration leaves that to the sandbox.
+  package mutating func addAdminToken(_ token: Secret) {
+    if takesAdminToken { admin.token = token }
+  }
+
+  /// Adds the sandbox's providers of notices and its URL, where the configuration has none.
   ///
   /// - Parameters:
+  ///   - externalURL: The URL of this server.
   ///   - serviceAccount: The file of the service account.
   ///   - fcmURL: The base URL of FCM's API.
   ///   - hookURL: The receiver of web hooks.
   ///   - hookSecret: The file of secrets that sign web hooks.
   package mutating func addProviders(
-    serviceAccount: Secret, fcmURL: String, hookURL: String, hookSecret: Secret
+    externalURL: String, serviceAccount: Secret, fcmURL: String, hookURL: String, hookSecret: Secret
   ) {
     var notices = notices ?? Notices()
+    if notices.externalURL == nil { notices.externalURL = externalURL }
     do throws(NoticeSettingError) {
       if notices.fcm == nil {
         notices.fcm = FCMSettings(try ServiceAccount(parsing: serviceAccount.exposedBytes()), url: fcmURL)

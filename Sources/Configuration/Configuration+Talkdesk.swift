@@ -10,8 +10,8 @@ extension Configuration {
     public package(set) var region: Region
     /// The scope of tokens, unless an app has its own; scope tokens separated by one space.
     public package(set) var scope: String
-    /// Talkdesk's endpoints and the credential. Nil only if the purpose needs no credential. The sandbox sets
-    /// its emulator here.
+    /// Talkdesk's endpoints and the credential. Nil if the purpose needs no credential, and if all apps have chat desks and none is
+    /// configured. The sandbox sets its emulator here.
     public var upstream: Upstream?
   }
 
@@ -113,6 +113,7 @@ extension Configuration.TalkdeskAccount {
 
   /// What changed since another configuration.
   package func change(since other: Self) -> Change {
+    if upstream == nil, other.upstream == nil, scope == other.scope { return .none }
     guard scope == other.scope, let upstream, let others = other.upstream,
       upstream.tokenURL == others.tokenURL,
       upstream.apiURL == others.apiURL, upstream.audience == others.audience

@@ -36,6 +36,12 @@ extension Configuration {
     public struct Texts: Hashable, Sendable {
       /// A token waits.
       public package(set) var access = "Your secure connection is ready."
+      /// The question before a call.
+      public package(set) var confirm = "We are about to call you. Are you ready?"
+      /// A callback has ended.
+      public package(set) var changed = "Your callback has changed."
+      /// An appointment's time has passed.
+      public package(set) var expired = "We could not call you in time."
     }
 
     /// The providers that are configured.
@@ -58,6 +64,9 @@ extension ConfigurationBuilder {
     var notices = Configuration.Notices()
     notices.externalURL = stated(Settings.externalURL)
     notices.texts.access = value(Settings.accessText)
+    notices.texts.confirm = value(Settings.confirmText)
+    notices.texts.changed = value(Settings.changedText)
+    notices.texts.expired = value(Settings.expiredText)
     let urls = (
       fcm: stated(Settings.fcmURL), token: stated(Settings.fcmTokenURL), apns: stated(Settings.apnsURL),
       hook: stated(Settings.hookURL)
@@ -175,17 +184,19 @@ extension ConfigurationBuilder {
           place, name,
           Refusal("push needs installations, whose devices get the notices", "add installations to this app"))
       }
-      let providers = [
-        Settings.fcmAccount.setting, Settings.apnsKey.setting, Settings.hookURL.setting,
-        Settings.hookSecret.setting,
-      ]
-      // A provider with a mistake of its own is there.
-      guard purpose.opensListenerSecrets, purpose != .sandbox, notices?.platforms.isEmpty ?? true,
-        !providers.contains(where: { partial.entries[$0] != nil })
-      else { continue }
+      guard purpose.opensListenerSecrets, purpose != .sandbox, !hasProvider(notices) else { continue }
       problems.add(
         place, name,
         Refusal("push needs a provider of notices", "add fcm, apns or http to notices"))
     }
+  }
+
+  /// Whether a provider of notices is there. One with a mistake of its own is.
+  func hasProvider(_ notices: Configuration.Notices?) -> Bool {
+    let settings = [
+      Settings.fcmAccount.setting, Settings.apnsKey.setting, Settings.hookURL.setting,
+      Settings.hookSecret.setting,
+    ]
+    return notices?.platforms.isEmpty == false || settings.contains { partial.entries[$0] != nil }
   }
 }

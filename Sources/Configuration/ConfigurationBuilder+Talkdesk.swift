@@ -6,8 +6,8 @@ import Talkdesk
 import Tokens
 
 extension ConfigurationBuilder {
-  /// `talkdesk`.
-  package mutating func talkdesk() -> Configuration.TalkdeskAccount {
+  /// `talkdesk`, which a server for `apps` that all have chat desks does not need.
+  package mutating func talkdesk(for apps: [Configuration.App] = []) -> Configuration.TalkdeskAccount {
     let region = value(Settings.region)
     let scope = value(Settings.scope)
     let account = stated(Settings.account)
@@ -25,6 +25,11 @@ extension ConfigurationBuilder {
       return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
     }
 
+    let hasOnlyDesks = !apps.isEmpty && apps.allSatisfy { $0.desk != nil }
+    let isSilent = !isStated(Settings.account) && !isStated(Settings.tokenURL) && !isStated(Settings.clientID)
+    if hasOnlyDesks, isSilent, purpose != .token {
+      return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
+    }
     if !isStated(Settings.account), !isStated(Settings.tokenURL) {
       missing(Settings.account, "set it to your Talkdesk account's name: acme for acme.talkdeskid.com")
     }

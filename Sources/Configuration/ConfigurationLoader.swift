@@ -93,13 +93,13 @@ extension ConfigurationBuilder {
     let store = store()
     noteLostState(store)
     let configuration = Configuration(
-      purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(),
+      purpose: purpose, listen: listen, admin: admin, log: log(), talkdesk: talkdesk(for: apps),
       authorities: authorities(),
       tokens: tokens(),
       callers: callers, allowAnonymous: allowAnonymous, apps: apps,
       enrolmentApp: partial.sections["apps"] == nil ? Self.sampleID : nil, policy: policy,
       callbacks: callbacks(),
-      appointments: appointments(keptIn: store), notices: notices, desks: desks,
+      appointments: appointments(keptIn: store, notices), notices: notices, desks: desks,
       allowedOrigins: allowedOrigins(), store: store,
       storeKeys: storeKeys(), limits: limits(),
       origins: origins(),

@@ -99,11 +99,17 @@ public struct ConfigurationSummary: Sendable, CustomStringConvertible {
   private static func appointments(_ configuration: Configuration) -> [String] {
     guard let appointments = configuration.appointments else { return [] }
     func text(_ span: Duration) -> String { DurationText.text(of: span) }
+    let confirm = appointments.confirm.map {
+      [
+        "confirm: asked \(text($0.before)) before; without an answer \($0.silence.rawValue); "
+          + "put off by \(text($0.snooze)), at most \($0.snoozes) times"
+      ]
+    }
     return [
       "appointments: \(appointments.perSlot) per slot of \(text(appointments.slot)), "
         + "from \(text(appointments.earliest)) to \(text(appointments.horizon)) ahead, "
         + "\(appointments.perNumber) per owner and number, at most \(text(appointments.late)) late"
-    ]
+    ] + (confirm ?? [])
   }
 
   private static func list(_ words: [String]) -> String { words.joined(separator: ", ") }

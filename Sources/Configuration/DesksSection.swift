@@ -20,6 +20,12 @@ extension Configuration {
     public var url: String
     /// The master token. Nil only if the purpose needs no credential. The sandbox sets its own here.
     public var apiToken: Secret?
+    /// The base of the desk's platform API. The sandbox sets its emulator here.
+    public var deskURL: String
+    /// The desk's token for tickets. Nil without tickets, or if the purpose needs no credential. The sandbox sets its own here.
+    public var deskToken: Secret?
+    /// Whether users may open tickets.
+    public let takesTickets: Bool
     /// How long session tokens live.
     public let tokenLife: Duration
     /// How user ids are made.
@@ -33,8 +39,8 @@ extension ConfigurationBuilder {
 
   /// The desk and the app of the sandbox, which are there so that they can be tried.
   static let sampleDesk = Configuration.Desk(
-    id: "chat", applicationID: "SANDBOX", url: "", apiToken: nil, tokenLife: .seconds(3600),
-    userIDs: .callerAndSubject)
+    id: "chat", applicationID: "SANDBOX", url: "", apiToken: nil, deskURL: "", deskToken: nil,
+    takesTickets: true, tokenLife: .seconds(3600), userIDs: .callerAndSubject)
   static let sampleChatApp = "example-chat"
 
   /// Whether the sandbox shows its own chat desk: where the file has neither apps nor desks.
@@ -66,14 +72,38 @@ extension ConfigurationBuilder {
     let life = members.value(Settings.deskTokenLife.key())
     let form = members.value(Settings.deskUserID.key())
     let url = members.value(Settings.deskURL.key())
+    let deskURL = members.value(Settings.deskAPIURL.key())
     let token = source(Settings.deskToken, in: &members).flatMap { apiToken($0) }
+    let deskSource = deskSource(in: &members)
+    let deskToken = deskSource.flatMap { apiToken($0) }
+    if deskURL != nil, deskSource == nil, !members.has("desk_api_token_file"),
+      !members.has("desk_api_token_variable")
+    {
+      problems.note(
+        members.node["desk_url"]?.place ?? node.place,
+        "\(members.name(of: "desk_url")) is for tickets, which need desk_api_token_file")
+    }
     let one = closeWithOne(&members, "desks.*.", none: "API token", several: "API tokens")
     guard kind != nil, let applicationID, one != nil, token != nil || !purpose.needsCredential else {
       return nil
     }
     return Configuration.Desk(
       id: id, applicationID: applicationID, url: url ?? "https://api-\(applicationID).sendbird.com",
-      apiToken: token, tokenLife: life ?? .seconds(3600), userIDs: form ?? .subjectAlone)
+      apiToken: token, deskURL: deskURL ?? "https://desk-api-\(applicationID).sendbird.com",
+      deskToken: deskToken, takesTickets: deskSource != nil, tokenLife: life ?? .seconds(3600),
+      userIDs: form ?? .subjectAlone)
+  }
+
+  /// Where the desk's token is, for a desk with tickets.
+  private mutating func deskSource(in members: inout MappingReader) -> PlacedSource? {
+    let keys = ["desk_api_token_file", "desk_api_token_variable"]
+    let source = source(Settings.deskAPIToken, in: &members)
+    guard keys.allSatisfy(members.has) else { return source }
+    _ = Settings.deskAPIToken.setting.variableKey.map { members.value($0) }
+    problems.add(
+      members.node.place, members.path,
+      Refusal("has several desk API tokens: \(keys.joined(separator: ", "))", "give it one of them"))
+    return nil
   }
 
   /// The master token, where the purpose asks Sendbird.
@@ -158,6 +188,8 @@ extension SendbirdSettings {
     guard let apiToken = desk.apiToken else {
       preconditionFailure("a configuration that asks Sendbird has its token")
     }
-    self.init(url: desk.url, apiToken: apiToken, tokenLife: desk.tokenLife, deadline: tokens.deadline)
+    self.init(
+      url: desk.url, apiToken: apiToken, tokenLife: desk.tokenLife, deadline: tokens.deadline,
+      desk: desk.deskToken.map { Desk(url: desk.deskURL, apiToken: $0) })
   }
 }

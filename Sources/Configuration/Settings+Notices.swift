@@ -58,12 +58,29 @@ extension Settings {
       "notices.texts.access", default: "Your secure connection is ready.",
       example: "Your connection is ready.",
       "What the phone shows when a token waits: 1 to 200 characters."), shownText)
+  static let confirmText = TypedSetting(
+    Setting(
+      "notices.texts.confirm", default: "We are about to call you. Are you ready?",
+      example: "Your call is next. Are you ready?",
+      "What the phone shows before an appointment's call: 1 to 200 characters."), shownText)
+  static let changedText = TypedSetting(
+    Setting(
+      "notices.texts.changed", default: "Your callback has changed.",
+      example: "Your callback has changed.",
+      "What the phone shows when a callback has ended and the app does not know it yet: 1 to 200 characters."),
+    shownText)
+  static let expiredText = TypedSetting(
+    Setting(
+      "notices.texts.expired", default: "We could not call you in time.",
+      example: "We are sorry that we did not call you.",
+      "What the phone shows when an appointment has expired: 1 to 200 characters."), shownText)
 
   /// The settings below `notices`, in the order of the documents.
   static let notices: [Setting] = [
     externalURL.setting, fcmAccount.setting, fcmURL.setting, fcmTokenURL.setting, apnsKey.setting,
     apnsKeyID.setting, apnsTeamID.setting, apnsTopic.setting, apnsEnvironment.setting, apnsURL.setting,
     hookURL.setting, hookSecret.setting, accessText.setting,
+    confirmText.setting, changedText.setting, expiredText.setting,
   ]
 
   /// A text that the sender judges.

@@ -54,6 +54,26 @@ extension Settings {
       "appointments.per_number", default: "1", example: "1",
       "How many scheduled appointments one owner may have for one number: 1 to 100."),
     .number(1...100, of: "a number of appointments"))
+  static let confirmBefore = TypedSetting(
+    Setting(
+      "appointments.confirm.before", default: "2m", example: "2m",
+      "How long before its time an installation's device gets the notice that asks whether the customer is ready: 10 seconds to "
+        + "1 hour. An appointment that is booked later than that is called without a question."),
+    .duration(.seconds(10) ... .seconds(3600)))
+  static let confirmSilence = TypedSetting(
+    Setting(
+      "appointments.confirm.silence", default: "call", example: "cancel",
+      "What happens without an answer: `call` makes the call, `cancel` cancels it. Where no provider took the notice, the call is made."
+    ), TextForm<Configuration.Appointments.Silence>.choice)
+  static let confirmSnooze = TypedSetting(
+    Setting(
+      "appointments.confirm.snooze", default: "5m", example: "5m",
+      "For how long the customer can put the call off: 1 minute to 1 hour, in whole minutes."),
+    wholeMinutes(.seconds(60) ... .seconds(3600)))
+  static let confirmSnoozes = TypedSetting(
+    Setting(
+      "appointments.confirm.snoozes", default: "3", example: "3",
+      "How often the customer can put a call off: 0 to 10."), .number(0...10, of: "a number of times"))
   static let deskKind = TypedSetting(
     Setting(
       "desks.*.kind", required: "write kind: sendbird", example: "sendbird",
@@ -81,6 +101,15 @@ extension Settings {
       "desks.*.url", note: "`https://api-APPLICATION_ID.sendbird.com`",
       example: "https://api-1A2B3C4D-0000-4000-8000-5E6F7A8B9C0D.sendbird.com",
       "The host of Sendbird's platform API. The server appends `/v3/…`."), URLText.base)
+  static let deskAPIToken = TypedSetting(
+    Setting(
+      "desks.*.desk_api_token_file", .secret, example: "/run/secrets/sendbird-desk-api-token",
+      "A file with the API token of Sendbird Desk. With it, users may open tickets."), NameText.path)
+  static let deskAPIURL = TypedSetting(
+    Setting(
+      "desks.*.desk_url", note: "`https://desk-api-APPLICATION_ID.sendbird.com`",
+      example: "https://desk-api-1A2B3C4D-0000-4000-8000-5E6F7A8B9C0D.sendbird.com",
+      "The host of Sendbird Desk's API, for tickets. The server appends `/platform/v1/…`."), URLText.base)
   static let callerID = TypedSetting(
     Setting(
       "callers[].id", required: "give it a name: id: ios-app", example: "ios-app",
@@ -217,8 +246,10 @@ extension Settings {
   /// The keys of the sections that are lists or name things of the operator's own.
   static let structured: [Setting] = [
     brakePerDay.setting, brakePer5m.setting, brakePerHour.setting, slot.setting, perSlot.setting,
-    horizon.setting, earliest.setting, late.setting, perNumber.setting, deskKind.setting,
+    horizon.setting, earliest.setting, late.setting, perNumber.setting, confirmBefore.setting,
+    confirmSilence.setting, confirmSnooze.setting, confirmSnoozes.setting, deskKind.setting,
     deskApplication.setting, deskToken.setting, deskTokenLife.setting, deskUserID.setting, deskURL.setting,
+    deskAPIToken.setting, deskAPIURL.setting,
     callerID.setting,
     basicUsername.setting,
     basicDigest.setting, basicFile.setting, keyDigest.setting, jwtIssuer.setting, jwtAudience.setting,
@@ -252,6 +283,17 @@ extension Settings {
       let span = try duration.read(text)
       guard span.milliseconds.isMultiple(of: 1000) else {
         throw Refusal("\(quoted(text)) is no whole number of seconds", "leave the milliseconds out")
+      }
+      return span
+    }
+  }
+
+  private static func wholeMinutes(_ range: ClosedRange<Duration>) -> TextForm<Duration> {
+    let duration = TextForm.duration(range)
+    return TextForm(duration.schema) { text throws(Refusal) in
+      let span = try duration.read(text)
+      guard span.milliseconds.isMultiple(of: 60_000) else {
+        throw Refusal("\(quoted(text)) is no whole number of minutes", "write whole minutes, such as 5m")
       }
       return span
     }

@@ -106,13 +106,13 @@ extension StoreKeys {
   fileprivate func resealed(_ value: SealedValue, noting unreadable: UnreadableValues) -> [UInt8]? {
     let plaintext: [UInt8]
     do throws(StoreKeys.Failure) {
-      plaintext = try open(value.sealed, associated: value.id)
+      plaintext = try open(value.sealed, for: value.purpose, associated: value.id)
     } catch {
       unreadable.note(value.id)
       return nil
     }
     do throws(OpenSSLError) {
-      return try seal(plaintext, associated: value.id)
+      return try seal(plaintext, for: value.purpose, associated: value.id)
     } catch {
       // Nothing is lost: the transaction is not committed.
       preconditionFailure("OpenSSL has no randomness: \(error)")

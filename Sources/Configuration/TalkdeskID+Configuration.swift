@@ -6,9 +6,17 @@ package import Platform
 package import Talkdesk
 
 extension TalkdeskID {
-  /// The client of a configured upstream.
-  package init(_ upstream: Configuration.Upstream, transport: any HTTPTransport, clock: any TimeSource) throws
+  /// The client of a configured upstream; without one, a client whose exchanges are all refused.
+  package init(_ upstream: Configuration.Upstream?, transport: any HTTPTransport, clock: any TimeSource)
+    throws
   {
+    guard let upstream else {
+      self.init(
+        endpoints: TalkdeskEndpoints(tokenURL: "", audience: "", apiBase: ""), credentials: [],
+        transport: transport,
+        time: clock)
+      return
+    }
     let credentials: [ClientCredential] =
       switch upstream.authentication {
       case .secret(let secret): [.secret(clientID: upstream.clientID, secret: secret)]

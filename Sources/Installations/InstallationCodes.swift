@@ -34,12 +34,12 @@ package struct InstallationCodes: Sendable {
 
   /// Seals a callback's code for the store, tied to the callback.
   package func seal(_ code: String, for callback: CallbackID) throws(OpenSSLError) -> [UInt8] {
-    try keys.seal(Array(code.utf8), associated: callback.bytes)
+    try keys.seal(Array(code.utf8), for: .sealing, associated: callback.bytes)
   }
 
   /// Opens the sealed code of a callback.
   package func open(_ sealed: [UInt8], of callback: CallbackID) throws(StoreKeys.Failure) -> String {
-    String(decoding: try keys.open(sealed, associated: callback.bytes), as: UTF8.self)
+    String(decoding: try keys.open(sealed, for: .sealing, associated: callback.bytes), as: UTF8.self)
   }
 
   private static func code(

@@ -2,11 +2,11 @@
 
 package import Platform
 
-/// Sends notices by one provider. It repeats what a new credential or connection mends, and nothing else.
+/// Sends notices through one provider. It retries a request only with a new credential or over a new connection.
 package protocol NoticeSender: Sendable {
   /// Sends a notice once.
   /// - Parameters:
   ///   - device: A device of this provider.
-  ///   - deadline: When the verdict is there at the latest.
+  ///   - deadline: The time by which the sender returns a verdict.
   func send(_ notice: Notice, to device: PushToken, deadline: MonotonicTime) async -> NoticeVerdict
 }

@@ -1,6 +1,7 @@
 // Reads and writes callback records as PostgreSQL rows.
 
 import Gate
+import JOSE
 import Platform
 import Store
 
@@ -22,7 +23,11 @@ enum PostgresCallbacks {
         upstreamStatus: integer(row[9]).map { Int($0) }, platformTID: row[10],
         verificationCode: row[16].flatMap { PostgresText.bytes($0) }.map {
           SealedCode($0, until: Instant(nanosecondsSinceEpoch: integer(row[18]) ?? 0))
-        }),
+        },
+        notices: CallbackNotices(
+          row[30].flatMap { StoreID(hex: $0) }, confirmAt: integer(row[31]), serial: integer(row[32]),
+          state: row[33], next: integer(row[34]), tries: integer(row[35]), snoozes: integer(row[36])),
+        ticket: row[37].map(StoredTicket.init(stored:))),
       key: row[11].flatMap { StoreID(hex: $0) }, place: row[12].flatMap { StoreID(hex: $0) },
       instance: instance, abandoned: abandoned, expires: expires, appointment: appointment(row))
   }
@@ -124,6 +129,9 @@ enum PostgresCallbacks {
             PostgresText.array(places.map { "\($0.place.expires)" }),
           ]))
     }
+    if !changes.notices.isEmpty {
+      commands.append(.prepared(PostgresStatements.putNotices, parameters(changes.notices)))
+    }
     remove(changes.rows.filter { book.rows[$0] == nil }.map(\.id), PostgresStatements.removeCallbacks)
     remove(changes.keys.filter { book.keys[$0] == nil }, PostgresStatements.removeKeys)
     remove(changes.places.filter { book.places[$0] == nil }, PostgresStatements.removePlaces)
@@ -157,7 +165,20 @@ enum PostgresCallbacks {
         quoting: rows.map { $0.record.verificationCode.map { PostgresText.bytea($0.sealed) } }),
       PostgresText.array(quoting: rows.map { $0.record.verificationCode.map { PostgresText.bytea($0.key) } }),
       PostgresText.array(rows.map { number($0.record.verificationCode?.until.nanosecondsSinceEpoch) }),
-    ] + parameters(rows.map(\.record.at), rows.map(\.appointment))
+    ] + parameters(rows.map(\.record.at), rows.map(\.appointment)) + parameters(rows.map(\.record.notices))
+      + [PostgresText.array(quoting: rows.map(\.record.ticket?.stored))]
+  }
+
+  private static func parameters(_ notices: [CallbackNotices?]) -> [String?] {
+    [
+      PostgresText.array(notices.map { $0?.installation.id.hex ?? "NULL" }),
+      PostgresText.array(notices.map { number($0?.confirmAt?.nanosecondsSinceEpoch) }),
+      PostgresText.array(notices.map { number($0?.serial) }),
+      PostgresText.array(notices.map { $0?.state.rawValue ?? "NULL" }),
+      PostgresText.array(notices.map { number($0?.next?.nanosecondsSinceEpoch) }),
+      PostgresText.array(notices.map { number($0?.tries) }),
+      PostgresText.array(notices.map { number($0?.snoozes) }),
+    ]
   }
 
   private static func parameters(
@@ -175,6 +196,17 @@ enum PostgresCallbacks {
       PostgresText.array(appointments.map { number($0?.content?.until.nanosecondsSinceEpoch) }),
       PostgresText.array(appointments.map { number($0?.keyRetention.nanosecondsClamped) }),
       PostgresText.array(appointments.map { number($0?.retention.nanosecondsClamped) }),
+    ]
+  }
+
+  private static func parameters(_ notices: [StoredNotice]) -> [String?] {
+    [
+      PostgresText.array(quoting: notices.map { PostgresText.bytea($0.id.bytes) }),
+      PostgresText.array(notices.map(\.callback.id.hex)),
+      PostgresText.array(notices.map(\.installation.id.hex)),
+      PostgresText.array(quoting: notices.map(\.action.rawValue)),
+      PostgresText.array(notices.map { "\($0.serial)" }),
+      PostgresText.array(notices.map { "\($0.created.nanosecondsSinceEpoch)" }),
     ]
   }
 

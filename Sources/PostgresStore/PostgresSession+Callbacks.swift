@@ -162,7 +162,7 @@ extension PostgresSession {
               PostgresStatements.recover,
               [
                 "\(self.instance.number)", "\(now.nanosecondsSinceEpoch)", CallbackRecovery.code,
-                PostgresText.array(inHand.map(\.id.hex)),
+                PostgresText.array(inHand.map(\.id.hex)), "\(CallbackNotices.grace.nanosecondsClamped)",
               ])
           ], within: Self.span)[0].rows.first?.first?.flatMap { Int($0) } ?? 0
     }

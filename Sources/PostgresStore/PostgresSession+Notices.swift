@@ -58,6 +58,7 @@ extension PostgresSession {
       let hash = Int32(truncatingIfNeeded: maker.id(of: claim.installation.bytes).low)
       return [
         .prepared(PostgresStatements.lockName, ["3", "\(hash)"]),
+        .prepared(PostgresStatements.forgetOldClaims, [id, "\(StoredClaim.mostOver)"]),
         .prepared(PostgresStatements.lockOldClaims, [id, "\(max(most - 1, 0))"]),
       ]
     } then: {
@@ -137,7 +138,7 @@ extension PostgresSession {
   /// Locks a row, and changes it if it is there: one transaction.
   ///
   /// - Returns: whether it was there.
-  private func change(
+  func change(
     _ lock: PostgresStatement, _ row: [String?], then statement: PostgresStatement, _ parameters: [String?]
   ) throws(StoreError) -> Bool {
     var isFound = false

@@ -8,7 +8,8 @@ extension PostgresStatements {
     "id", "caller", "subject", "app", "contact", "created", "settled", "status", "code", "upstream_status",
     "platform_tid", "key", "place", "instance", "abandoned", "expires", "verification_code",
     "verification_key", "verification_until", "at", "slot", "number", "due", "tries", "last_code", "content",
-    "content_key", "content_until", "key_retention", "retention",
+    "content_key", "content_until", "key_retention", "retention", "notifies", "confirm_at", "notice_serial",
+    "notice_state", "notice_next", "notice_tries", "snoozes", "ticket",
   ]
   /// How many they are.
   static var columnCount: Int { columns.count }
@@ -84,7 +85,8 @@ extension PostgresStatements {
         $8::text[], $9::text[], $10::integer[], $11::text[], $12::uuid[], $13::uuid[], $14::bigint[], $15::bigint[],
         $16::bigint[], $17::bytea[], $18::bytea[], $19::bigint[], $20::bigint[], $21::bigint[], $22::uuid[],
         $23::bigint[], $24::integer[], $25::text[], $26::bytea[], $27::bytea[], $28::bigint[], $29::bigint[],
-        $30::bigint[])
+        $30::bigint[], $31::uuid[], $32::bigint[], $33::bigint[], $34::text[], $35::bigint[], $36::bigint[],
+        $37::bigint[], $38::text[])
       ON CONFLICT (id) DO UPDATE SET \(CallbackBook.Row.updates)
       """)
   static let putKeys = PostgresStatement(
@@ -132,7 +134,10 @@ extension PostgresStatements {
           verification_until = CASE WHEN verification_until IS NOT NULL
             THEN $2::bigint + coalesce(key_retention, verification_until - abandoned) END,
           expires = coalesce($2::bigint + greatest(retention, key_retention), expires),
-          content = NULL, content_key = NULL, content_until = NULL
+          content = NULL, content_key = NULL, content_until = NULL,
+          notice_state = CASE WHEN notifies IS NOT NULL THEN 'waiting' END,
+          notice_next = CASE WHEN notifies IS NOT NULL THEN $2::bigint + $5::bigint END,
+          notice_tries = CASE WHEN notifies IS NOT NULL THEN 0 END
         WHERE id IN (
           SELECT id FROM callgate_callback AS kept WHERE status = 'pending' AND (
             (instance = $1::bigint AND abandoned <= $2::bigint AND id <> ALL ($4::uuid[]))

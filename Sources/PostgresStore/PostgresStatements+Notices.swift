@@ -66,7 +66,15 @@ extension PostgresStatements {
       """)
   static let endClaims = PostgresStatement(
     name: "callgate_end_claims",
-    sql: "UPDATE callgate_claim SET state = $2 WHERE id = ANY ($1::bytea[]) AND state = 'live'")
+    sql: "UPDATE callgate_claim SET state = $2, receipts = '' WHERE id = ANY ($1::bytea[]) AND state = 'live'"
+  )
+  static let forgetOldClaims = PostgresStatement(
+    name: "callgate_forget_old_claims",
+    sql: """
+      DELETE FROM callgate_claim WHERE id IN (
+        SELECT id FROM callgate_claim WHERE installation = $1::uuid AND state <> 'live'
+        ORDER BY created DESC OFFSET $2::bigint FOR UPDATE SKIP LOCKED)
+      """)
   static let purgeClaims = PostgresStatement(
     name: "callgate_purge_claims",
     sql: """

@@ -105,7 +105,7 @@ extension PostgresSession {
       for row in found[0].rows {
         guard let text = row[0], let id = StoreID(hex: text) else { continue }
         let sealed = row[1].flatMap(PostgresText.bytes).flatMap {
-          seal(SealedValue(id: id.bytes, sealed: $0))
+          seal(SealedValue(id: id.bytes, sealed: $0, for: table.purpose))
         }
         commands.append(
           .prepared(

@@ -80,6 +80,7 @@ public final class PostgresStore: Store {
       try session.purgeStops(at: seconds)
     }
     total += try await purgeClaims(at: now)
+    total += try await purgeNotices(at: now)
     return total + (try await purgeCallbacks(at: now))
   }
 

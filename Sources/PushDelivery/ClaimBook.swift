@@ -140,6 +140,11 @@ package struct ClaimBook: Sendable {
     }
   }
 
+  /// Whether an id is that of a claim, live or over.
+  package func isKnown(_ id: NoticeID) async throws(Problem) -> Bool {
+    do throws(StoreError) { return try await store.claim(id.digest) != nil } catch { throw Problem(error) }
+  }
+
   /// Spends a claim, for a token that is at hand.
   package func redeem(_ claim: StoredClaim) async throws(Problem) {
     let isRedeemed: Bool

@@ -1,7 +1,6 @@
 // Sends notices by the configured providers, and stops a sender whose configuration its provider refuses.
 
 package import Configuration
-package import HTTP
 import Metrics
 package import Notices
 package import Platform
@@ -53,25 +52,11 @@ package final class NoticeSenders: Sendable {
   }
 
   /// The senders that are configured.
-  ///
-  /// - Parameters:
-  ///   - transport: carries notices to FCM and to web hooks.
-  ///   - connect: makes a transport for APNs alone, over one HTTP/2 connection; nil if that fails.
   package convenience init(
-    _ notices: Configuration.Notices, transport: any HTTPTransport,
-    connect: @escaping @Sendable () -> (any HTTPTransport)?, clock: any TimeSource, log: Log,
+    _ notices: Configuration.Notices, _ kept: KeptSenders, clock: any TimeSource, log: Log,
     metrics: ServiceMetrics
   ) {
-    var senders: [PushPlatform: any NoticeSender] = [:]
-    if let fcm = notices.fcm { senders[.fcm] = FCMSender(fcm, transport: transport, time: clock) }
-    if let apns = notices.apns {
-      // Without one of its own it fails over the other until it has one: it asks again after each failure.
-      senders[.apns] = APNsSender(apns, transport: connect() ?? transport, connect: connect, time: clock)
-    }
-    if let http = notices.http {
-      senders[.http] = HookSender(url: http.url, secrets: http.secrets, transport: transport, time: clock)
-    }
-    self.init(senders, clock: clock, log: log, metrics: metrics)
+    self.init(kept.senders(notices), clock: clock, log: log, metrics: metrics)
   }
 
   /// The providers, in the order of documents.
@@ -89,30 +74,15 @@ package final class NoticeSenders: Sendable {
     let platform = device.platform
     // Devices of a provider that was removed from the configuration stay registered.
     guard let line = lines[platform] else { return .notTaken(retryAfter: nil) }
-    if let wait = begin(line) {
-      metrics.notices.count(platform.rawValue, "stopped")
-      return .notTaken(retryAfter: wait)
-    }
     let deadline = clock.now + Self.patience
     var tries = 1
     while true {
-      let verdict = await line.sender.send(notice, to: device, deadline: deadline)
-      switch verdict {
-      case .taken:
-        resume(line, platform)
-        metrics.notices.count(platform.rawValue, "taken")
-        return .taken
-      case .deviceGone(let since, let reason):
-        resume(line, platform)
-        note(.info, "the provider does not know a device any more", platform, reason, "device_gone")
-        return .deviceGone(since: since)
-      case .stopSender(let reason):
-        stop(line, platform, reason)
-        return .notTaken(retryAfter: Self.rest)
-      case .giveUp(let reason):
-        note(.error, "a provider refused a notice", platform, reason, "refused")
-        return .notTaken(retryAfter: nil)
-      case .retry(let wait, let reason):
+      switch await attempt(notice, to: device, line, deadline) {
+      case .taken: return .taken
+      case .deviceGone(let since): return .deviceGone(since: since)
+      case .stopped(let wait): return .notTaken(retryAfter: wait)
+      case .refused: return .notTaken(retryAfter: nil)
+      case .again(let wait, let reason):
         let pause = wait ?? Self.pause * (1 << (tries - 1))
         guard tries < Self.mostTries, isWanted(), clock.now + pause < deadline,
           await clock.hasSlept(until: clock.now + pause), isWanted()
@@ -123,6 +93,66 @@ package final class NoticeSenders: Sendable {
         tries += 1
       }
     }
+  }
+
+  // MARK: One try
+
+  /// What became of one try.
+  enum Attempt: Hashable, Sendable {
+    case taken
+    /// The provider does not know the device, or not since the given time.
+    case deviceGone(since: UnixTime?)
+    /// The provider refuses the server's settings, and the next try is after a time.
+    case stopped(for: Duration)
+    /// The notice can never be sent.
+    case refused
+    /// It may be tried again, after the given time if the provider names one.
+    case again(after: Duration?, reason: String)
+  }
+
+  /// Sends a notice once, where its provider is configured and not stopped.
+  func attempt(_ notice: Notice, to device: PushToken) async -> Attempt {
+    guard let line = lines[device.platform] else { return .refused }
+    let attempt = await attempt(notice, to: device, line, clock.now + Self.patience)
+    if case .again(_, let reason) = attempt {
+      note(.warning, "a provider did not take a notice", device.platform, reason, "not_taken")
+    }
+    return attempt
+  }
+
+  private func attempt(
+    _ notice: Notice, to device: PushToken, _ line: Line, _ deadline: MonotonicTime
+  ) async -> Attempt {
+    let platform = device.platform
+    if let wait = begin(line) {
+      metrics.notices.count(platform.rawValue, "stopped")
+      return .stopped(for: wait)
+    }
+    switch await line.sender.send(notice, to: device, deadline: deadline) {
+    case .taken:
+      resume(line, platform)
+      metrics.notices.count(platform.rawValue, "taken")
+      return .taken
+    case .deviceGone(let since, let reason):
+      resume(line, platform)
+      note(.info, "the provider does not know a device any more", platform, reason, "device_gone")
+      return .deviceGone(since: since)
+    case .stopSender(let reason):
+      stop(line, platform, reason)
+      return .stopped(for: Self.rest)
+    case .giveUp(let reason):
+      note(.error, "a provider refused a notice", platform, reason, "refused")
+      return .refused
+    case .retry(let wait, let reason): return .again(after: wait, reason: reason)
+    }
+  }
+
+  /// How many notices may be begun by a provider: one where it is stopped and the next try is due.
+  func room(_ platform: PushPlatform, most: Int) -> Int {
+    guard let line = lines[platform] else { return 0 }
+    let nextTry = line.nextTry.withLock { $0 }
+    guard let nextTry else { return most }
+    return clock.now < nextTry ? 0 : 1
   }
 
   // MARK: Stopping

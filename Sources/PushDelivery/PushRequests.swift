@@ -19,12 +19,13 @@ package struct DeviceRequest: Sendable {
     let name = reader.value("platform", required: "Give fcm, apns or http.")
     let text = reader.value("token", required: "Give the token that the provider gave to the app.")
     let platform = name.flatMap { PushPlatform(rawValue: $0) }
-    if let name, platform.map(platforms.contains) != true {
+    if name != nil, platform.map(platforms.contains) != true {
       let known = platforms.map(\.rawValue).joined(separator: ", ")
+      let remedy = platforms.isEmpty ? "This server sends no notices." : "Give one of: \(known)."
       reader.problems.add(
         "platform",
-        PushPlatform(rawValue: name) == nil
-          ? "Give one of: \(known)." : "This server sends nothing by this provider. Give one of: \(known).")
+        platform == nil || platforms.isEmpty
+          ? remedy : "This server sends nothing by this provider. \(remedy)")
     }
     let token = platform.flatMap { platform in text.flatMap { PushToken($0, platform: platform) } }
     if text != nil, let platform, token == nil {

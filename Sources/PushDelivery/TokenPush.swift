@@ -11,12 +11,15 @@ import Synchronization
 /// Token by push under one configuration.
 package struct TokenPush: Sendable {
   package let book: ClaimBook
+  /// Notices of callbacks.
+  package let notices: NoticeBook
   package let senders: NoticeSenders
   private let text: String
 
   /// - Parameter text: What the phone shows.
-  package init(_ book: ClaimBook, _ senders: NoticeSenders, text: String) {
+  package init(_ book: ClaimBook, _ notices: NoticeBook, _ senders: NoticeSenders, text: String) {
     self.book = book
+    self.notices = notices
     self.senders = senders
     self.text = text
   }

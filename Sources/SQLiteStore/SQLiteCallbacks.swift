@@ -1,6 +1,7 @@
 // Reads and writes callback records in SQLite.
 
 import Gate
+import JOSE
 import Platform
 import Store
 
@@ -9,16 +10,17 @@ struct SQLiteCallbacks {
   private let readRow, readKey, readPlace: SQLiteStatement
   private let putRow, putKey, putPlace: SQLiteStatement
   private let removeRow, removeKey, removePlace: SQLiteStatement
+  private let putNotice: SQLiteStatement
   private let pending, late, slot, number: SQLiteStatement
 
   /// A record's columns, in the order in which rows are read and written.
-  private static let columns = """
+  static let columns = """
     id, caller, subject, app, contact, created, settled, status, code, upstream_status, platform_tid, key, place,
     instance, abandoned, expires, verification_code, verification_key, verification_until, at, slot, number, due,
-    tries, last_code, content, content_key, content_until, key_retention, retention
+    tries, last_code, content, content_key, content_until, key_retention, retention, \(CallbackNotices.columns), ticket
     """
   /// How many they are.
-  private static let count: Int32 = 30
+  static let count: Int32 = 38
 
   /// The statement for a page of records.
   private static func list(_ status: StoredCallback.Status?) -> String {
@@ -50,6 +52,10 @@ struct SQLiteCallbacks {
     static let putPlace = """
       INSERT INTO callgate_callback_place (id, callback, expires) VALUES (?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET callback = excluded.callback, expires = excluded.expires
+      """
+    static let putNotice = """
+      INSERT INTO callgate_notice (id, callback, installation, action, serial, created, spent)
+      VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id) DO NOTHING
       """
     static let removeRow = "DELETE FROM callgate_callback WHERE id = ?"
     static let removeKey = "DELETE FROM callgate_callback_key WHERE id = ?"
@@ -83,10 +89,11 @@ struct SQLiteCallbacks {
   /// All statements, for a test of SQLite's query plans.
   static let allSQL =
     [
-      SQL.readRow, SQL.readKey, SQL.readPlace, SQL.putRow, SQL.putKey, SQL.putPlace, SQL.removeRow,
+      SQL.readRow, SQL.readKey, SQL.readPlace, SQL.putRow, SQL.putKey, SQL.putPlace, SQL.putNotice,
+      SQL.removeRow,
       SQL.removeKey,
       SQL.removePlace, SQL.pending, SQL.late, SQL.slot, SQL.number, SQL.due, SQL.appointments, SQL.slots,
-      SQL.counts, list(nil),
+      SQL.counts, SQLiteSession.dueQuestions, SQLiteSession.dueNews, list(nil),
     ] + StoredCallback.Status.allCases.map(list)
 
   init(_ connection: SQLiteConnection) throws(StoreError) {
@@ -96,6 +103,7 @@ struct SQLiteCallbacks {
     putRow = try SQLiteStatement(connection, SQL.putRow)
     putKey = try SQLiteStatement(connection, SQL.putKey)
     putPlace = try SQLiteStatement(connection, SQL.putPlace)
+    putNotice = try SQLiteStatement(connection, SQL.putNotice)
     removeRow = try SQLiteStatement(connection, SQL.removeRow)
     removeKey = try SQLiteStatement(connection, SQL.removeKey)
     removePlace = try SQLiteStatement(connection, SQL.removePlace)
@@ -179,7 +187,7 @@ struct SQLiteCallbacks {
     }
   }
 
-  private static func row(_ row: SQLiteRow) -> CallbackBook.Row? {
+  static func row(_ row: SQLiteRow) -> CallbackBook.Row? {
     guard let id = StoreID(bytes: row.blob(0)), let status = StoredCallback.Status(rawValue: row.text(7))
     else { return nil }
     return CallbackBook.Row(
@@ -192,7 +200,12 @@ struct SQLiteCallbacks {
         platformTID: row.optionalText(10),
         verificationCode: row.optionalBlob(16).map {
           SealedCode($0, until: Instant(nanosecondsSinceEpoch: row.integer(18)))
-        }),
+        },
+        notices: CallbackNotices(
+          row.optionalBlob(30).flatMap { StoreID(bytes: $0) }, confirmAt: row.optionalInteger(31),
+          serial: row.optionalInteger(32), state: row.optionalText(33), next: row.optionalInteger(34),
+          tries: row.optionalInteger(35), snoozes: row.optionalInteger(36)),
+        ticket: row.optionalText(37).map(StoredTicket.init(stored:))),
       key: row.optionalBlob(11).flatMap { StoreID(bytes: $0) },
       place: row.optionalBlob(12).flatMap { StoreID(bytes: $0) }, instance: row.integer(13),
       abandoned: row.integer(14), expires: row.integer(15), appointment: appointment(row))
@@ -235,6 +248,19 @@ struct SQLiteCallbacks {
         .optional(appointment?.content?.until.nanosecondsSinceEpoch),
         .optional(appointment?.keyRetention.nanosecondsClamped),
         .optional(appointment?.retention.nanosecondsClamped),
+        .optional(record.notices?.installation.bytes),
+        .optional(record.notices?.confirmAt?.nanosecondsSinceEpoch),
+        .optional(record.notices.map { Int64($0.serial) }), .optional(record.notices?.state.rawValue),
+        .optional(record.notices?.next?.nanosecondsSinceEpoch),
+        .optional(record.notices.map { Int64($0.tries) }),
+        .optional(record.notices.map { Int64($0.snoozes) }), .optional(record.ticket?.stored),
+      ])
+    }
+    for notice in book.changes.notices {
+      try putNotice.run([
+        .blob(notice.id.bytes), .blob(notice.callback.id.bytes), .blob(notice.installation.bytes),
+        .text(notice.action.rawValue), .integer(Int64(notice.serial)),
+        .integer(notice.created.nanosecondsSinceEpoch),
       ])
     }
     for name in book.changes.keys {

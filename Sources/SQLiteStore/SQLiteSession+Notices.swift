@@ -64,6 +64,14 @@ extension SQLiteSession {
         [.blob(claim.installation.bytes), .integer(Int64(max(most - 1, 0)))], open)
       try SQLiteStatement(
         open.connection,
+        """
+        DELETE FROM callgate_claim WHERE id IN (
+          SELECT id FROM callgate_claim WHERE installation = ? AND state <> 'live'
+          ORDER BY created DESC LIMIT -1 OFFSET ?)
+        """
+      ).run([.blob(claim.installation.bytes), .integer(Int64(StoredClaim.mostOver))])
+      try SQLiteStatement(
+        open.connection,
         "INSERT INTO callgate_claim (\(StoredClaim.columns)) VALUES (?, ?, ?, ?, ?, ?, 'live')"
       ).run([
         .blob(claim.id.bytes), .blob(claim.installation.bytes), .text(claim.appID),
@@ -93,13 +101,17 @@ extension SQLiteSession {
     throws(StoreError) -> Bool
   {
     try change(
-      "UPDATE callgate_claim SET state = 'redeemed' WHERE id = ? AND state = 'live' AND installation = ? AND expires > ?",
+      """
+      UPDATE callgate_claim SET state = 'redeemed', receipts = x''
+      WHERE id = ? AND state = 'live' AND installation = ? AND expires > ?
+      """,
       [.blob(id.bytes), .blob(installation.bytes), .integer(time.nanosecondsSinceEpoch)]) > 0
   }
 
   func withdrawClaim(_ id: SHA256Digest) throws(StoreError) -> Bool {
     try change(
-      "UPDATE callgate_claim SET state = 'withdrawn' WHERE id = ? AND state = 'live'", [.blob(id.bytes)]) > 0
+      "UPDATE callgate_claim SET state = 'withdrawn', receipts = x'' WHERE id = ? AND state = 'live'",
+      [.blob(id.bytes)]) > 0
   }
 
   func lapseClaims(at time: Instant, most: Int) throws(StoreError) -> [StoredClaim] {
@@ -131,7 +143,7 @@ extension SQLiteSession {
       "SELECT \(StoredClaim.columns) FROM callgate_claim WHERE state = 'live' AND \(condition)"
     ).run(values) { row in if let claim = StoredClaim(row) { lapsed.append(claim) } }
     let end = try SQLiteStatement(
-      open.connection, "UPDATE callgate_claim SET state = 'lapsed' WHERE id = ?")
+      open.connection, "UPDATE callgate_claim SET state = 'lapsed', receipts = x'' WHERE id = ?")
     for claim in lapsed { try end.run([.blob(claim.id.bytes)]) }
     return lapsed
   }
@@ -139,7 +151,7 @@ extension SQLiteSession {
   /// Runs one statement in a transaction, which is committed if it changed something.
   ///
   /// - Returns: how many rows it changed.
-  private func change(_ sql: String, _ values: [SQLiteValue]) throws(StoreError) -> Int {
+  func change(_ sql: String, _ values: [SQLiteValue]) throws(StoreError) -> Int {
     var changed = 0
     try transaction { open throws(StoreError) in
       _ = try open.prepared()

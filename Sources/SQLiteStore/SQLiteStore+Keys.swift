@@ -78,7 +78,7 @@ extension SQLiteSession {
       try SQLiteStatement(open.connection, table.sealed(by: "?", after: "?", most: most)).run([
         .blob(key.bytes), .blob(after),
       ]) {
-        values.append(SealedValue(id: $0.blob(0), sealed: $0.blob(1)))
+        values.append(SealedValue(id: $0.blob(0), sealed: $0.blob(1), for: table.purpose))
       }
       let replace = try SQLiteStatement(
         open.connection, table.replacement(value: "?1", key: "?2", id: "?3", before: "?4"))

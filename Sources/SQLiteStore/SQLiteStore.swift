@@ -73,6 +73,7 @@ public final class SQLiteStore: Store {
       try session.purgeStops(at: seconds)
     }
     total += try await purgeClaims(at: now)
+    total += try await purgeNotices(at: now)
     return total + (try await purgeCallbacks(at: now))
   }
 

@@ -17,9 +17,10 @@ import Synchronization
 /// | `POST /calls/callback` | the Callback API |
 /// | `POST /fcm/token`, `POST /v1/projects/{project}/messages:send` | Firebase Cloud Messaging: access tokens, and notices |
 /// | `POST /_sandbox/hook` | a receiver of web hooks |
-/// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions` | what to do wrong, and what was seen |
+/// | `/_sandbox/faults`, `/_sandbox/exchanges`, `/_sandbox/callbacks`, `/_sandbox/notices`, `/_sandbox/sessions`, `/_sandbox/tickets` | what to do wrong, and what was seen |
 /// | `/_sandbox/clock`, `/_sandbox/keys` | what its clock says, and which of the client's keys it accepts |
 /// | `POST /v3/users`, `POST /v3/users/{user_id}/token` | Sendbird: users and their session tokens |
+/// | `/platform/v1/customers`, `/platform/v1/tickets`, `POST /v3/group_channels/{channel_url}/messages` | Sendbird Desk: tickets and their messages |
 /// | `GET /` | a demo client; of use where a gateway answers on the same port |
 public final class Emulator: RequestHandler {
   private let tokens: TokenService
@@ -82,6 +83,8 @@ public final class Emulator: RequestHandler {
         handleOwnPath(request, &exchange)
       } else if request.method == .post, let target = SendbirdTarget(request) {
         end(&exchange, SendbirdService.act(Call(request), target, now: clock.unixTime, state: state))
+      } else if let target = DeskTarget(request) {
+        end(&exchange, DeskService.act(Call(request), target, now: clock.unixTime, state: state))
       } else {
         let error = TalkdeskError(
           status: .notFound, code: "not_found", message: "There is no endpoint at this path")

@@ -58,8 +58,10 @@ public struct StoreKey: Sendable {
 
 /// The purpose of a derived key. The label of a case never changes, because the same key must be derived again.
 public enum Purpose: CaseIterable, Sendable {
-  /// Sealing values that the store keeps.
+  /// Sealing the verification codes of callbacks.
   case sealing
+  /// Sealing the contents of appointments.
+  case appointment
   /// Seeds of the one-time codes that change with time (RFC 6238).
   case totp
   /// Seeds of the one-time codes that are counted (RFC 4226).
@@ -70,6 +72,7 @@ public enum Purpose: CaseIterable, Sendable {
   fileprivate var label: String {
     switch self {
     case .sealing: "sealing"
+    case .appointment: "appointment"
     case .totp: "totp"
     case .hotp: "hotp"
     case .notice: "notice"

@@ -49,7 +49,7 @@ public struct StoreKeys: Sendable {
   /// Seals a value with the current key. `associated` ties the value to its place, such as a record's id: opening needs the same
   /// bytes.
   public func seal(
-    _ plaintext: [UInt8], for purpose: Purpose = .sealing, associated: [UInt8]
+    _ plaintext: [UInt8], for purpose: Purpose, associated: [UInt8]
   ) throws(OpenSSLError) -> [UInt8] {
     let header = [Self.version] + current.id.bytes
     return header
@@ -58,7 +58,7 @@ public struct StoreKeys: Sendable {
 
   /// Opens a value with the key that sealed it.
   public func open(
-    _ sealed: [UInt8], for purpose: Purpose = .sealing, associated: [UInt8]
+    _ sealed: [UInt8], for purpose: Purpose, associated: [UInt8]
   ) throws(Failure) -> [UInt8] {
     guard let id = Self.keyID(of: sealed) else { throw .malformed }
     guard let key = all.first(where: { $0.id == id }) else { throw .unknownKey(id) }

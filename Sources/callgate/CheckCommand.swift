@@ -28,6 +28,6 @@ struct CheckCommand: ParsableCommand {
   func run() throws {
     let configuration = try source.load(for: .check)
     Output.line("The configuration is valid.")
-    for line in ConfigurationSummary(configuration).lines { Output.line(line) }
+    for line in ConfigurationSummary(configuration).lines { Output.line(Style.wrapped(line, indent: 4)) }
   }
 }

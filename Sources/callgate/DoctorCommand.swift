@@ -60,10 +60,15 @@ struct DoctorCommand: ParsableCommand {
     let width = (report.findings.map(\.check.count).max() ?? 0) + 2
     for finding in report.findings {
       let check = finding.check + String(repeating: " ", count: width - finding.check.count)
+      // Wrapped before it is coloured: escapes have no width.
+      let found = Style.wrapped(String(repeating: " ", count: 6) + check + finding.found, indent: 6 + width)
       Output.line(
-        style.column(Self.word(finding.status), width: 6, Self.tone(finding.status)) + check + finding.found)
+        style.column(Self.word(finding.status), width: 6, Self.tone(finding.status)) + found.dropFirst(6))
       if let fix = finding.fix {
-        Output.line("      " + style.text("fix:", .strong) + String(repeating: " ", count: width - 4) + fix)
+        let name = "      fix:"
+        let text = Style.wrapped(
+          name + String(repeating: " ", count: width - 4) + fix, indent: 6 + width)
+        Output.line("      " + style.text("fix:", .strong) + text.dropFirst(name.count))
       }
     }
     Output.line(

@@ -5,6 +5,7 @@ import Configuration
 import Deciding
 import Diagnosis
 import Gateway
+import Glibc
 import HTTP
 import Platform
 import Upstream
@@ -121,9 +122,13 @@ struct ExplainCommand: ParsableCommand {
     if json {
       Output.line(explanation.json)
     } else {
-      for line in explanation.verdictLines { Output.line(line) }
-      Output.line(explanation.summary)
-      Output.line(explanation.decisionLine)
+      for line in explanation.verdictLines {
+        // The reason stands in the last column.
+        let reason = line.split(separator: "  ").last?.drop { $0 == " " }
+        Output.line(Style.wrapped(line, indent: line.count - (reason?.count ?? 0)))
+      }
+      Output.line(Style.wrapped(explanation.summary, indent: 0))
+      Output.line(Style(STDOUT_FILENO).text(explanation.decisionLine, explanation.isAllowed ? .good : .bad))
     }
     guard explanation.isAllowed else { throw ExitStatus.refused.exit }
   }

@@ -92,12 +92,13 @@ struct ServeCommand: ParsableCommand {
       let talkdesk = sandbox ? try LocalTalkdesk.start(facts: try facts.load()) : nil
       let emulated = try talkdesk.map { try Self.upstream(of: $0) }
       let providers = try talkdesk?.server.emulator.openProviders()
-      Self.enter(emulated, providers, into: &configuration)
+      let adminToken = sandbox && configuration.takesAdminToken ? try Self.makeAdminToken() : nil
+      Self.enter(emulated, providers, adminToken, into: &configuration)
       let clock = SandboxClock()
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
         inherited: inherited, clock: sandbox ? clock : SystemClock(),
-        scheduler: talkdesk?.server.emulator.clock, reload: reloading(with: emulated, providers),
+        scheduler: talkdesk?.server.emulator.clock, reload: reloading(with: emulated, providers, adminToken),
         front: { gateway, controls in
           talkdesk.map {
             SandboxFront(
@@ -105,7 +106,7 @@ struct ServeCommand: ParsableCommand {
               listeningOn: IPAddress(configuration.listen.host),
               link: GatewayLink(
                 clock: clock, forgetTokens: controls.forgetTokens, clockMoved: controls.clockMoved,
-                approve: controls.approveInstallation))
+                approve: controls.approveInstallation, adminToken: adminToken))
           } ?? gateway
         },
         isColoured: Style(STDOUT_FILENO).isColoured, write: StandardOutput.write)
@@ -122,7 +123,7 @@ struct ServeCommand: ParsableCommand {
         Output.text(
           Banner.text(
             at: "\(service.scheme)://\(address)", isSandbox: sandbox,
-            hasOperators: configuration.admin.token != nil))
+            hasOperators: configuration.admin.token != nil, adminToken: adminToken))
       }
       service.startLog()
       signals.onHangUp {
@@ -155,28 +156,41 @@ struct ServeCommand: ParsableCommand {
 
   /// Reloads the configuration from the same sources. The sandbox keeps its emulator.
   private func reloading(
-    with emulated: Configuration.Upstream?, _ providers: NoticeProviders?
+    with emulated: Configuration.Upstream?, _ providers: NoticeProviders?, _ adminToken: Secret?
   ) -> @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration {
     let sources = source.sources(flags)
     let purpose: ConfigurationPurpose = sandbox ? .sandbox : .serve
     return { () throws(ConfigurationErrors) in
       var loaded = try ConfigurationLoader.load(sources, for: purpose)
-      Self.enter(emulated, providers, into: &loaded.configuration)
+      Self.enter(emulated, providers, adminToken, into: &loaded.configuration)
       return loaded
     }
   }
 
   /// Has a server use the sandbox.
   private static func enter(
-    _ emulated: Configuration.Upstream?, _ providers: NoticeProviders?,
+    _ emulated: Configuration.Upstream?, _ providers: NoticeProviders?, _ adminToken: Secret?,
     into configuration: inout Configuration
   ) {
     if let emulated { configuration.use(emulated) }
     if let providers {
       configuration.addProviders(
-        serviceAccount: providers.serviceAccount, fcmURL: providers.fcmURL, hookURL: providers.hookURL,
+        externalURL: localURL(of: configuration.listen), serviceAccount: providers.serviceAccount,
+        fcmURL: providers.fcmURL, hookURL: providers.hookURL,
         hookSecret: providers.hookSecret)
     }
+    if let adminToken { configuration.addAdminToken(adminToken) }
+  }
+
+  private static func makeAdminToken() throws -> Secret {
+    Secret(Hex.encode(try RandomBytes.make(16)))
+  }
+
+  /// The URL of this server on this machine, as far as the configuration knows it.
+  private static func localURL(of listen: Configuration.Listen) -> String {
+    let host = listen.host.contains(":") ? "[\(listen.host)]" : listen.host
+    let scheme = listen.tls == nil ? "http" : "https"
+    return "\(scheme)://\(host == "0.0.0.0" ? "127.0.0.1" : host):\(listen.port)"
   }
 
   private func wait(
@@ -216,6 +230,8 @@ extension Configuration {
       desks[index].url = emulated.apiURL
       // The emulator takes any.
       desks[index].apiToken = Secret("sandbox")
+      desks[index].deskURL = emulated.apiURL
+      if desks[index].takesTickets { desks[index].deskToken = Secret("sandbox") }
     }
   }
 }

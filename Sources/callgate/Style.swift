@@ -1,4 +1,4 @@
-// Colours a command's output on terminals that show colours.
+// Colours a command's output on terminals that show colours, and breaks its lines between words.
 
 import Foundation
 import Glibc
@@ -22,6 +22,31 @@ struct Style {
   init(_ descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {
     isColoured =
       isatty(descriptor) == 1 && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+  }
+
+  /// A line of a text, broken between words where the terminal's width ends. Piped output stays one line.
+  ///
+  /// - Parameter indent: How many spaces the lines after the first begin with.
+  static func wrapped(_ text: String, indent: Int) -> String {
+    var size = winsize()
+    guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return text }
+    return wrapped(text, indent: indent, columns: Int(size.ws_col))
+  }
+
+  /// A line of a text for a width. Without room for words the text stays as it is.
+  static func wrapped(_ text: String, indent: Int, columns: Int) -> String {
+    guard columns >= indent + 24, text.count > columns else { return text }
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    var (lines, line) = ("", String(words[0]))
+    for word in words.dropFirst() {
+      if line.count + 1 + word.count > columns, line.count > indent {
+        lines += line + "\n"
+        line = String(repeating: " ", count: indent) + word
+      } else {
+        line += " " + word
+      }
+    }
+    return lines + line
   }
 
   /// A text in a tone, or as it is.

@@ -117,7 +117,7 @@ import Testing
   func `what another release has sealed is told from what no release has`(
     text: String, failure: StoreKeys.Failure
   ) throws {
-    let sealed = try keys.seal(Array(text.utf8), associated: id.bytes)
+    let sealed = try keys.seal(Array(text.utf8), for: .appointment, associated: id.bytes)
     #expect(throws: failure) { try AppointmentContent(opening: sealed, with: keys, for: id) }
   }
 }

@@ -1,5 +1,6 @@
 """A headless Chromium for the tests of pages: what every page must fulfil, and how a person presses a button."""
 import contextlib
+import importlib.resources
 import os
 import shutil
 
@@ -53,6 +54,16 @@ return wrong;
 """
 
 
+# The rules of axe-core that a page breaks, each with the first elements that do.
+AXE = r"""
+const done = arguments[arguments.length - 1];
+const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
+axe.run(document, { runOnly: tags, resultTypes: ["violations"] })
+  .then(({ violations }) => done(violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ target }) => target.join(" "))}`)))
+  .catch((error) => done([String(error)]));
+"""
+
+
 def check(what, wrong):
     print(f"{what}: {wrong}" if wrong else f"ok {what}", flush=True)
 
@@ -101,6 +112,9 @@ def usable(driver, kind, width):
     check(f"{kind}: fits", f"{wide} pixels too wide" if wide > 0 else "")
     check(f"{kind}: can be read", driver.execute_script(CONTRAST))
     check(f"{kind}: can be used", driver.execute_script(CONTROLS))
+    # WebDriver runs a script whatever the page's policy says, so the page loads nothing more.
+    driver.execute_script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text())
+    check(f"{kind}: axe finds nothing", driver.execute_async_script(AXE))
 
 
 def looks(base, path, name):

@@ -8,6 +8,7 @@ Prints `ok WHAT` or `WHAT: what is wrong`, one line each.
 """
 import http.server
 import json
+import os
 import sys
 import threading
 
@@ -63,8 +64,26 @@ def demo(base):
         use(driver, "Revoke this phone", "phone-status", "204: revoked")
         use(driver, "Fetch a token as this phone", "phone-status", "401 unauthenticated")
         screenshot(driver, "demo-used")
+        driver.find_element(By.ID, "operator").click()
+        waits_for(driver, "the operator's page opens with the sandbox's own token",
+                  lambda d: d.find_element(By.ID, "board").is_displayed())
+        driver.back()
         # The browser reports answers of 4xx and 5xx, which were asked for.
         check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
+
+
+def picture(base):
+    """The picture of README: a token, and a callback."""
+    with browser((1080, 940)) as driver:
+        driver.get(base + "/")
+        use(driver, "Fetch a token", "token-status", "200: authorized")
+        phone = driver.find_element(By.ID, "phone")
+        phone.clear()
+        phone.send_keys("+14155550199")
+        use(driver, "Call me", "call-status", "201: accepted")
+        waits_for(driver, "the phone of the picture rang", lambda d: "+14155550199 rang once" in text(d, "rings"))
+        driver.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
+        driver.save_screenshot(os.path.join(os.environ["SCREENSHOTS"], "demo-page.png"))
 
 
 def choose(driver, element, value):
@@ -246,6 +265,8 @@ kind, base = sys.argv[1:3]
 attempt("the first page", looks, base, "/", "the demo" if kind == "sandbox" else "the landing page")
 attempt("the documentation", looks, base, "/docs", "the documentation")
 if kind == "sandbox":
+    if os.environ.get("SCREENSHOTS"):
+        attempt("the picture", picture, base)
     attempt("the demo", demo, base)
     attempt("tokens by push", pushed, base)
     attempt("appointments", appointments, base)

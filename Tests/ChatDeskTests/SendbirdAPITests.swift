@@ -88,8 +88,8 @@ import Tokens
     (429, "", "rate_limited", .everyUser), (400, "500901", "failed", .everyUser),
     (500, "500901", "failed", .everyUser), (400, "500902", "failed", .everyUser),
     (500, "", "unavailable", .everyUser), (503, "900000", "unavailable", .everyUser),
-    (408, "", "unavailable", .everyUser), (400, "", "refused", .everyUser), (404, "", "refused", .everyUser),
-    (401, "", "refused", .everyUser), (403, "999999", "refused", .everyUser),
+    (408, "", "unavailable", .everyUser), (400, "", "refused", .thisUser), (404, "", "refused", .everyUser),
+    (401, "", "refused", .everyUser), (403, "", "refused", .thisUser), (403, "999999", "refused", .thisUser),
     (400, "999999", "refused", .thisUser), (302, "", "unusable_reply", .everyUser),
   ])
   func `an error means what its code says, or else its status`(

@@ -55,6 +55,7 @@ struct PushFixture {
   let metrics = ServiceMetrics(loops: 1, routes: ["other"], audited: [])
   let log: Log
   let book: ClaimBook
+  let notices: NoticeBook
   let id: InstallationID
   private let policy: Policy
 
@@ -66,8 +67,9 @@ struct PushFixture {
     ledger = AllowanceLedger(store: memory)
     log = Log(
       sink: LogSink(lanes: 1, write: { _ in true }), lane: 0, level: .error, format: .json, clock: clock)
-    book = ClaimBook(
-      store: store, keys: StoreKeys(current: try .generate()), ledger: ledger, clock: clock, log: log)
+    let keys = StoreKeys(current: try .generate())
+    book = ClaimBook(store: store, keys: keys, ledger: ledger, clock: clock, log: log)
+    notices = NoticeBook(store: memory, keys: keys, clock: clock)
     id = try #require(InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44"))
     policy = try Policy(rules: [
       Rule(
@@ -91,7 +93,8 @@ struct PushFixture {
 
   func push(_ sender: ScriptedSender) -> TokenPush {
     TokenPush(
-      book, NoticeSenders([.http: sender], clock: clock, log: log, metrics: metrics), text: "It is ready.")
+      book, notices, NoticeSenders([.http: sender], clock: clock, log: log, metrics: metrics),
+      text: "It is ready.")
   }
 
   /// Takes one from the allowance; nil where it is used up.

@@ -32,6 +32,20 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      ([], "This server sends no notices."),
+      ([.fcm], "This server sends nothing by this provider. Give one of: fcm."),
+    ] as [([PushPlatform], String)])
+  func `a provider that the server does not have is refused with a remedy`(
+    _ platforms: [PushPlatform], _ words: String
+  ) throws {
+    let body = Array(#"{"platform":"http","token":"x"}"#.utf8)
+    #expect { try DeviceRequest(parsing: body, platforms: platforms) } throws: {
+      ($0 as? Problem)?.fields.map(\.description) == [words]
+    }
+  }
+
   @Test(arguments: [
     ("[]", Problem.Code.invalidRequest), ("{", .invalidJSON), (#"{"claim":5}"#, .invalidRequest),
   ])

@@ -75,7 +75,7 @@ import Testing
     let fixture = try PushFixture()
     try await fixture.enrol()
     let push = TokenPush(
-      fixture.book,
+      fixture.book, fixture.notices,
       NoticeSenders(
         [.fcm: ScriptedSender()], clock: fixture.clock, log: fixture.log, metrics: fixture.metrics), text: "x"
     )

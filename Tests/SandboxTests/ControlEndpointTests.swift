@@ -1,6 +1,7 @@
 // Tests of the `/_sandbox/` endpoints, which control the emulator.
 
 import HTTP
+import JOSE
 import JSON
 import Platform
 import Synchronization
@@ -43,7 +44,8 @@ private final class LinkedGateway: Sendable {
   var link: GatewayLink {
     GatewayLink(
       clock: clock, forgetTokens: { [self] in forgotten.withLock { $0 += 1 } },
-      clockMoved: { [self] seconds in moves.withLock { $0.append(seconds) } }, approve: { _, _ in })
+      clockMoved: { [self] seconds in moves.withLock { $0.append(seconds) } }, approve: { _, _ in },
+      adminToken: Secret("canary-admin-token"))
   }
 }
 
@@ -122,6 +124,15 @@ private final class LinkedGateway: Sendable {
   func `anything else is 404`(name: String) {
     let console = Console()
     #expect(console.ask(.get, name).status == .notFound)
+  }
+
+  @Test func `the demo page gets the admin token that the sandbox made, on the gateway's port only`() throws {
+    let console = Console()
+    #expect(try JSONValue(parsing: console.ask(.get, "operator").content) == ["admin_token": .null])
+    console.gateway = LinkedGateway().link
+    #expect(
+      try JSONValue(parsing: console.ask(.get, "operator").content) == ["admin_token": "canary-admin-token"])
+    #expect(console.ask(.get, "operator", meansThisMachine: false).status == .forbidden)
   }
 
   @Test func `tokens are forgotten where there is a gateway, and only by DELETE`() throws {

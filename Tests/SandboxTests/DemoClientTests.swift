@@ -45,14 +45,14 @@ import Testing
     #expect(!asked.isEmpty)
     for id in asked { #expect(ids.contains(id), "\(id)") }
     let inputs = DemoClient.page.matches(of: /<(?:input|select) id="([a-z-]+)"/).map { String($0.1) }
-    #expect(inputs.count == 8)
+    #expect(inputs.count == 11)
     for id in inputs { #expect(DemoClient.page.contains("<label for=\"\(id)\">")) }
   }
 
   @Test func `the buttons' faults are faults`() throws {
     // The table in the script is JSON but for its unquoted names.
     let faults = DemoClient.script.matches(of: /(\{ endpoint: .*\})\],/).map { String($0.1) }
-    #expect(faults.count == 20)
+    #expect(faults.count == 24)
     for fault in faults {
       let text = fault.replacing(#/([a-z_]+): /#) { "\"\($0.output.1)\":" }
       #expect(throws: Never.self, "\(text)") { try FaultParser.parse(JSONValue(parsing: Array(text.utf8))) }

@@ -61,39 +61,42 @@ import Testing
   @Test func `a sealed value names its key, and either key opens it while it is held`() throws {
     let (old, new) = (Self.key(1), Self.key(2))
     let value = Array("+18500000000".utf8)
-    let sealed = try StoreKeys(current: old).seal(value, associated: [9])
+    let sealed = try StoreKeys(current: old).seal(value, for: .sealing, associated: [9])
     #expect(sealed.starts(with: [1] + old.id.bytes))
     #expect(StoreKeys.keyID(of: sealed) == old.id)
     let rotating = StoreKeys(current: new, previous: old)
-    #expect(try rotating.open(sealed, associated: [9]) == value)
-    let resealed = try rotating.seal(value, associated: [9])
+    #expect(try rotating.open(sealed, for: .sealing, associated: [9]) == value)
+    let resealed = try rotating.seal(value, for: .sealing, associated: [9])
     #expect(StoreKeys.keyID(of: resealed) == new.id)
-    #expect(try StoreKeys(current: old, previous: new).open(resealed, associated: [9]) == value)
+    #expect(
+      try StoreKeys(current: old, previous: new).open(resealed, for: .sealing, associated: [9]) == value)
     #expect(throws: StoreKeys.Failure.unknownKey(old.id)) {
-      try StoreKeys(current: new).open(sealed, associated: [9])
+      try StoreKeys(current: new).open(sealed, for: .sealing, associated: [9])
     }
   }
 
   @Test func `a value opens for its purpose and place only`() throws {
     let keys = StoreKeys(current: Self.key(1), previous: Self.key(2))
-    let sealed = try keys.seal([1, 2, 3], associated: [9])
-    #expect(throws: StoreKeys.Failure.broken) { try keys.open(sealed, associated: [8]) }
-    #expect(throws: StoreKeys.Failure.broken) { try keys.open(sealed, for: .totp, associated: [9]) }
+    let sealed = try keys.seal([1, 2, 3], for: .sealing, associated: [9])
+    #expect(throws: StoreKeys.Failure.broken) { try keys.open(sealed, for: .sealing, associated: [8]) }
+    for other in Purpose.allCases where other != .sealing {
+      #expect(throws: StoreKeys.Failure.broken) { try keys.open(sealed, for: other, associated: [9]) }
+    }
     var renamed = sealed
     renamed.replaceSubrange(1..<5, with: Self.key(2).id.bytes)
-    #expect(throws: StoreKeys.Failure.broken) { try keys.open(renamed, associated: [9]) }
+    #expect(throws: StoreKeys.Failure.broken) { try keys.open(renamed, for: .sealing, associated: [9]) }
     var tampered = sealed
     tampered[tampered.count - 1] ^= 1
-    #expect(throws: StoreKeys.Failure.broken) { try keys.open(tampered, associated: [9]) }
+    #expect(throws: StoreKeys.Failure.broken) { try keys.open(tampered, for: .sealing, associated: [9]) }
   }
 
   @Test func `what is no sealed value is told from a broken one`() throws {
     let keys = StoreKeys(current: Self.key(1))
-    var newer = try keys.seal([], associated: [])
+    var newer = try keys.seal([], for: .sealing, associated: [])
     newer[0] = 2
-    for other in [[], newer, Array(try keys.seal([], associated: []).dropLast())] {
+    for other in [[], newer, Array(try keys.seal([], for: .sealing, associated: []).dropLast())] {
       #expect(StoreKeys.keyID(of: other) == nil)
-      #expect(throws: StoreKeys.Failure.malformed) { try keys.open(other, associated: []) }
+      #expect(throws: StoreKeys.Failure.malformed) { try keys.open(other, for: .sealing, associated: []) }
     }
   }
 }

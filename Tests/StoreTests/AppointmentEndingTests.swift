@@ -167,7 +167,7 @@ import Testing
     let keys = StoreKeys(current: StoreKey(Secret([UInt8](repeating: 1, count: 32))))
     _ = try await store.updateKeys(at: .noon()) { KeyRuling($0, holding: keys) }
     func book(_ contact: String) async throws -> Booking {
-      let booking = Booking.made(contact, content: try keys.seal([7], associated: [1]))
+      let booking = Booking.made(contact, content: try keys.seal([7], for: .appointment, associated: [1]))
       #expect(try await store.book(booking, at: .noon()) == .booked)
       #expect(try await store.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
       return booking
@@ -196,7 +196,7 @@ import Testing
     _ = try await store.updateKeys(at: .noon()) { KeyRuling($0, holding: keys) }
     let booking = Booking.made(
       key: "k", retention: .seconds(60), perNumber: 1, code: [1],
-      content: try keys.seal([7], associated: [1]))
+      content: try keys.seal([7], for: .appointment, associated: [1]))
     #expect(try await store.book(booking, at: .noon()) == .booked)
     #expect(try await store.recoverCallbacks(at: .noon(99_999)) == 0, "it is not pending")
     #expect(try await store.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
@@ -321,8 +321,8 @@ import Testing
       bookings.append(
         .made(
           "+1415555\(1000 + number)", moving: id, perSlot: 999,
-          code: number == 0 ? try old.seal([5], associated: id.bytes) : nil,
-          content: try old.seal([7], associated: number == 3 ? [] : id.bytes)))
+          code: number == 0 ? try old.seal([5], for: .sealing, associated: id.bytes) : nil,
+          content: try old.seal([7], for: .appointment, associated: number == 3 ? [] : id.bytes)))
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for booking in bookings { group.addTask { _ = try await store.book(booking, at: .noon()) } }
@@ -330,8 +330,10 @@ import Testing
     }
     #expect(try await store.keys().map(\.sealedUntil) == [.noon(3600 + 210 + 3600), nil])
     let replaced = try await store.reseal(old.current.id) { value in
-      guard let content = try? rotation.open(value.sealed, associated: value.id) else { return nil }
-      return try? rotation.seal(content, associated: value.id)
+      guard let content = try? rotation.open(value.sealed, for: value.purpose, associated: value.id) else {
+        return nil
+      }
+      return try? rotation.seal(content, for: value.purpose, associated: value.id)
     }
     #expect(replaced == count + 1)
     #expect(try await store.keys().map(\.sealedUntil) == [nil, .noon(3600 + 210 + 3600)])
@@ -340,7 +342,7 @@ import Testing
       if number == 3 {
         #expect(due.content.isEmpty, "it is still due, to end")
       } else {
-        #expect(try new.open(due.content, associated: booking.id.bytes) == [7])
+        #expect(try new.open(due.content, for: .appointment, associated: booking.id.bytes) == [7])
       }
     }
     for booking in bookings.dropFirst(4) { _ = try await store.end(booking.id, .cancelled, at: .noon(5)) }

@@ -28,7 +28,7 @@ import Testing
     #expect(try await store.redeemClaim(claim.id, by: claim.installation, at: last))
     #expect(try await !store.redeemClaim(claim.id, by: claim.installation, at: last))
     #expect(try await !store.withdrawClaim(claim.id))
-    #expect(try await store.claim(claim.id) == .over(claim))
+    #expect(try await store.claim(claim.id) == .over(claim.over))
     #expect(try await store.lapseClaims(at: .noon(60), most: 9) == [other])
     await store.close()
   }
@@ -43,7 +43,7 @@ import Testing
     #expect(try await store.withdrawClaim(claim.id))
     #expect(try await !store.withdrawClaim(claim.id))
     #expect(try await !store.redeemClaim(claim.id, by: claim.installation, at: .noon()))
-    #expect(try await store.claim(claim.id) == .over(claim))
+    #expect(try await store.claim(claim.id) == .over(claim.over))
     #expect(try await store.lapseClaims(at: .noon(60), most: 9).isEmpty)
     await store.close()
   }
@@ -61,7 +61,7 @@ import Testing
     #expect(try await store.openClaim(.numbered(4, created: 4), most: 3).isEmpty)
     let first = StoredClaim.numbered(1, created: 1)
     #expect(try await store.openClaim(.numbered(5, created: 5), most: 3) == [first])
-    #expect(try await store.claim(first.id) == .over(first))
+    #expect(try await store.claim(first.id) == .over(first.over))
     #expect(try await !store.redeemClaim(first.id, by: .numbered(1), at: .noon(6)))
     // Fewer are allowed from now on. The new one stays, though the clock went back.
     let new = StoredClaim.numbered(6, created: -100)
@@ -87,6 +87,22 @@ import Testing
     #expect(try await store.lapseClaims(at: .noon(64), most: 3) == [.numbered(4, of: 4, created: 4)])
     #expect(try await store.lapseClaims(at: .noon(64), most: 3).isEmpty)
     #expect(try await !store.redeemClaim(StoredClaim.numbered(1).id, by: .numbered(1), at: .noon()))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `of an installation the newest 64 claims that are over are kept`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    _ = try await store.openClaim(.numbered(999, of: 2), most: 8)
+    for number in 1...70 {
+      _ = try await store.openClaim(.numbered(number, created: Double(number)), most: 2)
+    }
+    // Each new claim forgets what is too old by then. A store may count before or after the claim that gives way just then.
+    for (number, isKept) in [(1, false), (3, false), (5, true), (68, true), (69, true), (70, true)] {
+      #expect(try await (store.claim(StoredClaim.numbered(number).id) != nil) == isKept, "\(number)")
+    }
+    #expect(try await store.claim(StoredClaim.numbered(999).id) == .live(.numbered(999, of: 2)))
     await store.close()
   }
 

@@ -138,7 +138,9 @@ import Testing
     _ = try await store.updateKeys(at: Instant(seconds: 7)) { KeyRuling($0, holding: Self.onlyOld) }
     await store.close()
     let tables = [
-      SealedTable("callgate_store_key", value: "check_value", key: "id", until: "since * 1000000000")
+      SealedTable(
+        "callgate_store_key", value: "check_value", key: "id", until: "since * 1000000000",
+        for: .sealing)
     ]
     let connection = try SQLiteConnection(reading: fixture.path, vfs: nil)
     #expect(

@@ -20,7 +20,7 @@ import Testing
   ) throws -> CallbackIntent {
     var intent = CallbackIntent.made(
       contact, key: key, retention: .seconds(retention), deadline: deadline)
-    intent.sealedCode = try keys.seal(Array("755224".utf8), associated: intent.id.bytes)
+    intent.sealedCode = try keys.seal(Array("755224".utf8), for: .sealing, associated: intent.id.bytes)
     return intent
   }
 
@@ -149,10 +149,12 @@ import Testing
     #expect(try await store.begin(theirs, at: .noon()) == .begun)
     let damaged = intents[3].id.bytes
     let replaced = try await store.reseal(Self.old.current.id) { value in
-      guard value.id != damaged, let code = try? rotation.open(value.sealed, associated: value.id) else {
+      guard value.id != damaged,
+        let code = try? rotation.open(value.sealed, for: value.purpose, associated: value.id)
+      else {
         return nil
       }
-      return try? rotation.seal(code, associated: value.id)
+      return try? rotation.seal(code, for: value.purpose, associated: value.id)
     }
     #expect(replaced == count)
     #expect(try await store.keys().map(\.sealedUntil) == [nil, .noon(3630)])
@@ -163,7 +165,7 @@ import Testing
         continue
       }
       #expect(kept?.until == .noon(3630))
-      let opened = try Self.new.open(try #require(kept).sealed, associated: intent.id.bytes)
+      let opened = try Self.new.open(try #require(kept).sealed, for: .sealing, associated: intent.id.bytes)
       #expect(opened == Array("755224".utf8))
     }
     #expect(try await code(theirs, store)?.sealed == theirs.sealedCode)

@@ -6,7 +6,7 @@
 
 @main
 struct Microbench {
-  static func main() throws {
+  static func main() {
     let arguments = CommandLine.arguments
     guard arguments.count == 3, let seconds = Double(arguments[2]), seconds > 0, seconds <= 60,
       let chosen = families[arguments[1]]
@@ -14,8 +14,13 @@ struct Microbench {
       print("usage: microbench \(families.keys.sorted().joined(separator: "|")) SECONDS")
       exit(64)
     }
-    for family in chosen {
-      for figure in try family(seconds) { print(figure.json) }
+    do {
+      for family in chosen {
+        for figure in try family(seconds) { print(figure.json) }
+      }
+    } catch {
+      _ = "microbench: \(error)\n".withCString { write(STDERR_FILENO, $0, strlen($0)) }
+      exit(1)
     }
   }
 
@@ -29,6 +34,7 @@ struct Microbench {
     "caller": [CallerFigures.verification],
     "keys": [KeyFigures.memory, KeyFigures.sqlite],
     "metrics": [MetricsFigures.measure],
+    "notices": [NoticeFigures.apns],
     "rules": [RuleFigures.measure, CallerFigures.repetition],
   ]
 }

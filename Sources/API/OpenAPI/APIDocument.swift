@@ -214,6 +214,7 @@ extension APIOperation.Tag {
     switch self {
     case .tokens: "Talkdesk ID access tokens for apps."
     case .callbacks: "Calls from Talkdesk to customers, for apps without a token."
+    case .tickets: "Tickets of a chat desk, for signed-in users."
     case .installations: "A credential for each phone, instead of one password in every app."
     case .health: "Health checks for platforms and load balancers."
     case .operators: "Metrics, state, kill switch and explanations, for the operators of this server."

@@ -44,7 +44,11 @@ extension APIOperation {
     answers: [
       APIAnswer(
         status: .ok, description: "What it is about.",
-        contents: [.json("Notice", ("access", ["action": "access"]))], fields: [.noStore])
+        contents: [
+          .json(
+            "Notice", ("access", ["action": "access"]),
+            ("changed", ["action": "changed", "callback": "0198c5a2-7d10-7a3b-9c55-0f6e2d1b4a87"]))
+        ], fields: [.noStore])
     ], refusals: [.notFound, .rateLimited, .storeUnavailable])
 
   package static let registerDevice = APIOperation(
@@ -66,4 +70,51 @@ extension APIOperation {
     description: "It gets no notices any more. The response is the same where there was none.",
     answers: [APIAnswer(status: .noContent, description: "It is removed.", fields: [.noStore])],
     refusals: [.denied, .storeUnavailable])
+
+  package static let dialog = APIOperation(
+    method: .post, id: "postDialog", tag: .installations, access: .everybody,
+    summary: "Answer the notice before an appointment",
+    description: """
+      Apps that know the callback notices of Genesys Mobile Services use this format. The `_id` of the notice is the only credential, \
+      and the body does not count. `connect` calls now if the rules allow it, otherwise at the time of the appointment. `snooze` puts \
+      the call off. `cancel` cancels it. `connect-inbound` cancels it and names the number to dial. These spend the `_id`, and so do a \
+      move and the end of the appointment. Unknown and spent ids, and actions that are none, are the same 404.
+      """,
+    parameters: [
+      APIParameter(
+        name: "id", place: .path, description: "The `_id` in the notice.",
+        schema: ["type": "string", "minLength": 1], example: exampleID),
+      APIParameter(
+        name: "action", place: .path,
+        description: "The `_action` in the notice, or the choice of the customer.",
+        schema: [
+          "type": "string",
+          "enum": [
+            "get-dialog-user-confirmation-provide_code-true",
+            "get-dialog-user-confirmation-provide_code-false",
+            "connect", "connect-outbound", "wait-for-agent", "snooze", "cancel", "connect-inbound",
+          ],
+        ], example: "connect"),
+    ],
+    answers: [
+      APIAnswer(
+        status: .ok, description: "A menu, a text, or a number to dial.",
+        contents: [
+          .json(
+            "Dialog",
+            (
+              "confirmation",
+              [
+                "_dialog_id": "0", "_action": "ConfirmationDialog",
+                "_text": "You will receive the call shortly", "_ok_title": "Ok", "_id": exampleID,
+              ]
+            ))
+        ], fields: [.noStore]),
+      APIAnswer(
+        status: .noContent,
+        description:
+          "`snooze` and `cancel` are done. A notice of another kind has no dialog, and gets this response too.",
+        fields: [.noStore]),
+    ],
+    refusals: [.notFound, .tooLate, .rateLimited, .storeUnavailable] + .ofRules)
 }

@@ -9,6 +9,7 @@ package struct APIOperation: Sendable {
   enum Tag: String, CaseIterable, Sendable {
     case tokens = "Tokens"
     case callbacks = "Callbacks"
+    case tickets = "Tickets"
     case installations = "Installations"
     case health = "Health"
     case operators = "Operators"
@@ -187,9 +188,12 @@ struct APIField: Sendable {
     isRequired: false)
   static let rateLimit = APIField(
     name: "RateLimit", description: "The rest of these limits, as `\"NAME\";r=0;t=12`.", isRequired: false)
-  static let location = APIField(
-    name: "Location", description: "The path of the new record.",
-    schema: ["type": "string", "pattern": "^/callbacks/"])
+  static let location = location(below: "/callbacks/")
+  static func location(below path: String) -> APIField {
+    APIField(
+      name: "Location", description: "The path of the new record.",
+      schema: ["type": "string", "pattern": .string("^" + path)])
+  }
   /// `allowances` belong together.
   static let allowances = [rateLimitPolicy, rateLimit]
 }

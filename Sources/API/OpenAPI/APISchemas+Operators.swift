@@ -86,7 +86,7 @@ extension APISchemas {
       "OperatorCallback",
       JSONValue(
         literally: #"""
-          { "type": "object", "required": ["id", "status", "created_at", "contact_phone_number", "caller"],
+          { "type": "object", "required": ["id", "status", "created_at", "caller"],
             "properties": {
               "id": { "type": "string", "format": "uuid", "description": "The id of the callback." },
               "status": { "type": "string", "enum": ["scheduled", "pending", "accepted", "failed", "unknown", "cancelled", "expired"],
@@ -96,6 +96,7 @@ extension APISchemas {
               "settled_at": { "type": "string", "format": "date-time", "description": "When the callback ended." },
               "reason": { "type": "string", "description": "Why the callback is not accepted: the code of a problem." },
               "contact_phone_number": { "$ref": "#/components/schemas/MaskedNumber" },
+              "ticket": { "type": "object", "description": "For the record of a ticket, which has no number: the ticket, if it is open." },
               "caller": { "type": "string", "description": "The caller that requested the callback." },
               "subject": { "type": "string", "description": "The person that the credential names, if any." },
               "app": { "type": "string", "description": "The app, if any." },
@@ -143,7 +144,7 @@ extension APISchemas {
               "upstreams": { "type": "array", "description": "The services that the server has sent requests to, since the start.",
                 "items": { "type": "object", "additionalProperties": false, "required": ["upstream", "outcomes"],
                   "properties": {
-                    "upstream": { "type": "string", "enum": ["talkdesk_id", "callback_api", "jwks", "policy"] },
+                    "upstream": { "type": "string", "enum": ["talkdesk_id", "callback_api", "jwks", "policy", "sendbird"] },
                     "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 1 } },
                     "last_success": { "type": "string", "format": "date-time" } } } },
               "openings": { "type": "array", "description": "Whether callbacks are open now. An app whose callers differ has an entry for each.",
@@ -157,6 +158,14 @@ extension APISchemas {
                 "properties": { "scheduled": { "type": "integer", "minimum": 0 }, "pending": { "type": "integer", "minimum": 0 } } },
               "installations": { "type": "object", "description": "Installations and requests for them, by state.",
                 "additionalProperties": { "type": "integer", "minimum": 0 } },
+              "desks": { "type": "array", "description": "The chat desks.",
+                "items": { "type": "object", "additionalProperties": false, "required": ["desk", "status", "users"],
+                  "properties": {
+                    "desk": { "type": "string" }, "status": { "type": "string", "enum": ["pass", "warn"] },
+                    "users": { "type": "integer", "minimum": 0, "description": "Users whose session tokens the server keeps." },
+                    "last_request": { "type": "string", "description": "The outcome of the last request." },
+                    "last_request_age_seconds": { "type": "integer", "minimum": 0 },
+                    "cool_down_seconds": { "type": "integer", "minimum": 0, "description": "How long the server makes no request yet." } } } },
               "brakes": { "type": "array", "description": "The brakes that are on.",
                 "items": { "type": "object", "additionalProperties": false, "required": ["brake", "limit"],
                   "properties": {

@@ -3,7 +3,7 @@
 import JSON
 
 extension APISchemas {
-  /// What is asked and answered about devices, notices and claims.
+  /// The schemas of requests and responses for devices, notices and claims.
   static let push: [(name: String, schema: JSONValue)] = [
     (
       "PushedToken",
@@ -26,7 +26,29 @@ extension APISchemas {
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["action"],
-            "properties": { "action": { "type": "string", "enum": ["access"], "description": "What the app does: claim the token." } } }
+            "properties": {
+              "action": { "type": "string", "enum": [
+                  "access", "changed", "expired",
+                  "get-dialog-user-confirmation-provide_code-true", "get-dialog-user-confirmation-provide_code-false" ],
+                "description": "What the app does: claim the token, ask for the callback, or ask the user." },
+              "callback": { "type": "string", "description": "The callback that it is about; not there for a token." } } }
+          """#)
+    ),
+    (
+      "Dialog",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "required": ["_dialog_id", "_action"],
+            "properties": {
+              "_dialog_id": { "type": "string" },
+              "_action": { "type": "string", "enum": ["DisplayMenu", "ConfirmationDialog", "DialNumber"], "description": "What the app shows." },
+              "_label": { "type": "string" }, "_text": { "type": "string" }, "_ok_title": { "type": "string" },
+              "_user_action_url": { "type": "string" }, "_method": { "type": "string" }, "_resource_url": { "type": "string" },
+              "_expires": { "type": "string", "description": "The time of the appointment." },
+              "_content": { "type": "array", "items": { "type": "object" }, "description": "The groups of the menu. Each item has its label, and the URL for a POST." },
+              "_tel_url": { "type": "string", "description": "`tel:` and the number to dial." },
+              "_access_code": { "type": "string", "description": "The verification code, or `n/a`." },
+              "_id": { "type": "string", "description": "The `_id` of the notice." } } }
           """#)
     ),
     (

@@ -10,14 +10,15 @@ import JSON
 enum APISchemas {
   /// All of them, by name, in the order of the document.
   static let all: [(name: String, schema: JSONValue)] =
-    ([problem] + values + tokens + callbacks + installations + push + health + operators).map {
+    ([problem] + values + tokens + callbacks + tickets + installations + push + health + operators).map {
       name, schema in
       (name, ofRequests.contains(name) ? schema : opened(schema))
     }
 
   /// The schemas of request bodies.
   static let ofRequests: Set<String> = [
-    "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "CallbackChange", "StopRequest",
+    "ContextForm", "ContextShortForm", "ContextField", "CallbackRequest", "CallbackChange", "TicketRequest",
+    "StopRequest",
     "ResumeRequest",
     "Inquiry", "FetchCodeRequest", "VerifyCodeRequest", "UserCodeRequest", "RevocationRequest",
   ]

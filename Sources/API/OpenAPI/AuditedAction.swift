@@ -20,6 +20,10 @@ package enum AuditedAction: String, CaseIterable, Sendable {
   case change
   /// An app cancels an appointment.
   case cancel
+  /// A customer puts an appointment off in a dialog.
+  case snooze
+  /// A customer asks in a dialog to be called now.
+  case connect
 
   /// The name of an action that rules judge.
   package init(_ action: Action) {
@@ -45,6 +49,8 @@ package enum AuditedAction: String, CaseIterable, Sendable {
     case .verify: 7
     case .change: 8
     case .cancel: 9
+    case .snooze: 10
+    case .connect: 11
     }
   }
 }

@@ -22,6 +22,8 @@ package final class Endpoint: Sendable {
     case known(AuditedAction)
     /// Those with one of these methods.
     case some([Method: AuditedAction])
+    /// Those that its handler audits, with one of these actions.
+    case handled([AuditedAction])
   }
 
   /// Its paths as OpenAPI writes them, the usual one first.
@@ -60,13 +62,14 @@ package final class Endpoint: Sendable {
     case .none: []
     case .every(let action), .known(let action): [action]
     case .some(let actions): Array(actions.values)
+    case .handled(let actions): actions
     }
   }
 
   /// The audited action of a request with this method; nil for none.
   package func action(audited method: Method) -> AuditedAction? {
     switch auditing {
-    case .none: nil
+    case .none, .handled: nil
     case .every(let action): action
     case .known(let action): operation(for: method) == nil ? nil : action
     case .some(let actions): actions[method]

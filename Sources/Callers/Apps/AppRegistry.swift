@@ -3,8 +3,8 @@
 package import API
 package import HTTP
 
-/// A mobile app that vending is set up for.
-package struct App: Hashable, Sendable {
+/// A mobile app that vending is set up for. A class, because every request passes it on several times.
+package final class App: Sendable {
   /// The name in `/token/{app}` and `?app=`.
   package let id: String
   /// The callers that may ask for it; nil: all.

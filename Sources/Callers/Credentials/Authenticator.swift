@@ -13,7 +13,9 @@ package import Store
 ///
 /// It looks up a credential by a digest or a seeded hash, so a thousand callers cost the same as one. It
 /// compares digests in constant time. An unknown name takes the same steps as a wrong password.
-package struct Authenticator: Sendable {
+///
+/// A class, because other targets would copy a structure for each request.
+package final class Authenticator: Sendable {
   /// One caller that proves itself by name and password.
   package struct BasicCaller: Sendable {
     let username: [UInt8]

@@ -8,7 +8,8 @@ package import Tokens
 
 /// Sendbird's platform API, as far as session tokens need it.
 ///
-/// Both requests are harmless when sent twice: an unused token expires, and a user that exists stays as it is.
+/// Its own requests are harmless when sent twice: an unused token expires, and a user that exists stays as it is. Tickets and their
+/// messages are not (`DeskAPI`).
 package struct SendbirdAPI: Sendable {
   /// How much of a reply is read.
   static let longestReply = 64 * 1024
@@ -19,9 +20,9 @@ package struct SendbirdAPI: Sendable {
 
   let settings: SendbirdSettings
   private let transport: any HTTPTransport
-  private let time: any TimeSource
-  private let retry: RetryPolicy
-  private let jitter: @Sendable () -> Double
+  let time: any TimeSource
+  let retry: RetryPolicy
+  let jitter: @Sendable () -> Double
 
   /// Makes a client.
   ///
@@ -91,22 +92,23 @@ package struct SendbirdAPI: Sendable {
     let sent = (time.now, time.unixTime.milliseconds)
     let life = settings.tokenLife
     let end = sent.1 + life.nanosecondsClamped / 1_000_000
-    return try await send(
-      .sessionToken, "/v3/users/\(Self.segment(user.text))/token", ["expires_at": .number(JSONNumber(end))],
-      deadline, trace, observe
-    ) { (content: [UInt8]) throws(UnusableReply) in
+    let request = SendbirdRequest(
+      .sessionToken, to: .platform, "/v3/users/\(Self.segment(user.text))/token",
+      ["expires_at": .number(JSONNumber(end))])
+    return try await send(request, deadline, trace, observe) { (content: [UInt8]) throws(UnusableReply) in
       try SessionToken(parsing: content, user: user, sent: sent, life: life)
     }
   }
 
-  private func create(
+  /// Creates a user. That the user exists already is a success.
+  func create(
     _ user: UserID, _ deadline: MonotonicTime, _ trace: TraceContext?, _ observe: (SendbirdReport) -> Void
   ) async throws(SendbirdFailure) {
+    let request = SendbirdRequest(
+      .newUser, to: .platform, "/v3/users",
+      ["user_id": .string(user.text), "nickname": "", "profile_url": ""])
     do throws(SendbirdFailure) {
-      try await send(
-        .newUser, "/v3/users", ["user_id": .string(user.text), "nickname": "", "profile_url": ""], deadline,
-        trace, observe
-      ) { _ in }
+      try await send(request, deadline, trace, observe) { _ in }
     } catch {
       // Another instance was faster.
       guard case .knownUser = error.concern else { throw error }
@@ -114,24 +116,25 @@ package struct SendbirdAPI: Sendable {
   }
 
   /// Sends one request and reports it.
-  private func send<Reply>(
-    _ purpose: SendbirdReport.Purpose, _ path: String, _ content: JSONObject, _ deadline: MonotonicTime,
-    _ trace: TraceContext?, _ observe: (SendbirdReport) -> Void,
-    reading read: ([UInt8]) throws(UnusableReply) -> Reply
+  func send<Reply>(
+    _ request: SendbirdRequest, _ deadline: MonotonicTime, _ trace: TraceContext?,
+    _ observe: (SendbirdReport) -> Void, reading read: ([UInt8]) throws(UnusableReply) -> Reply
   ) async throws(SendbirdFailure) -> Reply {
     let start = time.now
     func report(_ failure: SendbirdFailure?) {
       observe(
         SendbirdReport(
-          purpose: purpose, startedAt: start, duration: time.now - start, failure: failure, trace: trace))
+          purpose: request.purpose, startedAt: start, duration: time.now - start, failure: failure,
+          trace: trace))
     }
     do throws(SendbirdFailure) {
       guard start < deadline else { throw SendbirdFailure(.timedOut(sent: false)) }
-      let response = try await answer(path, content, trace, within: deadline - start)
+      let response = try await answer(request, trace, within: deadline - start)
       guard (200..<300).contains(response.status) else {
         throw SendbirdFailure(
           status: response.status, content: response.content,
-          retryAfter: RetryAfter.read(response.fields, now: time.unixTime.seconds))
+          retryAfter: RetryAfter.read(response.fields, now: time.unixTime.seconds),
+          isDesk: request.host == .desk)
       }
       let reply: Reply
       do throws(UnusableReply) {
@@ -148,31 +151,40 @@ package struct SendbirdAPI: Sendable {
   }
 
   private func answer(
-    _ path: String, _ content: JSONObject, _ trace: TraceContext?, within timeout: Duration
+    _ request: SendbirdRequest, _ trace: TraceContext?, within timeout: Duration
   ) async throws(SendbirdFailure) -> InboundResponse {
-    var fields: Fields = [
-      "Accept": "application/json", "Content-Type": "application/json; charset=utf8",
-      "Api-Token": settings.apiToken.exposedString(),
-    ]
+    var fields: Fields = ["Accept": "application/json"]
+    let url: String
+    switch (request.host, settings.desk) {
+    case (.desk, let desk?):
+      url = desk.url
+      fields[DeskAPI.tokenField] = desk.apiToken.exposedString()
+    case (.desk, nil): preconditionFailure("a ticket for a desk without tickets")
+    case (.platform, _):
+      url = settings.url
+      fields["Api-Token"] = settings.apiToken.exposedString()
+    }
+    if request.content != nil { fields["Content-Type"] = "application/json; charset=utf8" }
     if let trace { fields["traceparent"] = trace.traceparent }
     do throws(TransportError) {
       return try await transport.send(
         OutboundRequest(
-          method: .post, url: settings.url + path, fields: fields, content: content.serialized(),
-          timeout: timeout, maximumContentLength: Self.longestReply))
+          method: request.content == nil ? .get : .post, url: url + request.path, fields: fields,
+          content: request.content?.serialized() ?? [], timeout: timeout,
+          maximumContentLength: Self.longestReply, reuse: request.isAtMostOnce ? .never : .allowed))
     } catch {
       switch error.reason {
       case .timedOut: throw SendbirdFailure(.timedOut(sent: error.sent))
       case .malformedResponse: throw SendbirdFailure(.unusableReply(.malformed))
       case .responseTooLarge: throw SendbirdFailure(.unusableReply(.tooLarge))
-      case .invalidURL, .nameResolution, .connect, .tls, .connectionLost, .cancelled, .overloaded:
+      case .invalidURL, .nameResolution, .connect, .connectionLost, .tls, .cancelled, .overloaded:
         throw SendbirdFailure(.transport(error))
       }
     }
   }
 
   /// A text as one segment of a path (RFC 3986 §3.3): all octets but the unreserved ones are encoded.
-  private static func segment(_ text: String) -> String {
+  static func segment(_ text: String) -> String {
     var segment = ""
     for octet in text.utf8 {
       switch octet {

@@ -30,8 +30,10 @@ package struct SendbirdFailure: Error, Sendable {
 
   /// Reads an error by its code, which Sendbird sends mostly with status 400, and by its status where the code is not known.
   ///
-  /// - Parameter wait: What `Retry-After` asks for.
-  init(status: Int, content: [UInt8], retryAfter wait: Duration?) {
+  /// - Parameters:
+  ///   - wait: What `Retry-After` asks for.
+  ///   - isDesk: Whether the desk's API answers, whose errors need not have a code.
+  init(status: Int, content: [UInt8], retryAfter wait: Duration?, isDesk: Bool = false) {
     let code = Self.code(content)
     let text = code.map { String($0) }
     let refused = TokenExchangeError.refused(status: status, code: text)
@@ -45,8 +47,14 @@ package struct SendbirdFailure: Error, Sendable {
       self.init(.failed(status: status, code: text))
     case (_, 429): self.init(.rateLimited(retryAfter: wait))
     case (_, 408), (_, 500...): self.init(.unavailable(status: status, retryAfter: wait))
+    case (_, 401): self.init(refused)
+    // A firewall on the way may dislike one request, such as one with a strange user id.
+    case (nil, 403): self.init(refused, concern: isDesk ? .everyUser : .thisUser)
+    case (nil, 400): self.init(refused, concern: .thisUser)
+    case (nil, 409), (nil, 415), (nil, 422):
+      self.init(refused, concern: isDesk ? .thisUser : .everyUser)
     // Without a code it is not Sendbird's API that answers: another host, or a proxy.
-    case (nil, 400...), (_, 401), (_, 403): self.init(refused)
+    case (nil, 400...): self.init(refused)
     case (_, 400...): self.init(refused, concern: .thisUser)
     default: self.init(.unusableReply(.status(status)))
     }

@@ -10,6 +10,10 @@ package struct SendbirdReport: Sendable {
   package enum Purpose: String, Sendable {
     case sessionToken = "session token"
     case newUser = "new user"
+    case customer
+    case newCustomer = "new customer"
+    case ticket
+    case firstMessage = "first message"
   }
 
   /// What Sendbird was asked for.

@@ -121,7 +121,8 @@ extension Decider {
       // An enrolment without a user has no caller that a stop could name.
       facts.appID = try admit(
         facts.action == .enrol ? facts.callerID : facts.effectiveCaller, to: facts.action, app: inquiry.app,
-        installedFor: inquiry.entrance.installedFor, isUser: inquiry.entrance.isUser)?.id
+        installedFor: inquiry.entrance.installedFor, isUser: inquiry.entrance.isUser,
+        ownerID: inquiry.facts.installation?.callerID)?.id
     } catch {
       return Explanation(error.problem.code, because: error.reason, verdicts: policy.skipped)
     }

@@ -15,15 +15,19 @@ package struct Decider: Sendable {
   package let stops: StopBoard
   package let ledger: AllowanceLedger
   let remotes: RemotePolicies
+  /// Whether there is a Talkdesk credential, which a server whose apps all have chat desks does without.
+  private let hasTalkdesk: Bool
 
   package init(
-    apps: AppRegistry, policy: Policy, stops: StopBoard, ledger: AllowanceLedger, remotes: RemotePolicies
+    apps: AppRegistry, policy: Policy, stops: StopBoard, ledger: AllowanceLedger, remotes: RemotePolicies,
+    hasTalkdesk: Bool = true
   ) {
     self.apps = apps
     self.policy = policy
     self.stops = stops
     self.ledger = ledger
     self.remotes = remotes
+    self.hasTalkdesk = hasTalkdesk
   }
 
   // MARK: Before the rules
@@ -45,9 +49,11 @@ package struct Decider: Sendable {
   ///   - name: The app's name in the request, if any.
   ///   - appID: The app of an installation.
   ///   - isUser: Whether the caller has a subject of its own, whom alone a chat desk takes.
+  ///   - ownerID: The caller whose user an installation belongs to. A chat desk takes no user of a caller that the app does not take
+  ///     any more: such users and those of other callers were not checked for equal user ids.
   package func admit(
     _ callerID: String?, to action: Action, app name: Request.QueryItem, installedFor appID: String? = nil,
-    isUser: Bool = true
+    isUser: Bool = true, ownerID: String? = nil
   ) throws(Refusal) -> App? {
     let caller = callerID ?? Caller.anonymousID
     let claim = apps.claim(named: name, by: caller, installedFor: appID)
@@ -69,6 +75,19 @@ package struct Decider: Sendable {
       throw Refusal(
         problem: Problem(.denied, "This app's chat desk is for signed-in users and installations only."),
         app: app?.id, reason: "caller \(caller) has no users, whom the app's chat desk needs")
+    }
+    if let app, app.desk != nil, action == .access, let ownerID, !apps.lists(ownerID, for: app) {
+      throw Refusal(
+        problem: Problem(.denied, "The caller that this installation belongs to is not listed for this app."),
+        app: app.id,
+        reason: "caller \(ownerID), whose user has this installation, is not listed for app \(app.id)")
+    }
+    let needsTalkdesk = action == .callback || action == .access && app?.desk == nil
+    guard hasTalkdesk || !needsTalkdesk else {
+      throw Refusal(
+        problem: Problem(.denied, "This server has no Talkdesk account. It serves chat desks only."),
+        app: app?.id,
+        reason: "there is no Talkdesk credential, and the request needs one")
     }
     return app
   }

@@ -1,7 +1,7 @@
 // The parts of the callback code that survive a reload, and how a configuration uses them.
 
 package import Gate
-import Metrics
+package import Metrics
 package import Platform
 package import Records
 package import Store
@@ -44,11 +44,14 @@ package struct CallbackParts: Sendable {
   }
 
   /// Saves an outcome, at once or in the background.
-  package func settle(_ intent: CallbackIntent, _ settlement: CallbackSettlement) async {
+  /// - Parameter counter: What counts it; nil for that of callbacks.
+  package func settle(
+    _ intent: CallbackIntent, _ settlement: CallbackSettlement, counter: EventCounter? = nil
+  ) async {
     let (id, state) = (intent.id.description, settlement.outcome.rawValue)
     await store.settle(intent, settlement) { [metrics, log] wasRecovered in
       // Another instance has counted a recovered record as unknown already.
-      guard wasRecovered else { return metrics.callbacks.count(state) }
+      guard wasRecovered else { return (counter ?? metrics.callbacks).count(state) }
       log.corrected(id: id, state: state)
     }
   }

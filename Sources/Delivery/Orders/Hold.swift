@@ -48,7 +48,7 @@ package struct Hold: ~Copyable, Sendable {
   /// Adds the allowances that the decision took.
   package mutating func keep(_ receipts: [AllowanceReceipt], at now: Instant) {
     self.receipts = receipts
-    parts.brakes.taken(receipts, contact: intent.contact.masked, at: now)
+    parts.brakes.taken(receipts, contact: intent.maskedContact, at: now)
   }
 
   /// Takes a turn, if there is one without waiting.

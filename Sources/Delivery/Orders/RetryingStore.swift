@@ -130,7 +130,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   // MARK: Withdrawing
 
   /// Withdraws an unsent intent in the background.
-  func withdraw(_ intent: CallbackIntent) {
+  package func withdraw(_ intent: CallbackIntent) {
     let isTaken = underWay.withLock { underWay in
       guard underWay.count < Self.most else { return false }
       underWay.insert(intent.id)

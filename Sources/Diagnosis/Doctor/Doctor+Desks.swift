@@ -14,6 +14,7 @@ extension Doctor {
       let name = "\(desk.id): application \(desk.applicationID)"
       guard let failure = await api.check() else {
         report.ok("desk", "\(name): Sendbird accepts the API token at \(desk.url)")
+        if desk.takesTickets { await reportTickets(desk, api) }
         continue
       }
       switch failure.cause {
@@ -28,6 +29,23 @@ extension Doctor {
             "check that this machine reaches \(desk.url); until then users of this desk get no session tokens",
           .unreachable)
       }
+    }
+  }
+
+  /// Asks the desk's own host with the desk's own token.
+  private mutating func reportTickets(_ desk: Configuration.Desk, _ api: SendbirdAPI) async {
+    let name = "\(desk.id): tickets"
+    guard let failure = await api.checkDesk() else {
+      return report.ok("desk", "\(name): Sendbird Desk accepts the desk API token at \(desk.deskURL)")
+    }
+    let words = "\(name): \(failure.cause.words(for: "Sendbird Desk"))"
+    if case .refused = failure.cause {
+      report.fail("desk", words, fix: "check the desk API token in the dashboard of Sendbird Desk", .refused)
+    } else {
+      report.fail(
+        "desk", words,
+        fix: "check that this machine reaches \(desk.deskURL); until then users cannot open tickets",
+        .unreachable)
     }
   }
 }

@@ -54,16 +54,19 @@ public struct Doctor {
   static func examine(
     _ loaded: LoadedConfiguration, transport: any HTTPTransport, proxies: ProxySettings, clock: any TimeSource
   ) async -> DoctorReport {
-    guard let upstream = loaded.configuration.talkdesk.upstream else {
-      preconditionFailure("a checked configuration without an upstream")
-    }
+    let upstream = loaded.configuration.talkdesk.upstream
     do {
       var doctor = Doctor(
         configuration: loaded.configuration,
         client: try TalkdeskID(upstream, transport: transport, clock: clock), transport: transport,
         proxies: proxies, clock: clock)
-      doctor.look(at: upstream, loaded.notices)
-      await doctor.ask()
+      if let upstream {
+        doctor.look(at: upstream, loaded.notices)
+        await doctor.ask()
+      } else {
+        for notice in loaded.notices { doctor.report.add(notice) }
+        doctor.report.skip("exchange", "skipped: all apps have chat desks, and no Talkdesk account is set")
+      }
       await doctor.lookAround()
       return doctor.report
     } catch {

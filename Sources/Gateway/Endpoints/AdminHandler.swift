@@ -1,8 +1,11 @@
 // The request handler of the separate admin listener.
 
 import API
+import Admin
 import HTTP
 import HTTPServer
+import Responses
+import Serving
 
 /// Serves the operators' paths, and health checks of this listener.
 final class AdminHandler: RequestHandler {

@@ -1,11 +1,13 @@
 // Lets an operator's request in, and finds the operation that answers it.
 
 import API
+import Admin
 import Callers
 import HTTP
 import HTTPServer
 import Platform
 import Records
+import Serving
 
 extension Administration {
   /// Answers a request for an operators' path.

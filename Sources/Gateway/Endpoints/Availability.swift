@@ -9,14 +9,9 @@ import Gate
 import HTTP
 import HTTPServer
 import Records
+import Responses
+import Serving
 import Store
-
-/// A slot of appointments, and how many places it has.
-struct OfferedSlot {
-  let slot: Slot
-  let free: Int
-  let total: Int
-}
 
 extension Gateway {
   /// How long a span of slots may be.

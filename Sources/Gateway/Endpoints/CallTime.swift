@@ -4,6 +4,7 @@ import Configuration
 import Deciding
 import Gate
 import Platform
+import Serving
 import Store
 
 extension Instant {
@@ -56,6 +57,7 @@ struct AppointmentTime: Sendable {
   private let times: BookableTimes
   private let terms: Configuration.Appointments
   private let timeout: Duration
+  private let now: Instant
 
   /// Nil without appointments.
   init?(_ at: Instant, _ generation: Generation, _ facts: Facts) {
@@ -66,6 +68,7 @@ struct AppointmentTime: Sendable {
     self.times = times
     self.terms = terms
     timeout = generation.configuration.callbacks.timeout
+    now = facts.instant
   }
 
   private var slot: Int64 { times.slot(of: at).start }
@@ -77,10 +80,13 @@ struct AppointmentTime: Sendable {
       contact: intent.contact, key: intent.key, terms: intent.terms,
       deadline: at.advanced(by: terms.late + timeout))
     booked.sealedCode = intent.sealedCode
+    booked.notifies = intent.notifies
     // With no places nothing is booked, and the store reports other conflicts.
-    return Booking(
+    var booking = Booking(
       intent: booked, at: at, slot: slot, content: content,
       limits: .init(perSlot: isTrial ? 0 : terms.perSlot, perNumber: terms.perNumber))
+    booking.confirmAt = terms.confirmTime(of: at, now: now)
+    return booking
   }
 
   /// Whether a place in the slot is left.
@@ -102,5 +108,14 @@ struct AppointmentTime: Sendable {
       after = Instant(seconds: last.start)
     }
     return found.prefix(Self.mostAlternatives).map { Instant(seconds: $0.start).rfc3339 }
+  }
+}
+
+extension Configuration.Appointments {
+  /// When the customer is asked before an appointment; nil where that time has passed, and without questions.
+  func confirmTime(of at: Instant, now: Instant) -> Instant? {
+    guard let confirm else { return nil }
+    let time = at.advanced(by: .zero - confirm.before)
+    return time > now ? time : nil
   }
 }

@@ -7,6 +7,8 @@ import HTTP
 import HTTPServer
 import Platform
 import Records
+import Responses
+import Serving
 import Store
 
 extension Gateway {
@@ -17,6 +19,8 @@ extension Gateway {
     calling.record.cache = result.cache
     calling.record.upstreamStatus = result.upstreamStatus
     let id = order.intent.id
+    // A client that has gone reads nothing, so a notice tells it.
+    if order.intent.notifies != nil, !Task.isCancelled { calling.generation.told(id) }
     switch result.outcome {
     case .undelivered(let reason, let isRecorded):
       var problem = Problem(reason)
@@ -37,6 +41,8 @@ extension Gateway {
 
   /// Answers as the first request with the key was answered.
   func replay(_ calling: inout Calling, _ record: StoredCallback) -> PreparedResponse {
+    // The response to a booking shows the booking, and not its end.
+    if record.at == nil { calling.generation.told(record) }
     calling.record.callback = record.id.description
     calling.record.isReplay = true
     let code = calling.generation.verificationCode(of: record, at: Instant(clock.unixTime), log)

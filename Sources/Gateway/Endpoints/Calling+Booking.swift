@@ -12,6 +12,8 @@ import HTTPServer
 import JOSE
 import Platform
 import Records
+import Responses
+import Serving
 import Store
 
 extension Gateway {

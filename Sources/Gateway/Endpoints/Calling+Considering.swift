@@ -12,6 +12,8 @@ import HTTPServer
 import Installations
 import Platform
 import Records
+import Responses
+import Serving
 import Store
 
 /// An allowed callback request that waits for Talkdesk's response. A class, so that each waiting request is stored once.

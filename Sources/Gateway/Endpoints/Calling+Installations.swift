@@ -7,7 +7,9 @@ import Gate
 import Installations
 import JOSE
 import Records
+import Responses
 import Sealing
+import Serving
 import Store
 
 extension Gateway {

@@ -11,6 +11,7 @@ import HTTP
 import HTTPServer
 import Platform
 import Records
+import Serving
 import Store
 import Talkdesk
 
@@ -170,13 +171,14 @@ extension Gateway {
     // Users of one issuer share a caller; a key is one user's own, with or without an installation.
     let owner = caller.owner
     let prefix = owner.subject == owner.callerID ? "" : owner.subject + "\u{0}"
-    let intent = CallbackIntent(
+    var intent = CallbackIntent(
       id: CallbackID(at: facts.instant), callerID: owner.callerID, subject: owner.subject, appID: facts.appID,
       contact: asked.contactNumber,
       key: key.map { .init(text: prefix + $0.text, fingerprint: Array(asked.fingerprint.utf8)) },
       terms: .init(
         dedupeWindow: terms.dedupeWindow, keyRetention: terms.keyRetention, retention: terms.retention),
       deadline: facts.instant.later(by: terms.timeout))
+    intent.notifies = calling.generation.notified(caller)
     return RequestedCallback(
       request: asked, key: key, caller: caller, carriesCode: own.addsVerificationCode, facts: facts,
       intent: intent, deadline: calling.start + terms.timeout)

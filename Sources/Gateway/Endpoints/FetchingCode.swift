@@ -13,6 +13,8 @@ import JOSE
 import JSON
 import Platform
 import Records
+import Responses
+import Serving
 import Store
 
 /// One request for a code on its way.

@@ -3,6 +3,7 @@
 import API
 import HTTP
 import HTTPServer
+import Serving
 
 extension Gateway {
   /// The response fields for a browser; nil for other clients.

@@ -7,6 +7,7 @@ import HTTP
 import HTTPServer
 import Platform
 import Records
+import Serving
 
 extension Gateway {
   /// Writes the audit line of a refused request. Where its request line was read it is a request to that path like any

@@ -1,6 +1,7 @@
 // The public listener's handler: gives each request one response, and each vending request one audit record.
 
 import API
+import Admin
 import Appointments
 import Callers
 import Delivery
@@ -10,6 +11,8 @@ public import HTTPServer
 import JSON
 import Platform
 import Records
+import Responses
+import Serving
 import Tokens
 
 /// Handles all requests of the public listener.

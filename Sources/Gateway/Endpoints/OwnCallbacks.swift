@@ -13,7 +13,9 @@ import HTTPServer
 import JSON
 import Platform
 import Records
+import Responses
 import Sealing
+import Serving
 import Store
 
 extension Gateway {
@@ -32,6 +34,7 @@ extension Gateway {
       if wait > 0 {
         record = await appointments.watch.wait(for: record, until: visit.start + .seconds(wait))
       }
+      visit.generation.told(record)
       return CallbackDocument.response(document(of: record, visit))
     }
   }
@@ -85,7 +88,7 @@ extension Gateway {
     } catch {
       throw .noRecords
     }
-    guard let record, record.belongs(to: owner.subject) else { throw .noCallback }
+    guard let record, record.ticket == nil, record.belongs(to: owner.subject) else { throw .noCallback }
     return record
   }
 
@@ -182,7 +185,7 @@ extension Gateway {
   }
 
   /// The content of an appointment, opened and as it is sealed.
-  private func content(
+  func content(
     of record: StoredCallback, _ context: RequestContext
   ) async throws(Problem) -> (AppointmentContent, sealed: [UInt8]) {
     let kept: DueAppointment?
@@ -216,48 +219,59 @@ extension Gateway {
     visit(request, &exchange, as: .cancel) { [self] visit, line throws(Problem) in
       let record = try await record(id, of: visit.caller)
       line?.note(record)
-      let result: EndResult
-      var kept: [UInt8]?
-      let now = Instant(clock.unixTime)
-      do throws(StoreError) {
-        // The end wipes the content. In doubt, only this copy has the allowances to give back.
-        kept = try await callbacks.store.scheduledAppointment(record.id)?.content
-        result = try await callbacks.store.end(record.id, .cancelled, at: now)
-      } catch {
-        callbacks.log.storeFailed(error, doing: "cancel", visit.context)
-        if error.isInDoubt, let kept { cancelLater(record.id, kept, at: now, after: error, visit) }
-        throw .notChanged(error)
-      }
-      switch result {
-      case .ended(let ended, let content):
-        await cancelled(ended, content, visit)
-        return CallbackDocument.response(document(of: ended, visit))
-      case .unchanged(let now) where now.status == .cancelled:
-        return CallbackDocument.response(document(of: now, visit))
-      case .unchanged(let now): throw .tooLate(now)
-      // An immediate callback is no appointment.
-      case .missing: throw .tooLate(record)
-      }
+      let ended = try await cancel(record, visit.generation, visit.context)
+      return CallbackDocument.response(document(of: ended, visit))
+    }
+  }
+
+  /// Ends an appointment as `cancelled`, and returns its record. One that is cancelled already stays so.
+  func cancel(
+    _ record: StoredCallback, _ generation: Generation, _ context: RequestContext
+  ) async throws(Problem) -> StoredCallback {
+    let result: EndResult
+    var kept: [UInt8]?
+    let now = Instant(clock.unixTime)
+    do throws(StoreError) {
+      // The end wipes the content. In doubt, only this copy has the allowances to give back.
+      kept = try await callbacks.store.scheduledAppointment(record.id)?.content
+      result = try await callbacks.store.end(record.id, .cancelled, at: now)
+    } catch {
+      callbacks.log.storeFailed(error, doing: "cancel", context)
+      if error.isInDoubt, let kept { cancelLater(record.id, kept, at: now, after: error, generation) }
+      throw .notChanged(error)
+    }
+    switch result {
+    case .ended(let ended, let content):
+      await cancelled(ended, content, generation)
+      generation.told(ended)
+      return ended
+    case .unchanged(let now) where now.status == .cancelled:
+      generation.told(now)
+      return now
+    case .unchanged(let now): throw .tooLate(now)
+    // An immediate callback is no appointment.
+    case .missing: throw .tooLate(record)
     }
   }
 
   /// Wakes the requests that wait for the record, and gives its allowances back.
-  private func cancelled(_ record: StoredCallback, _ content: [UInt8], _ visit: Visit) async {
+  private func cancelled(_ record: StoredCallback, _ content: [UInt8], _ generation: Generation) async {
     appointments.watch.changed(record)
     callbacks.ended(record.status)
     guard let content = open(content, of: record.id) else { return }
     await callbacks.giveBack(
-      content.receipts.map(AllowanceReceipt.init), to: visit.generation.decider.ledger)
+      content.receipts.map(AllowanceReceipt.init), to: generation.decider.ledger)
   }
 
   /// Completes a cancellation in doubt beside the response. An ending server waits for it, too.
   private func cancelLater(
-    _ id: CallbackID, _ content: [UInt8], at now: Instant, after failure: StoreError, _ visit: Visit
+    _ id: CallbackID, _ content: [UInt8], at now: Instant, after failure: StoreError,
+    _ generation: Generation
   ) {
     callbacks.inHand.enter()
     Task {
       if case .ended(let record, _) = await callbacks.store.end(id, .cancelled, at: now, after: failure) {
-        await cancelled(record, content, visit)
+        await cancelled(record, content, generation)
       }
       callbacks.inHand.leave()
     }
@@ -266,7 +280,7 @@ extension Gateway {
 
 extension AuditRecord {
   /// Notes the callback that a request is about.
-  fileprivate mutating func note(_ record: StoredCallback) {
+  mutating func note(_ record: StoredCallback) {
     callback = record.id.description
     contact = record.contact
     app = record.appID

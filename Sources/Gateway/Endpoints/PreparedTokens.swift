@@ -3,6 +3,7 @@
 import ChatDesk
 import HTTP
 import JOSE
+import Responses
 import Synchronization
 import Tokens
 

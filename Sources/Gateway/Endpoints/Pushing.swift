@@ -12,6 +12,8 @@ import JSON
 import Platform
 import PushDelivery
 import Records
+import Responses
+import Serving
 import Store
 import Tokens
 
@@ -62,7 +64,10 @@ extension Gateway {
     return PreparedResponse(response)
   }
 
-  /// Asks the rules, and sends the notice. Returns what is left of the caller's allowances.
+  /// Evaluates the rules. If they permit the token, takes the allowances and sends the notice.
+  ///
+  /// - Parameter sends: False for HEAD, which takes nothing and sends nothing.
+  /// - Returns: What is left of the caller's allowances.
   private func notify(
     _ vending: inout Vending, _ push: TokenPush, _ id: InstallationID, _ facts: Facts, sends: Bool
   ) async throws(Problem) -> [AllowanceStatus] {
@@ -114,7 +119,7 @@ extension Gateway {
     }
   }
 
-  /// Asks the rules again, and gets the token.
+  /// Evaluates the rules again without taking allowances, and gets the token.
   private func token(
     for claim: StoredClaim, _ visit: Visit, _ line: inout AuditRecord?
   ) async throws(Problem) -> AccessToken {
@@ -166,8 +171,16 @@ extension Gateway {
         switch try await push.book.find(id, for: installation) {
         case .live, .over:
           return Response(status: .ok, fields: Self.fields, content: Array(#"{"action":"access"}"#.utf8))
-        case .foreign, .unknown: try await push.book.countUnknown(from: visit.address)
+        case .foreign, .unknown: break
         }
+        if let found = try await push.notices.find(id), found.notice.installation == installation {
+          let document: JSONObject = [
+            "action": .string(found.notice.action.rawValue),
+            "callback": .string(found.notice.callback.description),
+          ]
+          return Response(status: .ok, fields: Self.fields, content: document.serialized())
+        }
+        try await push.book.countUnknown(from: visit.address)
       }
       throw Problem(.notFound, "This installation has no such notice.")
     }

@@ -1,10 +1,13 @@
 // The table of all endpoints that the server has.
 
 import API
+import Admin
 import Gate
 import HTTP
 import HTTPServer
 import Installations
+import Responses
+import Serving
 
 extension Endpoint {
   /// The facts of every endpoint, in the order of the table.
@@ -51,6 +54,15 @@ extension ServedEndpoint {
         gateway.moveCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
       }),
     ServedEndpoint(
+      "/tickets", for: .apps, auditing: .known(.ticket),
+      .gateway(.tickets) { gateway, request, _, exchange in gateway.openTicket(request, &exchange) }),
+    // An id that does not decode is none.
+    ServedEndpoint(
+      "/tickets/{id}", for: .apps,
+      .gateway(.ticket) { gateway, request, parameters, exchange in
+        gateway.showTicket(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      }),
+    ServedEndpoint(
       "/availability", for: .apps, isKept: true,
       .gateway(.availability) { gateway, request, _, exchange in gateway.showAvailability(request, &exchange)
       }
@@ -72,6 +84,14 @@ extension ServedEndpoint {
       "/notices/{id}", for: .apps,
       .gateway(.notice) { gateway, request, parameters, exchange in
         gateway.showNotice(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      }),
+    // An id or an action that does not decode is none.
+    ServedEndpoint(
+      "/genesys/1/service/{id}/{action}", for: .apps, auditing: .handled([.connect, .snooze, .cancel]),
+      .gateway(.dialog) { gateway, request, parameters, exchange in
+        gateway.answerDialog(
+          request.percentDecoded(parameters[0]) ?? "", request.percentDecoded(parameters[1]) ?? "", request,
+          &exchange)
       }),
     ServedEndpoint(
       "/codes/verify", for: .apps, auditing: .known(.verify),

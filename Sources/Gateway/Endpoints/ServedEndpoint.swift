@@ -1,8 +1,10 @@
 // One entry of the table of endpoints: the facts of an endpoint and its handlers.
 
 import API
+import Admin
 import HTTP
 import HTTPServer
+import Serving
 
 /// An endpoint and its handlers by method.
 final class ServedEndpoint: Sendable {

@@ -8,6 +8,8 @@ import HTTP
 import HTTPServer
 import Platform
 import Records
+import Responses
+import Serving
 import Store
 import Tokens
 

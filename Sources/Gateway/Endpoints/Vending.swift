@@ -8,8 +8,11 @@ import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Installations
 import Platform
 import Records
+import Responses
+import Serving
 import Store
 import Tokens
 
@@ -64,7 +67,7 @@ extension Gateway {
       do throws(Decider.Refusal) {
         let app = try generation.decider.admit(
           caller.id, to: .access, app: vending.app, installedFor: caller.installedFor,
-          isUser: caller.hasOwnSubject)
+          isUser: caller.hasOwnSubject, ownerID: caller.installation?.installation.user?.callerID)
         vending.record.app = app?.id
         vending.session = SessionRequest(caller, app, generation)
         // A probe asks for the decision alone, which is the same for installations.

@@ -11,6 +11,8 @@ import Installations
 import JSON
 import Platform
 import Records
+import Responses
+import Serving
 import Store
 
 /// A caller who looks at something.

@@ -1,5 +1,7 @@
 // The running server: creates, starts, drains and stops all its parts in order.
 
+import API
+import Admin
 import Appointments
 import Callers
 public import Configuration
@@ -17,6 +19,7 @@ import PushDelivery
 import Records
 import SQLiteStore
 import Sealing
+import Serving
 import Store
 import Synchronization
 import TLS
@@ -46,6 +49,9 @@ public final class Service: Sendable {
   /// Carries appointments out; nil without a store key.
   private let keeper: AppointmentKeeper?
   private let keeping = Mutex<Task<Void, Never>?>(nil)
+  /// Sends notices of callbacks; nil without a store key.
+  private let noticeKeeper: NoticeKeeper?
+  private let noticing = Mutex<Task<Void, Never>?>(nil)
   /// Ends claims whose time is over.
   private let lapsing = Mutex<Task<Void, Never>?>(nil)
   private let activity: RecentActivity
@@ -65,7 +71,7 @@ public final class Service: Sendable {
   /// Makes a server. It listens on nothing and sends no request before `start`.
   ///
   /// - Parameters:
-  ///   - configuration: Loaded for serving. Its upstream must be there.
+  ///   - configuration: Loaded for serving.
   ///   - reload: Loads the configuration again, as at the start.
   ///   - front: Wraps the gateway's handler, as the sandbox does.
   ///   - loops: The loops to run on.
@@ -83,9 +89,6 @@ public final class Service: Sendable {
     isColoured: Bool = false,
     write: @escaping @Sendable ([UInt8]) -> Bool
   ) throws(StartError) {
-    guard let upstream = configuration.talkdesk.upstream else {
-      preconditionFailure("a configuration for serving without an upstream")
-    }
     self.configuration = configuration
     self.clock = clock
     self.loops = loops
@@ -103,9 +106,9 @@ public final class Service: Sendable {
         TransportSettings(authorities: configuration.authorities, proxies: proxies))
       callbackTransport = try CurlTransport(.callbacks(configuration.authorities, proxies: proxies))
       tokens = TokenSource(
-        issuer: try TalkdeskID(upstream, transport: transport, clock: clock),
+        issuer: try TalkdeskID(configuration.talkdesk.upstream, transport: transport, clock: clock),
         policy: TokenPolicy(configuration.tokens), time: clock,
-        observer: TokenWatch(log: TokenLog(log: log), metrics: metrics, clock: clock))
+        observer: TokenWatch(log: log, metrics: metrics, clock: clock))
     } catch {
       throw .upstream("\(error)")
     }
@@ -147,9 +150,12 @@ public final class Service: Sendable {
       push: storeKeys.map { [ledger, transport, store, log, clock] keys in
         PushParts(
           book: ClaimBook(store: store, keys: keys, ledger: ledger, clock: clock, log: log),
-          transport: transport,
-          // The other transports have the same settings, so only a lack of memory or descriptors stops this one.
-          connect: { try? CurlTransport(.apns(configuration.authorities, proxies: proxies)) },
+          notices: NoticeBook(store: store, keys: keys, clock: clock),
+          kept: KeptSenders(
+            transport: transport,
+            // The other transports have the same settings, so only a lack of memory or descriptors stops this one.
+            connect: { try? CurlTransport(.apns(configuration.authorities, proxies: proxies)) },
+            clock: clock),
           clock: clock, log: log, metrics: metrics)
       },
       callbackTransport: callbackTransport)
@@ -184,9 +190,12 @@ public final class Service: Sendable {
     keeper = storeKeys.map { [runtime, generations, log] keys in
       AppointmentKeeper(runtime, generations, keys, audit, log)
     }
+    noticeKeeper = runtime.push.map { [runtime, generations] in NoticeKeeper($0, runtime, generations) }
     let administration = Administration(
       generations: generations, runtime: runtime, store: store, reloader: reloader, health: health,
-      metrics: page, audit: audit, activity: activity, keeper: keeper, log: log, clock: clock)
+      metrics: page, audit: audit, activity: activity,
+      appRoutes: Set(Endpoint.all.filter { $0.audience == .apps }.map { $0.paths[0] }), keeper: keeper,
+      log: log, clock: clock)
     let gateway = Gateway(
       generations: generations, tokens: tokens, prepared: PreparedTokens(loops: loops.loops.count),
       audit: audit, log: log, clock: clock,
@@ -237,6 +246,8 @@ public final class Service: Sendable {
     metrics.addPart { [generations, weak metrics] text in
       guard let platforms = generations.current.push?.senders.platforms, !platforms.isEmpty else { return }
       metrics?.notices.append(to: &text)
+      metrics?.callbackNotices.append(to: &text)
+      metrics?.noticeLateness.append(to: &text)
       text.family(
         "callgate_notice_sender_stopped", .gauge, "Whether a provider refuses the settings of its notices.")
       for platform in platforms {
@@ -358,6 +369,7 @@ public final class Service: Sendable {
         await counting
       }
     }
+    noticing.withLock { [noticeKeeper] in $0 = Task { await noticeKeeper?.run() } }
     lapsing.withLock { [push = runtime.push] in
       $0 = Task { await push?.book.keepLapsing() }
     }
@@ -428,6 +440,7 @@ public final class Service: Sendable {
     }
     // It still took bookings.
     keeper?.stop()
+    noticeKeeper?.stop()
     server.stopAccepting()
     // Shortly before the end, while the server can still respond to clients.
     let end = clock.now + (limits.drainTimeout - min(.seconds(1), limits.drainTimeout / 10))
@@ -442,6 +455,8 @@ public final class Service: Sendable {
     await runtime.callbacks.inHand.finished(within: .seconds(5), clock)
     await adminServer?.shutdown(within: .seconds(1))
     tokens.shutdown()
+    // Notices on their way have a few seconds.
+    await noticing.withLock { $0 }?.value
     await transport.shutdown()
     upkeep.withLock { $0 }?.cancel()
     let counting = counting.withLock { $0 }
@@ -483,5 +498,16 @@ extension AppointmentKeeper {
     self.init(
       store: parts.store, clock: parts.scheduler, inHand: parts.inHand,
       lateness: { generations.current.appointments?.late }, handle: carrier.handle)
+  }
+}
+
+extension NoticeKeeper {
+  /// The keeper of a server's notices of callbacks.
+  fileprivate convenience init(_ push: PushParts, _ runtime: Runtime, _ generations: Generations) {
+    self.init(push.notices, push.book, scheduler: runtime.callbacks.scheduler, metrics: runtime.metrics) {
+      guard let push = generations.current.push, let notices = generations.current.configuration.notices
+      else { return nil }
+      return Setting(senders: push.senders, texts: notices.texts)
+    }
   }
 }

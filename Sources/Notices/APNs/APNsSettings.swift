@@ -85,3 +85,11 @@ package struct APNsSettings: Sendable {
     url.utf8.last == UInt8(ascii: "/") ? String(url.dropLast()) : url
   }
 }
+
+extension APNsSettings: Equatable {
+  /// Whether both sign with the same key, for the same app.
+  package static func == (a: APNsSettings, b: APNsSettings) -> Bool {
+    a.signer.key.publicKey == b.signer.key.publicKey && a.keyID == b.keyID && a.teamID == b.teamID
+      && a.topic == b.topic && a.base == b.base
+  }
+}

@@ -29,8 +29,9 @@ enum FCMAnswer {
       return .settled(
         .deviceGone(since: nil, reason: "\(words); the device belongs to another Firebase project"))
     case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR":
+      // Only devices of Apple are concerned: notices to Android go on.
       return .settled(
-        .stopSender(reason: "\(words); check the APNs key in the Firebase console, Cloud Messaging"))
+        .giveUp(reason: "\(words); check the APNs key in the Firebase console, Cloud Messaging"))
     case "QUOTA_EXCEEDED": return .settled(.retry(after: wait ?? quotaWait, reason: words))
     case "INTERNAL", "UNAVAILABLE": return .settled(.retry(after: wait, reason: words))
     default: break

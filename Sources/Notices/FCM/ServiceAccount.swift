@@ -85,3 +85,11 @@ package struct FCMSettings: Sendable {
     self.tokenURL = tokenURL ?? account.tokenURI
   }
 }
+
+extension FCMSettings: Equatable {
+  /// Whether both are the same account with the same key, at the same place.
+  package static func == (a: FCMSettings, b: FCMSettings) -> Bool {
+    a.account.signer.key.publicKey == b.account.signer.key.publicKey && a.account.keyID == b.account.keyID
+      && a.account.clientEmail == b.account.clientEmail && a.url == b.url && a.tokenURL == b.tokenURL
+  }
+}

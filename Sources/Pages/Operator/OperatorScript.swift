@@ -182,7 +182,7 @@ extension OperatorPage {
         $("token").value = "";
         $("login").hidden = true;
         say("login-status", "");
-        show(answer.content);
+        show(answer.content, 0);
       } catch {
         say("login-status", "The server does not respond.", false);
       }
@@ -194,22 +194,40 @@ extension OperatorPage {
 
   /// The loop that keeps the page current.
   private static let polling = #"""
-    let sequence = 0;
-    let started = null;
     let asking = false;
     let paused = false;
     let heardAt = null;
+    // Several processes may answer at this address, and each counts its own decisions. Of each, by the time of its start: how far
+    // the page has read, and when the process last answered.
+    const processes = new Map();
+    const mostProcesses = 20;
+    const processLife = 60000;
 
-    // Forgets everything that was shown, when the token goes or another process answers.
+    // Forgets everything that was shown, when the token goes.
     function reset() {
-      sequence = 0;
-      started = null;
+      processes.clear();
       forgetDecisions();
       forgetInstallations();
     }
 
-    function show(state) {
-      started = state.started;
+    // The number to ask after, so that no process leaves out a decision which the page lacks.
+    function lastRead() {
+      const current = [...processes.values()].filter((process) => heardAt - process.heardAt < processLife);
+      return current.length > 0 ? Math.min(...current.map((process) => process.sequence)) : 0;
+    }
+
+    function unreadDecisions(state, after) {
+      const read = processes.get(state.started)?.sequence ?? 0;
+      // A response about later decisions only is not read: the next request asks for all that this process has.
+      const isWhole = after <= read;
+      processes.delete(state.started);
+      processes.set(state.started, { sequence: isWhole ? state.sequence : read, heardAt });
+      if (processes.size > mostProcesses) processes.delete(processes.keys().next().value);
+      return isWhole ? state.decisions.filter((decision) => decision.sequence > read) : [];
+    }
+
+    // Shows the state that came for a request after a number.
+    function show(state, after) {
       heardAt = Date.now();
       $("connection").hidden = true;
       $("board").hidden = false;
@@ -222,22 +240,17 @@ extension OperatorPage {
       showConfiguration(state);
       showServices(state);
       showCallbacks(state);
-      showDecisions(state.decisions);
-      sequence = state.sequence;
+      showDecisions(unreadDecisions(state, after));
       showHeard();
     }
 
-    // A server that restarted numbers its decisions anew. This asks for all of them.
     async function poll() {
       if (asking || document.hidden || paused || (needsToken && !token)) return;
       asking = true;
       try {
-        let answer = await ask("GET", `/admin/status?after=${sequence}`);
-        if (answer.ok && started !== null && answer.content.started !== started) {
-          reset();
-          answer = await ask("GET", "/admin/status");
-        }
-        if (answer.ok) show(answer.content);
+        const after = lastRead();
+        const answer = await ask("GET", `/admin/status?after=${after}`);
+        if (answer.ok) show(answer.content, after);
         else if (answer.status !== 401) trouble(problem(answer));
       } catch {
         if (!needsToken || token) trouble("The server does not respond.");

@@ -54,7 +54,7 @@ package struct AuditRecord: Sendable {
   package var tokenSHA256: String?
   /// The masked phone number.
   package var contact: String?
-  /// The id of the callback's record, as in the response.
+  /// The id of the callback's or ticket's record, as in the response.
   package var callback: String?
   /// Whether the response repeats that of the first request with the same `Idempotency-Key`.
   package var isReplay = false
@@ -121,7 +121,7 @@ package struct AuditRecord: Sendable {
       output.append(UInt8(ascii: "\""))
     }
     Self.member(#","contact":"#, contact, to: &output)
-    Self.member(#","callback":"#, callback, to: &output)
+    Self.member(action == .ticket ? #","ticket":"# : #","callback":"#, callback, to: &output)
     if isReplay { output.append(contentsOf: #","replay":true"#.utf8) }
     if let trace {
       output.append(contentsOf: #","trace_id":""#.utf8)

@@ -61,6 +61,16 @@ package final class ServiceMetrics: Sendable {
     series: ["fcm", "apns", "http"].flatMap { provider in
       ["taken", "device_gone", "not_taken", "refused", "stopped"].map { [provider, $0] }
     })
+  /// Notices of callbacks by what they say and what became of them. Shown where notices are configured.
+  package let callbackNotices = EventCounter(
+    "callgate_callback_notices_total", "Notices of callbacks by action and outcome.",
+    labels: ["action", "outcome"],
+    series: ["confirm", "changed", "expired"].flatMap { action in
+      ["taken", "again", "dropped"].map { [action, $0] }
+    })
+  /// From the time when a notice of a callback is due to the moment when the server sends it.
+  package let noticeLateness = EventHistogram(
+    "callgate_notice_lateness_seconds", "Time from that of a notice to the request to its provider.")
   /// TLS handshakes of clients by result: `ok` or `failed`.
   package let tlsHandshakes = EventCounter(
     "callgate_tls_handshakes_total", "TLS handshakes of clients, by result.", labels: ["result"],

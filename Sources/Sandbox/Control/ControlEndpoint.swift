@@ -1,6 +1,7 @@
 // The `/_sandbox/` endpoints, through which tests and demos control and inspect the emulator.
 
 import HTTP
+import JOSE
 import JSON
 import Platform
 
@@ -45,10 +46,18 @@ enum ControlEndpoint {
         return json(state.journal.sessionsJSON(users: state.users.count))
       }
       state.journal.removeSessions()
+    case "tickets":
+      guard try method(of: call, among: [.get, .delete]) == .delete else {
+        return json(DeskService.journal(state.desk))
+      }
+      (state.desk.tickets, state.desk.count, state.desk.arrivals) = ([], 0, 0)
     case "token":
       guard let gateway else { throw noGateway }
       _ = try method(of: call, among: [.delete])
       gateway.forgetTokens()
+    case "operator":
+      _ = try method(of: call, among: [.get])
+      return json(["admin_token": gateway?.adminToken.map { .string($0.exposedString()) } ?? .null])
     case "clock":
       switch try method(of: call, among: [.get, .post, .delete]) {
       case .post:

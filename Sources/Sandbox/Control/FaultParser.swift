@@ -37,7 +37,7 @@ struct FaultParser {
     }
     let endpoint: Fault.Endpoint? = choice("endpoint", in: object)
     if object["endpoint"] == nil {
-      problem("endpoint", "is missing; it is token, callback, fcm, hook or sendbird")
+      problem("endpoint", "is missing; it is token, callback, fcm, hook, sendbird or desk")
     }
     var fault = Fault(endpoint: endpoint ?? .token)
     fault.times = Int(integer("times", in: object, within: 1...Self.maximumTimes) ?? 1)

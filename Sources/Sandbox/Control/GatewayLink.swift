@@ -2,6 +2,7 @@
 
 public import HTTP
 public import HTTPServer
+public import JOSE
 
 /// A gateway on the sandbox's port, as its controls see it.
 public struct GatewayLink: Sendable {
@@ -13,6 +14,8 @@ public struct GatewayLink: Sendable {
   let clockMoved: @Sendable (Int64) -> Void
   /// Has it answer a request to approve an installation.
   let approve: @Sendable (borrowing Request, inout Exchange) -> Void
+  /// The admin token that the sandbox made for it, if it did.
+  let adminToken: Secret?
 
   /// Links a gateway.
   ///
@@ -21,15 +24,17 @@ public struct GatewayLink: Sendable {
   ///   - forgetTokens: Makes the gateway forget the access tokens that it keeps.
   ///   - clockMoved: Tells the gateway that its clock was moved by so many seconds; less than zero is back.
   ///   - approve: Has the gateway answer a request to approve an installation.
+  ///   - adminToken: The admin token that the sandbox made for the gateway. The demo page opens the operator's page with it.
   public init(
     clock: SandboxClock, forgetTokens: @escaping @Sendable () -> Void,
     clockMoved: @escaping @Sendable (Int64) -> Void,
-    approve: @escaping @Sendable (borrowing Request, inout Exchange) -> Void
+    approve: @escaping @Sendable (borrowing Request, inout Exchange) -> Void, adminToken: Secret? = nil
   ) {
     self.clock = clock
     self.forgetTokens = forgetTokens
     self.clockMoved = clockMoved
     self.approve = approve
+    self.adminToken = adminToken
   }
 
   /// Sets how far its clock is ahead of this machine's, and tells it.

@@ -2,7 +2,7 @@
 
 extension DemoClient {
   /// What an app does, in the first column.
-  private static let app: [DemoCard] = [.token, .call, .later, .push]
+  private static let app: [DemoCard] = [.token, .call, .later, .dialog, .push, .ticket]
   /// What happens behind it, and what a phone does once, in the second.
   private static let behind: [DemoCard] = [.faults, .seen, .enrol]
   /// All cards.
@@ -31,7 +31,8 @@ extension DemoClient {
     <header>
     <h1 class="brand">Callgate <span class="badge info">sandbox</span></h1>
     <p>This page plays the mobile app. Callgate answers it, and an emulated Talkdesk on this machine answers Callgate.
-    Nothing leaves your computer, and no phone rings. <a id="docs" href="/docs" hidden>API reference</a></p>
+    Nothing leaves your computer, and no phone rings. <a id="docs" href="/docs" hidden>API reference</a>
+    <a id="operator" href="/admin/" hidden>Operator's page</a></p>
     </header>
     <main id="main" class="stack">
     <noscript><p class="notice warn">This page needs JavaScript. Without JavaScript, use a terminal:

@@ -31,6 +31,14 @@ extension DemoClient {
       } catch { return String(status); }
     }
 
+    // Offers the operator's page, and opens it with the admin token that the sandbox made.
+    async function offerOperatorsPage() {
+      const { admin_token: token } = await json("/_sandbox/operator");
+      if (!token) return;
+      $("operator").addEventListener("click", () => sessionStorage.setItem("callgate.admin-token", token));
+      $("operator").hidden = false;
+    }
+
     // Runs a request, shows its result beside the button, and updates the journal.
     async function attempt(id, work) {
       say(id, "sending…");
@@ -102,10 +110,12 @@ extension DemoClient {
 
     async function refresh() {
       try {
-        const [exchanges, callbacks, waiting, time, sent] = await Promise.all(
-          ["exchanges", "callbacks", "faults", "clock", "notices"].map((name) => json("/_sandbox/" + name)));
+        const [exchanges, callbacks, waiting, time, sent, opened] = await Promise.all(
+          ["exchanges", "callbacks", "faults", "clock", "notices", "tickets"].map((name) => json("/_sandbox/" + name)));
         showSeen(exchanges, callbacks);
         showNotices(sent.notices);
+        showQuestion(sent.notices);
+        showTickets(opened.tickets);
         showWaiting(waiting.faults);
         ahead = time.gateway_offset_seconds ?? time.offset_seconds;
         showClock();
@@ -140,6 +150,7 @@ extension DemoClient {
     }
     setInterval(() => { if (!document.hidden) refresh(); }, 5000);
     showCommands();
+    offerOperatorsPage().catch(() => { /* Without a server the page shows nothing of operators. */ });
     refresh();
 
     """#

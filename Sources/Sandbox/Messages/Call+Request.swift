@@ -8,6 +8,7 @@ extension Call {
   private static let webhookTimestamp = FieldName("webhook-timestamp")
   private static let webhookSignature = FieldName("webhook-signature")
   private static let apiTokenField = FieldName("Api-Token")
+  private static let deskTokenField = FieldName("SENDBIRDDESKAPITOKEN")
 
   /// Copies the parts that the endpoints read out of a request.
   init(_ request: borrowing Request) {
@@ -15,6 +16,7 @@ extension Call {
     contentTypes = request.values(of: .contentType).map(request.string)
     authorizations = request.values(of: .authorization).map(request.string)
     apiToken = request.text(of: Self.apiTokenField)
+    deskToken = request.text(of: Self.deskTokenField)
     host = request.text(of: .host)
     userAgent = request.text(of: .userAgent)
     traceparent = request.text(of: .traceparent)

@@ -12,6 +12,8 @@ struct Call: Sendable {
   var authorizations: [String] = []
   /// The `Api-Token` field, as Sendbird's clients send it.
   var apiToken: String?
+  /// The `SENDBIRDDESKAPITOKEN` field, as clients of Sendbird Desk send it.
+  var deskToken: String?
   /// The `Host` field: a proxy that keeps its client's is a known mistake.
   var host: String?
   /// Whether `Host` is a name that only this machine has. A request without the field is no browser's.

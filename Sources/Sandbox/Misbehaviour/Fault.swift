@@ -14,8 +14,10 @@ struct Fault: Hashable, Sendable {
     case fcm
     /// `POST /_sandbox/hook`.
     case hook
-    /// Sendbird's `POST /v3/users` and `POST /v3/users/{user_id}/token`.
+    /// Sendbird's `POST /v3/users`, `POST /v3/users/{user_id}/token` and `POST /v3/group_channels/{channel_url}/messages`.
     case sendbird
+    /// Sendbird Desk's `/platform/v1/…`.
+    case desk
   }
 
   /// When a connection is closed instead of answered.

@@ -20,6 +20,7 @@ extension Fault {
         ).content
       case .fcm: FCMError(faulty: phrase).content
       case .hook: HookEndpoint.content("a requested fault")
+      case .desk: DeskError.content("a requested fault")
       case .sendbird: SendbirdError.content(Self.sendbirdCode(status), "a requested fault")
       }
     return .json(phrase, content)

@@ -14,6 +14,8 @@ struct EmulatorState: Sendable {
   var serviceAccount: ServiceAccount?
   /// The users that Sendbird knows, by the octets of their ids.
   var users: Set<[UInt8]> = []
+  /// What Sendbird Desk knows.
+  var desk = DeskService.State()
   /// Where it is reached, once that is known: `http://127.0.0.1:PORT`, without a slash at the end.
   var baseURL: String?
   /// The ids of the client's keys, in the order of the configuration.

@@ -28,6 +28,8 @@ public struct Booking: Sendable {
   public let content: [UInt8]
   /// The bounds.
   public let limits: Limits
+  /// When the installation is asked to confirm; nil where it is not asked. A move sets it again.
+  public var confirmAt: Instant?
 
   /// A booking.
   public init(intent: CallbackIntent, at: Instant, slot: Int64, content: [UInt8], limits: Limits) {
@@ -74,6 +76,8 @@ public enum MoveResult: Hashable, Sendable {
 public enum AppointmentEnding: Hashable, Sendable {
   /// Its owner does not want it any more.
   case cancelled
+  /// Its owner was asked by the notice with this serial number and has not answered. It ends as `cancelled`.
+  case unanswered(serial: Int)
   /// Its time passed before it could be tried.
   case expired
   /// It may not be made, or could not be in time: a problem's code.

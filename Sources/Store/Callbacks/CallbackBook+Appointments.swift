@@ -72,6 +72,9 @@ extension CallbackBook {
         code: nil, upstreamStatus: nil, platformTID: nil,
         verificationCode: intent.sealedCode.map {
           SealedCode($0, until: Instant(nanosecondsSinceEpoch: keyExpires))
+        },
+        notices: intent.notifies.map {
+          CallbackNotices(installation: $0, confirmAt: booking.confirmAt, next: booking.confirmAt)
         }),
       key: names.callback.key, place: names.callback.place, instance: instance, abandoned: end,
       expires: end.adding(max(intent.terms.retention, intent.terms.keyRetention)),
@@ -113,26 +116,41 @@ extension CallbackBook {
     takePlace(names.callback.place, booking.intent, at: time)
     release(appointment.slot)
     slots[booking.slot, default: 0] += 1
-    let end = booking.intent.deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace)
+    var notices = row.record.notices
+    notices?.ask(at: booking.confirmAt)
+    return .moved(
+      moved(
+        row, appointment, to: booking.at, slot: booking.slot, place: names.callback.place,
+        deadline: booking.intent.deadline, notices))
+  }
+
+  /// Gives an appointment another time, and returns its record.
+  mutating func moved(
+    _ row: Row, _ appointment: Appointment, to at: Instant, slot: Int64?, place: StoreID?,
+    deadline: Instant, _ notices: CallbackNotices?
+  ) -> StoredCallback {
+    let id = row.record.id
+    let end = deadline.nanosecondsSinceEpoch.adding(CallbackRecovery.grace)
     let codeUntil = Instant(nanosecondsSinceEpoch: end.adding(appointment.keyRetention))
     var moved = appointment
-    moved.slot = booking.slot
-    moved.due = booking.at.nanosecondsSinceEpoch
+    moved.slot = slot
+    moved.due = at.nanosecondsSinceEpoch
     moved.tries = 0
     moved.lastCode = nil
     moved.content?.until = Instant(nanosecondsSinceEpoch: end)
     var record = row.record
-    record.at = booking.at
+    record.at = at
+    record.notices = notices
     record.verificationCode?.until = codeUntil
     if let name = row.key, keys[name]?.callback == id {
       keys[name]?.expires = codeUntil.nanosecondsSinceEpoch
       changes.keys.insert(name)
     }
     rows[id] = Row(
-      record: record, key: row.key, place: names.callback.place, instance: row.instance, abandoned: end,
+      record: record, key: row.key, place: place, instance: row.instance, abandoned: end,
       expires: end.adding(max(appointment.retention, appointment.keyRetention)), appointment: moved)
     changes.rows.insert(id)
-    return .moved(record)
+    return record
   }
 
   /// Gives the place in a slot back.
@@ -204,6 +222,10 @@ extension CallbackBook {
     guard row.record.status == .scheduled, ending == .cancelled || row.record.at ?? now <= now else {
       return .unchanged(row.record)
     }
+    // An answer that came meanwhile counted the serial number up.
+    if case .unanswered(let serial) = ending, row.record.notices?.serial != serial {
+      return .unchanged(row.record)
+    }
     var kept = appointment
     if ending == .cancelled {
       release(appointment.slot)
@@ -212,7 +234,7 @@ extension CallbackBook {
     freePlace(of: row)
     let ended = row.ended(kept, at: now) { record in
       switch ending {
-      case .cancelled: record.status = .cancelled
+      case .cancelled, .unanswered: record.status = .cancelled
       case .expired: record.status = .expired
       case .failed(let code):
         record.status = .failed
@@ -242,7 +264,8 @@ extension CallbackBook.Row {
     "settled", "status", "code", "upstream_status", "platform_tid", "place", "instance", "abandoned",
     "expires",
     "verification_until", "at", "slot", "due", "tries", "last_code", "content", "content_key",
-    "content_until",
+    "content_until", "confirm_at", "notice_serial", "notice_state", "notice_next", "notice_tries", "snoozes",
+    "ticket",
   ].map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
 
   /// The same row with an appointment that has ended at a time: its content is wiped, and from then on the rest is kept for as long
@@ -258,6 +281,7 @@ extension CallbackBook.Row {
     record.settledAt = time
     record.verificationCode?.until = Instant(
       nanosecondsSinceEpoch: end.adding(appointment.keyRetention))
+    record.notices?.end(at: time)
     change(&record)
     return CallbackBook.Row(
       record: record, key: key, place: place, instance: instance, abandoned: abandoned,

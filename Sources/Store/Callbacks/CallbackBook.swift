@@ -75,6 +75,7 @@ package struct CallbackBook: Sendable {
               .nanoseconds(code.until.nanosecondsSinceEpoch - end)))
         }
         record.settledAt = time
+        record.notices?.end(at: time)
         change(&record)
       }
     }
@@ -94,6 +95,8 @@ package struct CallbackBook: Sendable {
     package var keys: Set<StoreID> = []
     package var places: Set<StoreID> = []
     package var rows: Set<CallbackID> = []
+    /// Notices that were taken; none of them is kept twice. Each has its record among `rows`.
+    package var notices: [StoredNotice] = []
 
     package var isEmpty: Bool { keys.isEmpty && places.isEmpty && rows.isEmpty }
   }
@@ -183,8 +186,10 @@ package struct CallbackBook: Sendable {
     rows[intent.id] = Row(
       record: StoredCallback(
         id: intent.id, callerID: intent.callerID, subject: intent.subject, appID: intent.appID,
-        contact: intent.contact.masked, createdAt: now, settledAt: nil, status: .pending, code: nil,
-        upstreamStatus: nil, platformTID: nil, verificationCode: code),
+        contact: intent.maskedContact, createdAt: now, settledAt: nil, status: .pending, code: nil,
+        upstreamStatus: nil, platformTID: nil, verificationCode: code,
+        notices: intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) },
+        ticket: intent.isTicket ? StoredTicket() : nil),
       key: names.key, place: names.place, instance: instance, abandoned: abandoned,
       // Keys and dedupe entries point to their record, and codes are kept in it.
       expires: max(
@@ -204,6 +209,7 @@ package struct CallbackBook: Sendable {
       record.code = settlement.code
       record.upstreamStatus = settlement.upstreamStatus
       record.platformTID = settlement.platformTID
+      record.ticket = settlement.ticket ?? record.ticket
     }
     rows[id] = settled
     changes.rows.insert(id)

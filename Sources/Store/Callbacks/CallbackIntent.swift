@@ -21,6 +21,14 @@ public struct CallbackIntent: Sendable {
     }
   }
 
+  /// What a record is of.
+  public enum Matter: Hashable, Sendable {
+    /// A call to a number.
+    case call(E164)
+    /// A ticket of a chat desk, with the SHA-256 of its content.
+    case ticket([UInt8])
+  }
+
   /// The retention times of a callback's rows, from its creation on.
   public struct Terms: Hashable, Sendable {
     /// How long the same number of the same caller is a duplicate; zero for never.
@@ -46,8 +54,8 @@ public struct CallbackIntent: Sendable {
   public let subject: String?
   /// The app, if there is one.
   public let appID: String?
-  /// The number to be called.
-  public let contact: E164
+  /// What is requested.
+  public let matter: Matter
   /// The key the client gave, if any.
   public let key: Key?
   /// The retention times.
@@ -57,17 +65,29 @@ public struct CallbackIntent: Sendable {
   public let deadline: Instant
   /// Its verification code, sealed with a store key, with the bytes of `id` associated; nil where it carries none.
   public var sealedCode: [UInt8]?
+  /// The installation that gets notices of it; nil where its caller is none, or the server sends none.
+  public var notifies: InstallationID?
 
   /// An intent.
   public init(
     id: CallbackID, callerID: String, subject: String?, appID: String?, contact: E164, key: Key?,
     terms: Terms, deadline: Instant
   ) {
+    self.init(
+      id: id, callerID: callerID, subject: subject, appID: appID, matter: .call(contact), key: key,
+      terms: terms, deadline: deadline)
+  }
+
+  /// An intent of a call or of a ticket.
+  public init(
+    id: CallbackID, callerID: String, subject: String?, appID: String?, matter: Matter, key: Key?,
+    terms: Terms, deadline: Instant
+  ) {
     self.id = id
     self.callerID = callerID
     self.subject = subject
     self.appID = appID
-    self.contact = contact
+    self.matter = matter
     self.key = key
     self.terms = terms
     self.deadline = deadline
@@ -75,6 +95,17 @@ public struct CallbackIntent: Sendable {
 }
 
 extension CallbackIntent {
+  /// The number to be called. Not for tickets.
+  public var contact: E164 {
+    guard case .call(let number) = matter else { preconditionFailure("the number of a ticket") }
+    return number
+  }
+
+  var isTicket: Bool { if case .ticket = matter { true } else { false } }
+
+  /// The number as its record has it; empty for a ticket.
+  package var maskedContact: String { if case .call(let number) = matter { number.masked } else { "" } }
+
   /// The owner as one text: the caller, and its user where it has such. A number that one user has asked for is no duplicate for
   /// another one.
   package var owner: String {

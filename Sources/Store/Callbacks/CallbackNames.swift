@@ -8,7 +8,7 @@ package struct CallbackNames: Hashable, Sendable {
   package let key: StoreID?
   /// Of these and the request.
   package let fingerprint: StoreID?
-  /// Of owner and number, and of the time of an appointment; nil where repetitions are no duplicates.
+  /// Of owner and number, and of the time of an appointment; of owner and content of a ticket; nil where repetitions are no duplicates.
   package let place: StoreID?
 }
 
@@ -27,8 +27,14 @@ extension StoreIDMaker {
     return CallbackNames(
       key: key.map { id(of: .callbackKey, [caller, $0]) },
       fingerprint: key.map { id(of: .fingerprint, [caller, $0, intent.key?.fingerprint ?? []]) },
-      place: intent.terms.dedupeWindow > .zero
-        ? id(of: .dedupePlace, [Array(intent.owner.utf8), Array(intent.contact.text.utf8)]) : nil)
+      place: intent.terms.dedupeWindow > .zero ? place(of: intent.matter, Array(intent.owner.utf8)) : nil)
+  }
+
+  private func place(of matter: CallbackIntent.Matter, _ owner: [UInt8]) -> StoreID {
+    switch matter {
+    case .call(let number): id(of: .dedupePlace, [owner, Array(number.text.utf8)])
+    case .ticket(let digest): id(of: .ticket, [owner, digest])
+    }
   }
 
   /// The names of a booking. It is a duplicate of bookings for the same time only, and an immediate callback is none of it.
@@ -57,6 +63,7 @@ extension StoreIDMaker {
     case bookedTime = 4
     case bookedNumber = 5
     case slot = 6
+    case ticket = 7
   }
 
   /// A hash of several parts, each with its length first, so that no two lists make the same bytes.

@@ -29,13 +29,16 @@ public struct CallbackSettlement: Hashable, Sendable {
   /// How long the key is kept, from the creation of the callback. Nil leaves it as `begin` set it, at least
   /// as long as the callback could be pending.
   public let keyRetention: Duration?
+  /// What a ticket came to; nil for a callback, and where it is not known.
+  public let ticket: StoredTicket?
   /// When.
   public let time: Instant
 
   /// A settlement.
   public init(
     _ outcome: Outcome, code: String? = nil, upstreamStatus: Int? = nil, platformTID: String? = nil,
-    refusedFields: [String] = [], keepsKey: Bool, keyRetention: Duration? = nil, at time: Instant
+    refusedFields: [String] = [], keepsKey: Bool, keyRetention: Duration? = nil,
+    ticket: StoredTicket? = nil, at time: Instant
   ) {
     self.outcome = outcome
     self.code = code
@@ -44,6 +47,7 @@ public struct CallbackSettlement: Hashable, Sendable {
     self.refusedFields = refusedFields
     self.keepsKey = keepsKey
     self.keyRetention = keyRetention
+    self.ticket = ticket
     self.time = time
   }
 }

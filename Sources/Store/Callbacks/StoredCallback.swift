@@ -33,7 +33,7 @@ public struct StoredCallback: Hashable, Sendable {
   public let subject: String?
   /// The app, if there was one.
   public let appID: String?
-  /// The number to be called, masked: `+*********65`.
+  /// The number to be called, masked: `+*********65`. Empty for a ticket.
   public let contact: String
   /// When the intent was kept.
   public let createdAt: Instant
@@ -53,6 +53,10 @@ public struct StoredCallback: Hashable, Sendable {
   public internal(set) var refusedFields: [String] = []
   /// Its verification code; nil where it carried none, and where a purge has removed it.
   public internal(set) var verificationCode: SealedCode?
+  /// Its notices; nil where no installation gets any.
+  public internal(set) var notices: CallbackNotices?
+  /// What came of a ticket; nil for a callback.
+  public internal(set) var ticket: StoredTicket?
   /// Whether it had been recovered as `unknown` before its process settled it. Only what `settle` returns says so.
   public internal(set) var wasRecovered = false
 
@@ -60,7 +64,7 @@ public struct StoredCallback: Hashable, Sendable {
     id: CallbackID, callerID: String, subject: String?, appID: String?, contact: String, createdAt: Instant,
     at: Instant? = nil, settledAt: Instant?, status: Status, code: String?, upstreamStatus: Int?,
     platformTID: String?,
-    verificationCode: SealedCode? = nil
+    verificationCode: SealedCode? = nil, notices: CallbackNotices? = nil, ticket: StoredTicket? = nil
   ) {
     self.id = id
     self.callerID = callerID
@@ -75,6 +79,8 @@ public struct StoredCallback: Hashable, Sendable {
     self.upstreamStatus = upstreamStatus
     self.platformTID = platformTID
     self.verificationCode = verificationCode
+    self.notices = notices
+    self.ticket = ticket
   }
 
   /// Whether recovery made it `unknown`, as far as the record tells: there is no upstream status.

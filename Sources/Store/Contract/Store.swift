@@ -5,7 +5,7 @@ public import Gate
 /// Where state is kept. Every function may be called from anywhere, fails within seconds where it fails, and works
 /// again by itself when what it needs is back.
 public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStore, InstallationStore,
-  NoticeStore, KeyStore
+  NoticeStore, CallbackNoticeStore, KeyStore
 {
   /// Who else may write to it.
   var sharing: StoreSharing { get }
@@ -31,7 +31,7 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStor
 
   /// Forgets allowances' states that say no more than none, and callbacks' keys, places, codes and records whose time is over;
   /// nothing of a pending one.
-  /// So are stops that ended some time ago, and claims after a day.
+  /// So are stops that ended some time ago, and claims and notices after a day.
   ///
   /// - Returns: The number of deleted rows.
   @discardableResult func purge(at now: Instant) async throws(StoreError) -> Int

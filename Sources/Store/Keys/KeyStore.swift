@@ -29,8 +29,11 @@ public struct SealedValue: Hashable, Sendable {
   public let id: [UInt8]
   /// The sealed value.
   public let sealed: [UInt8]
+  /// What it was sealed for.
+  public let purpose: Purpose
 
-  package init(id: [UInt8], sealed: [UInt8]) {
+  package init(id: [UInt8], sealed: [UInt8], for purpose: Purpose) {
+    self.purpose = purpose
     self.id = id
     self.sealed = sealed
   }
@@ -63,9 +66,12 @@ package struct SealedTable: Sendable {
   package let key: String
   /// The column that says when the value is forgotten, in nanoseconds since the epoch.
   let until: String
+  /// What the values are sealed for.
+  package let purpose: Purpose
 
   /// Describes a table.
-  package init(_ name: String, value: String, key: String, until: String) {
+  package init(_ name: String, value: String, key: String, until: String, for purpose: Purpose) {
+    self.purpose = purpose
     self.name = name
     self.value = value
     self.key = key
@@ -75,8 +81,10 @@ package struct SealedTable: Sendable {
   /// All of them. A value is NULL, and so are its key and time, where there is none.
   package static let all = [
     SealedTable(
-      "callgate_callback", value: "verification_code", key: "verification_key", until: "verification_until"),
-    SealedTable("callgate_callback", value: "content", key: "content_key", until: "content_until"),
+      "callgate_callback", value: "verification_code", key: "verification_key", until: "verification_until",
+      for: .sealing),
+    SealedTable(
+      "callgate_callback", value: "content", key: "content_key", until: "content_until", for: .appointment),
   ]
 
   /// Asks when the last value that a key has sealed is forgotten; NULL where there is none.

@@ -1,6 +1,7 @@
 // Callback records in memory, which are lost when the process ends.
 
 import Gate
+import JOSE
 import Sealing
 
 /// All callbacks in one book, with queues by due time, so that recovering and purging do not scan everything.
@@ -15,6 +16,9 @@ struct MemoryCallbacks: Sendable {
   private var book = CallbackBook()
   private var abandoned = DueQueue<CallbackID>()
   private var expiring = DueQueue<Item>()
+  /// The callbacks whose notices wait, and the notices that were taken.
+  private var noticed: Set<CallbackID> = []
+  private var notices: [SHA256Digest: StoredNotice] = [:]
   private let ids = StoreIDMaker(key: StoreIDMaker.newKey())
 
   func standing(of intent: CallbackIntent, at now: Instant) -> CallbackStanding {
@@ -115,9 +119,62 @@ struct MemoryCallbacks: Sendable {
       guard let row = book.rows[id] else { continue }
       expiring.add(.row(id), row.expires)
       expireCode(of: id)
+      if row.record.notices?.next == nil { noticed.remove(id) } else { noticed.insert(id) }
     }
+    for notice in book.changes.notices where notices[notice.id] == nil { notices[notice.id] = notice }
     book.written()
     forgetIdle()
+  }
+
+  // MARK: Notices
+
+  /// The records whose notices are due, the earliest first.
+  func noticed(at time: Instant, news: ClosedRange<Instant>) -> [StoredCallback] {
+    noticed.compactMap { book.rows[$0]?.record }
+      .filter { record in
+        guard let next = record.notices?.next else { return false }
+        return record.status.isFinal ? news.contains(next) : next <= time
+      }
+      .sorted { ($0.notices?.next ?? time, $0.id) < ($1.notices?.next ?? time, $1.id) }
+  }
+
+  mutating func takeNotice(_ notice: DueNotice, id: SHA256Digest, until lease: Instant, at now: Instant)
+    -> Bool
+  {
+    defer { written() }
+    return book.takeNotice(notice, id: id, until: lease, at: now)
+  }
+
+  mutating func settleNotice(_ notice: DueNotice, _ outcome: NoticeOutcome) {
+    _ = book.settleNotice(notice, outcome)
+    written()
+  }
+
+  mutating func reschedule(_ change: Rescheduling, at now: Instant) -> ReschedulingResult {
+    defer { written() }
+    return book.reschedule(change, at: now)
+  }
+
+  mutating func told(_ id: CallbackID) {
+    _ = book.told(id)
+    written()
+  }
+
+  func notice(_ id: SHA256Digest) -> FoundNotice? {
+    notices[id].map { FoundNotice(notice: $0, record: record($0.callback)) }
+  }
+
+  mutating func spendNotice(_ id: SHA256Digest) -> Bool {
+    guard let notice = notices[id], !notice.isSpent else { return false }
+    notices[id] = notice.spent
+    return true
+  }
+
+  mutating func purgeNotices(madeUpTo time: Int64) -> Int {
+    let count = notices.count
+    notices = notices.filter { $0.value.created.nanosecondsSinceEpoch > time }
+    noticed = noticed.filter { book.rows[$0] != nil }
+    return count - notices.count
   }
 
   // MARK: Settling
@@ -213,7 +270,7 @@ struct MemoryCallbacks: Sendable {
       row.record.verificationCode.flatMap { $0.key == key.bytes ? (row.record.id, $0) : nil }
     }
     for (id, code) in sealed {
-      let value = SealedValue(id: id.bytes, sealed: code.sealed)
+      let value = SealedValue(id: id.bytes, sealed: code.sealed, for: .sealing)
       book.reseal(id, seal(value).map { SealedCode($0, until: code.until) })
       expireCode(of: id)
     }
@@ -221,7 +278,7 @@ struct MemoryCallbacks: Sendable {
       row.appointment?.content.flatMap { $0.key == key.bytes ? (row.record.id, $0) : nil }
     }
     for (id, content) in contents {
-      let value = SealedValue(id: id.bytes, sealed: content.sealed)
+      let value = SealedValue(id: id.bytes, sealed: content.sealed, for: .appointment)
       book.reseal(id, content: seal(value).map { SealedCode($0, until: content.until) })
     }
     return sealed.count + contents.count

@@ -7,15 +7,25 @@ import JOSE
 struct MemoryClaims: Sendable {
   private var claims: [SHA256Digest: StoredClaim] = [:]
   private var live: [InstallationID: [SHA256Digest]] = [:]
+  /// Those that are over, in the order of their ends.
+  private var over: [InstallationID: [SHA256Digest]] = [:]
 
   mutating func open(_ claim: StoredClaim, most: Int) -> [StoredClaim]? {
     guard claims[claim.id] == nil else { return nil }
     let others = (live[claim.installation] ?? []).compactMap { claims[$0] }.sorted { $0.created < $1.created }
     let lapsed = Array(others.dropLast(max(most - 1, 0)))
     for other in lapsed { _ = end(other.id) }
+    forgetOld(of: claim.installation)
     claims[claim.id] = claim
     live[claim.installation, default: []].append(claim.id)
     return lapsed
+  }
+
+  private mutating func forgetOld(of installation: InstallationID) {
+    guard let ended = over[installation], ended.count > StoredClaim.mostOver else { return }
+    let kept = ended.compactMap { claims[$0] }.sorted { $0.created > $1.created }.prefix(StoredClaim.mostOver)
+    for id in Set(ended).subtracting(kept.map(\.id)) { claims[id] = nil }
+    over[installation] = kept.map(\.id)
   }
 
   func standing(_ id: SHA256Digest) -> ClaimStanding? {
@@ -36,6 +46,8 @@ struct MemoryClaims: Sendable {
     }
     live[claim.installation]?.remove(at: place)
     if live[claim.installation]?.isEmpty == true { live[claim.installation] = nil }
+    claims[id] = claim.over
+    over[claim.installation, default: []].append(id)
     return true
   }
 
@@ -52,6 +64,7 @@ struct MemoryClaims: Sendable {
       _ = end(id)
       claims[id] = nil
     }
+    over = over.mapValues { $0.filter { claims[$0] != nil } }.filter { !$0.value.isEmpty }
     return old.count
   }
 

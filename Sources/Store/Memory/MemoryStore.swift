@@ -146,6 +146,7 @@ public final class MemoryStore: Store {
     let seconds = now.seconds - StopSet.lingering
     stopped.withLock { _ = $0.removeEnded(at: seconds) }
     removed += claims.withLock { $0.purge(madeUpTo: now.claimHorizon) }
+    removed += callbacks.withLock { $0.purgeNotices(madeUpTo: now.claimHorizon) }
     return removed + callbacks.withLock { $0.purge(at: now) }
   }
 }

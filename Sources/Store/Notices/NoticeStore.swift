@@ -3,11 +3,12 @@
 public import Gate
 public import JOSE
 
-/// Where devices and claims are kept. What these functions change survives the process and a power cut when they return, outside of
+/// Keeps devices and claims. When a function returns, its change survives the process and a power cut, except in the store in
 /// memory.
 ///
 /// A claim is live until exactly one call ends it: `redeemClaim`, `withdrawClaim`, `lapseClaims`, or an `openClaim` that it gives way
-/// to. Where such a call throws an error that is in doubt, the claim may be over. Its receipts are then lost, and no token is vended.
+/// to. If such a call throws an error that is in doubt, the claim may have ended. The server then vends no token and gives no
+/// allowance back.
 public protocol NoticeStore: Sendable {
   /// Registers the device of an installation, in place of the one that it had. The same platform and token of another
   /// installation are removed there.
@@ -22,12 +23,13 @@ public protocol NoticeStore: Sendable {
   /// The device of an installation.
   func device(of id: InstallationID) async throws(StoreError) -> StoredDevice?
 
-  /// Removes a device, if its installation has not registered it again or another one since.
+  /// Removes a device, unless its installation has registered it again or registered another one.
   ///
   /// - Returns: whether it was removed.
   func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool
 
-  /// Keeps a new claim. Of the installation's other live claims the oldest lapse, so that it has no more than `most`.
+  /// Keeps a new claim. Of the installation's other live claims the oldest lapse, so that it has no more than `most`. Of those that
+  /// are over, the store forgets all but the newest 64.
   ///
   /// - Returns: those that lapsed.
   func openClaim(_ claim: StoredClaim, most: Int) async throws(StoreError) -> [StoredClaim]

@@ -7,6 +7,8 @@ public import JOSE
 public struct StoredClaim: Hashable, Sendable {
   /// How many bytes of receipts a claim may have.
   public static let mostReceiptBytes = 4096
+  /// How many claims that are over the store keeps of an installation: the newest.
+  package static let mostOver = 64
 
   /// SHA-256 of the notice's id. The store never has the id itself, so who reads the store cannot claim.
   public let id: SHA256Digest
@@ -34,6 +36,12 @@ public struct StoredClaim: Hashable, Sendable {
     self.receipts = receipts
   }
 
+  /// The same once it is over.
+  package var over: StoredClaim {
+    StoredClaim(
+      id: id, installation: installation, appID: appID, created: created, expires: expires, receipts: [])
+  }
+
   /// Refuses what no store keeps.
   package func check() throws(StoreError) {
     guard receipts.count <= Self.mostReceiptBytes else {
@@ -46,7 +54,7 @@ public struct StoredClaim: Hashable, Sendable {
 public enum ClaimStanding: Hashable, Sendable {
   /// It waits, though its time may be over: compare `expires`.
   case live(StoredClaim)
-  /// It was redeemed or withdrawn, or it lapsed.
+  /// It was redeemed or withdrawn, or it lapsed. It has no receipts any more.
   case over(StoredClaim)
 }
 

@@ -309,6 +309,64 @@ package struct Migration: Sendable {
         "CREATE INDEX callgate_claim_expires ON callgate_claim (expires) WHERE state = 'live'",
         "CREATE INDEX callgate_claim_created ON callgate_claim (created)",
       ]),
+    // Notices of callbacks: columns that are NULL where no installation gets any, and the notices that were taken for sending. Times
+    // are nanoseconds since the epoch. The indexes hold only callbacks whose notice waits.
+    Migration(
+      sqlite: [
+        "ALTER TABLE callgate_callback ADD COLUMN notifies BLOB",
+        "ALTER TABLE callgate_callback ADD COLUMN confirm_at INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN notice_serial INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN notice_state TEXT",
+        "ALTER TABLE callgate_callback ADD COLUMN notice_next INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN notice_tries INTEGER",
+        "ALTER TABLE callgate_callback ADD COLUMN snoozes INTEGER",
+        """
+        CREATE INDEX callgate_callback_asks ON callgate_callback (notice_next)
+          WHERE notice_next IS NOT NULL AND settled IS NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_news ON callgate_callback (notice_next)
+          WHERE notice_next IS NOT NULL AND settled IS NOT NULL
+        """,
+        """
+        CREATE TABLE callgate_notice (
+          id BLOB PRIMARY KEY NOT NULL, callback BLOB NOT NULL, installation BLOB NOT NULL, action TEXT NOT NULL,
+          serial INTEGER NOT NULL, created INTEGER NOT NULL, spent INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX callgate_notice_created ON callgate_notice (created)",
+        // Claims that are over keep no receipts.
+        "UPDATE callgate_claim SET receipts = x'' WHERE state <> 'live'",
+        "CREATE INDEX callgate_claim_installation ON callgate_claim (installation, created)",
+      ],
+      postgres: [
+        """
+        ALTER TABLE callgate_callback ADD COLUMN notifies uuid, ADD COLUMN confirm_at bigint,
+          ADD COLUMN notice_serial bigint, ADD COLUMN notice_state text, ADD COLUMN notice_next bigint,
+          ADD COLUMN notice_tries bigint, ADD COLUMN snoozes bigint
+        """,
+        """
+        CREATE INDEX callgate_callback_asks ON callgate_callback (notice_next)
+          WHERE notice_next IS NOT NULL AND settled IS NULL
+        """,
+        """
+        CREATE INDEX callgate_callback_news ON callgate_callback (notice_next)
+          WHERE notice_next IS NOT NULL AND settled IS NOT NULL
+        """,
+        """
+        CREATE TABLE callgate_notice (
+          id bytea PRIMARY KEY, callback uuid NOT NULL, installation uuid NOT NULL, action text NOT NULL,
+          serial bigint NOT NULL, created bigint NOT NULL, spent boolean NOT NULL
+        )
+        """,
+        "CREATE INDEX callgate_notice_created ON callgate_notice (created)",
+        "UPDATE callgate_claim SET receipts = '' WHERE state <> 'live'",
+        "CREATE INDEX callgate_claim_installation ON callgate_claim (installation, created)",
+      ]),
+    // Tickets are kept as callbacks are, without a number. The column is null for a callback.
+    Migration(
+      sqlite: ["ALTER TABLE callgate_callback ADD COLUMN ticket TEXT"],
+      postgres: ["ALTER TABLE callgate_callback ADD COLUMN ticket text"]),
   ]
 
   /// Extends stops of both access and callbacks: before tickets and installations, these were stops of all actions.

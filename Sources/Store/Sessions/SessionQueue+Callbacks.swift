@@ -1,6 +1,7 @@
 // Passes callback operations to a database session, for every store that has sessions.
 
 package import Gate
+package import JOSE
 
 extension SessionQueue {
   /// Waits until an intent is kept, or known not to be.
@@ -44,5 +45,27 @@ extension SessionQueue {
     _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
   ) async throws(StoreError) -> EndResult {
     try await commit { onResult in .callback(.end(id, ending, at: now, onResult)) }
+  }
+
+  // MARK: Notices
+
+  package func takeNotice(
+    _ notice: DueNotice, id: SHA256Digest, until lease: Instant, at now: Instant
+  ) async throws(StoreError) -> Bool {
+    try await commit { onResult in .callback(.takeNotice(notice, id: id, until: lease, at: now, onResult)) }
+  }
+
+  package func settleNotice(_ notice: DueNotice, _ outcome: NoticeOutcome) async throws(StoreError) {
+    let _: Bool = try await commit { onResult in .callback(.settleNotice(notice, outcome, onResult)) }
+  }
+
+  package func reschedule(
+    _ change: Rescheduling, at now: Instant
+  ) async throws(StoreError) -> ReschedulingResult {
+    try await commit { onResult in .callback(.reschedule(change, at: now, onResult)) }
+  }
+
+  package func told(_ id: CallbackID) async throws(StoreError) {
+    let _: Bool = try await commit { onResult in .callback(.told(id, onResult)) }
   }
 }

@@ -1,6 +1,7 @@
 // One change to a store, waiting to be committed with others in a transaction.
 
 package import Gate
+package import JOSE
 
 /// One caller's change, which is committed together with those that wait beside it.
 package struct UpdateJob: Sendable {
@@ -26,4 +27,8 @@ package enum CallbackWork: Sendable {
   case mark(CallbackID, for: Instant, deadline: Instant, @Sendable (Bool) -> Void)
   case postpone(CallbackID, until: Instant, code: String?, @Sendable (Bool) -> Void)
   case end(CallbackID, AppointmentEnding, at: Instant, @Sendable (EndResult) -> Void)
+  case takeNotice(DueNotice, id: SHA256Digest, until: Instant, at: Instant, @Sendable (Bool) -> Void)
+  case settleNotice(DueNotice, NoticeOutcome, @Sendable (Bool) -> Void)
+  case reschedule(Rescheduling, at: Instant, @Sendable (ReschedulingResult) -> Void)
+  case told(CallbackID, @Sendable (Bool) -> Void)
 }

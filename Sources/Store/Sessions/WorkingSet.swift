@@ -1,6 +1,7 @@
 // The rows that one transaction has read, and the changes that its jobs make to them.
 
 package import Gate
+import JOSE
 
 /// The jobs of a transaction under the names of their store, and the states they work on.
 ///
@@ -17,6 +18,10 @@ package struct WorkingSet {
     case mark(CallbackID, Instant, Instant, (Bool) -> Void)
     case postpone(CallbackID, Instant, String?, (Bool) -> Void)
     case end(CallbackID, AppointmentEnding, Instant, (EndResult) -> Void)
+    case takeNotice(DueNotice, SHA256Digest, Instant, Instant, (Bool) -> Void)
+    case settleNotice(DueNotice, NoticeOutcome, (Bool) -> Void)
+    case reschedule(Rescheduling, Instant, (ReschedulingResult) -> Void)
+    case told(CallbackID, (Bool) -> Void)
   }
 
   private var jobs: [Named] = []
@@ -87,6 +92,19 @@ package struct WorkingSet {
         callbacks.insert(id)
         self.ending.insert(id)
         self.jobs.append(.end(id, ending, now, onResult))
+      case .callback(.takeNotice(let notice, let id, let lease, let now, let onResult)):
+        callbacks.insert(notice.record.id)
+        self.jobs.append(.takeNotice(notice, id, lease, now, onResult))
+      case .callback(.settleNotice(let notice, let outcome, let onResult)):
+        callbacks.insert(notice.record.id)
+        self.jobs.append(.settleNotice(notice, outcome, onResult))
+      case .callback(.reschedule(let change, let now, let onResult)):
+        callbacks.insert(change.id)
+        ending.insert(change.id)
+        self.jobs.append(.reschedule(change, now, onResult))
+      case .callback(.told(let id, let onResult)):
+        callbacks.insert(id)
+        self.jobs.append(.told(id, onResult))
       }
     }
   }
@@ -133,6 +151,12 @@ package struct WorkingSet {
       case .postpone(let id, let due, let code, let onResult):
         onResult(book.postpone(id, until: due, code: code, instance: instance))
       case .end(let id, let ending, let now, let onResult): onResult(book.end(id, ending, at: now))
+      case .takeNotice(let notice, let id, let lease, let now, let onResult):
+        onResult(book.takeNotice(notice, id: id, until: lease, at: now))
+      case .settleNotice(let notice, let outcome, let onResult):
+        onResult(book.settleNotice(notice, outcome))
+      case .reschedule(let change, let now, let onResult): onResult(book.reschedule(change, at: now))
+      case .told(let id, let onResult): onResult(book.told(id))
       }
     }
   }

@@ -27,7 +27,7 @@ public struct TalkdeskID: TokenIssuer {
   ///
   /// - Parameters:
   ///   - endpoints: the account's endpoints.
-  ///   - credentials: at least one; the later serve where the earlier are refused as invalid.
+  ///   - credentials: The later serve where the earlier are refused as invalid. Without any, each exchange is refused.
   ///   - transport: carries the requests.
   ///   - time: the clocks.
   ///   - retry: The repetitions within one exchange.
@@ -37,7 +37,6 @@ public struct TalkdeskID: TokenIssuer {
     time: any TimeSource, retry: RetryPolicy = RetryPolicy(),
     jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
   ) {
-    precondition(!credentials.isEmpty, "a client has a credential")
     self.endpoints = endpoints
     self.credentials = credentials
     self.transport = transport
@@ -85,6 +84,7 @@ public struct TalkdeskID: TokenIssuer {
     scope: String, deadline: MonotonicTime, trace: TraceContext?,
     observe: @Sendable (TokenRequestReport) -> Void, change: @Sendable (CredentialStatus) -> Void
   ) async throws(TokenExchangeError) -> AccessToken {
+    guard !credentials.isEmpty else { throw .refused(status: 401, code: nil) }
     let start = time.now
     let order = rotation.order(now: start)
     var refusals: [(place: Int, isExplicit: Bool)] = []

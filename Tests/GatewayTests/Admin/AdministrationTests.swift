@@ -6,6 +6,7 @@ import JOSE
 import JSON
 import Testing
 
+@testable import Admin
 @testable import Deciding
 @testable import Gateway
 @testable import SQLiteStore

@@ -29,6 +29,7 @@ struct AppointmentFixture: Sendable {
           "CALLGATE_STATE": folder.appending(path: "state.sqlite3").path,
           "CALLGATE_STORE_KEY": Base64.encode([UInt8](repeating: 7, count: 32)),
           "CALLGATE_ADMIN_TOKEN": "canary-operators-token", "USERS_SECRET": Self.secret,
+          "HOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqrTwjU",
         ]) { $1 },
         yaml: """
           callers:

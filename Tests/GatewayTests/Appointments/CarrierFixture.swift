@@ -3,6 +3,7 @@
 import Gate
 import HTTP
 import HTTPServer
+import JOSE
 import JSON
 import Platform
 import Sealing
@@ -128,7 +129,8 @@ final class CarrierFixture: Sendable {
 
   /// Books an appointment for so many seconds from now, which takes the number's one callback of the day.
   func book(
-    in seconds: Int64 = 600, by caller: Caller = Caller(authenticated: "app"), app: String? = "shop"
+    in seconds: Int64 = 600, by caller: Caller = Caller(authenticated: "app"), app: String? = "shop",
+    askedBefore question: Duration? = nil
   ) async throws -> Booking {
     let receipts = try #require(try await take(caller, app: app))
     let terms = CallbackIntent.Terms(
@@ -138,15 +140,31 @@ final class CarrierFixture: Sendable {
       body: Array("{}".utf8), caller: caller, facts: try facts(caller, app: app),
       receipts: receipts.map(\.kept), context: RequestContext(requestID: RequestID("booking")!, trace: nil),
       terms: terms)
-    let intent = CallbackIntent(
+    var intent = CallbackIntent(
       id: id, callerID: caller.owner.callerID, subject: caller.owner.subject, appID: app,
       contact: content.contact, key: nil, terms: terms,
       deadline: now.advanced(by: .seconds(seconds + 200)))
-    let booking = Booking(
+    if question != nil { intent.notifies = InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44") }
+    var booking = Booking(
       intent: intent, at: now.advanced(by: .seconds(seconds)), slot: 0,
       content: try content.sealed(with: keys, for: id), limits: .init(perSlot: 9, perNumber: 9))
+    booking.confirmAt = question.map { booking.at.advanced(by: .zero - $0) }
     #expect(memory.book(booking, at: now) == .booked)
     return booking
+  }
+
+  /// Sends the question of a booking, with a result.
+  func send(_ booking: Booking, _ outcome: NoticeOutcome) async throws {
+    let record = try record(booking)
+    let notices = try #require(record.notices)
+    let device = StoredDevice(
+      installation: notices.installation, platform: "http", token: "canary", registered: now)
+    let due = try #require(DueNotice(record, to: device))
+    #expect(
+      memory.takeNotice(
+        due, id: SHA256Digest(of: Array(booking.intent.id.description.utf8)), until: booking.at, at: now))
+    let taken = try #require(DueNotice(try self.record(booking), to: device))
+    memory.settleNotice(taken, outcome)
   }
 
   /// The appointment as a look finds it.

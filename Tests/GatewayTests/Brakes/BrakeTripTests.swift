@@ -4,6 +4,7 @@ import Gate
 import Platform
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Callers
@@ -36,14 +37,14 @@ import Testing
   /// The trips of one callback each, so far apart that nothing is leased.
   private func trips(_ rules: String, brakes: String) async throws -> [(reads: Int, updates: Int)] {
     var trips: [(Int, Int)] = []
-    let store = DistantStore()
+    let store = ScriptedStore(sharing: .instances)
     let decider = try decider(rules, store, brakes: brakes)
     for number in 0..<4 {
-      let before = (store.reads.load(ordering: .relaxed), store.updates.load(ordering: .relaxed))
+      let before = (store.reads, store.updates)
       #expect(try await ruling(decider, try facts(number, after: Int64(number) * 10)).grant != nil)
       trips.append(
         (
-          store.reads.load(ordering: .relaxed) - before.0, store.updates.load(ordering: .relaxed) - before.1
+          store.reads - before.0, store.updates - before.1
         ))
     }
     return trips
@@ -75,7 +76,7 @@ import Testing
   }
 
   @Test func `through a store the figures are the same`() async throws {
-    let store = DistantStore()
+    let store = ScriptedStore(sharing: .instances)
     let decider = try decider("", store, brakes: "{ number_per_day: 2, per_5m: 3 }")
     var rulings: [Ruled] = []
     for number in [0, 0, 0, 1, 2] { rulings.append(try await ruling(decider, try facts(number))) }
@@ -92,8 +93,8 @@ import Testing
   }
 
   @Test func `without its store a brake refuses every callback`() async throws {
-    let store = DistantStore()
-    store.isDown.store(true, ordering: .relaxed)
+    let store = ScriptedStore(sharing: .instances)
+    store.setDown(true)
     let denial = try await ruling(try decider("", store), try facts(0)).denial
     #expect(denial?.code == .storeUnavailable && denial?.rule == "brake-number")
   }
@@ -101,7 +102,7 @@ import Testing
   @Test func `the time to retry covers hours and brakes`() async throws {
     let hours =
       "  - { name: lunch, kind: hours, timezone: UTC, weekly: { mon-sun: [\"00:00-12:00\", \"13:00-24:00\"] } }"
-    let store = DistantStore()
+    let store = ScriptedStore(sharing: .instances)
     let decider = try decider(hours, store, brakes: "{ number_per_day: 1 }")
     #expect(try await ruling(decider, try facts(0, after: -60)).grant != nil)
     let other = try await ruling(decider, try facts(1)).denial

@@ -7,6 +7,7 @@ import JSON
 import Platform
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Delivery
@@ -167,8 +168,8 @@ import Testing
     #expect(after.ratio(.burst) == 0)
     await after.watch.restore(after.policy, after.ledger)
     #expect(after.ratio(.burst) == 0.5 && after.ratio(.hour) == 0.25)
-    let distant = DistantStore()
-    distant.isDown.store(true, ordering: .relaxed)
+    let distant = ScriptedStore(sharing: .instances)
+    distant.setDown(true)
     let unlucky = Bench(before.policy.brakes, store: distant)
     await unlucky.watch.restore(unlucky.policy, unlucky.ledger)
     #expect(unlucky.ratio(.burst) == 0)

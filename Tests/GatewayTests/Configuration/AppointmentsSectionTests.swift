@@ -19,7 +19,8 @@ import Testing
     let defaults = try #require(
       try load("store: { key_file: store-key }\nappointments: {}").appointments)
     #expect(defaults == Configuration.Appointments())
-    for setting in Settings.all where setting.path?.hasPrefix("appointments.") == true {
+    for setting in Settings.all
+    where setting.path?.split(separator: ".").count == 2 && setting.path?.hasPrefix("appointments.") == true {
       let key = try #require(setting.path?.split(separator: ".").last)
       let yaml = "store: { key_file: store-key }\nappointments: { \(key): \(setting.standard ?? "") }"
       #expect(try load(yaml).appointments == defaults, "\(key)")

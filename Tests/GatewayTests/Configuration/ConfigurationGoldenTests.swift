@@ -74,18 +74,21 @@ import Upstream
       open: {}
       chat-app: { callers: [by-url], desk: chat }
     desks:
-      chat: { kind: sendbird, application_id: APP-1, api_token_file: /token, token_life: 2h, user_id: "u-{subject}", url: "https://chat.example/" }
+      chat:
+        { kind: sendbird, application_id: APP-1, api_token_file: /token, token_life: 2h, user_id: "u-{subject}", url: "https://chat.example/",
+          desk_api_token_file: /token, desk_url: "https://desk.example/" }
     callbacks:
       { dedupe_window: 0s, key_retention: 1h, retention: 1d, timeout: 15s, concurrency: 2, talkdesk_phone_numbers: [+18500000002],
         brakes: { number_per_day: 3, per_5m: 50, per_hour: 0 } }
-    appointments: { slot: 20m, per_slot: 3, horizon: 60d, earliest: 0s, late: 10m, per_number: 2 }
+    appointments: { slot: 20m, per_slot: 3, horizon: 60d, earliest: 0s, late: 10m, per_number: 2,
+      confirm: { before: 1m, silence: cancel, snooze: 10m, snoozes: 1 } }
     notices:
       external_url: https://calls.example/
       fcm: { service_account_file: /firebase, url: "http://localhost:1", token_url: "http://localhost:2/token" }
       apns: { key_file: /key, key_id: ABC123DEFG, team_id: DEF123GHIJ, topic: com.example.shop, environment: sandbox,
               url: "https://localhost:3" }
       http: { url: "https://push.example/?a=b", secret_file: /hook }
-      texts: { access: "Bereit." }
+      texts: { access: "Bereit.", confirm: "Bereit?", changed: "Neu.", expired: "Vorbei." }
     cors: { origins: ["https://shop.example", "http://localhost:3000"] }
     rules: []
     store: { url: "sqlite:/data/callgate.sqlite3", key_file: /store-key, previous_key_file: /other-store-key }
@@ -155,11 +158,14 @@ import Upstream
       configuration.appointments
         == Configuration.Appointments(
           slot: .seconds(1200), perSlot: 3, horizon: .seconds(60 * 86_400), earliest: .zero,
-          late: .seconds(600), perNumber: 2))
+          late: .seconds(600), perNumber: 2,
+          confirm: .init(before: .seconds(60), silence: .cancel, snooze: .seconds(600), snoozes: 1)))
     let desk = try #require(configuration.desks.first)
     #expect([desk.id, desk.applicationID, desk.url] == ["chat", "APP-1", "https://chat.example"])
     #expect(desk.apiToken?.exposedString() == "0123456789abcdef0123")
     #expect(desk.tokenLife == .seconds(7200))
+    #expect(desk.takesTickets && desk.deskToken != nil)
+    #expect(desk.deskURL == "https://desk.example")
     #expect(desk.userIDs.user("ann", of: "by-url").id.text == "u-ann")
     let notices = try #require(configuration.notices)
     #expect(notices.platforms == [.fcm, .apns, .http])

@@ -66,7 +66,8 @@ import Testing
     // Its apps have installations to try.
     #expect(configuration.apps.allSatisfy { $0.installations != nil })
     #expect(try Fixture.load(for: .serve).configuration.apps.allSatisfy { $0.installations == nil })
-    #expect(configuration.appointments == Configuration.Appointments())
+    #expect(configuration.appointments?.confirm == Configuration.Appointments.Confirmation())
+    #expect(configuration.appointments?.slot == Configuration.Appointments().slot)
     #expect(try Fixture.load(for: .serve).configuration.appointments == nil)
   }
 

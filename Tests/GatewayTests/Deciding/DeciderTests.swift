@@ -5,6 +5,7 @@ import HTTP
 import Platform
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import API
@@ -12,6 +13,7 @@ import Testing
 @testable import Configuration
 @testable import Deciding
 @testable import Gateway
+@testable import Responses
 
 @Suite struct DeciderTests {
   private let facts = Facts(
@@ -40,7 +42,7 @@ import Testing
   }
 
   @Test func `through a store the limit is the same, and what is given back is there again`() async throws {
-    let store = DistantStore()
+    let store = ScriptedStore(sharing: .instances)
     let decider = try decider(Self.quota, store)
     #expect(decider.ruledAtOnce(facts, taking: true) == nil, "nobody can know yet")
     var granted: [Ruled.Granted] = []
@@ -56,7 +58,7 @@ import Testing
   }
 
   @Test func `a probe takes nothing and tells what the next request would find`() async throws {
-    for store: any Store in [MemoryStore(), DistantStore()] {
+    for store: any Store in [MemoryStore(), ScriptedStore(sharing: .instances)] {
       let decider = try decider(Self.quota, store)
       for _ in 0..<5 {
         let ruling = try await ruling(decider, taking: false)
@@ -69,8 +71,8 @@ import Testing
   @Test func `without its store a rule denies, unless it says otherwise, and audit rules change nothing`()
     async throws
   {
-    let store = DistantStore()
-    store.isDown.store(true, ordering: .relaxed)
+    let store = ScriptedStore(sharing: .instances)
+    store.setDown(true)
     let strict = try await ruling(try decider(Self.quota, store))
     #expect(strict.denial?.code == .storeUnavailable)
     #expect(strict.denial?.rule == "daily")
@@ -120,7 +122,7 @@ import Testing
   }
 
   @Test func `an explanation uses what is counted, and takes nothing`() async throws {
-    let decider = try decider(Self.quota, DistantStore())
+    let decider = try decider(Self.quota, ScriptedStore(sharing: .instances))
     let configuration = try Fixture.load("rules:\n\(Self.quota)", environment: [:], for: .explain)
       .configuration
     var question = Question()

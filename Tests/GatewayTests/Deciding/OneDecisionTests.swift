@@ -205,9 +205,9 @@ import Testing
         policies.answers.withLock { $0 = a.remotes }
         let found = try await live(a, configuration, MemoryStore(), taking: true)
         outcomes[found.code ?? "allow", default: 0] += 1
-        let distant = try await live(a, configuration, DistantStore(), taking: true)
+        let distant = try await live(a, configuration, ScriptedStore(sharing: .instances), taking: true)
         let probe = try await live(a, configuration, MemoryStore(), taking: false)
-        let distantProbe = try await live(a, configuration, DistantStore(), taking: false)
+        let distantProbe = try await live(a, configuration, ScriptedStore(sharing: .instances), taking: false)
         let explained = try await offline.explain(try question(a, counts: true))
         // As an operator asks a running server: once with counts, once with what is used there.
         let store = MemoryStore()

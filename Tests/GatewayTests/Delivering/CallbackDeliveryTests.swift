@@ -13,6 +13,7 @@ import Testing
 @testable import Delivery
 @testable import Gateway
 @testable import Records
+@testable import Responses
 @testable import Tokens
 
 @Suite(.timeLimit(.minutes(2))) struct CallbackDeliveryTests {

@@ -8,6 +8,7 @@ import Testing
 @testable import API
 @testable import Delivery
 @testable import Gateway
+@testable import Responses
 
 @Suite(.timeLimit(.minutes(2))) struct CallbackQueueTests {
   private let time = ManualTime()

@@ -9,6 +9,7 @@ import TLS
 import Testing
 
 @testable import Gateway
+@testable import Serving
 
 /// Until when clients take the certificate, as scrapers are told.
 @Suite(.timeLimit(.minutes(2))) struct CertificateExpiryTests {

@@ -9,6 +9,7 @@ import Tokens
 @testable import API
 @testable import Delivery
 @testable import Gateway
+@testable import Responses
 
 @Suite struct ProblemTests {
   @Test func `a problem is a problem document with the request's id`() throws {

@@ -6,6 +6,7 @@ import Testing
 
 @testable import Configuration
 @testable import Gateway
+@testable import Serving
 
 @Suite struct FileWatchTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "watch-\(UUID().uuidString)")

@@ -17,6 +17,7 @@ import Tokens
 @testable import Delivery
 @testable import Gateway
 @testable import Records
+@testable import Serving
 
 /// A new certificate and a new upstream are taken together, or not at all.
 @Suite struct ReloadIdentityTests {

@@ -8,12 +8,15 @@ import JOSE
 import JSON
 import Platform
 import Sandbox
+import Store
 import Synchronization
 import Upstream
 
 @testable import Configuration
 @testable import Delivery
 @testable import Gateway
+@testable import PushDelivery
+@testable import Serving
 
 /// A whole gateway over loopback sockets, with an emulated Talkdesk behind it and its output kept.
 final class RunningService: Sendable {
@@ -155,6 +158,12 @@ final class RunningService: Sendable {
 
   /// How many requests wait for the change of a record.
   var waitingForChanges: Int { service.runtime.appointments.watch.count }
+
+  /// The notices of callbacks, and the records that they are about.
+  var notices: (any CallbackNoticeStore)? { service.runtime.push?.notices.store }
+  var records: any AppointmentStore { service.runtime.callbacks.store }
+  /// The tokens that wait to be claimed.
+  var claims: (any NoticeStore)? { service.runtime.push?.book.store }
 
   /// Whether installations have been counted.
   var hasCountedInstallations: Bool { service.runtime.installations?.counts.latest != nil }

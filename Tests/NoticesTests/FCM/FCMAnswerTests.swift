@@ -41,7 +41,7 @@ import Testing
 
   @Test(arguments: [
     ("UNREGISTERED", 404, Kind.gone), ("INVALID_ARGUMENT", 400, .giveUp), ("SENDER_ID_MISMATCH", 403, .gone),
-    ("THIRD_PARTY_AUTH_ERROR", 401, .stop), ("APNS_AUTH_ERROR", 401, .stop),
+    ("THIRD_PARTY_AUTH_ERROR", 401, .giveUp), ("APNS_AUTH_ERROR", 401, .giveUp),
     ("QUOTA_EXCEEDED", 429, .retryInAMinute), ("INTERNAL", 500, .retry), ("UNAVAILABLE", 503, .retry),
     // The code decides, not the status.
     ("UNREGISTERED", 400, .gone), ("QUOTA_EXCEEDED", 500, .retryInAMinute), ("NEW_CODE", 503, .retry),

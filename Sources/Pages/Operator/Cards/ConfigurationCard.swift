@@ -11,7 +11,7 @@ extension OperatorCard {
       <span id="reload-status" class="result" role="status"></span></p>
       <ul id="reload-lines" class="plain"></ul>
       <details><summary>Rules</summary>
-      <div class="scroll" tabindex="0" role="region" aria-labelledby="configuration-title">
+      <div class="scroll" tabindex="0" role="group" aria-label="Rules">
       <table><thead><tr><th scope="col">Rule</th><th scope="col">Kind</th><th scope="col">Mode</th></tr></thead>
       <tbody id="rules"></tbody></table></div></details>
       </section>

@@ -8,11 +8,11 @@ extension OperatorCard {
       <h2 id="hour-title">Decisions per minute</h2>
       <svg id="plot" role="img" viewBox="0 0 600 100" preserveAspectRatio="none"></svg>
       <p class="axis soft"><span id="first-minute"></span><span id="peak"></span><span>now</span></p>
-      <div class="scroll" tabindex="0" role="region" aria-labelledby="hour-title">
+      <div class="scroll" tabindex="0" role="group" aria-label="Decisions of the last hour by code and rule">
       <table><thead><tr><th scope="col">Decision</th><th scope="col">Code</th><th scope="col">Rule</th>
       <th scope="col" class="number">Last hour</th></tr></thead><tbody id="shares"></tbody></table></div>
       <details><summary>The minutes as a table</summary>
-      <div class="scroll" tabindex="0" role="region" aria-labelledby="hour-title">
+      <div class="scroll" tabindex="0" role="group" aria-label="Decisions of each minute">
       <table><thead><tr><th scope="col">Minute</th><th scope="col" class="number">Allowed</th>
       <th scope="col" class="number">Denied</th><th scope="col" class="number">Errors</th></tr></thead>
       <tbody id="minutes"></tbody></table></div></details>

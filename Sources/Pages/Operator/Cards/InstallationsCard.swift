@@ -46,7 +46,7 @@ extension OperatorCard {
         $("active").replaceChildren();
       }
 
-      // Lists anew only when the counts have changed: the list is a request of its own.
+      // Requests the list only when the number of active installations has changed.
       function showInstallations({ installations }) {
         $("installations-none").hidden = installations !== undefined;
         $("installations-some").hidden = installations === undefined;

@@ -16,7 +16,8 @@ extension DemoCard {
       <small id="app-name-help">The operator sees this name. Anyone can write it.</small>
       <label for="app-kind">How its tokens come</label>
       <select id="app-kind"><option value="">in the response</option>
-      <option value="example-app-push">by push, to the app example-app-push</option></select>
+      <option value="example-app-push">by push, to the app example-app-push</option>
+      <option value="example-chat">for the chat desk, to the app example-chat</option></select>
       <p class="row"><button type="submit" class="primary">Enrol this phone</button>
       <span id="enrol-status" class="result" role="status"></span></p>
       </form>
@@ -24,6 +25,7 @@ extension DemoCard {
       <p>The customer tells an operator this code: <strong id="user-code" class="mono"></strong></p>
       <p class="row"><button type="button" id="approve">Approve as operator</button>
       <span id="approve-status" class="result" role="status"></span></p>
+      <small>Or open the operator's page, and find the request by its code.</small>
       </div>
       <div id="installed" hidden>
       <h3>On the phone</h3>
@@ -111,6 +113,8 @@ extension DemoCard {
         say("enrol-status", "200: installed", true);
         reach(2);
         showPushPhone();
+        showDialogPhone();
+        showTicketPhone();
       }
 
       const approve = () => attempt("approve-status", async () => {

@@ -1,0 +1,146 @@
+// Decides whether a request may use the admin interface.
+
+package import API
+package import Callers
+package import HTTP
+package import JOSE
+import Pages
+package import Platform
+
+/// How the server recognises operators: by a Bearer token on the public listener and on an admin listener
+/// beyond loopback. On a loopback admin listener every client of this machine is an operator.
+package enum AdminAccess: Sendable {
+  /// Only the token opens; without a configured one, nothing is here.
+  case token
+  /// Every client that reaches the listener, but no page of another site in a browser on this machine.
+  case loopback
+
+  /// Counts wrong tokens by address.
+  package struct Guesses {
+    let throttle: LoginThrottle
+    let address: IPAddress
+    let now: MonotonicTime
+
+    /// The guesses from an address.
+    package init(throttle: LoginThrottle, address: IPAddress, now: MonotonicTime) {
+      self.throttle = throttle
+      self.address = address
+      self.now = now
+    }
+
+    /// There is one token without a user name, so the throttle counts by address alone.
+    private static let identity = Array("operator".utf8)
+
+    /// Counts a wrong token. Returns how long this address has to wait if it sent too many before; that one is not counted.
+    func failed(_ digest: SHA256Digest) -> Duration? {
+      let wait = throttle.wait(
+        address: address, identity: Self.identity, credential: .init(digest: digest), now: now)
+      if wait == nil { throttle.failed(address: address, identity: Self.identity, now: now) }
+      return wait
+    }
+  }
+
+  /// The refusal of a request; nil if it may pass.
+  package func refusal(_ request: borrowing Request, tokenDigest: SHA256Digest?, _ guesses: Guesses)
+    -> Problem?
+  {
+    switch self {
+    case .token:
+      // Without a configured token, the server sends 404 as for any unknown path.
+      guard let tokenDigest else { return .noEndpoint }
+      return Self.judgeOrigin(request) ?? Self.judgeToken(request, tokenDigest, guesses)
+    case .loopback: return Self.judgeOrigin(request) ?? Self.judgeBrowser(request)
+    }
+  }
+
+  /// The operator's page, where it is. It holds no data, so it needs no token, and a page of any site may link to it.
+  package func page(tokenDigest: SHA256Digest?) -> FixedDocument? {
+    switch self {
+    case .token: tokenDigest == nil ? nil : OperatorPage.guarded
+    case .loopback: OperatorPage.open
+    }
+  }
+
+  private static func judgeToken(
+    _ request: borrowing Request, _ digest: SHA256Digest, _ guesses: Guesses
+  ) -> Problem? {
+    let scheme = Array("bearer ".utf8)
+    guard let range = request.value(of: .authorization), request.count(of: .authorization) == 1,
+      range.count > scheme.count,
+      zip(request.head[range], scheme).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 })
+    else {
+      return challenge(
+        Problem(.unauthenticated, "Send the operators' token as Authorization: Bearer TOKEN."), nil)
+    }
+    let token = SHA256Digest(of: request.head.span.extracting(range.dropFirst(scheme.count)))
+    // The right token passes even while others guess at its address: operators need the kill switch then.
+    guard token != digest else { return nil }
+    if let wait = guesses.failed(token) {
+      return Problem(
+        .rateLimited,
+        "This address sent too many wrong tokens. Retry after the time in Retry-After, or send the right one.",
+        retryAfter: wait.wholeSecondsRoundedUp)
+    }
+    return challenge(Problem(.invalidToken, "This is not the operators' token."), "invalid_token")
+  }
+
+  private static func challenge(_ problem: Problem, _ error: String?) -> Problem {
+    var problem = problem
+    let reason = error.map { #", error="\#($0)""# } ?? ""
+    problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate-admin""# + reason)
+    return problem
+  }
+
+  private static let secFetchSite = FieldName("Sec-Fetch-Site")
+
+  /// Refuses requests of web pages of other origins; nil for the operator's page and for clients that are no browsers.
+  ///
+  /// A page of any site can make a browser send requests here, but the browser reveals it by fields that no page can set. It
+  /// sends `Sec-Fetch-Site` over TLS and to loopback. Elsewhere there is `Origin`, which has to name this server's host.
+  private static func judgeOrigin(_ request: borrowing Request) -> Problem? {
+    let isForeign =
+      switch request.values(of: secFetchSite).map(request.string) {
+      case ["none"], ["same-origin"]: false
+      case []: !areOrigin(request.values(of: .origin), of: request)
+      default: true
+      }
+    return isForeign ? Problem(.denied, "Pages of other origins may not use this interface.") : nil
+  }
+
+  /// Whether all origins have the authority that the request is for. A proxy that ends TLS keeps the host but not the scheme.
+  private static func areOrigin(_ origins: [Range<Int>], of request: borrowing Request) -> Bool {
+    let hosts = request.values(of: .host).map { request.head[$0].map(lowercased) }
+    return origins.allSatisfy { origin in
+      let origin = request.head[origin].map(lowercased)
+      return hosts.contains { origin == Array("http://".utf8) + $0 || origin == Array("https://".utf8) + $0 }
+    }
+  }
+
+  private static func lowercased(_ octet: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
+  }
+
+  /// Refuses requests that a page of another site could make a browser on this machine send to loopback. After DNS rebinding
+  /// `Host` has the attacker's name. A form, or a page without permission, can send three media types. Of these the server
+  /// accepts only the one that curl sends by default, and not from a browser.
+  private static func judgeBrowser(_ request: borrowing Request) -> Problem? {
+    if let host = request.text(of: .host), !LocalName.isMeant(by: host) {
+      return Problem(.denied, "Use this interface by its IP address, or as localhost.")
+    }
+    guard request.method == .post else { return nil }
+    guard let contentType = request.value(of: .contentType) else { return isBrowser(request) ? noForm : nil }
+    let type = request.head[contentType].prefix {
+      $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t")
+    }
+    if type.equals(lowercase: "application/json") { return nil }
+    return type.equals(lowercase: "application/x-www-form-urlencoded") && !isBrowser(request) ? nil : noForm
+  }
+
+  private static func isBrowser(_ request: borrowing Request) -> Bool {
+    request.value(of: .userAgent).map { request.head[$0].starts(with: "Mozilla/".utf8) } == true
+  }
+
+  private static var noForm: Problem {
+    Problem(.unsupportedMediaType, "Send JSON with Content-Type: application/json.")
+  }
+}

@@ -1,0 +1,235 @@
+// The admin endpoints for installations: list, find, approve, deny and revoke.
+
+package import API
+import Callers
+import Documents
+import Gate
+package import HTTP
+package import HTTPServer
+package import Installations
+import JOSE
+import JSON
+import Platform
+import Records
+import Responses
+import Serving
+import Store
+
+extension Administration {
+  /// `GET /admin/installations`
+  package func listInstallations(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    let asked = try InstallationList(request)
+    let desk = try desk(operators)
+    let generation = operators.generation
+    let responder = exchange.deferred()
+    operators.context.task { [clock] in
+      do throws(StoreError) {
+        let (entries, next) = try await asked.entries(desk, at: Instant(clock.unixTime))
+        let terms = generation.installations?.terms ?? [:]
+        responder.respond(
+          InstallationDocument.list(
+            entries.map { InstallationDocument.entry($0) { terms[$0] } }, next: next))
+      } catch {
+        responder.respond(
+          Problem(InstallationDesk.Failure.store(error)).response(requestID: responder.requestID))
+      }
+    }
+  }
+
+  /// `POST /admin/installations/find`
+  package func findInstallation(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    let code = try Self.userCode(request.content)
+    let desk = try desk(operators)
+    answer(operators, &exchange, nil) { _ throws(InstallationDesk.Failure) in
+      let found = try await desk.find(userCode: code)
+      return InstallationDocument.entry(InstallationDocument.entry(.enrolment(found)) { _ in nil })
+    }
+  }
+
+  /// `POST /admin/installations/approve` and `/deny`
+  package func judgeInstallation(
+    _ judgement: Enrolling.Judgement, _ request: borrowing Request, _ operators: OperatorRequest,
+    _ exchange: inout Exchange
+  ) throws(Problem) {
+    let code = try Self.userCode(request.content)
+    let desk = try desk(operators)
+    let action: AuditedAction =
+      switch judgement {
+      case .approve: .approve
+      case .deny: .deny
+      }
+    answer(operators, &exchange, action) { record throws(InstallationDesk.Failure) in
+      let judged = try await desk.judge(judgement, userCode: code)
+      record.installation = judged.client.id.description
+      record.app = judged.appID
+      return Self.done
+    }
+  }
+
+  /// Approves an installation for the sandbox's page. Every user of this machine is an operator there. The sandbox has checked the
+  /// origin of the request.
+  package func approveInSandbox(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let generation = generations.current
+    let operators = OperatorRequest(
+      generation: generation,
+      address: generation.clientAddress.resolve(request, peer: exchange.peer.address),
+      context: RequestContext(requestID: exchange.requestID, trace: TraceContext(request)))
+    do throws(Problem) {
+      try judgeInstallation(.approve, request, operators, &exchange)
+    } catch {
+      exchange.respond(error.response(requestID: exchange.requestID))
+    }
+  }
+
+  /// `POST /admin/installations/revoke`
+  package func revokeInstallation(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    var body = try AdminBody(request.content)
+    let text = body.text("client_id")
+    let subject = body.text("subject")
+    let id = text.flatMap { InstallationID($0) }
+    if text != nil, id == nil { body.note("client_id", "This is not a UUID.") }
+    if (text == nil) == (subject == nil) {
+      for name in ["client_id", "subject"] { body.note(name, "Give either client_id or subject.") }
+    }
+    try body.finish()
+    let desk = try desk(operators)
+    let (start, lane) = (exchange.now, exchange.loopIndex)
+    answer(operators, &exchange, .revoke) { [audit] record throws(InstallationDesk.Failure) in
+      if let id {
+        record.installation = id.description
+        record.app = try await desk.revoke(id)?.appID
+        return Self.done
+      }
+      // One line for each. After a failure in the middle, the installations before it stay revoked, with their lines.
+      let blank = record
+      var hasRevoked = false
+      for id in try await desk.installations(subject: subject ?? "") {
+        var line = blank
+        line.installation = id.description
+        do throws(InstallationDesk.Failure) {
+          line.app = try await desk.revoke(id)?.appID
+        } catch {
+          // Another operator was faster.
+          if case .refused = error { continue }
+          record = line
+          throw error
+        }
+        if hasRevoked { audit.append(record, since: start, lane: lane) }
+        record = line
+        hasRevoked = true
+      }
+      guard hasRevoked else { throw .refused(.unknown) }
+      return Self.done
+    }
+  }
+
+  private static let done = Response(status: .noContent, fields: ["Cache-Control": "no-store"])
+
+  private func desk(_ operators: OperatorRequest) throws(Problem) -> InstallationDesk {
+    guard let desk = operators.generation.desk else {
+      throw Problem(.notFound, "No app of this server has installations.")
+    }
+    return desk
+  }
+
+  private static func userCode(_ content: [UInt8]) throws(Problem) -> String {
+    var body = try AdminBody(content)
+    let text = body.text("user_code")
+    let code = text.flatMap { UserCode.normalized($0) }
+    if text == nil {
+      body.note("user_code", "Give the code that the customer tells you.")
+    } else if code == nil {
+      body.note("user_code", "Give eight letters, such as BCDF-GHJK.")
+    }
+    try body.finish()
+    guard let code else { preconditionFailure("neither a code nor a mistake") }
+    return code
+  }
+
+  /// Answers beside the loop, with an audit line where something changes.
+  private func answer(
+    _ operators: OperatorRequest, _ exchange: inout Exchange, _ action: AuditedAction?,
+    _ body: @escaping @Sendable (inout AuditRecord) async throws(InstallationDesk.Failure) -> Response
+  ) {
+    let responder = exchange.deferred()
+    let (start, lane) = (exchange.now, exchange.loopIndex)
+    var record = AuditRecord(
+      action: action ?? .approve, requestID: exchange.requestID, address: operators.address)
+    record.trace = operators.context.trace
+    operators.context.task { [self, record] in
+      var record = record
+      let response: Response
+      do throws(InstallationDesk.Failure) {
+        response = try await body(&record)
+      } catch {
+        let problem = Problem(error)
+        record.outcome = problem.code.isError ? .error : .deny
+        record.code = problem.code
+        response = problem.response(requestID: record.requestID)
+      }
+      if action != nil { audit.append(record, since: start, lane: lane) }
+      responder.respond(response)
+    }
+  }
+}
+
+/// The states of the list: one, or all of them one after the other.
+private struct InstallationList: Sendable {
+  private var states: [InstallationQuery.State]
+  /// The key of the last entry of the page before, in the first of the states.
+  private var after: String?
+  private let limit: Int
+
+  /// Reads `state`, `after` and `limit`.
+  init(_ request: borrowing Request) throws(Problem) {
+    var query = QueryReader()
+    let all = InstallationQuery.State.allCases
+    let state = query.value(
+      "state", request.queryItem("state"), "Give one of \(all.map(\.rawValue).joined(separator: ", ")).",
+      InstallationQuery.State.init)
+    let cursor = query.value("after", request.queryItem("after"), "Give next of the page before.") {
+      text -> (InstallationQuery.State, String)? in
+      guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
+        let state = InstallationQuery.State(rawValue: String(text[..<colon]))
+      else { return nil }
+      let key = String(text[text.utf8.index(after: colon)...])
+      guard key.utf8.count <= 64, key.isEmpty || Hex.decode(key) != nil else { return nil }
+      return (state, key)
+    }
+    limit =
+      query.value("limit", request.queryItem("limit"), "Give a whole number from 1 to 1000.") {
+        Digits.read($0, in: 1...1000)
+      } ?? 50
+    try query.finish()
+    states = state.map { [$0] } ?? all
+    if let (first, key) = cursor {
+      states = Array(states.drop { $0 != first })
+      // Without a key the page begins with the state: the page before ended with the last entry of another.
+      after = key.isEmpty ? nil : key
+    }
+  }
+
+  /// A page, and the beginning of the next one.
+  func entries(_ desk: InstallationDesk, at now: Instant) async throws(StoreError) -> (
+    [InstallationEntry], next: String?
+  ) {
+    var entries: [InstallationEntry] = []
+    for (index, state) in states.enumerated() {
+      let query = InstallationQuery(
+        state, after: index == 0 ? after : nil, limit: limit - entries.count, at: now)
+      let page = try await desk.list(query)
+      entries += page.entries
+      if let next = page.next { return (entries, "\(state.rawValue):\(next)") }
+      if entries.count == limit, index + 1 < states.count {
+        return (entries, "\(states[index + 1].rawValue):")
+      }
+    }
+    return (entries, nil)
+  }
+}

@@ -1,0 +1,125 @@
+// `GET /admin/status`: everything that operators see at a glance.
+
+package import API
+import Appointments
+import Callers
+import Configuration
+import Deciding
+import Delivery
+import Documents
+import Gate
+package import HTTP
+package import HTTPServer
+import Installations
+import JSON
+import Platform
+import Records
+import Serving
+import Store
+
+extension Administration {
+  /// `GET /admin/status`
+  package func showStatus(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    var query = QueryReader()
+    let after = query.value(
+      "after", request.queryItem("after"), "Give the sequence of the response before.",
+      { Digits.read($0, in: 0...999_999_999_999) })
+    try query.finish()
+    let responder = exchange.deferred()
+    // It reads thousands of counters, for which a loop has no time.
+    operators.context.task { [self] in
+      let (status, lines) = status(operators.generation, after: after ?? 0)
+      responder.respond(StatusDocument.response(status, decisions: lines))
+    }
+  }
+
+  private func status(
+    _ generation: Generation, after number: Int
+  ) -> (status: JSONObject, decisions: [RecentDecisions.Entry]) {
+    var status: JSONObject = [
+      "status": .string(health.word), "started": .string(started.rfc3339),
+      "time": .string(clock.unixTime.rfc3339),
+      "configuration": configuration(generation),
+      "callers": .array(generation.configuration.callers.map { .string($0.id) }),
+      "apps": .array(generation.configuration.apps.map { .string($0.id) }),
+      "rules": .array(
+        generation.configuration.policy.rules.map { rule in
+          [
+            "name": .string(rule.name), "kind": .string(rule.kind.name), "mode": .string(rule.mode.rawValue),
+          ]
+        }),
+      "stops": stops, "store": .object(storeState),
+      "tokens": .array(health.scopes), "keys": .object(health.keys),
+      "upstreams": .array(runtime.metrics.upstreams.map(StatusDocument.upstream)),
+      "openings": .array(StatusDocument.openings(generation, at: Instant(clock.unixTime))),
+      "callbacks": StatusDocument.callbacks(runtime.metrics),
+      "brakes": .array(brakes(generation)),
+    ]
+    if generation.appointments != nil, let counts = keeper?.counts {
+      status["appointments"] = [
+        "scheduled": StatusDocument.number(counts.scheduled),
+        "pending": StatusDocument.number(counts.pending),
+      ]
+    }
+    if generation.installations != nil, let counts = runtime.installations?.counts.latest {
+      status["installations"] = .object(
+        InstallationQuery.State.allCases.reduce(into: JSONObject()) {
+          $0[$1.rawValue] = StatusDocument.number(counts[$1])
+        })
+    }
+    let desks = health.desks
+    if !desks.isEmpty { status["desks"] = .array(desks) }
+    let hour = activity.report()
+    status["last_hour"] = StatusDocument.hour(hour)
+    status["latency"] = .array(StatusDocument.latency(hour, of: appRoutes))
+    let recent = audit.recent.after(number)
+    status["sequence"] = StatusDocument.number(recent.last)
+    return (status, recent.entries)
+  }
+
+  private func configuration(_ generation: Generation) -> JSONValue {
+    var configuration: JSONObject = [
+      "generation": .number(JSONNumber(Int64(generation.number))),
+      "files": .array(generation.configuration.files.keys.sorted().map { .string($0) }),
+    ]
+    if let last = reloader.last {
+      var reload: JSONObject = [
+        "time": .string(last.time.rfc3339), "status": .string(last.isSuccess ? "ok" : "failed"),
+      ]
+      if !last.isSuccess { reload["problems"] = .array(last.problems.map { .string("\($0)") }) }
+      if !last.restartNeeded.isEmpty {
+        reload["restart_needed"] = .array(last.restartNeeded.map { .string($0) })
+      }
+      configuration["last_reload"] = .object(reload)
+    }
+    return .object(configuration)
+  }
+
+  private var storeState: JSONObject {
+    var store: JSONObject = ["kind": .string(runtime.storeKind)]
+    if let age = runtime.stops.age {
+      store["stops_age_seconds"] = .number(JSONNumber(max(0, age.components.seconds)))
+    }
+    if let failure = runtime.storeHealth.failure { store["failure"] = .string("\(failure)") }
+    if let ahead = runtime.storeHealth.clockAhead {
+      store["clock_difference_seconds"] = .number(JSONNumber(ahead.components.seconds))
+    }
+    return store
+  }
+
+  /// Every brake that is on. That on each number has no share in use.
+  private func brakes(_ generation: Generation) -> [JSONValue] {
+    let figures = generation.decider.policy.brakes
+    return Brake.allCases.filter { figures[$0] > 0 }.map { brake in
+      var document: JSONObject = [
+        "brake": .string(brake.rawValue), "limit": .number(JSONNumber(figures[brake])),
+      ]
+      if let ratio = runtime.callbacks.brakes.usedRatio(brake, figures).flatMap(JSONNumber.init) {
+        document["used_ratio"] = .number(ratio)
+      }
+      return .object(document)
+    }
+  }
+}

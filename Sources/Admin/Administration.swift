@@ -1,0 +1,291 @@
+// The admin endpoints: status, kill switch, reload, explanations and metrics, the same on either listener.
+
+package import API
+package import Appointments
+package import Callers
+import Configuration
+import Deciding
+import Delivery
+import Documents
+import Gate
+package import HTTP
+package import HTTPServer
+import JSON
+package import Platform
+package import Records
+import Responses
+package import Serving
+package import Store
+
+/// A request of an authenticated operator.
+package struct OperatorRequest: Sendable {
+  /// The configuration that serves the request, even after a reload.
+  let generation: Generation
+  /// Where it comes from.
+  let address: IPAddress
+  let context: RequestContext
+
+  /// A request that may pass.
+  package init(generation: Generation, address: IPAddress, context: RequestContext) {
+    self.generation = generation
+    self.address = address
+    self.context = context
+  }
+}
+
+/// Answers `/metrics` and `/admin/*`.
+package final class Administration: Sendable {
+  /// The configuration in use.
+  package let generations: Generations
+  let runtime: Runtime
+  private let store: any Store
+  let reloader: Reloader
+  let health: Health
+  private let metrics: MetricsPage
+  let audit: AuditLog
+  let activity: RecentActivity
+  /// The routes whose latency the status shows.
+  let appRoutes: Set<String>
+  /// Nil without a store key.
+  let keeper: AppointmentKeeper?
+  /// Where refusals and changes are noted.
+  package let log: Log
+  let clock: any TimeSource
+  let started: UnixTime
+  /// Of its own: who fails to log in as a caller must not keep operators from the kill switch.
+  package let throttle = LoginThrottle()
+
+  /// Administers these parts.
+  /// - Parameter appRoutes: The routes whose latency the status shows.
+  package init(
+    generations: Generations, runtime: Runtime, store: any Store, reloader: Reloader,
+    health: Health,
+    metrics: MetricsPage, audit: AuditLog, activity: RecentActivity, appRoutes: Set<String>,
+    keeper: AppointmentKeeper?, log: Log,
+    clock: any TimeSource
+  ) {
+    self.audit = audit
+    self.activity = activity
+    self.appRoutes = appRoutes
+    self.keeper = keeper
+    self.generations = generations
+    self.runtime = runtime
+    self.store = store
+    self.reloader = reloader
+    self.health = health
+    self.metrics = metrics
+    self.log = log
+    self.clock = clock
+    started = clock.unixTime
+  }
+
+  /// `GET /metrics`
+  package func showMetrics(_ operators: OperatorRequest, _ exchange: inout Exchange) {
+    // Looking at thousands of descriptors takes milliseconds that no loop has.
+    let responder = exchange.deferred()
+    Task { [metrics] in responder.respond(metrics.response()) }
+  }
+
+  /// `POST /admin/stop`
+  package func stop(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    let wanted = try StopRequest(request.content, isStop: true)
+    let stop = wanted.stop(at: clock.unixTime.seconds)
+    try check(wanted.target, operators.generation)
+    change(&exchange, operators, stop, unsaved: UnsavedChange.stop) {
+      [runtime] () async throws(StoreError) in
+      try await runtime.stops.stop(stop)
+      return (.warning, "stopped by an operator")
+    }
+  }
+
+  /// `POST /admin/resume`
+  package func resume(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    let wanted = try StopRequest(request.content, isStop: false)
+    // Operators can resume everything that is stopped, configured or not.
+    if !runtime.stops.stops.list.contains(where: { $0.target == wanted.target }) {
+      try check(wanted.target, operators.generation)
+    }
+    let resumed = wanted.stop(at: clock.unixTime.seconds)
+    change(&exchange, operators, resumed, unsaved: UnsavedChange.resume) {
+      [runtime] () async throws(StoreError) in
+      try await runtime.stops.resume(wanted.target, wanted.action)
+        ? (.warning, "resumed by an operator")
+        : (.info, "nothing to resume: it was not stopped")
+    }
+  }
+
+  /// `POST /admin/reload`
+  package func reload(_ operators: OperatorRequest, _ exchange: inout Exchange) {
+    let responder = exchange.deferred()
+    operators.context.task { [reloader] in
+      responder.respond(Self.answer(await reloader.reload(because: "an operator"), responder.requestID))
+    }
+  }
+
+  /// `GET /admin/callbacks`
+  package func listCallbacks(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    let query = try CallbackQuery(request)
+    let responder = exchange.deferred()
+    operators.context.task { [store] in
+      do throws(StoreError) {
+        let records = try await store.callbacks(query)
+        responder.respond(Self.answer(CallbackDocument.list(records, limit: query.limit)))
+      } catch {
+        let problem = Problem(
+          .storeUnavailable, "The store cannot be read right now. Try again.", retryAfter: 1)
+        responder.respond(problem.response(requestID: responder.requestID))
+      }
+    }
+  }
+
+  /// `POST /admin/explain`
+  package func explain(
+    _ request: borrowing Request, _ operators: OperatorRequest, _ exchange: inout Exchange
+  ) throws(Problem) {
+    let generation = operators.generation
+    let question = try Question(admin: request.content)
+    let inquiry: Question.Inquiry
+    do throws(Question.Mistakes) {
+      inquiry = try question.inquiry(generation.configuration, now: Instant(clock.unixTime))
+    } catch {
+      throw .invalid(error.list.map { Problem.FieldProblem(name: $0.member, description: $0.description) })
+    }
+    let responder = exchange.deferred()
+    operators.context.task {
+      let explanation = await generation.decider.explain(inquiry)
+      responder.respond(Self.answer(.object(explanation.document)))
+    }
+  }
+
+  // MARK: Kill switch
+
+  /// Changes the stops, and responds with all current stops.
+  ///
+  /// - Parameters:
+  ///   - unsaved: The texts for log and operator if the store cannot save the change.
+  ///   - body: Makes the change and returns the result for the log.
+  private func change(
+    _ exchange: inout Exchange, _ operators: OperatorRequest, _ stop: Stop,
+    unsaved: @escaping @Sendable (StoreError) -> UnsavedChange,
+    _ body: @escaping @Sendable () async throws(StoreError) -> (LogSettings.Level, String)
+  ) {
+    let responder = exchange.deferred()
+    let address = operators.address
+    operators.context.task { [self] in
+      do throws(StoreError) {
+        let (level, message) = try await body()
+        log.write(stop, message, level, address: address)
+        responder.respond(Self.answer(["stops": stops]))
+      } catch {
+        let unsaved = unsaved(error)
+        log.write(stop, unsaved.log, .error, address: address, error: error)
+        let problem = Problem(.storeUnavailable, unsaved.detail, retryAfter: 1)
+        responder.respond(problem.response(requestID: responder.requestID))
+      }
+    }
+  }
+
+  /// Refuses an unknown name: a stop that stops nothing must not look like one that does.
+  private func check(_ target: Stop.Target, _ generation: Generation) throws(Problem) {
+    let known: [String]
+    switch target {
+    case .all: return
+    case .app: known = generation.configuration.apps.map(\.id)
+    case .caller:
+      known = generation.configuration.callers.map(\.id) + [Caller.anonymousID, Caller.installationID]
+    }
+    let (scope, id) = target.parts
+    guard !known.contains(id) else { return }
+    let near = Spelling.nearest(to: id, among: known).map { " Did you mean \($0)?" } ?? ""
+    throw .invalid([
+      Problem.FieldProblem(name: "id", description: "There is no \(scope) \(quoted(id)).\(near)")
+    ])
+  }
+
+  var stops: JSONValue {
+    .array(
+      runtime.stops.stops.list.map { stop in
+        let (scope, id) = stop.target.parts
+        var document: JSONObject = ["scope": .string(scope)]
+        if !id.isEmpty { document["id"] = .string(id) }
+        document["action"] = .string(stop.action.rawValue)
+        document["since"] = .string(Instant(seconds: stop.since).rfc3339)
+        if let until = stop.until { document["until"] = .string(Instant(seconds: until).rfc3339) }
+        if let reason = stop.reason { document["reason"] = .string(reason) }
+        return .object(document)
+      })
+  }
+
+  // MARK: Documents
+
+  private static func answer(_ document: JSONValue) -> Response {
+    Response(
+      status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+      content: document.serialized())
+  }
+
+  private static func answer(_ outcome: Reloader.Outcome, _ requestID: RequestID) -> Response {
+    guard outcome.isSuccess else {
+      var problem = Problem(.invalidRequest, "The new configuration is wrong. The old one stays in use.")
+      problem.fields = outcome.problems.map { found in
+        let subject = found.subject.map { "\($0): " } ?? ""
+        return Problem.FieldProblem(
+          name: "\(found.place)", description: "\(subject)\(found.message) — \(found.remedy)")
+      }
+      return problem.response(requestID: requestID)
+    }
+    return answer([
+      "generation": .number(JSONNumber(Int64(outcome.generation))),
+      "notices": .array(outcome.notices.map { .string("\($0)") }),
+      "restart_needed": .array(outcome.restartNeeded.map { .string($0) }),
+    ])
+  }
+}
+
+/// The texts for log and operator about a change that the store did not confirm.
+struct UnsavedChange {
+  let log: String
+  let detail: String
+
+  /// It holds on this instance, and is saved as soon as that can be.
+  static func stop(_: StoreError) -> UnsavedChange {
+    UnsavedChange(
+      log: "stopped by an operator, but not saved: other instances do not stop, and a restart ends the stop",
+      detail: "The store could not save the stop, so it holds on this instance only and a restart ends it. "
+        + "The server saves it as soon as the store works again.")
+  }
+
+  /// The server resumes nothing until the store has saved it. A store that did not respond may have saved it.
+  static func resume(_ error: StoreError) -> UnsavedChange {
+    error.isInDoubt
+      ? UnsavedChange(
+        log: "the resume may not be saved: the store did not respond",
+        detail: "The store did not respond, so the resume may not be saved. "
+          + "Run `callgate status`. Resume again if it is still stopped.")
+      : UnsavedChange(
+        log: "not resumed: the store could not save it",
+        detail: "The store could not save this, so nothing has changed.")
+  }
+}
+
+extension Log {
+  /// Logs the result of a stop or resume.
+  package func write(
+    _ stop: Stop, _ message: String, _ level: LogSettings.Level = .warning, address: IPAddress? = nil,
+    error: StoreError? = nil
+  ) {
+    write(
+      level, message,
+      [
+        "scope": stop.target.parts.scope, "id": stop.target.parts.id, "action": stop.action.rawValue,
+        "until": stop.until.map { Instant(seconds: $0).rfc3339 } ?? "", "reason": stop.reason ?? "",
+        "address": address.map { "\($0)" } ?? "", "error.message": error.map { "\($0)" } ?? "",
+      ])
+  }
+}

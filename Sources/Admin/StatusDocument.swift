@@ -1,0 +1,123 @@
+// The parts of the status that show activity: decisions, latency, opening hours, callbacks and upstream services.
+
+import API
+import Callers
+import Configuration
+import Deciding
+import Gate
+import HTTP
+import HTTPServer
+import JSON
+import Metrics
+import Platform
+import Records
+import Serving
+
+/// Writes parts of `GET /admin/status`.
+enum StatusDocument {
+  /// The most pairs of app and caller whose opening hours are shown.
+  private static let mostOpenings = 64
+
+  static func number(_ value: Int) -> JSONValue { .number(JSONNumber(Int64(value))) }
+
+  /// The last hour: its minutes, and its decisions by code and rule.
+  static func hour(_ report: RecentActivity.Report) -> JSONValue {
+    [
+      "minutes": .array(
+        report.minutes.map { minute in
+          [
+            "start": .string(minute.start.rfc3339), "allow": number(minute.allow),
+            "deny": number(minute.deny), "error": number(minute.error),
+          ]
+        }),
+      "decisions": .array(
+        report.decisions.map { share in
+          var document: JSONObject = ["decision": .string(share.decision), "count": number(share.count)]
+          if !share.code.isEmpty { document["code"] = .string(share.code) }
+          if !share.rule.isEmpty { document["rule"] = .string(share.rule) }
+          return .object(document)
+        }),
+    ]
+  }
+
+  /// How long responses to apps took in the last hour.
+  /// - Parameter appRoutes: The routes of apps.
+  static func latency(_ report: RecentActivity.Report, of appRoutes: Set<String>) -> [JSONValue] {
+    report.latencies.filter { latency in appRoutes.contains(latency.route) }.map { latency in
+      var document: JSONObject = ["route": .string(latency.route), "count": number(latency.count)]
+      for (name, share) in [("p50_seconds", 0.5), ("p95_seconds", 0.95), ("p99_seconds", 0.99)] {
+        document[name] =
+          latency.bound(share).flatMap(JSONNumber.init).map { .number($0) } ?? .null
+      }
+      return .object(document)
+    }
+  }
+
+  /// Whether callbacks are open now, for each app, and for each caller where callers differ.
+  static func openings(_ generation: Generation, at now: Instant) -> [JSONValue] {
+    let configuration = generation.configuration
+    var callers = configuration.callers.map(\.id)
+    if configuration.allowAnonymous { callers.append(Facts.anonymous) }
+    var left = mostOpenings
+    let apps: [(id: String?, callers: [String])] =
+      configuration.apps.isEmpty
+      ? [(nil, callers)]
+      : configuration.apps.map { app in
+        let installations = app.installations == nil ? [] : [Caller.installationID]
+        return (id: app.id, callers: (app.callers ?? callers) + installations)
+      }
+    return apps.flatMap { app -> [JSONValue] in
+      let standings = app.callers.prefix(left).map { caller in
+        let availability = generation.decider.policy.availability(
+          of: .callback, callerID: caller, appID: app.id, at: now, span: 0)
+        return (caller: caller, isOpen: availability.isOpen, nextChange: availability.nextChange)
+      }
+      left -= standings.count
+      guard let first = standings.first else { return [] }
+      let agree = standings.allSatisfy { $0.isOpen == first.isOpen && $0.nextChange == first.nextChange }
+      return (agree ? [first] : standings).map { standing in
+        var document = JSONObject()
+        if let id = app.id { document["app"] = .string(id) }
+        if !agree { document["caller"] = .string(standing.caller) }
+        document["open"] = .bool(standing.isOpen)
+        document["next_change"] = standing.nextChange.map { .string($0.rfc3339) } ?? .null
+        return .object(document)
+      }
+    }
+  }
+
+  /// Callbacks by their last state, since the start of the process.
+  static func callbacks(_ metrics: ServiceMetrics) -> JSONValue {
+    .object(
+      ["accepted", "failed", "unknown", "cancelled", "expired"].reduce(into: JSONObject()) {
+        $0[$1] = number(metrics.callbacks.total($1))
+      })
+  }
+
+  /// A service that the server asks.
+  static func upstream(_ health: ServiceMetrics.UpstreamHealth) -> JSONValue {
+    var document: JSONObject = [
+      "upstream": .string(health.name),
+      "outcomes": .object(
+        health.outcomes.reduce(into: JSONObject()) { $0[$1.name] = number($1.count) }),
+    ]
+    if let time = health.lastSuccess { document["last_success"] = .string(time.rfc3339) }
+    return .object(document)
+  }
+
+  /// The status with the last decisions. Their audit lines are JSON already, so they are copied and not read.
+  static func response(_ status: JSONObject, decisions: [RecentDecisions.Entry]) -> Response {
+    var content = JSONValue.object(status).serialized()
+    content.removeLast()
+    content.append(contentsOf: #","decisions":["#.utf8)
+    for (index, decision) in decisions.enumerated() {
+      content.append(contentsOf: "\(index == 0 ? "" : ","){\"sequence\":\(decision.number),".utf8)
+      // Without the brace that opens it and the newline that ends it.
+      content.append(contentsOf: decision.line.dropFirst().dropLast())
+    }
+    content.append(contentsOf: "]}".utf8)
+    return Response(
+      status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"], content: content
+    )
+  }
+}

@@ -1,0 +1,217 @@
+// Opens tickets at one chat desk: finds the customer, creates the ticket at most once, and sends its first message.
+
+package import Gate
+package import HTTP
+import JOSE
+package import Platform
+import Synchronization
+package import Tokens
+
+/// Where the tickets of one chat desk are opened.
+///
+/// Any thread may call anything. Failures that concern every user cool down as those of session tokens do, but apart from them: the
+/// desk has a host and a token of its own.
+package final class TicketSource: Sendable {
+  private struct State {
+    var api: SendbirdAPI
+    var cooldowns: [Cooldown.Kind: Cooldown] = [:]
+    /// Counts the settings.
+    var epoch = 0
+    var latest: SendbirdReport?
+
+    func coolingDown(_ now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
+      cooldowns.values.compactMap { $0.rest(at: now) }.max { $0.remaining < $1.remaining }
+    }
+  }
+
+  private let state: Mutex<State>
+  private let time: any TimeSource
+  private let observe: @Sendable (SendbirdReport) -> Void
+  private let jitter: @Sendable () -> Double
+
+  /// Makes a source; it asks nothing before a ticket does.
+  ///
+  /// - Parameters:
+  ///   - api: With the settings of the desk's API.
+  ///   - observe: Gets a report of every single request. It must return at once.
+  ///   - jitter: Random numbers in 0..<1.
+  package init(
+    _ api: SendbirdAPI, time: any TimeSource,
+    observe: @escaping @Sendable (SendbirdReport) -> Void = { _ in },
+    jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+  ) {
+    precondition(api.settings.desk != nil)
+    state = Mutex(State(api: api))
+    self.time = time
+    self.observe = observe
+    self.jitter = jitter
+  }
+
+  // MARK: Tickets
+
+  /// Finds the desk's customer of a user, and makes one if there is none. May be repeated: a user has one customer.
+  package func customer(
+    of user: DeskUser, deadline: MonotonicTime, trace: TraceContext? = nil
+  ) async throws(TokenError) -> CustomerID {
+    let (api, epoch) = state.withLock { ($0.api, $0.epoch) }
+    if let (cause, rest) = state.withLock({ $0.coolingDown(time.now) }) {
+      throw .coolingDown(cause: cause, retryAfter: rest)
+    }
+    let start = time.now
+    do throws(SendbirdFailure) {
+      let customer = try await api.customer(of: user.id, deadline: deadline, trace: trace) { report in
+        note(report, epoch)
+      }
+      succeeded(startedAt: start, epoch)
+      return customer
+    } catch {
+      throw failed(error, startedAt: start, epoch)
+    }
+  }
+
+  /// Creates a ticket with one request, which is never repeated, and sends its first message if it has one.
+  ///
+  /// The task must not be cancelled.
+  package func open(
+    _ ticket: NewTicket, _ grant: consuming Grant, of user: DeskUser, _ customer: CustomerID,
+    deadline: MonotonicTime, trace: TraceContext? = nil
+  ) async -> TicketOutcome {
+    precondition(grant.action == .ticket, "a ticket without a grant")
+    precondition(grant.subject == user.subject, "a ticket of another user than was granted")
+    let (api, epoch) = state.withLock { ($0.api, $0.epoch) }
+    let start = time.now
+    guard start + SendbirdAPI.shortestAttempt < deadline else { return .notOpened(.late) }
+    let observe: @Sendable (SendbirdReport) -> Void = { [self] in note($0, epoch) }
+    let opened: OpenedTicket
+    do throws(SendbirdFailure) {
+      opened = try await api.send(
+        DeskAPI.create(ticket, for: customer), deadline, trace?.child(), observe, reading: DeskAPI.ticket)
+    } catch {
+      let failure = failed(error, startedAt: start, epoch)
+      if let isAnswered = error.mayHaveBeenObeyed { return .unknown(isAnswered: isAnswered) }
+      if case .everyUser = error.concern { return .notOpened(.failed(failure)) }
+      return .notOpened(.rejected)
+    }
+    guard let message = ticket.message else { return .opened(opened, isMessageSent: false) }
+    do throws(SendbirdFailure) {
+      try await api.send(
+        DeskAPI.firstMessage(message, of: user.id, in: opened.channelURL), deadline, trace?.child(), observe
+      ) { _ in }
+      return .opened(opened, isMessageSent: true)
+    } catch {
+      // The ticket is there. The response says that its message is not, or may not be.
+      return .opened(opened, isMessageSent: false)
+    }
+  }
+
+  private func note(_ report: SendbirdReport, _ epoch: Int) {
+    observe(report)
+    if let failure = report.failure, failure.concern != .everyUser { return }
+    state.withLock { state in if epoch == state.epoch { state.latest = report } }
+  }
+
+  private func succeeded(startedAt start: MonotonicTime, _ epoch: Int) {
+    state.withLock { state in
+      guard epoch == state.epoch else { return }
+      for kind in Cooldown.Kind.allCases { state.cooldowns[kind]?.succeed(startedAt: start) }
+    }
+  }
+
+  /// Cools down after a failure that every user would meet.
+  private func failed(
+    _ failure: SendbirdFailure, startedAt start: MonotonicTime, _ epoch: Int
+  ) -> TokenError {
+    if case .transport(let error) = failure.cause, error.reason == .overloaded {
+      return .overloaded(retryAfter: error.retryAfter ?? .seconds(1))
+    }
+    if case .transport(let error) = failure.cause, error.reason == .cancelled { return .cancelled }
+    let (now, unit) = (time.now, jitter())
+    return state.withLock { state in
+      guard epoch == state.epoch, case .everyUser = failure.concern else {
+        return .exchangeFailed(failure.cause, retryAfter: .seconds(1))
+      }
+      if let kind = Cooldown.kind(of: failure.cause) {
+        state.cooldowns[kind, default: Cooldown()]
+          .record(failure.cause, startedAt: start, now: now, unit: unit)
+      }
+      let rest = state.coolingDown(now)?.remaining ?? .seconds(1)
+      return .exchangeFailed(failure.cause, retryAfter: rest)
+    }
+  }
+
+  // MARK: Operating
+
+  /// Takes other settings of the same application into use. With another token of the desk its cool-down ends.
+  package func reconfigure(_ settings: SendbirdSettings) {
+    precondition(settings.desk != nil)
+    state.withLock { state in
+      let old = state.api.settings.desk?.apiToken.exposedBytes() ?? []
+      state.api = state.api.with(settings)
+      guard settings.desk?.apiToken.isEqual(to: old) != true else { return }
+      state.epoch += 1
+      state.cooldowns[.credential] = nil
+      state.latest = nil
+    }
+  }
+
+  /// Whether the latest request that says anything about all users succeeded, or none was made.
+  package var isWell: Bool { state.withLock { $0.latest?.failure == nil } }
+}
+
+extension SendbirdAPI {
+  /// Finds the customer of a user, or makes one, with the user if Sendbird does not know it. Repeats temporary failures.
+  fileprivate func customer(
+    of user: UserID, deadline: MonotonicTime, trace: TraceContext?,
+    observe: @Sendable (SendbirdReport) -> Void
+  ) async throws(SendbirdFailure) -> CustomerID {
+    var (isUserMade, repetitions) = (false, 0)
+    while true {
+      do throws(SendbirdFailure) {
+        let known = try await send(
+          DeskAPI.customer(of: user), deadline, trace?.child(), observe, reading: DeskAPI.customer(in:))
+        if let known { return known }
+        return try await send(
+          DeskAPI.newCustomer(user), deadline, trace?.child(), observe, reading: DeskAPI.newCustomer(in:))
+      } catch {
+        if case .unknownUser = error.concern, !isUserMade {
+          isUserMade = true
+          try await create(user, deadline, trace?.child(), observe)
+          continue
+        }
+        // Another instance was faster with the customer.
+        let isKnown = if case .knownUser = error.concern { true } else { false }
+        let resumption = time.now + retry.delay(before: repetitions + 1, unit: jitter())
+        guard repetitions < retry.limit, isKnown || retry.isPassing(error.cause),
+          resumption + Self.shortestAttempt < deadline
+        else { throw error }
+        repetitions += 1
+        guard await time.hasSlept(until: resumption) else { throw error }
+      }
+    }
+  }
+
+  /// Finds out whether the desk takes its token, by a search for a customer that does not exist. Changes nothing.
+  /// - Returns: Nil if it does.
+  package func checkDesk() async -> SendbirdFailure? {
+    do throws(SendbirdFailure) {
+      _ = try await send(
+        DeskAPI.customer(of: UserID(text: "callgate-doctor")), time.now + settings.deadline, nil, { _ in },
+        reading: DeskAPI.customer(in:))
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
+
+extension SendbirdFailure {
+  /// Whether the request may have been obeyed although it failed, and if so, whether there was a response. Nil if it certainly was not.
+  fileprivate var mayHaveBeenObeyed: Bool? {
+    switch cause {
+    case .refused, .rateLimited, .signingFailed, .unavailable(status: 503, _): nil
+    case .unavailable, .failed, .unusableReply: true
+    case .timedOut(let sent): sent ? false : nil
+    case .transport(let error): error.sent ? false : nil
+    }
+  }
+}

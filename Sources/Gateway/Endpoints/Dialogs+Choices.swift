@@ -1,0 +1,152 @@
+// Carries out what a customer chooses in a dialog: to be called now, later, not at all, or to call.
+
+import API
+import Appointments
+import Callers
+import Configuration
+import Deciding
+import Delivery
+import Gate
+import Installations
+import JSON
+import Notices
+import Platform
+import PushDelivery
+import Records
+import Responses
+import Serving
+import Store
+
+extension Gateway {
+  /// The time by which appointments are due.
+  private var dueClock: Instant { Instant(seconds: callbacks.scheduler.unixTime.seconds) }
+
+  // MARK: Now
+
+  /// Spends the notice. The appointment becomes due now if a call now is allowed; otherwise its time stays.
+  func connect(_ visit: inout DialogVisit, _ subject: DialogSubject) async throws(Problem) {
+    let (content, _) = try await content(of: subject.record, visit.context)
+    let now = dueClock
+    var at = subject.at
+    if now < at {
+      do throws(Problem) {
+        let ruling = try await ruling(on: content, at: now, visit)
+        visit.line?.verdicts = ruling.verdicts
+        switch ruling.concluded() {
+        case .granted: at = now
+        case .refused(let denial): visit.line?.reason = "not before its time: \(denial.code.rawValue)"
+        }
+      } catch {
+        visit.line?.reason = "not before its time: \(error.code.rawValue)"
+      }
+    }
+    try await reschedule(subject, to: at, asking: nil, snoozes: nil, visit)
+  }
+
+  // MARK: Later
+
+  /// Puts the appointment off.
+  func putOff(_ visit: inout DialogVisit, _ subject: DialogSubject) async throws(Problem) {
+    guard let terms = visit.generation.appointments, let confirm = terms.confirm,
+      let time = snoozed(subject, confirm)
+    else { throw .tooLate(subject.record) }
+    let (content, _) = try await content(of: subject.record, visit.context)
+    let ruling = try await ruling(on: content, at: time, visit)
+    visit.line?.verdicts = ruling.verdicts
+    if case .refused(let denial) = ruling.concluded() {
+      throw denial.code == .closed ? .tooLate(subject.record) : Problem(denial)
+    }
+    try await reschedule(
+      subject, to: time, asking: terms.confirmTime(of: time, now: dueClock), snoozes: confirm.snoozes,
+      visit)
+  }
+
+  /// By how much the customer may put the appointment off; nil if not.
+  func snooze(_ subject: DialogSubject, _ visit: DialogVisit) async throws(Problem) -> Duration? {
+    guard let confirm = visit.generation.appointments?.confirm, let time = snoozed(subject, confirm) else {
+      return nil
+    }
+    let (content, _) = try await content(of: subject.record, visit.context)
+    let ruling: Ruling
+    do throws(Problem) { ruling = try await self.ruling(on: content, at: time, visit) } catch { return nil }
+    guard case .granted = ruling.concluded() else { return nil }
+    return confirm.snooze
+  }
+
+  private func snoozed(
+    _ subject: DialogSubject, _ confirm: Configuration.Appointments.Confirmation
+  ) -> Instant? {
+    subject.snoozes < confirm.snoozes ? max(dueClock, subject.at).advanced(by: confirm.snooze) : nil
+  }
+
+  private func ruling(
+    on content: AppointmentContent, at time: Instant, _ visit: DialogVisit
+  ) async throws(Problem) -> Ruling {
+    let generation = visit.generation
+    let setting = AppointmentSetting(
+      configuration: generation.configuration, decider: generation.decider,
+      delivery: generation.delivery(callbacks, tokens: tokens), directory: generation.desk?.directory)
+    return try await setting.ruling(
+      on: content, at: time, now: dueClock,
+      deadline: visit.start + generation.configuration.callbacks.timeout)
+  }
+
+  private func reschedule(
+    _ subject: DialogSubject, to at: Instant, asking confirmAt: Instant?, snoozes: Int?, _ visit: DialogVisit
+  ) async throws(Problem) {
+    let configuration = visit.generation.configuration
+    let late = visit.generation.appointments?.late ?? AppointmentSetting.usualLateness
+    let change = Rescheduling(
+      id: subject.record.id, serial: subject.serial, at: at, confirmAt: confirmAt,
+      deadline: at.advanced(by: late + configuration.callbacks.timeout), mostSnoozes: snoozes)
+    let result: ReschedulingResult
+    do throws(StoreError) {
+      result = try await visit.push.notices.store.reschedule(change, at: dueClock)
+    } catch {
+      callbacks.log.storeFailed(error, doing: "reschedule", visit.context)
+      throw .notChanged(error)
+    }
+    switch result {
+    case .rescheduled(let record):
+      appointments.watch.changed(record)
+      keeper?.wake(at: at)
+    // Another answer to the same notice was faster.
+    case .tooLate(let record) where record.notices?.serial != subject.serial: throw .noNotice
+    case .tooLate(let record): throw record.status == .scheduled ? .tooLate(record) : .noNotice
+    case .missing: throw .noNotice
+    }
+  }
+
+  // MARK: Not at all
+
+  /// Cancels the appointment.
+  func end(_ subject: DialogSubject, _ visit: DialogVisit) async throws(Problem) -> StoredCallback {
+    do throws(Problem) {
+      return try await cancel(subject.record, visit.generation, visit.context)
+    } catch {
+      // The call began meanwhile, which spends the notice.
+      throw error.code == .tooLate ? .noNotice : error
+    }
+  }
+
+  /// Cancels the appointment, and names the number that the customer calls.
+  func dial(_ visit: DialogVisit, _ subject: DialogSubject) async throws(Problem) -> Dialog {
+    let (content, _) = try await content(of: subject.record, visit.context)
+    guard let number = content.talkdeskNumber else { throw .unreadable }
+    let ended = try await end(subject, visit)
+    let code = visit.generation.verificationCode(of: ended, at: Instant(clock.unixTime), log)
+    return .dial(number, accessCode: code, subject.id)
+  }
+}
+
+extension AppointmentContent {
+  /// The number from which the call would come.
+  fileprivate var talkdeskNumber: String? {
+    do throws(JSONError) {
+      return try JSONValue(parsing: body)["talkdesk_phone_number"]?.string
+    } catch {
+      // The server has built the body.
+      return nil
+    }
+  }
+}

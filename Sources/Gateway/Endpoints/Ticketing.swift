@@ -1,0 +1,209 @@
+// `POST /tickets` and `GET /tickets/{id}`: authenticates the caller, checks the kill switch, app and body, and starts the ticket.
+
+import API
+import Callbacks
+import Callers
+import ChatDesk
+import Configuration
+import Deciding
+import Delivery
+import Gate
+import HTTP
+import HTTPServer
+import JOSE
+import Platform
+import Records
+import Responses
+import Serving
+import Store
+
+/// One request for a ticket on its way, with everything that its response needs.
+struct Ticketing: Sendable {
+  /// The generation that serves the request, also after a reload.
+  let generation: Generation
+  /// When the request was whole.
+  let start: MonotonicTime
+  /// The loop it came on.
+  let lane: Int
+  /// Whether the answer may be put off; false where too many requests wait already.
+  let mayWait: Bool
+  var record: AuditRecord
+  /// The rest of the caller's allowances, for the fields of a success.
+  var statuses: [AllowanceStatus] = []
+}
+
+/// The checked content of a request for a ticket.
+struct RequestedTicket: Sendable {
+  let ticket: NewTicket
+  let caller: Caller
+  let user: DeskUser
+  let desk: ServedDesk.Tickets
+  let facts: Facts
+  let intent: CallbackIntent
+  let deadline: MonotonicTime
+}
+
+extension Ticketing: RequestWork {
+  var address: IPAddress { record.clientAddress }
+  var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
+
+  func begin(
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
+  ) -> NextStep {
+    var ticketing = self
+    return gateway.read(request, &ticketing, circumstances)
+  }
+
+  var needsContent: Bool { true }
+
+  func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
+    var ticketing = self
+    ticketing.record.reason = reason
+    return gateway.refuse(&ticketing, problem)
+  }
+}
+
+extension Gateway {
+  /// Answers a request for a ticket. All steps without a wait run on the loop.
+  func openTicket(_ request: borrowing Request, _ exchange: inout Exchange) {
+    let generation = generations.current
+    let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
+    var ticketing = Ticketing(
+      generation: generation, start: exchange.now, lane: exchange.loopIndex, mayWait: exchange.mayDefer,
+      record: AuditRecord(action: .ticket, requestID: exchange.requestID, address: address))
+    ticketing.record.trace = TraceContext(request)
+    perform(ticketing, request, &exchange)
+  }
+
+  /// `GET /tickets/{id}`: the record, for the user who asked for it.
+  func showTicket(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange) { [self] visit, _ throws(Problem) in
+      guard let id = CallbackID(id) else { throw .noTicket }
+      let owner = visit.caller.owner
+      let record: StoredCallback?
+      do throws(StoreError) {
+        record = try await callbacks.store.callback(id, of: owner.callerID)
+      } catch {
+        throw .noRecords
+      }
+      guard let record, record.ticket != nil, record.belongs(to: owner.subject) else { throw .noTicket }
+      return CallbackDocument.response(TicketDocument.record(record))
+    }
+  }
+
+  // MARK: On the loop
+
+  /// Authenticates a request, asks kill switch and app, and checks its content.
+  fileprivate func read(
+    _ request: borrowing Request, _ ticketing: inout Ticketing, _ circumstances: Authenticator.Circumstances
+  ) -> NextStep {
+    let generation = ticketing.generation
+    switch generation.authenticator.authenticate(request, circumstances) {
+    case .first(let prerequisite): return .first(prerequisite)
+    case .refused(let problem): return .respond(refuse(&ticketing, problem))
+    case .caller(let caller):
+      ticketing.record.caller = caller.audited
+      let app: App?
+      do throws(Decider.Refusal) {
+        app = try generation.decider.admit(
+          caller.id, to: .ticket, app: request.queryItem("app"), installedFor: caller.installedFor)
+      } catch {
+        ticketing.record.note(error, generation.decider.policy)
+        return .respond(refuse(&ticketing, error.problem))
+      }
+      ticketing.record.app = app?.id
+      do throws(Problem) {
+        let (served, tickets) = try desk(of: app, for: caller, generation)
+        let (asked, key) = try content(of: request)
+        let facts = generation.facts(
+          .ticket, caller, app: app, address: circumstances.address, request, at: circumstances.time)
+        let terms = generation.configuration.callbacks
+        let owner = caller.owner
+        let prefix = owner.subject == owner.callerID ? "" : owner.subject + "\u{0}"
+        // The same content for another app is another ticket.
+        let digest = SHA256Digest(of: Array((facts.appID ?? "").utf8) + [0] + asked.digest.bytes).bytes
+        let intent = CallbackIntent(
+          id: CallbackID(at: facts.instant), callerID: owner.callerID, subject: owner.subject,
+          appID: facts.appID, matter: .ticket(digest),
+          // No callback has this fingerprint: a key that was used for one is used.
+          key: key.map { .init(text: prefix + $0.text, fingerprint: Array("ticket".utf8) + digest) },
+          terms: .init(
+            dedupeWindow: terms.dedupeWindow, keyRetention: terms.keyRetention, retention: terms.retention),
+          deadline: facts.instant.advanced(by: terms.timeout))
+        let requested = RequestedTicket(
+          ticket: asked.ticket, caller: caller,
+          user: served.userIDs.user(caller.subject, of: owner.callerID), desk: tickets, facts: facts,
+          intent: intent, deadline: ticketing.start + terms.timeout)
+        guard ticketing.mayWait else { return .respond(refuse(&ticketing, .tooManyWaiting)) }
+        callbacks.inHand.enter()
+        return .later { [self, ticketing] in await answer(ticketing, requested, $0) }
+      } catch {
+        ticketing.record.verdicts = generation.decider.policy.skipped
+        return .respond(refuse(&ticketing, error))
+      }
+    }
+  }
+
+  /// The desk of an app, for a caller that is a user.
+  private func desk(
+    of app: App?, for caller: Caller, _ generation: Generation
+  ) throws(Problem) -> (ServedDesk, ServedDesk.Tickets) {
+    guard let app else { throw Problem(.denied, "Name the app of this request, such as ?app=NAME.") }
+    guard let desk = app.desk.flatMap({ generation.desks[$0] }), let tickets = desk.tickets else {
+      throw Problem(.denied, "This app has no chat desk that takes tickets.")
+    }
+    guard caller.hasOwnSubject else {
+      throw Problem(.denied, "This app's chat desk is for signed-in users and installations only.")
+    }
+    return (desk, tickets)
+  }
+
+  /// The content and the key, everything that is wrong with either in one problem.
+  private func content(of request: borrowing Request) throws(Problem) -> (TicketRequest, IdempotencyKey?) {
+    try JSONContent.check(
+      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
+      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
+    var key: IdempotencyKey?
+    var keyProblem: Problem?
+    do throws(Problem) {
+      key = try IdempotencyKey.read(request.value(of: .idempotencyKey).map(request.string))
+    } catch {
+      keyProblem = error
+    }
+    do throws(Problem) {
+      let asked = try TicketRequest(parsing: request.content)
+      if let keyProblem { throw keyProblem }
+      return (asked, key)
+    } catch {
+      var problem = error
+      if problem.code == .invalidRequest, let keyProblem, !problem.fields.contains(keyProblem.fields) {
+        problem.fields += keyProblem.fields
+      }
+      throw problem
+    }
+  }
+
+  // MARK: Answers
+
+  /// Writes the record of a success, before it leaves, and makes its answer.
+  func answer(
+    _ ticketing: inout Ticketing, _ id: CallbackID, _ opened: StoredTicket.Opened
+  ) -> PreparedResponse {
+    ticketing.record.callback = id.description
+    audit.append(ticketing.record, since: ticketing.start, lane: ticketing.lane)
+    var response = TicketDocument.created(id, opened)
+    response.fields.append(allowances: ticketing.statuses)
+    return PreparedResponse(response)
+  }
+
+  /// Writes the record of a refusal and makes its answer.
+  func refuse(_ ticketing: inout Ticketing, _ problem: Problem) -> PreparedResponse {
+    if let id = problem.id { ticketing.record.callback = id }
+    if problem.isUnread { ticketing.record.reason = AuditRecord.clientLeft }
+    ticketing.record.outcome = problem.code.isError ? .error : .deny
+    ticketing.record.code = problem.code
+    ticketing.record.rule = problem.rule
+    audit.append(ticketing.record, since: ticketing.start, lane: ticketing.lane)
+    return PreparedResponse(problem.response(requestID: ticketing.record.requestID))
+  }
+}

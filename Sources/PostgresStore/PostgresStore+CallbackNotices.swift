@@ -1,0 +1,53 @@
+// The notices of callbacks of the PostgreSQL store.
+
+public import Gate
+public import JOSE
+public import Store
+
+extension PostgresStore {
+  public func dueNotices(
+    on platform: String, at time: Instant, news: ClosedRange<Instant>, most: Int
+  ) async throws(StoreError) -> [DueNotice] {
+    try await sessions.call(.reads) { session throws(StoreError) in
+      try session.dueNotices(on: platform, at: time, news: news, most: most)
+    }
+  }
+
+  public func takeNotice(
+    _ notice: DueNotice, id: SHA256Digest, until lease: Instant, at now: Instant
+  ) async throws(StoreError) -> Bool {
+    try await sessions.takeNotice(notice, id: id, until: lease, at: now)
+  }
+
+  public func settleNotice(_ notice: DueNotice, _ outcome: NoticeOutcome) async throws(StoreError) {
+    try await sessions.settleNotice(notice, outcome)
+  }
+
+  public func notice(_ id: SHA256Digest) async throws(StoreError) -> FoundNotice? {
+    try await sessions.call(.reads) { session throws(StoreError) in try session.notice(id) }
+  }
+
+  public func spendNotice(_ id: SHA256Digest) async throws(StoreError) -> Bool {
+    try await sessions.call(.updates) { session throws(StoreError) in try session.spendNotice(id) }
+  }
+
+  public func reschedule(
+    _ change: Rescheduling, at now: Instant
+  ) async throws(StoreError) -> ReschedulingResult {
+    try await sessions.reschedule(change, at: now)
+  }
+
+  public func told(_ id: CallbackID) async throws(StoreError) { try await sessions.told(id) }
+
+  /// Forgets notices after a day, in portions, so that other work gets its turn between.
+  func purgeNotices(at now: Instant) async throws(StoreError) -> Int {
+    var total = 0
+    while true {
+      let removed = try await sessions.call(.updates) { session throws(StoreError) in
+        try session.purgeNotices(madeUpTo: now.claimHorizon, most: 2000)
+      }
+      total += removed
+      if removed < 2000 { return total }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// Keeps the senders of notices across reloads, with their connections and provider tokens.
+
+import Configuration
+package import HTTP
+import Notices
+package import Platform
+import Synchronization
+
+/// The senders that the last configuration had. A reload makes another one only where its settings have changed: APNs takes quick
+/// opening and closing of connections for an attack.
+package final class KeptSenders: Sendable {
+  private struct State {
+    var fcm: (settings: FCMSettings, sender: FCMSender)?
+    var apns: (settings: APNsSettings, sender: APNsSender)?
+  }
+
+  private let transport: any HTTPTransport
+  private let connect: @Sendable () -> (any HTTPTransport)?
+  private let clock: any TimeSource
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - transport: carries notices to FCM and to web hooks.
+  ///   - connect: makes a transport for APNs alone, over one HTTP/2 connection; nil if that fails.
+  package init(
+    transport: any HTTPTransport, connect: @escaping @Sendable () -> (any HTTPTransport)?,
+    clock: any TimeSource
+  ) {
+    self.transport = transport
+    self.connect = connect
+    self.clock = clock
+  }
+
+  /// The senders of a configuration. Those of the configuration before that it does not need are dropped.
+  func senders(_ notices: Configuration.Notices) -> [PushPlatform: any NoticeSender] {
+    var senders: [PushPlatform: any NoticeSender] = [:]
+    if let http = notices.http {
+      // It has neither a connection nor a token of its own.
+      senders[.http] = HookSender(url: http.url, secrets: http.secrets, transport: transport, time: clock)
+    }
+    state.withLock { state in
+      if state.fcm?.settings != notices.fcm {
+        state.fcm = notices.fcm.map { ($0, FCMSender($0, transport: transport, time: clock)) }
+      }
+      if state.apns?.settings != notices.apns {
+        state.apns = notices.apns.map { settings in
+          // Without a transport of its own it fails over the other until it has one: it asks again after each failure.
+          (
+            settings,
+            APNsSender(settings, transport: connect() ?? transport, connect: connect, time: clock)
+          )
+        }
+      }
+      senders[.fcm] = state.fcm?.sender
+      senders[.apns] = state.apns?.sender
+    }
+    return senders
+  }
+}

@@ -1,0 +1,282 @@
+// Finds due notices of callbacks, and sends each at its time.
+
+package import Configuration
+import Gate
+import JOSE
+import Metrics
+import Notices
+package import Platform
+package import Records
+import Store
+import Synchronization
+
+/// Sends the notices of callbacks. It reads the store each second, and waits for those that are due soon. A process has one.
+///
+/// Instances do not divide notices among themselves: the one whose `takeNotice` the store accepts sends the notice. Each provider has
+/// room of its own, so one that is slow or stopped holds up no other.
+package final class NoticeKeeper: Sendable {
+  /// What a configuration says of notices.
+  package struct Setting: Sendable {
+    let senders: NoticeSenders
+    let texts: Configuration.Notices.Texts
+
+    package init(senders: NoticeSenders, texts: Configuration.Notices.Texts) {
+      self.senders = senders
+      self.texts = texts
+    }
+  }
+
+  /// How long before their time notices are read: longer than the time between two looks.
+  private static let lookAhead = Duration.milliseconds(1500)
+  private static let interval = Duration.seconds(1)
+  /// The shortest time between two looks where there is more to send.
+  private static let shortestInterval = Duration.milliseconds(20)
+  /// How many notices are on their way to a provider at once.
+  static let mostInHand = 256
+  /// How long a notice is this instance's: longer than a try takes. After that another instance may send it.
+  static let lease = Duration.seconds(20)
+  /// How often a notice is tried, and the waits after each try in vain where the provider names none.
+  static let pauses: [Duration] = [.seconds(2), .seconds(15)]
+  static let mostTries = 3
+
+  private struct State {
+    var isStopped = false
+    var isWoken = false
+    var nap: Task<Void, Never>?
+    var inHand: [CallbackID: PushPlatform] = [:]
+    /// The providers of which the last look found more than it could take.
+    var hasMore: Set<PushPlatform> = []
+
+    mutating func wake() {
+      isWoken = true
+      nap?.cancel()
+    }
+  }
+
+  private let book: NoticeBook
+  private let claims: ClaimBook
+  private let scheduler: any TimeSource
+  private let metrics: ServiceMetrics
+  private let setting: @Sendable () -> Setting?
+  private let state = Mutex(State())
+
+  /// A keeper that does nothing before `run`.
+  ///
+  /// - Parameters:
+  ///   - claims: Forgets devices that their providers do not know.
+  ///   - scheduler: The clock of appointments. In the sandbox it may differ from the clock of all else.
+  ///   - setting: The current configuration; nil where no notices are sent.
+  package init(
+    _ book: NoticeBook, _ claims: ClaimBook, scheduler: any TimeSource, metrics: ServiceMetrics,
+    setting: @escaping @Sendable () -> Setting?
+  ) {
+    self.book = book
+    self.claims = claims
+    self.scheduler = scheduler
+    self.metrics = metrics
+    self.setting = setting
+  }
+
+  /// Begins nothing more. `run` ends when the notices on their way are settled.
+  package func stop() {
+    state.withLock { state in
+      state.isStopped = true
+      state.wake()
+    }
+  }
+
+  // MARK: The loop
+
+  /// Looks and waits until `stop`.
+  package func run() async {
+    await withDiscardingTaskGroup { group in
+      /// The notices that were read and are not due yet, the earliest first. Each look replaces them.
+      var upcoming: [DueNotice] = []
+      var lookAt = scheduler.now
+      while !state.withLock({ $0.isStopped }) {
+        if isWoken() { lookAt = min(lookAt, scheduler.now + Self.shortestInterval) }
+        guard let setting = setting() else {
+          upcoming = []
+          await nap(until: scheduler.now + Self.interval)
+          continue
+        }
+        if scheduler.now >= lookAt {
+          upcoming = await look(setting.senders)
+          lookAt = scheduler.now + Self.interval
+        }
+        let due = upcoming.prefix { wait(for: $0) <= .zero }
+        for notice in due where begin(notice) {
+          group.addTask { await self.handle(notice, setting) }
+        }
+        upcoming.removeFirst(due.count)
+        await nap(until: upcoming.first.map { min(scheduler.now + wait(for: $0), lookAt) } ?? lookAt)
+      }
+    }
+  }
+
+  private func isWoken() -> Bool {
+    state.withLock { state in
+      defer { state.isWoken = false }
+      return state.isWoken
+    }
+  }
+
+  /// Sleeps until a point, or until the loop is woken.
+  private func nap(until point: MonotonicTime) async {
+    let nap = Task { [scheduler] in _ = await scheduler.hasSlept(until: point) }
+    let isAwake = state.withLock { state in
+      state.nap = nap
+      return state.isWoken || state.isStopped
+    }
+    if isAwake { nap.cancel() }
+    await nap.value
+    state.withLock { $0.nap = nil }
+  }
+
+  // MARK: Times
+
+  /// Appointments go by the scheduler's clock, and ends by either. Where these differ, an end is told at once, and not forgotten early.
+  private var times: (asked: Instant, earlier: Instant, later: Instant) {
+    let (asked, other) = (Instant(scheduler.unixTime), Instant(book.clock.unixTime))
+    return (asked, min(asked, other), max(asked, other))
+  }
+
+  /// The time until a notice is due; negative after that.
+  private func wait(for notice: DueNotice) -> Duration {
+    notice.due - (notice.action.asks ? times.asked : times.later)
+  }
+
+  /// The time until a notice is of no use.
+  private func left(of notice: DueNotice) -> Duration {
+    notice.ends - (notice.action.asks ? times.asked : times.earlier)
+  }
+
+  // MARK: Looking
+
+  /// The notices that are due soon and not in hand, the earliest first.
+  private func look(_ senders: NoticeSenders) async -> [DueNotice] {
+    var found: [DueNotice] = []
+    for platform in senders.platforms {
+      let inHand = state.withLock { state in state.inHand.count { $0.value == platform } }
+      let room = senders.room(platform, most: Self.mostInHand) - inHand
+      guard room > 0 else { continue }
+      let most = room + inHand
+      let times = times
+      do throws(StoreError) {
+        let due = try await book.store.dueNotices(
+          on: platform.rawValue, at: times.asked.advanced(by: Self.lookAhead),
+          news: times.earlier.advanced(
+            by: .zero - CallbackNotices.newsLife)...times.later.advanced(by: Self.lookAhead),
+          most: most)
+        state.withLock { state in
+          found += due.filter { state.inHand[$0.record.id] == nil }.prefix(room)
+          if due.count == most { state.hasMore.insert(platform) } else { state.hasMore.remove(platform) }
+        }
+      } catch {
+        // The store's health shows and logs the failure. The next look tries again.
+        continue
+      }
+    }
+    return found.earliest(found.count)
+  }
+
+  private func begin(_ notice: DueNotice) -> Bool {
+    guard let platform = PushPlatform(rawValue: notice.device.platform) else { return false }
+    return state.withLock { state in
+      guard !state.isStopped, state.inHand[notice.record.id] == nil else { return false }
+      state.inHand[notice.record.id] = platform
+      return true
+    }
+  }
+
+  private func end(_ notice: DueNotice) {
+    state.withLock { state in
+      guard let platform = state.inHand.removeValue(forKey: notice.record.id) else { return }
+      // Not at the first end: each look also reads the notices in hand.
+      if state.hasMore.contains(platform),
+        state.inHand.count(where: { $0.value == platform }) <= Self.mostInHand / 2
+      {
+        state.hasMore.remove(platform)
+        state.wake()
+      }
+    }
+  }
+
+  // MARK: One notice
+
+  private func handle(_ notice: DueNotice, _ setting: Setting) async {
+    // Where the store fails, the notice stays due, or is due again when its lease is over.
+    do throws(StoreError) { try await send(notice, setting) } catch {}
+    end(notice)
+  }
+
+  private func send(_ notice: DueNotice, _ setting: Setting) async throws(StoreError) {
+    let left = left(of: notice)
+    guard left > .zero, let platform = PushPlatform(rawValue: notice.device.platform),
+      let device = PushToken(notice.device.token, platform: platform)
+    else { return try await settle(notice, .dropped) }
+    let id = NoticeID.make(book.keys, for: notice)
+    let lateness = .zero - wait(for: notice)
+    let now = notice.due.advanced(by: lateness)
+    guard
+      try await book.store.takeNotice(
+        notice, id: id.digest, until: now.advanced(by: Self.lease), at: Instant(book.clock.unixTime))
+    else { return }
+    metrics.noticeLateness.observe(nanoseconds: (.zero - wait(for: notice)).nanosecondsClamped)
+    let ends = Instant(book.clock.unixTime).advanced(by: left)
+    let attempt = await setting.senders.attempt(
+      Notice(
+        id: id, action: Notice.Action(notice.action), text: setting.texts[notice.action],
+        ends: UnixTime(seconds: ends.seconds, nanoseconds: ends.nanoseconds)), to: device)
+    switch attempt {
+    case .taken: try await settle(notice, .taken)
+    case .refused: try await settle(notice, .dropped)
+    case .deviceGone(let since):
+      await claims.drop(notice.device, goneSince: since)
+      try await settle(notice, .dropped)
+    // It waits for the next try of the sender, which a reload may bring.
+    case .stopped: try await settle(notice, .again(at: now, tries: notice.tries))
+    case .again(let wait, _):
+      let tries = notice.tries + 1
+      let pause = wait ?? Self.pauses[min(notice.tries, Self.pauses.count - 1)]
+      guard tries < Self.mostTries, pause < self.left(of: notice) else {
+        return try await settle(notice, .dropped)
+      }
+      try await settle(
+        notice, .again(at: notice.due.advanced(by: pause - self.wait(for: notice)), tries: tries))
+    }
+  }
+
+  private func settle(_ notice: DueNotice, _ outcome: NoticeOutcome) async throws(StoreError) {
+    let word =
+      switch outcome {
+      case .taken: "taken"
+      case .again: "again"
+      case .dropped: "dropped"
+      }
+    metrics.callbackNotices.count(notice.action.asks ? "confirm" : notice.action.rawValue, word)
+    try await book.store.settleNotice(notice, outcome)
+  }
+}
+
+extension Notice.Action {
+  fileprivate init(_ action: NoticeAction) {
+    self =
+      switch action {
+      case .confirm: .confirm
+      case .confirmWithCode: .confirmWithCode
+      case .changed: .changed
+      case .expired: .expired
+      }
+  }
+}
+
+extension Configuration.Notices.Texts {
+  fileprivate subscript(_ action: NoticeAction) -> String {
+    switch action {
+    case .confirm, .confirmWithCode: confirm
+    case .changed: changed
+    case .expired: expired
+    }
+  }
+}

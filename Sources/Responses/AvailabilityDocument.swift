@@ -1,0 +1,69 @@
+// The response of `GET /availability`: opening hours and remaining requests, for apps to show before a call.
+
+import API
+package import Gate
+package import HTTP
+import JSON
+
+/// A slot of appointments, and how many places it has.
+package struct OfferedSlot {
+  let slot: Slot
+  let free: Int
+  let total: Int
+
+  /// A slot with its free places and all of them.
+  package init(slot: Slot, free: Int, total: Int) {
+    self.slot = slot
+    self.free = free
+    self.total = total
+  }
+}
+
+/// The response to `GET /availability`.
+package enum AvailabilityDocument {
+  /// How long it holds where nothing is known to change.
+  private static let usualAge: Int64 = 300
+
+  /// - Parameters:
+  ///   - isStopped: Whether the operator has stopped callbacks, for an unknown time.
+  ///   - statuses: The rest of the caller's allowances, in the rules' order.
+  ///   - slots: The slots of the span that the request names; nil without one.
+  package static func response(
+    _ availability: Availability, isStopped: Bool, _ statuses: [AllowanceStatus],
+    slots: [OfferedSlot]? = nil, at now: Instant
+  ) -> Response {
+    var remaining = JSONObject()
+    for status in statuses { remaining.append(status.rule, number(status.count.remaining)) }
+    var document: JSONObject = [
+      "open": .bool(availability.isOpen),
+      "next_change": availability.nextChange.map { .string($0.rfc3339) } ?? .null,
+      "windows": .array(
+        availability.windows.map { window in
+          ["start": .string(window.start.rfc3339), "end": .string(window.end.rfc3339)]
+        }),
+      "remaining": .object(remaining),
+    ]
+    if let slots {
+      document["slots"] = .array(
+        slots.map { offered in
+          [
+            "start": .string(Instant(seconds: offered.slot.start).rfc3339),
+            "end": .string(Instant(seconds: offered.slot.end).rfc3339),
+            "free": number(Int64(offered.free)), "total": number(Int64(offered.total)),
+          ]
+        })
+    }
+    // Rounded down, so that clients ask again at the change.
+    let age = availability.nextChange.map { max(0, $0.seconds - now.seconds - 1) } ?? usualAge
+    var fields: Fields = [
+      "Content-Type": "application/json",
+      // The rest may be the caller's own.
+      "Cache-Control": isStopped || slots != nil ? "no-store" : "private, max-age=\(age)",
+      "Vary": "Authorization, X-API-Key, Origin",
+    ]
+    fields.append(allowances: statuses)
+    return Response(status: .ok, fields: fields, content: document.serialized())
+  }
+
+  private static func number(_ value: Int64) -> JSONValue { .number(JSONNumber(max(0, value))) }
+}

@@ -1,0 +1,67 @@
+// Shows callbacks as JSON in responses.
+
+package import Gate
+package import HTTP
+package import JSON
+package import Store
+
+/// The JSON of callbacks: never a whole number.
+package enum CallbackDocument {
+  /// The body of `GET /callbacks/{id}`.
+  package static func record(_ record: StoredCallback, verificationCode: String?) -> JSONObject {
+    var document = members(of: record)
+    if let verificationCode { document["verification_code"] = .string(verificationCode) }
+    return document
+  }
+
+  /// A document that is its caller's own.
+  package static func response(_ document: JSONObject) -> Response {
+    Response(
+      status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+      content: document.serialized())
+  }
+
+  /// The members for callers and operators alike.
+  package static func members(of record: StoredCallback) -> JSONObject {
+    var document: JSONObject = [
+      "id": .string(record.id.description), "status": .string(record.status.rawValue),
+    ]
+    if let at = record.at { document["at"] = .string(at.rfc3339) }
+    document["created_at"] = .string(record.createdAt.rfc3339)
+    if let settledAt = record.settledAt { document["settled_at"] = .string(settledAt.rfc3339) }
+    if let code = record.code { document["reason"] = .string(code) }
+    if record.ticket == nil { document["contact_phone_number"] = .string(record.contact) }
+    return document
+  }
+
+  /// Everything is in order, and nothing was done.
+  package static let valid = Response(
+    status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+    content: Array(#"{"valid":true}"#.utf8))
+
+  /// The body of the 201 for an accepted or booked callback.
+  /// - Parameter at: The time of an appointment.
+  package static func created(
+    _ id: CallbackID, at: Instant? = nil, createdAt: Instant, contact: String, verificationCode: String?
+  ) -> Response {
+    let status: StoredCallback.Status = at == nil ? .accepted : .scheduled
+    var document: JSONObject = ["id": .string(id.description), "status": .string(status.rawValue)]
+    if let at { document["at"] = .string(at.rfc3339) }
+    document["created_at"] = .string(createdAt.rfc3339)
+    document["contact_phone_number"] = .string(contact)
+    if let verificationCode { document["verification_code"] = .string(verificationCode) }
+    return Response(
+      status: .created,
+      fields: [
+        "Content-Type": "application/json", "Cache-Control": "no-store", "Location": "/callbacks/\(id)",
+      ], content: document.serialized())
+  }
+
+  /// The same for a retry of the request.
+  /// - Parameter at: The time that the request names. The appointment may have been moved since.
+  package static func created(_ record: StoredCallback, at: Instant?, verificationCode: String?) -> Response {
+    created(
+      record.id, at: record.at == nil ? nil : at ?? record.at, createdAt: record.createdAt,
+      contact: record.contact, verificationCode: verificationCode)
+  }
+}

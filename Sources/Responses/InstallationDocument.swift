@@ -1,0 +1,167 @@
+// The responses of the endpoints for installations, and the problems of their refusals.
+
+package import API
+package import Callers
+import Deciding
+package import Gate
+package import HTTP
+package import Installations
+package import JSON
+package import Platform
+import Records
+package import Store
+
+/// Documents about installations for apps and operators.
+package enum InstallationDocument {
+  private static let fields: Fields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
+
+  /// The code of an installation, with its secret if that is new.
+  package static func code(_ code: (code: String, expiresIn: Int64), secret: String?) -> Response {
+    var document: JSONObject = [
+      "code": .string(code.code), "expires_in": .number(JSONNumber(code.expiresIn)),
+    ]
+    if let secret { document["client_secret"] = .string(secret) }
+    return Response(status: .ok, fields: fields, content: document.serialized())
+  }
+
+  /// A request that waits for an operator.
+  package static func pending(requestID: String, userCode: String, until end: Instant, at now: Instant)
+    -> Response
+  {
+    let document: JSONObject = [
+      "status": "pending", "request_id": .string(requestID), "user_code": .string(userCode),
+      "interval": .number(JSONNumber(Enrolling.interval)),
+      "expires_in": .number(JSONNumber(Int64(max(.zero, end - now).wholeSecondsRoundedUp))),
+    ]
+    var fields = fields
+    fields.append("Retry-After", String(Enrolling.interval))
+    return Response(status: .accepted, fields: fields, content: document.serialized())
+  }
+
+  /// Whether a code is right.
+  package static func verified(_ isValid: Bool) -> Response {
+    let document: JSONObject = ["valid": .bool(isValid)]
+    return Response(status: .ok, fields: fields, content: document.serialized())
+  }
+
+  /// A page of the operators' list.
+  package static func list(_ entries: [JSONValue], next: String?) -> Response {
+    var document: JSONObject = ["installations": .array(entries)]
+    if let next { document["next"] = .string(next) }
+    return Response(status: .ok, fields: fields, content: document.serialized())
+  }
+
+  /// One entry, as its own response.
+  package static func entry(_ entry: JSONValue) -> Response {
+    Response(status: .ok, fields: fields, content: entry.serialized())
+  }
+
+  /// One entry of the operators' list. It holds no user code: the operator types the code that the customer reads out.
+  ///
+  /// - Parameter terms: The terms of its app, if that still has installations.
+  package static func entry(_ entry: InstallationEntry, _ terms: (String) -> InstallationTerms?) -> JSONValue
+  {
+    var document = JSONObject()
+    let client: InstallationClient
+    switch entry {
+    case .installation(let installation): client = installation.client
+    case .enrolment(let enrolment): client = enrolment.client
+    }
+    document["client_id"] = .string(client.id.description)
+    document["client_app"] = .string(client.app.hidingPhoneNumbers)
+    if let detail = client.detail { document["client_detail"] = .string(detail.hidingPhoneNumbers) }
+    switch entry {
+    case .installation(let installation):
+      document["app"] = .string(installation.appID)
+      document["state"] = installation.revokedAt == nil ? "active" : "revoked"
+      document["subject"] = .string((installation.user?.subject ?? client.id.description).hidingPhoneNumbers)
+      document["address"] = .string(installation.address)
+      document["created_at"] = .string(installation.createdAt.rfc3339)
+      document["used_at"] = .string(installation.usedAt.rfc3339)
+      if installation.revokedAt == nil, let terms = terms(installation.appID) {
+        document["expires_at"] = .string(installation.usedAt.advanced(by: terms.idle).rfc3339)
+      }
+    case .enrolment(let enrolment):
+      document["app"] = .string(enrolment.appID)
+      document["state"] = enrolment.state == .denied ? "denied" : "pending"
+      document["address"] = .string(enrolment.address)
+      document["created_at"] = .string(enrolment.createdAt.rfc3339)
+      document["expires_at"] = .string(enrolment.expiresAt.rfc3339)
+    }
+    return .object(document)
+  }
+}
+
+extension Problem {
+  /// The response to a step of an installation that did not happen.
+  package init(_ failure: InstallationDesk.Failure) {
+    switch failure {
+    case .store(let error): self.init(error)
+    case .random: self.init(.internal, "The server has no randomness for a secret.")
+    case .refused(let refusal): self.init(refusal)
+    }
+  }
+
+  /// The response to a refusal.
+  package init(_ refusal: InstallationRefusal) {
+    switch refusal {
+    case .invalidClient:
+      self.init(
+        .invalidClient,
+        "No installation has these values with this secret or request_id. Enrol again.")
+      responseFields.append("WWW-Authenticate", #"Basic realm="callgate", charset="UTF-8""#)
+    case .slowDown(let seconds):
+      self.init(.slowDown, "Poll again after the time in Retry-After.", retryAfter: seconds)
+    case .denied: self.init(.denied, "An operator denied this installation.")
+    case .expired: self.init(.requestExpired, "This request is over. Begin again without request_id.")
+    case .delivered:
+      self.init(
+        .alreadyDelivered, "The secret of this request was delivered already. Begin again without request_id."
+      )
+    case .tooMany:
+      self.init(.tooMany, "This user has as many installations as the app allows. Revoke one first.")
+    case .taken: self.init(.taken, "Another installation has this client_id. Make a new UUID.")
+    case .full:
+      self.init(.overloaded, "Too many requests wait for an operator. Try again later.", retryAfter: 60)
+    case .unknown: self.init(.notFound, "There is no such installation or request.")
+    case .locked(let seconds):
+      self.init(
+        .rateLimited, "Too many wrong codes. Retry after the time in Retry-After.", retryAfter: seconds)
+    }
+  }
+
+  /// Only the user may authorize, and no user is signed in.
+  package static var signInFirst: Problem {
+    var problem = Problem(
+      .unauthenticated, "Sign the user in, and send the user's token as a Bearer credential.")
+    problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate""#)
+    return problem
+  }
+
+  /// No app is named, and not exactly one app has installations.
+  package static var appNeeded: Problem {
+    var problem = Problem(.invalidRequest, "Name the app with the query parameter app.")
+    problem.fields = [FieldProblem(name: "app", description: "Name one of the server's apps.")]
+    return problem
+  }
+}
+
+extension Caller {
+  /// Refuses a user's token that is too old to enrol an installation: a leaked one would make a lasting credential.
+  package func requireFreshToken(at now: UnixTime) throws(Problem) {
+    guard let issued = claims.first(where: { $0.name == "iat" })?.value, case .number(let text) = issued,
+      let seconds = Double(text)
+    else { throw .staleToken("The token has no iat.") }
+    guard Double(now.seconds) - seconds <= 300 else {
+      throw .staleToken("The token was issued more than 5 minutes ago. Sign the user in again.")
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static func staleToken(_ detail: String) -> Problem {
+    var problem = Problem(.invalidToken, detail)
+    problem.responseFields.append("WWW-Authenticate", #"Bearer realm="callgate", error="invalid_token""#)
+    return problem
+  }
+}

@@ -1,0 +1,49 @@
+// The problems that callers get for appointments that were not booked, moved or cancelled.
+
+package import API
+package import Store
+
+extension Problem {
+  /// A time is fully booked.
+  /// - Parameter alternatives: The next times that can be booked.
+  package static func slotFull(_ alternatives: [String]) -> Problem {
+    var problem = Problem(
+      .slotFull,
+      alternatives.isEmpty
+        ? "All other times that can be booked now are full, too."
+        : "Choose another time. See alternatives.")
+    problem.alternatives = alternatives
+    return problem
+  }
+
+  /// The owner has an appointment for the number already.
+  package static func alreadyBooked(_ first: CallbackID) -> Problem {
+    var problem = Problem(
+      .duplicate,
+      "You have an appointment for this number, so no other was booked. Move or cancel it: see id.")
+    problem.id = first.description
+    return problem
+  }
+
+  /// The callback is not `scheduled`.
+  package static func tooLate(_ record: StoredCallback) -> Problem {
+    var problem = Problem(
+      .tooLate, "This callback cannot be moved or cancelled now. Read its record.")
+    problem.id = record.id.description
+    return problem
+  }
+
+  /// The store failed, so an appointment may have been changed, or not.
+  package static func notChanged(_ error: StoreError) -> Problem {
+    Problem(
+      .storeUnavailable,
+      error.isInDoubt
+        ? "The store did not confirm the change, so it may have been done. Try again."
+        : "The server could not save the change, so nothing was changed. Try again.", retryAfter: 1)
+  }
+
+  /// The appointment's content cannot be opened.
+  package static var unreadable: Problem {
+    Problem(.internal, "The server cannot read this appointment.")
+  }
+}

@@ -1,0 +1,114 @@
+// The problems that callers get for callbacks that were not made; Talkdesk's own words stay in the log.
+
+package import API
+import Callers
+package import Delivery
+import Platform
+package import Store
+
+extension Problem {
+  /// The problem that an undelivered callback is to its caller.
+  package init(_ reason: Undelivered) {
+    switch reason {
+    case .noTurn(.paused(let rest)): self = .paused(rest)
+    case .noTurn(.late):
+      self.init(.upstreamTimeout, "The server could not send the callback in time, so no call was requested.")
+    case .noTurn(.overloaded(let wait)):
+      self.init(
+        .overloaded, "The queue for callbacks is too long, so no call was requested. Try again later.",
+        retryAfter: wait.wholeSecondsRoundedUp)
+    case .noTurn(.ended):
+      self.init(.overloaded, "The server is shutting down. Try again with the same key.", retryAfter: 1)
+    case .noToken(let error): self.init(error)
+    case .stopped: self = .stopped
+    case .revoked: self = .revoked
+    case .unchecked: self = .noInstallations
+    case .clientLeft: self = .clientLeft
+    case .notSaved:
+      self.init(
+        .storeUnavailable, "The server could not save this request, so no call was requested. Try again.",
+        retryAfter: 1)
+    case .inProgress:
+      self.init(
+        .inProgress, "Wait for the first response, or retry a little later with the same key.", retryAfter: 1)
+    case .mismatch:
+      self.init(
+        .idempotencyMismatch,
+        "The first request with this Idempotency-Key was a different one. Use a new key.")
+    case .duplicate(let first):
+      self.init(
+        .duplicate,
+        "A callback to this number was requested a moment ago, so no second call was requested. See id for the first."
+      )
+      id = first.description
+    case .notAccepted(let reason): self.init(reason)
+    case .unknown(isAnswered: true):
+      self.init(
+        .upstreamFailed,
+        "Talkdesk returned an error, and the phone may still ring. A new request could cause a second call.")
+    case .unknown(isAnswered: false):
+      self.init(
+        .outcomeUnknown,
+        "Talkdesk did not respond, and the phone may still ring. A new request could cause a second call.")
+    }
+  }
+
+  private init(_ reason: CourierReport.Reason) {
+    switch reason {
+    case .rejected(let fields):
+      self.init(.invalidRequest, "Talkdesk rejected this callback, so no call was requested.")
+      self.fields = fields.map { FieldProblem(name: $0, description: "Talkdesk rejected this value.") }
+    case .tokenRefused, .forbidden:
+      self.init(
+        .upstreamRefused,
+        "Talkdesk does not accept this server's token or scope. The operator of this server has to fix this.")
+    case .rateLimited(let wait): self = .paused(wait ?? CallbackQueue.usualPause)
+    case .unavailable(let wait):
+      self.init(
+        .upstreamUnavailable, "Talkdesk is unavailable and did not accept the callback. Try again later.",
+        retryAfter: (wait ?? Self.usualWait).wholeSecondsRoundedUp)
+    case .unreachable:
+      self.init(
+        .upstreamUnavailable, "The server cannot reach Talkdesk, so no call was requested. Try again later.",
+        retryAfter: Self.usualWait.wholeSecondsRoundedUp)
+    case .refused:
+      self.init(
+        .upstreamFailed, "Talkdesk did not accept the callback. The operator of this server has to fix this.")
+    }
+  }
+
+  /// The problem of the first request with a settled record, for retries; nil if Talkdesk accepted the callback.
+  package init?(repeating record: StoredCallback) {
+    switch (record.status, record.code.flatMap(Code.init(rawValue:))) {
+    case (.accepted, _): return nil
+    case (.failed, .invalidRequest): self.init(.notAccepted(.rejected(fields: record.refusedFields)))
+    case (.failed, .upstreamFailed): self.init(.notAccepted(.refused))
+    case (.unknown, .upstreamFailed): self.init(.unknown(isAnswered: true))
+    default:
+      // Talkdesk did not respond, or the process that knew more has ended.
+      self.init(
+        .outcomeUnknown,
+        "The outcome of this callback is unknown, and the phone may still ring. A new request could cause a second call."
+      )
+    }
+    id = record.id.description
+  }
+
+  /// After how long it is worth trying again where Talkdesk does not say.
+  private static let usualWait = Duration.seconds(2)
+
+  /// Talkdesk has asked for a pause.
+  private static func paused(_ rest: Duration) -> Problem {
+    Problem(
+      .upstreamRateLimited, "Talkdesk is limiting callbacks. Retry after the time in Retry-After.",
+      retryAfter: rest.wholeSecondsRoundedUp)
+  }
+
+  /// The store failed, so no record can be shown.
+  package static var noRecords: Problem {
+    Problem(.storeUnavailable, "The server cannot read its records right now. Try again.", retryAfter: 1)
+  }
+
+  /// There is no such callback, or it is another caller's. The client does not learn which.
+  package static var noCallback: Problem { Problem(.notFound, "You have no callback with this id.") }
+}

@@ -1,0 +1,87 @@
+// The problems that callers get for tickets that were not opened; Sendbird's own words stay in the log.
+
+package import API
+package import ChatDesk
+import Platform
+package import Store
+package import Tokens
+
+extension Problem {
+  /// The problem of a ticket that certainly was not opened.
+  package init(_ reason: TicketOutcome.Reason) {
+    switch reason {
+    case .rejected:
+      self.init(.invalidRequest, "Sendbird rejected this ticket, so none was opened. Check its group_key.")
+    case .failed(let error): self.init(ofTicket: error)
+    case .late: self = .ticketTooLate
+    }
+  }
+
+  /// The problem of a desk that could not be asked for a ticket.
+  package init(ofTicket error: TokenError) {
+    switch error {
+    case .exchangeFailed(.refused, _):
+      self.init(
+        .upstreamRefused,
+        "Sendbird does not accept this server's desk token. The operator of this server has to fix this.")
+    case .overloaded(let wait):
+      self.init(
+        .overloaded, "Too many requests are waiting for Sendbird, so no ticket was opened. Try again later.",
+        retryAfter: wait.wholeSecondsRoundedUp)
+    default: self.init(error, from: .sendbird)
+    }
+  }
+
+  /// The problem of a ticket that may have been opened.
+  package static func ticketUnknown(isAnswered: Bool) -> Problem {
+    isAnswered
+      ? Problem(
+        .upstreamFailed,
+        "Sendbird returned an error, and the ticket may still be open. A new request could open a second ticket."
+      )
+      : Problem(
+        .outcomeUnknown,
+        "Sendbird did not respond, and the ticket may still be open. A new request could open a second ticket."
+      )
+  }
+
+  /// The problem of a ticket for which no time was left.
+  package static var ticketTooLate: Problem {
+    Problem(.upstreamTimeout, "The server could not ask Sendbird in time, so no ticket was opened.")
+  }
+
+  /// The problem of a ticket that the store did not keep.
+  package static var ticketNotSaved: Problem {
+    Problem(
+      .storeUnavailable, "The server could not save this request, so no ticket was opened. Try again.",
+      retryAfter: 1)
+  }
+
+  /// The problem of a ticket like one before it.
+  package static func duplicateTicket(of first: CallbackID) -> Problem {
+    var problem = Problem(
+      .duplicate,
+      "The same ticket was requested a moment ago, so no second one was opened. See id for the first.")
+    problem.id = first.description
+    return problem
+  }
+
+  /// The problem of the first request with a settled record, for retries; nil if the ticket was opened.
+  package init?(repeatingTicket record: StoredCallback) {
+    switch (record.status, record.code.flatMap(Code.init(rawValue:))) {
+    case (.accepted, _): return nil
+    case (.failed, .invalidRequest): self.init(TicketOutcome.Reason.rejected)
+    case (.unknown, .upstreamFailed): self = .ticketUnknown(isAnswered: true)
+    default:
+      // Sendbird did not respond, or the process that knew more has ended.
+      self.init(
+        .outcomeUnknown,
+        "The outcome of this request is unknown, and the ticket may be open. A new request could open a second ticket."
+      )
+    }
+    id = record.id.description
+  }
+
+  /// There is no such ticket, or it is another caller's. The client does not learn which.
+  package static var noTicket: Problem { Problem(.notFound, "You have no ticket with this id.") }
+}

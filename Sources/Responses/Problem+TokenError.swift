@@ -1,0 +1,68 @@
+// The problems that callers get when Talkdesk ID or Sendbird issues no token; their own words stay in the log.
+
+package import API
+import Platform
+package import Tokens
+
+extension Problem {
+  /// Who issues tokens.
+  package enum TokenProvider: String {
+    case talkdeskID = "Talkdesk ID"
+    case sendbird = "Sendbird"
+  }
+
+  /// The problem a failed exchange is to a caller.
+  package init(_ error: TokenError, from provider: TokenProvider = .talkdeskID) {
+    let name = provider.rawValue
+    switch error {
+    case .exchangeFailed(let cause, let wait): self.init(cause, from: provider, retryAfter: wait)
+    case .coolingDown(_, let wait): self = .unavailable(name, after: wait)
+    case .overloaded(let wait):
+      self.init(
+        .overloaded,
+        "Too many requests are waiting for a token from \(name). Try again later.",
+        retryAfter: wait.wholeSecondsRoundedUp)
+    case .deadlineExceeded: self = .late(name)
+    // What ends a request's task is that its client left.
+    case .cancelled: self = .clientLeft
+    case .upstreamChanged:
+      self.init(
+        .upstreamUnavailable,
+        "The server's Talkdesk account changed while this request waited, so it was not sent. Try again.",
+        retryAfter: 1)
+    case .shutDown: self = .unavailable(name, after: .seconds(1))
+    }
+  }
+
+  private init(_ error: TokenExchangeError, from provider: TokenProvider, retryAfter wait: Duration) {
+    let name = provider.rawValue
+    switch error {
+    case .refused:
+      self.init(
+        .upstreamRefused,
+        provider == .talkdeskID
+          ? "Talkdesk ID does not accept this server's credential or scope. The operator of this server has to fix this."
+          : "Sendbird does not accept this server's credential or this user. The operator of this server has to fix this."
+      )
+    case .rateLimited, .unavailable, .transport:
+      self = .unavailable(name, after: wait)
+    case .failed: self.init(.upstreamFailed, "\(name) failed. Try again later.")
+    case .unusableReply:
+      self.init(.upstreamFailed, "The server cannot use \(name)'s response.")
+    case .timedOut:
+      self = .late(name)
+    case .signingFailed:
+      self.init(.internal, "The server could not sign its request to \(name).")
+    }
+  }
+
+  private static func unavailable(_ name: String, after wait: Duration) -> Problem {
+    Problem(
+      .upstreamUnavailable, "\(name) is unavailable. Try again later.",
+      retryAfter: wait.wholeSecondsRoundedUp)
+  }
+
+  private static func late(_ name: String) -> Problem {
+    Problem(.upstreamTimeout, "\(name) did not respond in time.")
+  }
+}

@@ -1,0 +1,83 @@
+// How an SQLite session reads, spends and forgets notices of callbacks.
+
+import Gate
+import JOSE
+import Store
+
+extension SQLiteSession {
+  /// The due notices of callbacks; the condition is the one of an index.
+  static func due(_ condition: String) -> String {
+    """
+    SELECT callback.*, device.token, device.registered
+    FROM (SELECT \(SQLiteCallbacks.columns) FROM callgate_callback
+      WHERE notice_next IS NOT NULL AND \(condition) AND notice_next <= ?1) AS callback
+    JOIN callgate_device AS device ON device.installation = callback.notifies
+    WHERE device.platform = ?2 AND callback.status <> 'pending' ORDER BY notice_next LIMIT ?3
+    """
+  }
+
+  static let dueQuestions = due("settled IS NULL")
+  static let dueNews = due("settled IS NOT NULL AND notice_next >= ?4")
+
+  func dueNotices(
+    on platform: String, at time: Instant, news: ClosedRange<Instant>, most: Int
+  ) throws(StoreError) -> [DueNotice] {
+    var due: [DueNotice] = []
+    let values: (Instant) -> [SQLiteValue] = {
+      [.integer($0.nanosecondsSinceEpoch), .text(platform), .integer(Int64(most))]
+    }
+    try use { open throws(StoreError) in
+      _ = try open.prepared()
+      due = []
+      let add = { (row: SQLiteRow) in
+        guard let record = SQLiteCallbacks.row(row)?.record, let id = record.notices?.installation else {
+          return
+        }
+        let device = StoredDevice(
+          installation: id, platform: platform, token: row.text(SQLiteCallbacks.count),
+          registered: Instant(nanosecondsSinceEpoch: row.integer(SQLiteCallbacks.count + 1)))
+        if let notice = DueNotice(record, to: device) { due.append(notice) }
+      }
+      try SQLiteStatement(open.connection, Self.dueQuestions).run(values(time), row: add)
+      try SQLiteStatement(open.connection, Self.dueNews).run(
+        values(news.upperBound) + [.integer(news.lowerBound.nanosecondsSinceEpoch)], row: add)
+    }
+    return due.earliest(most)
+  }
+
+  func notice(_ id: SHA256Digest) throws(StoreError) -> FoundNotice? {
+    var found: FoundNotice?
+    try use { open throws(StoreError) in
+      let callbacks = try open.prepared().callbacks
+      var notice: StoredNotice?
+      try SQLiteStatement(
+        open.connection,
+        "SELECT callback, installation, action, serial, created, spent FROM callgate_notice WHERE id = ?"
+      ).run([.blob(id.bytes)]) { row in
+        guard let callback = StoreID(bytes: row.blob(0)), let installation = StoreID(bytes: row.blob(1)),
+          let action = NoticeAction(rawValue: row.text(2))
+        else { return }
+        notice = StoredNotice(
+          id: id, callback: CallbackID(callback), installation: InstallationID(installation), action: action,
+          serial: Int(row.integer(3)), created: Instant(nanosecondsSinceEpoch: row.integer(4)),
+          isSpent: row.integer(5) != 0)
+      }
+      if let notice {
+        found = FoundNotice(notice: notice, record: try callbacks.row(notice.callback)?.record)
+      } else {
+        found = nil
+      }
+    }
+    return found
+  }
+
+  func spendNotice(_ id: SHA256Digest) throws(StoreError) -> Bool {
+    try change("UPDATE callgate_notice SET spent = 1 WHERE id = ? AND spent = 0", [.blob(id.bytes)]) > 0
+  }
+
+  func purgeNotices(madeUpTo time: Int64, most: Int64) throws(StoreError) -> Int {
+    try change(
+      "DELETE FROM callgate_notice WHERE id IN (SELECT id FROM callgate_notice WHERE created <= ? LIMIT ?)",
+      [.integer(time), .integer(most)])
+  }
+}

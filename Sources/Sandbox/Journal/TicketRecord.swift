@@ -1,0 +1,30 @@
+// The emulator's record of one ticket of Sendbird Desk.
+
+import JSON
+import Platform
+
+/// A ticket that the emulated desk has opened, as `GET /_sandbox/tickets` shows it.
+struct TicketRecord: Sendable {
+  /// When it was opened.
+  var time: UnixTime
+  var id: Int64
+  var channelURL: String
+  /// The user whose ticket it is.
+  var userID: String
+  /// What the request for it was.
+  var content: JSONObject
+  /// The messages in its channel, the first ones.
+  var messages: [String] = []
+
+  var json: JSONValue {
+    var members: JSONObject = [
+      "time": .string(time.rfc3339), "id": .number(JSONNumber(id)), "channel_url": .string(channelURL),
+      "user_id": .string(userID.shortened),
+    ]
+    for name in ["channelName", "customFields", "priority", "groupKey", "relatedChannelUrls"] {
+      if let value = content[name] { members.append(name, value) }
+    }
+    members.append("messages", .array(messages.map { .string($0) }))
+    return .object(members)
+  }
+}

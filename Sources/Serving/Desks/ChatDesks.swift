@@ -1,0 +1,153 @@
+// Keeps the session tokens of all chat desks across reloads, and logs and counts what Sendbird answers.
+
+package import ChatDesk
+import Configuration
+package import HTTP
+package import Metrics
+package import Platform
+package import Records
+import Synchronization
+import Tokens
+
+/// A chat desk as requests are served with it.
+package struct ServedDesk: Sendable {
+  /// The name in the configuration.
+  package let name: String
+  /// Its session tokens.
+  package let source: SessionSource
+  /// How the ids of its users are made.
+  package let userIDs: UserIDForm
+  /// Nil for a desk without a token for tickets.
+  package let tickets: Tickets?
+
+  /// Where its tickets are opened, and what counts them.
+  package struct Tickets: Sendable {
+    /// Opens them.
+    package let source: TicketSource
+    /// Counts them.
+    package let counter: EventCounter
+  }
+}
+
+/// The chat desks' part of what outlives a configuration.
+package final class ChatDesks: Sendable {
+  private struct Entry {
+    let applicationID: String
+    let url: String
+    let source: SessionSource
+    let deskURL: String
+    let tickets: TicketSource?
+  }
+
+  /// What happened to requests for session tokens, in the order of their counters.
+  private static let outcomes: [TokenCacheOutcome] = [.hit, .miss, .joined, .coolingDown]
+
+  private let transport: any HTTPTransport
+  private let metrics: ServiceMetrics
+  private let log: Log
+  private let clock: any TimeSource
+  private let counters: LaneCounters
+  private let tickets = EventCounter(
+    "callgate_tickets_total", "Tickets requested from chat desks, by outcome.", labels: ["status"],
+    series: [["accepted"], ["failed"], ["unknown"]])
+  private let entries = Mutex<[String: Entry]>([:])
+
+  /// Keeps no tokens yet.
+  package init(
+    transport: any HTTPTransport, metrics: ServiceMetrics, log: Log, clock: any TimeSource, loops: Int
+  ) {
+    self.transport = transport
+    self.metrics = metrics
+    self.log = log
+    self.clock = clock
+    counters = LaneCounters(label: "outcome", words: Self.outcomes.map(\.rawValue), lanes: loops)
+  }
+
+  /// Takes a configuration's desks into use, by their names. A desk of the same application keeps its tokens.
+  func use(_ configuration: Configuration) -> [String: ServedDesk] {
+    entries.withLock { entries in
+      var next: [String: Entry] = [:]
+      var served: [String: ServedDesk] = [:]
+      for desk in configuration.desks {
+        let settings = SendbirdSettings(desk, configuration.tokens)
+        let source: SessionSource
+        var tickets: TicketSource?
+        if let old = entries[desk.id], old.applicationID == desk.applicationID, old.url == desk.url {
+          source = old.source
+          source.reconfigure(settings)
+          if settings.desk != nil, old.deskURL == desk.deskURL { tickets = old.tickets }
+          tickets?.reconfigure(settings)
+        } else {
+          source = self.source(desk.id, settings)
+        }
+        if settings.desk != nil, tickets == nil {
+          tickets = TicketSource(api(settings), time: clock) { [weak self] in self?.note($0, desk.id) }
+        }
+        next[desk.id] = Entry(
+          applicationID: desk.applicationID, url: desk.url, source: source, deskURL: desk.deskURL,
+          tickets: tickets)
+        served[desk.id] = ServedDesk(
+          name: desk.id, source: source, userIDs: desk.userIDs,
+          tickets: tickets.map { ServedDesk.Tickets(source: $0, counter: self.tickets) })
+      }
+      entries = next
+      return served
+    }
+  }
+
+  /// Forgets the session tokens that are kept. For the sandbox.
+  package func forgetTokens() {
+    let sources = entries.withLock { $0.values.map(\.source) }
+    for source in sources { source.forgetTokens() }
+  }
+
+  private func source(_ name: String, _ settings: SendbirdSettings) -> SessionSource {
+    metrics.show(.sendbird)
+    return SessionSource(
+      api(settings), time: clock,
+      observe: { [weak self] in self?.note($0, name) },
+      count: { [counters] outcome, lane in
+        counters.add(to: Self.outcomes.firstIndex(of: outcome) ?? 0, lane: lane)
+      })
+  }
+
+  private func api(_ settings: SendbirdSettings) -> SendbirdAPI {
+    SendbirdAPI(settings, transport: transport, time: clock)
+  }
+
+  /// Counts and logs one request to Sendbird: never a token, a user or Sendbird's words.
+  private func note(_ report: SendbirdReport, _ name: String) {
+    let isSuccess = report.failure == nil
+    metrics.asked(
+      .sendbird, outcome: report.label, took: report.duration, success: isSuccess ? clock.unixTime : nil)
+    let isExpected =
+      isSuccess || report.failure?.concern == .unknownUser || report.failure?.concern == .knownUser
+    log.write(
+      isExpected ? .debug : .warning,
+      isExpected ? "Sendbird answered" : "a request to Sendbird failed",
+      [
+        "desk": name, "purpose": report.purpose.rawValue, "outcome": report.label,
+        "error.type": isExpected ? "" : report.label,
+        "error.message": isExpected ? "" : report.failure?.cause.words(for: "Sendbird") ?? "",
+        "http.response.status_code": report.failure?.cause.status.map { String($0) } ?? "",
+        "duration_ms": String(report.duration.nanosecondsClamped / 1_000_000),
+      ], trace: report.trace)
+  }
+
+  /// Writes the metrics of the desks, if there are any. No label names a user.
+  package func append(to text: inout MetricsText) {
+    let sources = entries.withLock { $0.mapValues(\.source) }.sorted { $0.key < $1.key }
+    guard !sources.isEmpty else { return }
+    tickets.append(to: &text)
+    counters.append("callgate_desk_token_cache_total", "Requests for session tokens by outcome.", to: &text)
+    let statuses = sources.map { (name: $0.key, status: $0.value.status) }
+    text.family("callgate_desk_users", .gauge, "Users whose session tokens the server keeps.")
+    for (name, status) in statuses { text.sample([("desk", name)], status.users) }
+    text.family(
+      "callgate_desk_cool_down_seconds", .gauge,
+      "Remaining cool-down after a failure of Sendbird; 0 without one.")
+    for (name, status) in statuses {
+      text.sample([("desk", name)], Double(status.coolDown?.nanosecondsClamped ?? 0) / 1e9)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+// Makes the parts of a server (transports, authenticator, limits) from the configuration.
+
+import Callers
+package import Configuration
+import HTTP
+package import HTTPServer
+import JOSE
+import Platform
+package import Tokens
+package import Upstream
+
+extension TransportSettings {
+  /// For callbacks: how many run is the queue's to say, each on a connection of its own and with small messages.
+  package static func callbacks(_ authorities: Authorities?, proxies: ProxySettings?) -> TransportSettings {
+    TransportSettings(
+      authorities: authorities, proxies: proxies, transfersPerPath: 100_000,
+      pooledConnections: 1, maximumHeaderLength: 16 * 1024, bufferLength: 1024)
+  }
+}
+
+extension TokenPolicy {
+  /// The policy the configuration states.
+  package init(_ tokens: Configuration.Tokens) {
+    self.init(share: tokens.share, minRemaining: tokens.minimumRemaining, deadline: tokens.deadline)
+  }
+}
+
+extension Authenticator {
+  /// The authenticator of the configured callers.
+  convenience init(
+    _ configuration: Configuration, throttle: LoginThrottle, keys sources: KeySources,
+    installations: InstallationCallers?
+  ) {
+    var basic: [BasicCaller] = []
+    var keys: [KeyCaller] = []
+    var issuers: [JWTAuthenticator.Issuer] = []
+    for caller in configuration.callers {
+      switch caller.proof {
+      case .basic(let username, let password):
+        basic.append(BasicCaller(id: caller.id, username: username, passwordDigest: password.value))
+      case .apiKey(let digest):
+        keys.append(KeyCaller(id: caller.id, keyDigest: digest.value))
+      case .jwt(let issuer):
+        issuers.append(
+          JWTAuthenticator.Issuer(
+            id: caller.id, issuer: issuer.issuer, audience: issuer.audience,
+            subjectClaim: issuer.subjectClaim,
+            keys: JWTAuthenticator.Keys(issuer.keys, sources)))
+      }
+    }
+    self.init(
+      basicCallers: basic, keyCallers: keys, jwt: JWTAuthenticator(issuers: issuers),
+      installations: installations, allowsAnonymous: configuration.allowAnonymous, throttle: throttle)
+  }
+}
+
+extension JWTAuthenticator.Keys {
+  /// The keys of a configured issuer.
+  init(_ keys: JWTIssuer.Keys, _ sources: KeySources) {
+    switch keys {
+    case .url(let url, _): self = .source(sources.source(url))
+    case .set(let set): self = .set(set)
+    case .secret(let secret): self = .secret(secret)
+    case .unopened: preconditionFailure("a server's configuration without its callers' keys")
+    }
+  }
+}
+
+extension ServerLimits {
+  /// The limits the configuration states.
+  package init(_ limits: Configuration.Limits) {
+    self.init(
+      connections: limits.connections, headerBytes: limits.headerBytes, contentBytes: limits.contentBytes,
+      headerTimeout: limits.headerTimeout, requestTimeout: limits.requestTimeout,
+      idleTimeout: limits.idleTimeout)
+  }
+}

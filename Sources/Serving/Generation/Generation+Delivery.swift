@@ -1,0 +1,32 @@
+// How a configuration carries out callbacks with the parts that survive a reload.
+
+import API
+package import Appointments
+import Callers
+import Deciding
+package import Delivery
+import Installations
+import Responses
+import Synchronization
+package import Tokens
+
+extension Generation {
+  /// How appointments that are due are handled under this configuration.
+  package func handling(_ runtime: Runtime) -> AppointmentSetting {
+    AppointmentSetting(
+      configuration: configuration, decider: decider,
+      delivery: delivery(runtime.callbacks, tokens: runtime.tokens), directory: desk?.directory)
+  }
+
+  /// The delivery of callbacks under this configuration.
+  package func delivery(_ parts: CallbackParts, tokens: TokenSource) -> CallbackDelivery {
+    delivery.withLock { delivery in
+      if let delivery { return delivery }
+      let made = CallbackDelivery(
+        parts, tokens: tokens, stops: decider.stops, courier: courier, scope: scopes.callbacks(tokens),
+        upstream: upstream, code: { Problem($0).code.rawValue })
+      delivery = made
+      return made
+    }
+  }
+}

@@ -1,0 +1,192 @@
+// One configuration made ready to serve requests, which a reload replaces as a whole.
+
+package import API
+package import Callbacks
+package import Callers
+package import Configuration
+package import Deciding
+package import Delivery
+package import Gate
+package import HTTP
+package import Installations
+package import JOSE
+package import PushDelivery
+package import Records
+package import Store
+import Synchronization
+import Talkdesk
+package import Tokens
+
+/// One configuration, ready to serve. A request keeps the one it began with.
+package final class Generation: Sendable {
+  /// A field rules look at, by the name the rules know it by.
+  package struct RuleField: Sendable {
+    /// The name that rules use.
+    package let name: String
+    /// The field.
+    package let field: FieldName
+  }
+
+  /// Which one it is, counted from 1.
+  package let number: Int
+  /// What it was made of.
+  package let configuration: Configuration
+  /// Tells who sends a request.
+  package let authenticator: Authenticator
+  /// Tells where a request comes from.
+  package let clientAddress: ClientAddress
+  /// Makes its decisions.
+  package let decider: Decider
+  /// The scopes of the tokens that it vends.
+  package let scopes: TokenScopes
+  /// The chat desks by their names.
+  package let desks: [String: ServedDesk]
+  /// The rules for pages of other origins.
+  package let crossOrigin: CrossOrigin
+  /// The bounds of appointments; nil where none are taken.
+  package let appointments: Configuration.Appointments?
+  /// The terms of each app's callbacks.
+  package let callbackTerms: CallbackTermsTable
+  let courier: TalkdeskCourier
+  /// Where `courier` and its tokens belong to.
+  let upstream: TokenSource.Upstream
+  /// The fields of a request that rules look at.
+  package let ruleFields: [RuleField]
+  /// The desk of installations and their callers; nil if no app has any, or without a store key.
+  package let installations: InstallationCallers?
+  package let desk: InstallationDesk?
+  /// Token by push; nil where no app has installations.
+  package let push: TokenPush?
+  /// SHA-256 of the operators' token.
+  package let adminTokenDigest: SHA256Digest?
+  /// Carries out callbacks; made for the first one.
+  let delivery = Mutex<CallbackDelivery?>(nil)
+
+  /// Makes a configuration ready.
+  /// - Parameter runtime: The parts that outlive a configuration.
+  package init(_ configuration: Configuration, number: Int, _ runtime: Runtime) {
+    let upstream = configuration.talkdesk.upstream
+    let apps = configuration.apps.map(App.init)
+    runtime.metrics.register(rules: configuration.policy.rules.lazy.map(\.name))
+    self.number = number
+    self.configuration = configuration
+    desks = runtime.desks.use(configuration)
+    let terms = configuration.apps.compactMap { app in app.installations.map { (app.id, $0) } }
+    desk = terms.isEmpty ? nil : runtime.installations
+    installations = desk.map {
+      InstallationCallers(directory: $0.directory, terms: Dictionary(uniqueKeysWithValues: terms))
+    }
+    push = desk == nil ? nil : runtime.push?.tokenPush(configuration.notices)
+    authenticator = Authenticator(
+      configuration, throttle: runtime.throttle, keys: runtime.keys, installations: installations)
+    clientAddress = ClientAddress(
+      trusted: configuration.listen.trustedProxies, hops: configuration.listen.forwardedHops)
+    decider = Decider(
+      apps: AppRegistry(apps), policy: configuration.policy, stops: runtime.stops, ledger: runtime.ledger,
+      remotes: runtime.remotes, hasTalkdesk: upstream != nil)
+    scopes = TokenScopes(account: configuration.talkdesk.scope, apps: apps, tokens: runtime.tokens)
+    // A key that was configured since the start is for the next one.
+    appointments = runtime.appointments.keys == nil ? nil : configuration.appointments
+    callbackTerms = CallbackTermsTable(configuration)
+    courier = TalkdeskCourier(
+      api: CallbackAPI(
+        baseURL: upstream?.apiURL ?? "", transport: runtime.callbackTransport, time: runtime.callbacks.clock),
+      log: runtime.callbacks.log.log, metrics: runtime.metrics, clock: runtime.callbacks.clock)
+    self.upstream = runtime.tokens.upstream
+    adminTokenDigest = configuration.admin.token.map { SHA256Digest(of: $0.exposedBytes()) }
+    crossOrigin = CrossOrigin(
+      origins: configuration.allowedOrigins, ruleFields: configuration.policy.fieldNames)
+    ruleFields = configuration.policy.fieldNames.map { RuleField(name: $0, field: FieldName($0)) }
+  }
+}
+
+extension Generation {
+  /// Notes that the app reads the end of a callback in a response.
+  package func told(_ record: StoredCallback) { push?.notices.told(record) }
+  /// Notes that the app reads the end of a callback in a response.
+  package func told(_ id: CallbackID) { push?.notices.told(id) }
+
+  /// The installation that hears of its callback by notices; nil for other callers, and where no provider is configured.
+  package func notified(_ caller: Caller) -> InstallationID? {
+    guard let push, !push.senders.platforms.isEmpty else { return nil }
+    return caller.installation?.installation.client.id
+  }
+
+  /// The last use, by app, up to which installations are deleted at a time. An installation stays for thirty days after its idle time,
+  /// so that a mistake in a configuration deletes no phones. Those of an app without `installations` stay, too.
+  package func unused(at now: Instant) -> [String: Instant] {
+    installations?.terms.mapValues { now.advanced(by: .zero - $0.idle - .seconds(30 * 86_400)) } ?? [:]
+  }
+}
+
+/// The state that outlives a configuration: used allowances stay used, and stops stay.
+package struct Runtime: Sendable {
+  /// The source of Talkdesk tokens.
+  package let tokens: TokenSource
+  /// The chat desks, with the session tokens of their users.
+  package let desks: ChatDesks
+  /// Where state is kept, without a path or password.
+  package let storeKind: String
+  /// Whether the store works.
+  package let storeHealth: StoreHealth
+  /// Used allowances.
+  package let ledger: AllowanceLedger
+  /// Nil without a store key.
+  package let installations: InstallationDesk?
+  /// The kill switch.
+  package let stops: StopBoard
+  /// Connections to remote policies.
+  package let remotes: RemotePolicies
+  /// Failed logins of callers.
+  package let throttle: LoginThrottle
+  /// The keys of callers' issuers.
+  package let keys: KeySources
+  /// What is counted.
+  package let metrics: ServiceMetrics
+  /// The queue of callbacks and what belongs to it.
+  package let callbacks: CallbackParts
+  /// What appointments need.
+  package let appointments: AppointmentParts
+  /// Nil without a store key.
+  package var push: PushParts?
+  /// The way to the Callback API: its own, so that a crowd of callbacks takes nothing from exchanges.
+  package let callbackTransport: any HTTPTransport
+
+  /// The parts as they are.
+  package init(
+    tokens: TokenSource, desks: ChatDesks, storeKind: String, storeHealth: StoreHealth,
+    ledger: AllowanceLedger, installations: InstallationDesk?, stops: StopBoard, remotes: RemotePolicies,
+    throttle: LoginThrottle, keys: KeySources, metrics: ServiceMetrics, callbacks: CallbackParts,
+    appointments: AppointmentParts, push: PushParts? = nil, callbackTransport: any HTTPTransport
+  ) {
+    self.tokens = tokens
+    self.desks = desks
+    self.storeKind = storeKind
+    self.storeHealth = storeHealth
+    self.ledger = ledger
+    self.installations = installations
+    self.stops = stops
+    self.remotes = remotes
+    self.throttle = throttle
+    self.keys = keys
+    self.metrics = metrics
+    self.callbacks = callbacks
+    self.appointments = appointments
+    self.push = push
+    self.callbackTransport = callbackTransport
+  }
+}
+
+/// The current generation.
+package final class Generations: Sendable {
+  private let generation: Mutex<Generation>
+
+  /// Begins with the first one.
+  package init(_ first: Generation) { generation = Mutex(first) }
+
+  /// The new current generation.
+  package var current: Generation { generation.withLock { $0 } }
+
+  /// Replaces it by the next one.
+  func replace(with next: Generation) { generation.withLock { $0 = next } }
+}

@@ -1,0 +1,52 @@
+// Fetches the keys of the configured issuers, and keeps those of the serving configuration fresh.
+
+package import Callers
+package import Configuration
+import Documents
+package import Platform
+
+extension KeySources {
+  /// Renews the keys of the configuration that serves, as they become due, until the task is cancelled.
+  package func keepFresh(_ generations: Generations, clock: any TimeSource) async {
+    while await clock.hasSlept(until: clock.now + .seconds(1)) {
+      for (_, source) in generations.current.authenticator.jwt.sources { source.renewIfDue() }
+    }
+  }
+}
+
+extension Configuration {
+  /// Fetches the keys of every issuer that publishes them, all at the same time.
+  ///
+  /// - Returns: A notice for each caller whose issuer did not respond, with the consequence for its users.
+  package func fetchKeys(_ sources: KeySources) async -> [ConfigurationNotice] {
+    await withTaskGroup(of: (Int, ConfigurationNotice?).self) { group in
+      for (index, caller) in callers.enumerated() {
+        guard case .jwt(let issuer) = caller.proof, case .url(let url, let place) = issuer.keys else {
+          continue
+        }
+        let source = sources.source(url)
+        group.addTask {
+          guard case .failure(let failure) = await source.fetch() else { return (index, nil) }
+          let consequence =
+            source.status.keys == 0
+            ? "users of \(caller.id) get 503 until the server has the keys"
+            : "the server uses the previous keys for a day at most"
+          return (
+            index,
+            ConfigurationNotice(
+              place: place,
+              message:
+                "callers: the keys of \(caller.id) at \(source.name) cannot be fetched: \(failure); \(consequence)"
+                + " — check jwks_url, and that this machine can reach it"
+            )
+          )
+        }
+      }
+      var notices: [(Int, ConfigurationNotice)] = []
+      for await (index, notice) in group {
+        if let notice { notices.append((index, notice)) }
+      }
+      return notices.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+  }
+}

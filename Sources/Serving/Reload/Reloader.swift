@@ -1,0 +1,246 @@
+// Replaces the running configuration with a new one, or reports why it cannot.
+
+package import Configuration
+import Delivery
+import Dispatch
+package import Documents
+import Gate
+import JOSE
+package import Platform
+package import Records
+import Sealing
+import Synchronization
+package import TLS
+package import Talkdesk
+import Tokens
+
+/// Reloads the configuration and uses all of it or none of it. Reloads run one after the other, and not on the loops.
+package final class Reloader: Sendable {
+  /// The result of a reload.
+  package struct Outcome: Sendable {
+    /// All mistakes, one line each; empty if the new configuration is in use.
+    package var problems: [DocumentProblem] = []
+    /// What operators should know about the new configuration.
+    package var notices: [ConfigurationNotice] = []
+    /// Settings that were changed and need a restart.
+    package var restartNeeded: [String] = []
+    /// The files that were read, or should have been, as they were.
+    var files: [String: FileStamp] = [:]
+    /// The current generation.
+    package var generation: Int
+    /// When.
+    package var time: UnixTime
+
+    /// Whether the new configuration is in use.
+    package var isSuccess: Bool { problems.isEmpty }
+  }
+
+  /// Loads everything as at the start.
+  package typealias Load = @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration
+
+  private struct State {
+    var last: Outcome?
+    /// The reload that was begun last; the next waits for it.
+    var latest: Task<Outcome, Never>?
+  }
+
+  private let load: Load
+  private let generations: Generations
+  private let runtime: Runtime
+  private let upstream: @Sendable (Configuration.Upstream?) throws -> TalkdeskID
+  /// Who speaks TLS, if the server does.
+  private let listener: TLSListener?
+  private let watch: FileWatch
+  private let log: Log
+  private let clock: any TimeSource
+  /// The configuration at the start. Some of it cannot change while the process runs.
+  private let started: Configuration
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "callgate.configuration")
+
+  /// Makes a reloader. It loads nothing until it is called.
+  ///
+  /// - Parameters:
+  ///   - load: Loads everything as at the start.
+  ///   - upstream: Makes the client of an upstream, or of none.
+  ///   - listener: Shows the configured certificate.
+  ///   - watch: Gets the files that were read.
+  package init(
+    load: @escaping Load, generations: Generations, runtime: Runtime,
+    upstream: @escaping @Sendable (Configuration.Upstream?) throws -> TalkdeskID, listener: TLSListener?,
+    watch: FileWatch, log: Log, clock: any TimeSource
+  ) {
+    self.load = load
+    self.generations = generations
+    self.runtime = runtime
+    self.upstream = upstream
+    self.listener = listener
+    self.watch = watch
+    self.log = log
+    self.clock = clock
+    started = generations.current.configuration
+  }
+
+  /// The result of the last reload; nil before the first.
+  package var last: Outcome? { state.withLock { $0.last } }
+
+  /// Reloads everything, after the reloads requested before.
+  /// - Parameter reason: The reason of the reload, for the log.
+  @discardableResult
+  package func reload(because reason: String) async -> Outcome {
+    let task = state.withLock { state in
+      let before = state.latest
+      let task = Task {
+        _ = await before?.value
+        return await self.perform(reason)
+      }
+      state.latest = task
+      return task
+    }
+    return await task.value
+  }
+
+  private func perform(_ reason: String) async -> Outcome {
+    let running = generations.current
+    var outcome = Outcome(generation: running.number, time: clock.unixTime)
+    do throws(ConfigurationErrors) {
+      let loaded = try await loadBesideLoops()
+      let configuration = loaded.configuration
+      outcome.notices = loaded.notices
+      outcome.files = configuration.files
+      outcome.notices += await configuration.fetchKeys(runtime.keys)
+      let change = configuration.talkdesk.change(since: running.configuration.talkdesk)
+      outcome.problems = take(configuration, change)
+      if outcome.isSuccess {
+        let next = Generation(configuration, number: running.number + 1, runtime)
+        runtime.callbacks.queue.reconfigure(
+          concurrency: configuration.callbacks.concurrency, endsPause: change == .account)
+        generations.replace(with: next)
+        outcome.generation = next.number
+        runtime.metrics.configurationLoaded(at: outcome.time)
+        outcome.restartNeeded = Self.unchangeable(from: started, to: configuration)
+        log.set(configuration.log)
+        log.write(configuration.policy.brakes)
+      }
+    } catch {
+      outcome.problems = error.problems
+      outcome.notices = error.notices
+      outcome.files = error.files
+    }
+    state.withLock { $0.last = outcome }
+    runtime.metrics.reloaded(outcome.isSuccess)
+    watch.note(outcome.files, serves: outcome.isSuccess)
+    tell(outcome, reason)
+    return outcome
+  }
+
+  /// Reading files and keys takes its time, so it has a queue of its own.
+  private func loadBesideLoops() async throws(ConfigurationErrors) -> LoadedConfiguration {
+    let result: Result<LoadedConfiguration, ConfigurationErrors> = await withCheckedContinuation {
+      continuation in
+      queue.async { [load] in
+        do throws(ConfigurationErrors) {
+          continuation.resume(returning: .success(try load()))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  /// Lets the listener show the new certificate and the token source use the new upstream: both, or neither.
+  private func take(
+    _ configuration: Configuration, _ change: Configuration.TalkdeskAccount.Change
+  ) -> [DocumentProblem] {
+    // Everything that may fail comes before anything that shows; the certificate is the last of it, and shows at once.
+    let client: TalkdeskID?
+    do {
+      client = change == .none ? nil : try upstream(configuration.talkdesk.upstream)
+    } catch {
+      return [
+        DocumentProblem(
+          .setting("talkdesk"), nil,
+          Refusal("the HTTP client cannot be created: \(error)", "check the credential"))
+      ]
+    }
+    if let listener, let identity = configuration.listen.tls?.identity {
+      do throws(TLSFailure) {
+        if try listener.use(identity) {
+          log.write(
+            .info, "new connections get a new certificate",
+            [
+              "subject": identity.certificate.subject,
+              "not_after": ConfigurationBuilder.date(identity.certificate.notAfter),
+            ])
+        }
+      } catch {
+        return [
+          DocumentProblem(
+            .setting("listen.tls"), nil,
+            Refusal("the certificate cannot be served: \(error)", "check certificate and key"))
+        ]
+      }
+    }
+    runtime.tokens.reconfigure(
+      issuer: client, movesAccount: change == .account, policy: TokenPolicy(configuration.tokens))
+    return []
+  }
+
+  private func tell(_ outcome: Outcome, _ reason: String) {
+    for notice in outcome.notices { log.write(.warning, "configuration notice", ["notice": "\(notice)"]) }
+    for problem in outcome.problems {
+      log.write(.error, "the new configuration is wrong", ["problem": "\(problem)"])
+    }
+    for setting in outcome.restartNeeded {
+      log.write(.warning, "a changed setting takes effect after a restart", ["setting": setting])
+    }
+    if outcome.isSuccess {
+      log.write(
+        .info, "configuration reloaded", ["because": reason, "generation": String(outcome.generation)])
+    } else {
+      log.write(
+        .error, "configuration not reloaded; the old one stays in use",
+        [
+          "because": reason, "generation": String(outcome.generation),
+          "problems": String(outcome.problems.count),
+        ])
+    }
+  }
+
+  /// The settings that differ and that only a start takes over.
+  static func unchangeable(from old: Configuration, to new: Configuration) -> [String] {
+    var names: [String] = []
+    func compare<Value: Equatable>(_ name: String, _ value: (Configuration) -> Value) {
+      if value(old) != value(new) { names.append(name) }
+    }
+    compare("listen.host", \.listen.host)
+    compare("listen.port", \.listen.port)
+    compare("listen.share_port", \.listen.sharePort)
+    // Another certificate is shown at once; to begin or to cease speaking TLS takes a start.
+    compare("listen.tls") { $0.listen.tls == nil }
+    compare("admin.host, admin.port", \.admin.listener)
+    compare("outbound.ca_file", \.authorities)
+    compare("store", \.store.name)
+    compare("store.key_file, store.previous_key_file") { $0.storeKeys?.all.map(\.mark) }
+    // The drain reads its times from the current configuration when it begins.
+    compare("limits") { configuration in
+      var limits = configuration.limits
+      limits.drainDelay = .zero
+      limits.drainTimeout = .zero
+      return limits
+    }
+    return names
+  }
+}
+
+extension Configuration.Store {
+  /// Identifies a store. It may hold a password, so it is never shown.
+  fileprivate var name: [UInt8] {
+    switch self {
+    case .memory: Array("memory".utf8)
+    case .sqlite(let path): Array("sqlite:\(path)".utf8)
+    case .postgres(let url): url.exposedBytes()
+    }
+  }
+}

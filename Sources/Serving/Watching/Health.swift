@@ -1,0 +1,195 @@
+// Liveness and readiness of the server, decided without a request to Talkdesk.
+
+import Callers
+import ChatDesk
+package import HTTP
+import HTTPServer
+package import JSON
+import Notices
+import PushDelivery
+package import Store
+import Synchronization
+package import Tokens
+
+/// The health checks, by which platforms decide whether to send requests here.
+package final class Health: Sendable {
+  /// The process works: says nothing about Talkdesk, or its outage would restart healthy servers.
+  package static let alive = PreparedResponse(
+    Response(
+      status: .ok, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+      content: Array(#"{"status":"pass"}"#.utf8)))
+
+  private let tokens: TokenSource
+  private let store: StoreHealth
+  private let generations: Generations
+  private let draining = Atomic<Bool>(false)
+
+  /// Health by the state of these parts.
+  package init(tokens: TokenSource, store: StoreHealth, generations: Generations) {
+    self.tokens = tokens
+    self.store = store
+    self.generations = generations
+  }
+
+  /// From now on `/readyz` says that this instance is going away.
+  package func beginDrain() { draining.store(true, ordering: .relaxed) }
+
+  /// Whether this instance can serve. Trouble at Talkdesk is a warning: an outage there must not take every instance
+  /// out of service, and so is trouble at an issuer of callers' tokens.
+  package func readiness() -> Response {
+    let isDraining = draining.load(ordering: .relaxed)
+    let status = tokens.status
+    let word = word
+    var checks: JSONObject = [
+      "configuration": ["status": "pass"],
+      "process": ["status": isDraining ? "fail" : "pass"],
+      "key": .object(Self.keys(status)),
+      "store": ["status": store.failure == nil ? "pass" : "fail"],
+      "clock": clock,
+      "talkdesk_id": [
+        "status": status.isWell ? "pass" : "warn", "scopes": .array(status.scopes.map(Self.check)),
+      ],
+    ]
+    for (name, desk) in generations.current.desks {
+      checks["desk:\(name)"] = .object(Self.check(desk.source.status))
+      if let tickets = desk.tickets?.source {
+        checks["tickets:\(name)"] = ["status": tickets.isWell ? "pass" : "warn"]
+      }
+    }
+    for (callerID, keys) in issuers { checks["issuer:\(callerID)"] = .object(Self.check(keys.status)) }
+    for platform in senders?.platforms ?? [] {
+      checks["notices:\(platform.rawValue)"] = [
+        "status": senders?.isStopped(platform) == true ? "warn" : "pass"
+      ]
+    }
+    let document: JSONValue = ["status": .string(word), "checks": .object(checks)]
+    return Response(
+      status: word == "fail" ? .serviceUnavailable : .ok,
+      fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+      content: document.serialized())
+  }
+
+  /// The worst check: `pass`, `warn` or `fail`. Without its store an instance can neither count nor see a
+  /// stop. With a wrong clock it counts at the wrong time, and misjudges the end of dedupe windows, tokens and callers' JWTs.
+  package var word: String {
+    let clocks = store.clockStanding
+    guard !draining.load(ordering: .relaxed), store.failure == nil, clocks != .isWrong else { return "fail" }
+    let status = tokens.status
+    let hasIssuers = issuers.allSatisfy { $0.keys.status.isWell }
+    let sends = senders.map { senders in !senders.platforms.contains { senders.isStopped($0) } } ?? true
+    let hasDesks = generations.current.desks.values.allSatisfy { desk in
+      desk.source.status.isWell && desk.tickets?.source.isWell != false
+    }
+    let isWell =
+      status.isWell && !status.hasRefusedCredential && hasIssuers && hasDesks && clocks == .agrees && sends
+    return isWell ? "pass" : "warn"
+  }
+
+  /// How far this machine's clock is ahead of the store's.
+  private var clock: JSONValue {
+    var check: JSONObject = ["status": .string(store.clockStanding.word)]
+    if let ahead = store.clockAhead {
+      check["difference_seconds"] = .number(JSONNumber(ahead.components.seconds))
+    }
+    return .object(check)
+  }
+
+  private var senders: NoticeSenders? { generations.current.push?.senders }
+
+  /// Callers whose issuers publish their keys.
+  private var issuers: [(callerID: String, keys: KeySource)] { generations.current.authenticator.jwt.sources }
+
+  /// The state of an issuer's keys. Without keys the server refuses the issuer's users.
+  private static func check(_ status: KeySource.Status) -> JSONObject {
+    var check: JSONObject = [
+      "status": status.isWell ? "pass" : "warn", "keys": .number(JSONNumber(Int64(status.keys))),
+    ]
+    if let age = status.age { check["age_seconds"] = .number(JSONNumber(max(0, age.components.seconds))) }
+    return check
+  }
+
+  /// The state of a chat desk. It names no user.
+  private static func check(_ status: SessionSource.Status) -> JSONObject {
+    var check: JSONObject = ["status": status.isWell ? "pass" : "warn"]
+    if let latest = status.latest { check["last_request"] = .string(latest.label) }
+    if let age = status.latestAge {
+      check["last_request_age_seconds"] = .number(JSONNumber(max(0, age.components.seconds)))
+    }
+    if let rest = status.coolDown {
+      check["cool_down_seconds"] = .number(JSONNumber(rest.components.seconds))
+    }
+    return check
+  }
+
+  /// The state of the keys: the key in use, and whether a rotation is stuck.
+  package var keys: JSONObject { Self.keys(tokens.status) }
+
+  private static func keys(_ status: TokenSourceStatus) -> JSONObject {
+    let isRefused = status.hasRefusedCredential || status.scopes.contains(where: \.isRefused)
+    var check: JSONObject = ["status": isRefused ? "warn" : "pass"]
+    if let serving = status.servingCredential { check["serving"] = .string(serving) }
+    check["keys"] = .array(
+      status.credentials.map { credential in
+        var key: JSONObject = [
+          "key_id": .string(credential.name), "role": .string(credential.role.rawValue),
+          "state": .string(credential.state.rawValue),
+        ]
+        if let age = credential.age {
+          key["age_seconds"] = .number(JSONNumber(max(0, age.components.seconds)))
+        }
+        if let wait = credential.retryIn {
+          key["retry_in_seconds"] = .number(JSONNumber(max(0, wait.components.seconds)))
+        }
+        return .object(key)
+      })
+    return check
+  }
+
+  /// The state of each chat desk.
+  package var desks: [JSONValue] {
+    generations.current.desks.sorted { $0.key < $1.key }.map { name, desk in
+      let status = desk.source.status
+      var check = Self.check(status)
+      check["desk"] = .string(name)
+      check["users"] = .number(JSONNumber(Int64(status.users)))
+      return .object(check)
+    }
+  }
+
+  /// The state of each scope's tokens.
+  package var scopes: [JSONValue] { tokens.status.scopes.map(Self.check) }
+
+  /// The state of one scope's last exchange. It names keys by id, and never a token.
+  private static func check(_ scope: TokenSourceStatus.Scope) -> JSONValue {
+    var check: JSONObject = ["scope": .string(scope.scope)]
+    func seconds(_ name: String, _ duration: Duration?) {
+      guard let duration else { return }
+      check[name] = .number(JSONNumber(max(0, duration.components.seconds)))
+    }
+    if let last = scope.lastRequest {
+      check["last_exchange"] = .string(last.label)
+      check["key_id"] = .string(last.credential)
+    }
+    seconds("last_exchange_age_seconds", scope.lastRequestAge)
+    seconds("token_expires_in_seconds", scope.expiresIn)
+    seconds("cool_down_seconds", scope.coolDown?.remaining)
+    return .object(check)
+  }
+}
+
+extension StoreHealth.ClockStanding {
+  fileprivate var word: String {
+    switch self {
+    case .agrees: "pass"
+    case .differs: "warn"
+    case .isWrong: "fail"
+    }
+  }
+}
+
+extension TokenSourceStatus.Scope {
+  /// Whether Talkdesk ID refused the credential when it was last asked.
+  fileprivate var isRefused: Bool {
+    if case .failure(.refused) = lastRequest?.outcome { true } else { false }
+  }
+}

@@ -1,0 +1,65 @@
+// Logs when the store fails, comes back or has a problem.
+
+import Configuration
+import Platform
+package import Records
+import Sealing
+package import Store
+
+/// Logs changes of a store's health.
+package struct StoreLog: Sendable {
+  let log: Log
+  /// The kind of store.
+  let kind: String
+
+  /// Writes to a log, by the name of the store's kind.
+  package init(log: Log, kind: String) {
+    self.log = log
+    self.kind = kind
+  }
+
+  /// Writes one event.
+  package func write(_ event: StoreHealth.Event) {
+    switch event {
+    case .unavailable(let error):
+      log.write(
+        .error, "the store is unavailable",
+        ["store": kind, "error.type": error.kind.rawValue, "error.message": "\(error)"])
+    case .available(let time):
+      log.write(
+        .info, "the store is available again",
+        ["store": kind, "unavailable_seconds": Self.seconds(time)])
+    case .clockDiffers(let ahead, let isTooMuch):
+      log.write(
+        isTooMuch ? .error : .warning, "this machine's clock differs from the database server's",
+        ["difference_seconds": Self.seconds(ahead)])
+    case .clockAgrees: log.write(.info, "this machine's clock agrees with the database server's again")
+    case .unsafe(let settings):
+      log.write(
+        .warning, "the database server can lose saved data in a crash",
+        ["settings": settings.joined(separator: ", ")])
+    }
+  }
+
+  /// Seconds with one decimal.
+  private static func seconds(_ span: Duration) -> String {
+    "\((Double(span.nanosecondsClamped) / 1e8).rounded() / 10)"
+  }
+}
+
+extension Log {
+  /// Logs the changes of a start among the store keys, and from when the previous one is not needed.
+  package func write(_ changes: KeyChanges) {
+    if let added = changes.added {
+      write(.info, "the store is in use with a store key", ["store_key": "\(added.id)"])
+    }
+    for id in changes.removed {
+      write(.info, "a store key is no longer in use, because it seals nothing", ["store_key": "\(id)"])
+    }
+    if let previous = changes.previous {
+      write(
+        .info, "the previous store key may be removed once every instance seals with the current one",
+        ["previous_store_key": "\(previous.id)", "from": previous.from])
+    }
+  }
+}

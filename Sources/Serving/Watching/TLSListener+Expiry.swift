@@ -1,0 +1,15 @@
+// The metric that tells when the public listener's certificate expires.
+
+package import Metrics
+package import TLS
+
+extension TLSListener {
+  /// Writes when the first certificate of the chain that is shown now ends: clients refuse the chain from then on.
+  package func appendExpiry(to text: inout MetricsText) {
+    text.family(
+      "callgate_tls_certificate_expiry_timestamp_seconds", .gauge,
+      "When the first certificate of the current chain expires.")
+    let identity = identity
+    text.sample(Int(identity.chain.map(\.notAfter).min() ?? identity.certificate.notAfter))
+  }
+}

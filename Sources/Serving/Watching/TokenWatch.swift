@@ -1,0 +1,32 @@
+// Passes events of the token source to the log and the metrics.
+
+package import Platform
+package import Records
+package import Tokens
+
+/// Logs and counts the events of the token source.
+package struct TokenWatch: TokenSourceObserver {
+  let log: TokenLog
+  let metrics: ServiceMetrics
+  let clock: any TimeSource
+
+  /// Passes events to these.
+  package init(log: Log, metrics: ServiceMetrics, clock: any TimeSource) {
+    self.log = TokenLog(log: log)
+    self.metrics = metrics
+    self.clock = clock
+  }
+
+  package func tokenCache(_ outcome: TokenCacheOutcome, scope: String, lane: Int?) {
+    metrics.tokenCache(outcome, lane: lane)
+  }
+
+  package func credentialChanged(_ status: CredentialStatus) { log.credentialChanged(status) }
+
+  package func tokenRequest(_ report: TokenRequestReport) {
+    log.tokenRequest(report)
+    var success: UnixTime?
+    if case .success = report.outcome { success = clock.unixTime }
+    metrics.asked(.talkdeskID, outcome: report.label, took: report.duration, success: success)
+  }
+}

@@ -1,0 +1,69 @@
+// The rules for notices of callbacks, without I/O and the same for every store.
+
+import Gate
+import JOSE
+
+extension CallbackBook {
+  mutating func takeNotice(
+    _ notice: DueNotice, id: SHA256Digest, until lease: Instant, at now: Instant
+  ) -> Bool {
+    guard var notices = standing(of: notice), notices.next == notice.due,
+      rows[notice.record.id]?.record.noticeAction == notice.action
+    else { return false }
+    notices.next = lease
+    set(notices, of: notice.record.id)
+    changes.notices.append(
+      StoredNotice(
+        id: id, callback: notice.record.id, installation: notices.installation, action: notice.action,
+        serial: notice.serial, created: now))
+    return true
+  }
+
+  mutating func settleNotice(_ notice: DueNotice, _ outcome: NoticeOutcome) -> Bool {
+    guard var notices = standing(of: notice) else { return false }
+    switch outcome {
+    case .taken: (notices.state, notices.next) = (.taken, nil)
+    case .again(let time, let tries): (notices.next, notices.tries) = (time, tries)
+    case .dropped: (notices.state, notices.next) = (.dropped, nil)
+    }
+    set(notices, of: notice.record.id)
+    return true
+  }
+
+  mutating func told(_ id: CallbackID) -> Bool {
+    guard let record = rows[id]?.record, record.waitsToBeTold, var notices = record.notices else {
+      return false
+    }
+    (notices.state, notices.next) = (.told, nil)
+    set(notices, of: id)
+    return true
+  }
+
+  /// The notices of a record that still waits for a certain one. One that asks may be settled while the call is being made.
+  private func standing(of notice: DueNotice) -> CallbackNotices? {
+    guard let record = rows[notice.record.id]?.record, let notices = record.notices,
+      notices.state == .waiting, notices.serial == notice.serial,
+      record.status.isFinal ? record.noticeAction == notice.action : notice.action.asks
+    else { return nil }
+    return notices
+  }
+
+  private mutating func set(_ notices: CallbackNotices, of id: CallbackID) {
+    rows[id] = rows[id]?.changed { $0.notices = notices }
+    changes.rows.insert(id)
+  }
+
+  mutating func reschedule(_ change: Rescheduling, at now: Instant) -> ReschedulingResult {
+    guard let row = rows[change.id], let appointment = row.appointment else { return .missing }
+    guard row.record.status == .scheduled, var notices = row.record.notices,
+      notices.serial == change.serial, notices.snoozes < change.mostSnoozes ?? .max
+    else { return .tooLate(row.record) }
+    freePlace(of: row)
+    release(appointment.slot)
+    if change.mostSnoozes != nil { notices.snoozes += 1 }
+    notices.ask(at: change.confirmAt)
+    let moved = moved(
+      row, appointment, to: change.at, slot: nil, place: nil, deadline: change.deadline, notices)
+    return .rescheduled(moved)
+  }
+}

@@ -1,0 +1,45 @@
+// The protocol for notices of callbacks, which are found in the records of the callbacks.
+
+public import Gate
+public import JOSE
+
+/// The queue of notices of callbacks. A record says which notice it waits for, so one write changes the callback and its notice.
+///
+/// Any instance may find a due notice, and the one whose `takeNotice` the store accepts sends it. If that instance ends before it has
+/// settled the notice, the notice is due again when the lease is over. So each is sent at least once.
+public protocol CallbackNoticeStore: Sendable {
+  /// The due notices to devices of one platform, the earliest first.
+  ///
+  /// - Parameters:
+  ///   - time: Up to when questions are due.
+  ///   - news: When notices of ends are due.
+  func dueNotices(
+    on platform: String, at time: Instant, news: ClosedRange<Instant>, most: Int
+  ) async throws(StoreError) -> [DueNotice]
+
+  /// Takes a due notice for sending, until a lease is over, and keeps the digest of its id.
+  ///
+  /// - Returns: Whether this process has it. False if another instance has it, and if the callback has changed.
+  func takeNotice(
+    _ notice: DueNotice, id: SHA256Digest, until lease: Instant, at now: Instant
+  ) async throws(StoreError) -> Bool
+
+  /// Keeps what became of a notice that this process took. The notice of a callback that has changed since stays as it is.
+  func settleNotice(_ notice: DueNotice, _ outcome: NoticeOutcome) async throws(StoreError)
+
+  /// A notice that was taken for sending, and its callback; nil where it is not known, or forgotten. `purge` forgets notices 24 h
+  /// after they were first taken.
+  func notice(_ id: SHA256Digest) async throws(StoreError) -> FoundNotice?
+
+  /// Spends a notice for dialogs.
+  ///
+  /// - Returns: true for exactly one of any number of calls.
+  func spendNotice(_ id: SHA256Digest) async throws(StoreError) -> Bool
+
+  /// Gives a `scheduled` appointment another time, if its serial number is still that of the notice that was answered. So of any
+  /// number of answers to a notice exactly one succeeds.
+  func reschedule(_ change: Rescheduling, at now: Instant) async throws(StoreError) -> ReschedulingResult
+
+  /// The app has read the end of a callback in a response: no notice tells it. Others stay as they are.
+  func told(_ id: CallbackID) async throws(StoreError)
+}

@@ -1,0 +1,116 @@
+// What a callback record says of its notices: which installation gets them, and what became of the current one.
+
+public import Gate
+
+/// The notices of a callback. At most one waits at a time: the question before an appointment, or the news of the end.
+public struct CallbackNotices: Hashable, Sendable {
+  /// What became of the current notice.
+  public enum State: String, Sendable {
+    /// It waits for its time, or for another try.
+    case waiting
+    /// The provider took it.
+    case taken
+    /// It was given up: its tries were in vain, or its time was over.
+    case dropped
+    /// The app has read the end of the callback in a response, so no notice tells it.
+    case told
+  }
+
+  /// Ends are told by a notice for so long.
+  public static let newsLife = Duration.seconds(3600)
+  /// The time between an end and its notice, in which the response that is being written may tell it.
+  public static let grace = Duration.seconds(1)
+
+  /// The installation that gets the notices.
+  public let installation: InstallationID
+  /// When the installation is asked to confirm the appointment; nil where it is not asked.
+  public internal(set) var confirmAt: Instant?
+  /// Counts the times of the appointment: each move, snooze and connection has another one, and so another `_id`.
+  public internal(set) var serial: Int
+  /// What became of the current notice.
+  public internal(set) var state: State
+  /// How often the customer has snoozed.
+  public internal(set) var snoozes: Int
+  /// When an instance takes the current notice next; nil where there is nothing to send.
+  package internal(set) var next: Instant?
+  /// How often it was tried in vain.
+  package internal(set) var tries: Int
+
+  package init(
+    installation: InstallationID, confirmAt: Instant?, serial: Int = 1, state: State = .waiting,
+    snoozes: Int = 0, next: Instant?, tries: Int = 0
+  ) {
+    self.installation = installation
+    self.confirmAt = confirmAt
+    self.serial = serial
+    self.state = state
+    self.snoozes = snoozes
+    self.next = next
+    self.tries = tries
+  }
+
+  /// Begins the notice of a new time.
+  mutating func ask(at time: Instant?) {
+    serial += 1
+    confirmAt = time
+    begin(at: time)
+  }
+
+  /// Begins the notice of the end.
+  mutating func end(at time: Instant) { begin(at: time.advanced(by: Self.grace)) }
+
+  private mutating func begin(at time: Instant?) {
+    state = .waiting
+    next = time
+    tries = 0
+  }
+}
+
+extension CallbackNotices {
+  /// The columns in which databases keep them, as SQL, in the order of the initializer below.
+  package static let columns =
+    "notifies, confirm_at, notice_serial, notice_state, notice_next, notice_tries, snoozes"
+
+  /// Reads the columns of a record; nil where it has no notices.
+  package init?(
+    _ installation: StoreID?, confirmAt: Int64?, serial: Int64?, state: String?, next: Int64?, tries: Int64?,
+    snoozes: Int64?
+  ) {
+    guard let installation, let state = state.flatMap({ State(rawValue: $0) }) else { return nil }
+    self.init(
+      installation: InstallationID(installation),
+      confirmAt: confirmAt.map { Instant(nanosecondsSinceEpoch: $0) }, serial: Int(serial ?? 1), state: state,
+      snoozes: Int(snoozes ?? 0), next: next.map { Instant(nanosecondsSinceEpoch: $0) },
+      tries: Int(tries ?? 0))
+  }
+}
+
+/// What a notice asks of the app, in the words of its protocol.
+public enum NoticeAction: String, Sendable, CaseIterable {
+  /// Confirm the appointment, and expect the tones of a verification code.
+  case confirmWithCode = "get-dialog-user-confirmation-provide_code-true"
+  /// Confirm the appointment.
+  case confirm = "get-dialog-user-confirmation-provide_code-false"
+  /// The callback has ended: ask for it.
+  case changed
+  /// The appointment could not be made in time.
+  case expired
+
+  /// Whether it is the question before an appointment.
+  public var asks: Bool { self == .confirm || self == .confirmWithCode }
+}
+
+extension StoredCallback {
+  /// The action of the current notice; nil while the callback is being made.
+  public var noticeAction: NoticeAction? {
+    switch status {
+    case .scheduled: verificationCode == nil ? .confirm : .confirmWithCode
+    case .pending: nil
+    case .expired: .expired
+    case .accepted, .failed, .unknown, .cancelled: .changed
+    }
+  }
+
+  /// Whether it has ended and its app does not know.
+  public var waitsToBeTold: Bool { status.isFinal && notices?.state == .waiting }
+}

@@ -1,0 +1,61 @@
+// What a chat desk made of a ticket, as the record of its request keeps it.
+
+import JSON
+
+/// A ticket in the record of its request. Without an id as long as the desk has not accepted it.
+public struct StoredTicket: Hashable, Sendable {
+  /// What an accepted request came to.
+  public struct Opened: Hashable, Sendable {
+    /// The ticket's id at the desk.
+    public let id: String
+    /// Its channel.
+    public let channelURL: String
+    /// Whether the first message was sent. False also where the request had none.
+    public let isMessageSent: Bool
+
+    /// An opened ticket.
+    public init(id: String, channelURL: String, isMessageSent: Bool) {
+      self.id = id
+      self.channelURL = channelURL
+      self.isMessageSent = isMessageSent
+    }
+  }
+
+  /// The ticket at the desk; nil before it is certain.
+  public let opened: Opened?
+
+  /// A ticket.
+  public init(_ opened: Opened? = nil) { self.opened = opened }
+
+  /// Reads the column `ticket`. What cannot be read still is a ticket.
+  package init(stored text: String) {
+    self.init(Opened(stored: text))
+  }
+
+  /// The content of the column `ticket`.
+  package var stored: String {
+    var object = JSONObject()
+    if let opened {
+      object.append("id", .string(opened.id))
+      object.append("channel_url", .string(opened.channelURL))
+      object.append("message_sent", .bool(opened.isMessageSent))
+    }
+    return String(decoding: object.serialized(), as: UTF8.self)
+  }
+}
+
+extension StoredTicket.Opened {
+  /// Nil for a ticket without an id, and for a text that no release wrote.
+  fileprivate init?(stored text: String) {
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: Array(text.utf8))
+    } catch {
+      return nil
+    }
+    guard let object = value.object, let id = object["id"]?.string,
+      let channelURL = object["channel_url"]?.string
+    else { return nil }
+    self.init(id: id, channelURL: channelURL, isMessageSent: object["message_sent"] == true)
+  }
+}

@@ -1,0 +1,176 @@
+// Tests of the requests that open a ticket, and of what each failure of theirs means.
+
+import Gate
+import HTTP
+import JOSE
+import JSON
+import Platform
+import TestSupport
+import Testing
+import Tokens
+
+@testable import ChatDesk
+
+@Suite struct TicketSourceTests {
+  private let time = ManualTime()
+
+  private static let settings = SendbirdSettings(
+    url: "https://api-app.sendbird.com", apiToken: Secret("master"), tokenLife: .seconds(3600),
+    deadline: .seconds(10),
+    desk: .init(url: "https://desk-api-app.sendbird.com", apiToken: Secret("desk-master")))
+  private static let ticket = NewTicket(
+    title: "t", message: "m", customFields: [.init(name: "a", value: "b")], priority: .high, groupKey: "g",
+    relatedChannels: ["x", "y"])
+  private static let created = ScriptedTransport.Answer.status(200, #"{"id":7,"channelUrl":"c/1"}"#)
+
+  private func source(_ transport: ScriptedTransport) -> TicketSource {
+    TicketSource(
+      SendbirdAPI(Self.settings, transport: transport, time: time, retry: .never), time: time, jitter: { 0 })
+  }
+
+  private func open(
+    _ source: TicketSource, _ ticket: NewTicket = ticket, within span: Duration = .seconds(10)
+  ) async throws -> String {
+    let outcome = await source.open(
+      ticket, try grant("ann", .ticket), of: user("ann"), CustomerID(number: 5), deadline: time.now + span)
+    return switch outcome {
+    case .opened(let opened, let isSent): "opened \(opened.id) \(opened.channelURL) \(isSent)"
+    case .notOpened(.rejected): "rejected"
+    case .notOpened(.late): "late"
+    case .notOpened(.failed(let error)): Desk.words(error)
+    case .unknown(let isAnswered): isAnswered ? "unknown, answered" : "unknown"
+    }
+  }
+
+  @Test func `each token goes to its own host only, and a ticket has a connection of its own`() async throws {
+    let transport = ScriptedTransport { number, _ in number == 0 ? Self.created : .status(200, "{}") }
+    #expect(try await open(source(transport)) == "opened 7 c/1 true")
+    let requests = transport.requests
+    #expect(
+      requests.map(\.url) == [
+        "https://desk-api-app.sendbird.com/platform/v1/tickets",
+        "https://api-app.sendbird.com/v3/group_channels/c%2F1/messages",
+      ])
+    #expect(requests[0].fields["SENDBIRDDESKAPITOKEN"] == "desk-master")
+    #expect(requests[0].fields["Api-Token"] == nil)
+    #expect(requests[1].fields["Api-Token"] == "master")
+    #expect(requests[1].fields["SENDBIRDDESKAPITOKEN"] == nil)
+    #expect(requests.allSatisfy { $0.reuse == .never && $0.method == .post })
+    #expect(
+      try requests[0].members == [
+        "channelName": "t", "customerId": 5, "groupKey": "g", "customFields": #"{"a":"b"}"#,
+        "priority": "HIGH", "relatedChannelUrls": "x,y",
+      ])
+    #expect(try requests[1].members == ["message_type": "MESG", "user_id": "ann", "message": "m"])
+  }
+
+  @Test func `a ticket without a message is one request`() async throws {
+    let transport = ScriptedTransport { _, _ in Self.created }
+    let plain = NewTicket(
+      title: "t", message: nil, customFields: [], priority: nil, groupKey: nil, relatedChannels: [])
+    #expect(try await open(source(transport), plain) == "opened 7 c/1 false")
+    #expect(try transport.requests.map { try $0.members } == [["channelName": "t", "customerId": 5]])
+  }
+
+  @Test(
+    arguments: [
+      (.status(400, #"{"detail":"no"}"#), "rejected"), (.status(422, ""), "rejected"),
+      (.error(400_111), "rejected"), (.error(400_201), "rejected"),
+      (.status(401, ""), "failed refused 30000"), (.status(403, ""), "failed refused 30000"),
+      (.status(404, ""), "failed refused 30000"), (.error(400_401), "failed refused 30000"),
+      (.error(500_910, fields: ["Retry-After": "7"]), "failed rate_limited 7000"),
+      (.status(429, ""), "failed rate_limited 5000"), (.status(503, ""), "failed unavailable 500"),
+      (.status(500, ""), "unknown, answered"), (.status(502, ""), "unknown, answered"),
+      (.status(408, ""), "unknown, answered"), (.error(500_901), "unknown, answered"),
+      (.status(302, ""), "unknown, answered"), (.status(200, "<html>"), "unknown, answered"),
+      (.status(200, "{}"), "unknown, answered"), (.status(200, #"{"id":7}"#), "unknown, answered"),
+      (.status(201, #"{"id":7,"channelUrl":"a b"}"#), "unknown, answered"),
+    ] as [(ScriptedTransport.Answer, String)])
+  func `an answer to the creation has one meaning, and none brings a second request`(
+    _ answer: ScriptedTransport.Answer, _ expected: String
+  ) async throws {
+    let transport = ScriptedTransport { _, _ in answer }
+    #expect(try await open(source(transport)) == expected)
+    #expect(transport.count == 1)
+  }
+
+  @Test func `a broken request is unknown once a byte of it may have left`() async throws {
+    for (reason, sent, expected) in [
+      (TransportError.Reason.connect, false, "failed unreachable 500"),
+      (.nameResolution, false, "failed unreachable 500"), (.connectionLost, true, "unknown"),
+      (.connectionLost, false, "failed unreachable 500"), (.timedOut, true, "unknown"),
+      (.timedOut, false, "failed timed_out 500"), (.overloaded, false, "overloaded 1000"),
+    ] {
+      let transport = ScriptedTransport { _, _ in
+        .fail(TransportError(reason, sent: sent, detail: ""))
+      }
+      #expect(try await open(source(transport)) == expected)
+      #expect(transport.count == 1)
+    }
+  }
+
+  @Test func `a first message that fails is told, and is not sent again`() async throws {
+    for answer in [ScriptedTransport.Answer.error(400_201), .status(500, ""), .status(401, "")] {
+      let transport = ScriptedTransport { number, _ in number == 0 ? Self.created : answer }
+      #expect(try await open(source(transport)) == "opened 7 c/1 false")
+      #expect(transport.count == 2)
+    }
+  }
+
+  @Test func `too late, the desk is not asked`() async throws {
+    let transport = ScriptedTransport { _, _ in Self.created }
+    #expect(try await open(source(transport), within: .milliseconds(250)) == "late")
+    #expect(transport.count == 0)
+  }
+
+  private func customer(_ source: TicketSource) async -> String {
+    do throws(TokenError) {
+      return "\(try await source.customer(of: user("ann"), deadline: time.now + .seconds(10)).number)"
+    } catch {
+      return Desk.words(error)
+    }
+  }
+
+  @Test func `a customer is found, or made together with the user`() async throws {
+    let known = ScriptedTransport { _, _ in .status(200, #"{"results":[{"id":9}]}"#) }
+    #expect(await customer(source(known)) == "9")
+    #expect(known.requests.map(\.method) == [.get])
+    #expect(
+      known.requests[0].url == "https://desk-api-app.sendbird.com/platform/v1/customers?sendbird_id=ann")
+    let unknown = ScriptedTransport { number, _ in
+      switch number {
+      case 0, 3: .status(200, #"{"results":[]}"#)
+      case 1: .error(400_201)
+      case 2: .status(200, "{}")
+      default: .status(200, #"{"id":3}"#)
+      }
+    }
+    #expect(await customer(source(unknown)) == "3")
+    #expect(
+      unknown.requests.map { $0.url.replacing(".sendbird.com", with: "") } == [
+        "https://desk-api-app/platform/v1/customers?sendbird_id=ann",
+        "https://desk-api-app/platform/v1/customers", "https://api-app/v3/users",
+        "https://desk-api-app/platform/v1/customers?sendbird_id=ann",
+        "https://desk-api-app/platform/v1/customers",
+      ])
+  }
+
+  @Test func `a refused token cools down, and another token ends that`() async throws {
+    let transport = ScriptedTransport { _, _ in .status(401, "") }
+    let source = source(transport)
+    #expect(await customer(source) == "failed refused 30000")
+    #expect(!source.isWell)
+    #expect(await customer(source) == "cooling refused 30000")
+    #expect(transport.count == 1)
+    source.reconfigure(Self.settings)
+    #expect(await customer(source) == "cooling refused 30000")
+    source.reconfigure(
+      SendbirdSettings(
+        url: Self.settings.url, apiToken: Secret("master"), tokenLife: .seconds(3600),
+        deadline: .seconds(10),
+        desk: .init(url: "https://desk-api-app.sendbird.com", apiToken: Secret("other"))))
+    #expect(source.isWell)
+    #expect(await customer(source) == "failed refused 30000")
+    #expect(transport.count == 2)
+  }
+}

@@ -1,0 +1,210 @@
+// A store in memory that plays a shared, slow or failing store, for tests of the code in front of it.
+
+package import Gate
+package import Sealing
+package import Store
+import Synchronization
+
+/// Counts what it is asked and fails when it is told to.
+package final class ScriptedStore: Store {
+  struct Script {
+    var isDown = false
+    var updates = 0
+    var reads = 0
+    /// Whether purging takes as long as this says so.
+    var holdsPurge = false
+    var isPurging = false
+    /// Whether the next stop is held before it is kept; and whether one is.
+    var holdsStop = false
+    var isStopping = false
+    /// Whether the next resume is held before it is kept; and whether one is.
+    var holdsResume = false
+    var isResuming = false
+    /// Whether stops can be read, and not changed.
+    var isReadOnly = false
+    /// Whose stops it cannot keep.
+    var rejected: Stop.Target?
+    /// Whether resumes are made, and not answered.
+    var isInDoubt = false
+    /// Whether the next update's answer is kept back; and whether one is.
+    var holdsNext = false
+    var isHolding = false
+    /// How long updates take, and their answers to arrive, in turns of others.
+    var lag: SeededGenerator?
+  }
+
+  package let memory: MemoryStore
+  package let sharing: StoreSharing
+  package let health = StoreHealth()
+  private let script = Mutex(Script())
+
+  /// A store over another's memory, or its own.
+  package init(_ memory: MemoryStore = MemoryStore(), sharing: StoreSharing) {
+    self.memory = memory
+    self.sharing = sharing
+  }
+
+  /// How many updates and reads of allowances it was asked for.
+  package var updates: Int { script.withLock { $0.updates } }
+  package var reads: Int { script.withLock { $0.reads } }
+  package func setDown(_ isDown: Bool) { script.withLock { $0.isDown = isDown } }
+
+  package var isPurging: Bool { script.withLock { $0.isPurging } }
+  package func setPurging(_ isHeld: Bool) { script.withLock { $0.holdsPurge = isHeld } }
+
+  /// Keeps back the answer to the next update, which is done all the same, until `release`.
+  package func holdNext(_ holds: Bool = true) { script.withLock { $0.holdsNext = holds } }
+  package var isHolding: Bool { script.withLock { $0.isHolding } }
+  package func release() { script.withLock { $0.isHolding = false } }
+
+  /// Lets updates and their answers take their time, now more and now less.
+  package func lag(seed: UInt64) { script.withLock { $0.lag = SeededGenerator(seed) } }
+
+  private func takeTime() async {
+    let turns = script.withLock { script in
+      guard var lag = script.lag else { return 0 }
+      defer { script.lag = lag }
+      return Bool.random(using: &lag) ? 0 : Int.random(in: 0..<64, using: &lag)
+    }
+    for _ in 0..<turns { await Task.yield() }
+  }
+
+  func check(_ count: (inout Script) -> Void = { _ in }) throws(StoreError) {
+    let isDown = script.withLock { script in
+      count(&script)
+      return script.isDown
+    }
+    if isDown { throw StoreError(.unavailable, "test", "down") }
+  }
+
+  package func migrate() throws(StoreError) {}
+  package func ping() throws(StoreError) { try check() }
+  package func close() {}
+
+  package func update<Result: Sendable>(
+    _ keys: [AllowanceKey], _ body: @escaping @Sendable ([AllowanceState?]) -> AllowanceUpdate<Result>
+  ) async throws(StoreError) -> Result {
+    try check { $0.updates += 1 }
+    await takeTime()
+    let result = memory.update(keys, body)
+    await takeTime()
+    let isHeld = script.withLock { script in
+      defer { script.holdsNext = false }
+      if script.holdsNext { script.isHolding = true }
+      return script.holdsNext
+    }
+    while isHeld, isHolding, !Task.isCancelled { await Task.yield() }
+    return result
+  }
+
+  package func states(of keys: [AllowanceKey]) throws(StoreError) -> [AllowanceState?] {
+    try check { $0.reads += 1 }
+    return memory.states(of: keys)
+  }
+
+  package func stops() throws(StoreError) -> StopSet {
+    try check()
+    return memory.stops()
+  }
+
+  /// Holds the next stop, which is kept when it is let go.
+  package func holdStop(_ holds: Bool) { script.withLock { $0.holdsStop = holds } }
+  package var isStopping: Bool { script.withLock { $0.isStopping } }
+
+  package func setReadOnly(_ isReadOnly: Bool) { script.withLock { $0.isReadOnly = isReadOnly } }
+
+  package func reject(_ target: Stop.Target) { script.withLock { $0.rejected = target } }
+
+  /// Makes resumes, and does not answer them.
+  package func setInDoubt(_ isInDoubt: Bool) { script.withLock { $0.isInDoubt = isInDoubt } }
+
+  private func checkWritable() throws(StoreError) {
+    try check()
+    if script.withLock({ $0.isReadOnly }) { throw StoreError(.readOnly, "test", "read only") }
+  }
+
+  package func stop(_ stop: Stop) async throws(StoreError) {
+    try checkWritable()
+    if script.withLock({ $0.rejected == stop.target }) { throw StoreError(.rejected, "test", "rejected") }
+    script.withLock { $0.isStopping = $0.holdsStop }
+    while script.withLock({ $0.holdsStop }), !Task.isCancelled { await Task.yield() }
+    script.withLock { $0.isStopping = false }
+    memory.stop(stop)
+  }
+
+  /// Holds the next resume, which is kept when it is let go.
+  package func holdResume(_ holds: Bool) { script.withLock { $0.holdsResume = holds } }
+  package var isResuming: Bool { script.withLock { $0.isResuming } }
+
+  package func resume(_ target: Stop.Target, _ action: Stop.Action) async throws(StoreError) {
+    try checkWritable()
+    script.withLock { $0.isResuming = $0.holdsResume }
+    while script.withLock({ $0.holdsResume }), !Task.isCancelled { await Task.yield() }
+    script.withLock { $0.isResuming = false }
+    memory.resume(target, action)
+    if script.withLock({ $0.isInDoubt }) {
+      throw StoreError(.unavailable, "receive", "lost", isInDoubt: true)
+    }
+  }
+
+  package func purge(at now: Instant) async throws(StoreError) -> Int {
+    script.withLock { $0.isPurging = true }
+    defer { script.withLock { $0.isPurging = false } }
+    while script.withLock({ $0.holdsPurge }), !Task.isCancelled { await Task.yield() }
+    return memory.purge(at: now)
+  }
+
+  package func standing(of intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackStanding {
+    try check()
+    return memory.standing(of: intent, at: now)
+  }
+
+  package func begin(_ intent: CallbackIntent, at now: Instant) throws(StoreError) -> CallbackBeginning {
+    try check()
+    return memory.begin(intent, at: now)
+  }
+
+  package func settle(_ id: CallbackID, _ settlement: CallbackSettlement) throws(StoreError)
+    -> StoredCallback?
+  {
+    try check()
+    return memory.settle(id, settlement)
+  }
+
+  package func withdraw(_ id: CallbackID) throws(StoreError) {
+    try check()
+    memory.withdraw(id)
+  }
+
+  package func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
+    try check()
+    return memory.callback(id, of: callerID)
+  }
+
+  package func inspect() throws(StoreError) -> Int {
+    try check()
+    return memory.inspect()
+  }
+
+  package func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {
+    try check()
+    return memory.callbacks(query)
+  }
+
+  package func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
+    try check()
+    return memory.recoverCallbacks(at: now, besides: inHand)
+  }
+}
+
+extension ScriptedStore {
+  package func keys() -> [KeyInUse] { memory.keys() }
+  package func updateKeys(at now: Instant, _ judge: @escaping @Sendable ([KeyInUse]) -> KeyRuling)
+    -> KeyRuling
+  {
+    memory.updateKeys(at: now, judge)
+  }
+  package func reseal(_ key: StoreKeyID, _ seal: @escaping @Sendable (SealedValue) -> [UInt8]?) -> Int {
+    memory.reseal(key, seal)
+  }
+}

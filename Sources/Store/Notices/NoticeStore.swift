@@ -29,7 +29,7 @@ public protocol NoticeStore: Sendable {
   func dropDevice(_ device: StoredDevice) async throws(StoreError) -> Bool
 
   /// Keeps a new claim. Of the installation's other live claims the oldest lapse, so that it has no more than `most`. Of those that
-  /// are over, the store forgets all but the newest 64.
+  /// are over, the store forgets all but the newest 64, or one more.
   ///
   /// - Returns: those that lapsed.
   func openClaim(_ claim: StoredClaim, most: Int) async throws(StoreError) -> [StoredClaim]

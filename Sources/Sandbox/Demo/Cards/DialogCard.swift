@@ -23,20 +23,20 @@ extension DemoCard {
       """#,
     script: #"""
       // What this phone booked, and the id of the notice that it shows.
-      let call = null;
+      let dialogCall = null;
       let question = null;
 
       function showDialogPhone() {
         $("dialog-phone").textContent = `Enrolled: ${phone.values.client_app}. Register its device, then book.`;
         $("book-call").disabled = false;
-        call = question = null;
+        dialogCall = question = null;
         showCall();
       }
 
       function showCall() {
-        $("jump-question").disabled = $("jump-call").disabled = call?.status !== "scheduled";
-        $("dialog-record").hidden = !call;
-        if (call) $("dialog-record").textContent = `The call: ${call.status}, ${moment(call.at)}, ${call.contact_phone_number}`;
+        $("jump-question").disabled = $("jump-call").disabled = dialogCall?.status !== "scheduled";
+        $("dialog-record").hidden = !dialogCall;
+        if (dialogCall) $("dialog-record").textContent = `The call: ${dialogCall.status}, ${moment(dialogCall.at)}, ${dialogCall.contact_phone_number}`;
       }
 
       const bookCall = () => attempt("dialog-status", async () => {
@@ -45,9 +45,9 @@ extension DemoCard {
         const body = { contact_phone_number: $("dialog-number").value.trim(), at };
         const answer = await askAsPhone("POST", "/calls/callback", body, credential());
         if (!answer.ok) return [problem(answer.status, answer.text), false];
-        call = JSON.parse(answer.text);
+        dialogCall = JSON.parse(answer.text);
         showCall();
-        return [`${answer.status}: booked for ${hour(call.at)}`, true];
+        return [`${answer.status}: booked for ${hour(dialogCall.at)}`, true];
       });
 
       // Moves all clocks to two seconds before a time.
@@ -113,16 +113,16 @@ extension DemoCard {
       }
 
       async function readCall() {
-        if (!call || !phone) return;
-        const answer = await askAsPhone("GET", `/callbacks/${call.id}`, undefined, credential());
-        if (answer.ok) call = JSON.parse(answer.text);
+        if (!dialogCall || !phone) return;
+        const answer = await askAsPhone("GET", `/callbacks/${dialogCall.id}`, undefined, credential());
+        if (answer.ok) dialogCall = JSON.parse(answer.text);
         showCall();
-        if (call.status === "accepted") showScreen("The phone rings.");
+        if (dialogCall.status === "accepted") showScreen("The phone rings.");
       }
 
       $("book-call").addEventListener("click", bookCall);
-      $("jump-question").addEventListener("click", () => jumpTo(Date.parse(call.at) - 120000, "the question"));
-      $("jump-call").addEventListener("click", () => jumpTo(Date.parse(call.at), "the call"));
-      setInterval(() => { if (!document.hidden && call?.status === "scheduled") readCall(); }, 2000);
+      $("jump-question").addEventListener("click", () => jumpTo(Date.parse(dialogCall.at) - 120000, "the question"));
+      $("jump-call").addEventListener("click", () => jumpTo(Date.parse(dialogCall.at), "the call"));
+      setInterval(() => { if (!document.hidden && dialogCall?.status === "scheduled") readCall(); }, 2000);
       """#)
 }

@@ -124,6 +124,52 @@ def pushed(base):
         check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
 
 
+def enrol(driver, kind):
+    choose(driver, "app-kind", kind)
+    use(driver, "Enrol this phone", "enrol-status", "202: pending")
+    use(driver, "Approve as operator", "approve-status", "204: approved")
+    waits_for(driver, "the phone is enrolled", lambda d: "200: installed" in text(d, "enrol-status"))
+
+
+def ticketed(base):
+    """The card of tickets: one is opened for the phone's user, with its first message, and one is refused."""
+    with browser(DESKTOP) as driver:
+        driver.get(base + "/")
+        check("no ticket before a phone is enrolled", driver.find_element(By.ID, "open-ticket").is_enabled() and "enabled")
+        enrol(driver, "example-chat")
+        use(driver, "Open the ticket", "ticket-status", "201: ticket ")
+        waits_for(driver, "the desk shows it", lambda d: "I cannot change the date." in text(d, "tickets"))
+        faults = driver.find_element(By.ID, "desk-faults")
+        use(driver, faults.find_element(By.XPATH, ".//button[normalize-space()='Token refused']"), "ticket-fault-status", "waiting")
+        name = driver.find_element(By.ID, "ticket-name")
+        name.clear()
+        name.send_keys("Another one")
+        use(driver, "Open the ticket", "ticket-status", "502 upstream_refused")
+        screenshot(driver, "ticket-used")
+        check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
+
+
+def asked(base):
+    """The card of dialogs: a phone is asked before its call, takes it later, and then at its time."""
+    with browser(DESKTOP) as driver:
+        driver.get(base + "/")
+        enrol(driver, "example-app-push")
+        choose(driver, "push-platform", "fcm")
+        use(driver, "Register the device", "push-status", "204: registered with fcm")
+        use(driver, "Book a call in ten minutes", "dialog-status", "201: booked for")
+        use(driver, "Jump to the question", "dialog-status", "200")
+        item = "#dialog-screen button"
+        waits_for(driver, "the question is shown", lambda d: len(d.find_elements(By.CSS_SELECTOR, item)) == 4)
+        buttons = driver.find_elements(By.CSS_SELECTOR, item)
+        later = next(button for button in buttons if "5" in button.text)
+        use(driver, later, "dialog-status", "204: answered")
+        waits_for(driver, "the call is later", lambda d: "scheduled" in text(d, "dialog-record"))
+        use(driver, "Jump to the call", "dialog-status", "200")
+        waits_for(driver, "the phone rings", lambda d: "accepted" in text(d, "dialog-record"))
+        screenshot(driver, "dialog-used")
+        check("no other complaint", [line for line in complaints(driver) if "the server responded with a status of" not in line])
+
+
 def times(driver):
     """The buttons of free times, once they are there."""
     return WebDriverWait(driver, WAIT).until(lambda d: d.find_elements(By.CSS_SELECTOR, "#times button"))
@@ -269,5 +315,7 @@ if kind == "sandbox":
         attempt("the picture", picture, base)
     attempt("the demo", demo, base)
     attempt("tokens by push", pushed, base)
+    attempt("tickets", ticketed, base)
+    attempt("dialogs", asked, base)
     attempt("appointments", appointments, base)
     attempt("other origins", origins, base, int(sys.argv[3]))

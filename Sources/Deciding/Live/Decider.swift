@@ -71,12 +71,13 @@ package struct Decider: Sendable {
         problem: Problem(.denied, "Name the app of this request, such as ?app=NAME."), app: nil,
         reason: "every app of caller \(caller) has tokens by push or a chat desk, and the request names none")
     }
-    guard isUser || app?.desk == nil || action != .access else {
+    let asksDesk = app?.desk != nil && (action == .access || action == .ticket)
+    guard isUser || !asksDesk else {
       throw Refusal(
         problem: Problem(.denied, "This app's chat desk is for signed-in users and installations only."),
         app: app?.id, reason: "caller \(caller) has no users, whom the app's chat desk needs")
     }
-    if let app, app.desk != nil, action == .access, let ownerID, !apps.lists(ownerID, for: app) {
+    if asksDesk, let app, let ownerID, !apps.lists(ownerID, for: app) {
       throw Refusal(
         problem: Problem(.denied, "The caller that this installation belongs to is not listed for this app."),
         app: app.id,

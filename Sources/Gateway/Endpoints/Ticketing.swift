@@ -10,6 +10,7 @@ import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Installations
 import JOSE
 import Platform
 import Records
@@ -106,14 +107,15 @@ extension Gateway {
       let app: App?
       do throws(Decider.Refusal) {
         app = try generation.decider.admit(
-          caller.id, to: .ticket, app: request.queryItem("app"), installedFor: caller.installedFor)
+          caller.id, to: .ticket, app: request.queryItem("app"), installedFor: caller.installedFor,
+          isUser: caller.hasOwnSubject, ownerID: caller.installation?.installation.user?.callerID)
       } catch {
         ticketing.record.note(error, generation.decider.policy)
         return .respond(refuse(&ticketing, error.problem))
       }
       ticketing.record.app = app?.id
       do throws(Problem) {
-        let (served, tickets) = try desk(of: app, for: caller, generation)
+        let (served, tickets) = try desk(of: app, generation)
         let (asked, key) = try content(of: request)
         let facts = generation.facts(
           .ticket, caller, app: app, address: circumstances.address, request, at: circumstances.time)
@@ -144,16 +146,13 @@ extension Gateway {
     }
   }
 
-  /// The desk of an app, for a caller that is a user.
+  /// The desk of an app.
   private func desk(
-    of app: App?, for caller: Caller, _ generation: Generation
+    of app: App?, _ generation: Generation
   ) throws(Problem) -> (ServedDesk, ServedDesk.Tickets) {
     guard let app else { throw Problem(.denied, "Name the app of this request, such as ?app=NAME.") }
     guard let desk = app.desk.flatMap({ generation.desks[$0] }), let tickets = desk.tickets else {
       throw Problem(.denied, "This app has no chat desk that takes tickets.")
-    }
-    guard caller.hasOwnSubject else {
-      throw Problem(.denied, "This app's chat desk is for signed-in users and installations only.")
     }
     return (desk, tickets)
   }

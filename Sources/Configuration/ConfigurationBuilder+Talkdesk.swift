@@ -26,7 +26,12 @@ extension ConfigurationBuilder {
     }
 
     let hasOnlyDesks = !apps.isEmpty && apps.allSatisfy { $0.desk != nil }
-    let isSilent = !isStated(Settings.account) && !isStated(Settings.tokenURL) && !isStated(Settings.clientID)
+    let isSilent =
+      ![
+        Settings.account.setting, Settings.clientID.setting, Settings.privateKey.setting,
+        Settings.clientSecret.setting,
+      ]
+      .contains { partial.entries[$0] != nil } && !isStated(Settings.tokenURL) && !isStated(Settings.apiURL)
     if hasOnlyDesks, isSilent, purpose != .token {
       return Configuration.TalkdeskAccount(region: region, scope: scope, upstream: nil)
     }

@@ -39,14 +39,9 @@ extension PostgresSession {
       return FoundNotice(
         notice: StoredNotice(
           id: id, callback: CallbackID(callback), installation: InstallationID(installation), action: action,
-          serial: serial, created: Instant(nanosecondsSinceEpoch: created), isSpent: row[5] == "t"),
-        record: PostgresCallbacks.row(Array(row[6...]))?.record)
+          serial: serial, created: Instant(nanosecondsSinceEpoch: created)),
+        record: PostgresCallbacks.row(Array(row[5...]))?.record)
     }
-  }
-
-  func spendNotice(_ id: SHA256Digest) throws(StoreError) -> Bool {
-    let id = PostgresText.bytea(id.bytes)
-    return try change(PostgresStatements.lockNotice, [id], then: PostgresStatements.spendNotice, [id])
   }
 
   func purgeNotices(madeUpTo time: Int64, most: Int) throws(StoreError) -> Int {

@@ -21,8 +21,8 @@ extension PostgresStatements {
   static let putNotices = PostgresStatement(
     name: "callgate_put_notices",
     sql: """
-      INSERT INTO callgate_notice (id, callback, installation, action, serial, created, spent)
-      SELECT id, callback, installation, action, serial, created, false
+      INSERT INTO callgate_notice (id, callback, installation, action, serial, created)
+      SELECT id, callback, installation, action, serial, created
       FROM unnest($1::bytea[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[])
         AS new (id, callback, installation, action, serial, created)
       ON CONFLICT (id) DO NOTHING
@@ -31,16 +31,11 @@ extension PostgresStatements {
   static let notice = PostgresStatement(
     name: "callgate_notice",
     sql: """
-      SELECT notice.callback, notice.installation, notice.action, notice.serial, notice.created, notice.spent,
+      SELECT notice.callback, notice.installation, notice.action, notice.serial, notice.created,
         \(columns("callback"))
       FROM callgate_notice AS notice LEFT JOIN callgate_callback AS callback ON callback.id = notice.callback
       WHERE notice.id = $1::bytea
       """)
-  static let lockNotice = PostgresStatement(
-    name: "callgate_lock_notice",
-    sql: "SELECT FROM callgate_notice WHERE id = $1::bytea AND NOT spent FOR UPDATE")
-  static let spendNotice = PostgresStatement(
-    name: "callgate_spend_notice", sql: "UPDATE callgate_notice SET spent = true WHERE id = $1::bytea")
   static let purgeNotices = PostgresStatement(
     name: "callgate_purge_notices",
     sql: """

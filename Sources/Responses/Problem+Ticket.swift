@@ -23,7 +23,8 @@ extension Problem {
     case .exchangeFailed(.refused, _):
       self.init(
         .upstreamRefused,
-        "Sendbird does not accept this server's desk token. The operator of this server has to fix this.")
+        "Sendbird refused this server's token, or this request, so no ticket was opened. If it refuses all of them, the operator of this server has to fix it."
+      )
     case .overloaded(let wait):
       self.init(
         .overloaded, "Too many requests are waiting for Sendbird, so no ticket was opened. Try again later.",

@@ -54,8 +54,8 @@ struct SQLiteCallbacks {
       ON CONFLICT (id) DO UPDATE SET callback = excluded.callback, expires = excluded.expires
       """
     static let putNotice = """
-      INSERT INTO callgate_notice (id, callback, installation, action, serial, created, spent)
-      VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id) DO NOTHING
+      INSERT INTO callgate_notice (id, callback, installation, action, serial, created)
+      VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
       """
     static let removeRow = "DELETE FROM callgate_callback WHERE id = ?"
     static let removeKey = "DELETE FROM callgate_callback_key WHERE id = ?"

@@ -52,15 +52,14 @@ extension SQLiteSession {
       var notice: StoredNotice?
       try SQLiteStatement(
         open.connection,
-        "SELECT callback, installation, action, serial, created, spent FROM callgate_notice WHERE id = ?"
+        "SELECT callback, installation, action, serial, created FROM callgate_notice WHERE id = ?"
       ).run([.blob(id.bytes)]) { row in
         guard let callback = StoreID(bytes: row.blob(0)), let installation = StoreID(bytes: row.blob(1)),
           let action = NoticeAction(rawValue: row.text(2))
         else { return }
         notice = StoredNotice(
           id: id, callback: CallbackID(callback), installation: InstallationID(installation), action: action,
-          serial: Int(row.integer(3)), created: Instant(nanosecondsSinceEpoch: row.integer(4)),
-          isSpent: row.integer(5) != 0)
+          serial: Int(row.integer(3)), created: Instant(nanosecondsSinceEpoch: row.integer(4)))
       }
       if let notice {
         found = FoundNotice(notice: notice, record: try callbacks.row(notice.callback)?.record)
@@ -69,10 +68,6 @@ extension SQLiteSession {
       }
     }
     return found
-  }
-
-  func spendNotice(_ id: SHA256Digest) throws(StoreError) -> Bool {
-    try change("UPDATE callgate_notice SET spent = 1 WHERE id = ? AND spent = 0", [.blob(id.bytes)]) > 0
   }
 
   func purgeNotices(madeUpTo time: Int64, most: Int64) throws(StoreError) -> Int {

@@ -27,10 +27,6 @@ extension SQLiteStore {
     try await sessions.call(.reads) { session throws(StoreError) in try session.notice(id) }
   }
 
-  public func spendNotice(_ id: SHA256Digest) async throws(StoreError) -> Bool {
-    try await sessions.call(.updates) { session throws(StoreError) in try session.spendNotice(id) }
-  }
-
   public func reschedule(
     _ change: Rescheduling, at now: Instant
   ) async throws(StoreError) -> ReschedulingResult {

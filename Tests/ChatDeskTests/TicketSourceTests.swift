@@ -76,7 +76,7 @@ import Tokens
     arguments: [
       (.status(400, #"{"detail":"no"}"#), "rejected"), (.status(422, ""), "rejected"),
       (.error(400_111), "rejected"), (.error(400_201), "rejected"),
-      (.status(401, ""), "failed refused 30000"), (.status(403, ""), "failed refused 30000"),
+      (.status(401, ""), "failed refused 30000"), (.status(403, ""), "failed refused 1000"),
       (.status(404, ""), "failed refused 30000"), (.error(400_401), "failed refused 30000"),
       (.error(500_910, fields: ["Retry-After": "7"]), "failed rate_limited 7000"),
       (.status(429, ""), "failed rate_limited 5000"), (.status(503, ""), "failed unavailable 500"),
@@ -153,6 +153,25 @@ import Tokens
         "https://desk-api-app/platform/v1/customers?sendbird_id=ann",
         "https://desk-api-app/platform/v1/customers",
       ])
+  }
+
+  @Test(
+    arguments: [
+      (#"{"results":[{"id":9,"sendbirdId":"ann"}]}"#, "9"),
+      (#"{"results":[{"id":1,"sendbirdId":"bob"},{"id":9,"sendbirdId":"ann"}]}"#, "9"),
+      (#"{"results":[{"id":1,"sendbird_id":"ann-2"}]}"#, "3"), (#"{"results":[{"id":1},{"id":2}]}"#, "3"),
+    ])
+  func `another user's customer is never taken`(_ found: String, _ expected: String) async throws {
+    let transport = ScriptedTransport { number, _ in .status(200, number == 0 ? found : #"{"id":3}"#) }
+    #expect(await customer(source(transport)) == expected)
+  }
+
+  @Test func `a refusal without a code of one user's text concerns that ticket only`() async throws {
+    let transport = ScriptedTransport { number, _ in number == 0 ? .status(403, "<html>") : Self.created }
+    let source = source(transport)
+    #expect(try await open(source) == "failed refused 1000")
+    #expect(source.isWell)
+    #expect(try await open(source).hasPrefix("opened 7 c/1"))
   }
 
   @Test func `a refused token cools down, and another token ends that`() async throws {

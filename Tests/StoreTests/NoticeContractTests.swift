@@ -196,21 +196,44 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `a notice is spent once`(_ kind: StoreKind) async throws {
+  func `an answer to a notice that was answered ends nothing, and a call that keeps its time keeps its place`(
+    _ kind: StoreKind
+  ) async throws {
     let (fixture, store) = try await Self.prepared(kind)
     defer { fixture.end() }
-    #expect(try await store.book(Self.booking(), at: .noon()) == .booked)
-    let notice = try #require(try await Self.due(store, 3480).first)
-    #expect(try await Self.take(store, notice, until: 3500))
-    let id = Self.digest("a")
-    let spent = try await withThrowingTaskGroup(of: Bool.self) { group in
-      for _ in 0..<8 { group.addTask { try await store.spendNotice(id) } }
-      return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+    let booking = Self.booking()
+    #expect(try await store.book(booking, at: .noon()) == .booked)
+    let connect = Rescheduling(
+      id: booking.id, serial: 1, at: booking.at, confirmAt: nil, deadline: .noon(3800), mostSnoozes: nil)
+    guard case .rescheduled(let record) = try await store.reschedule(connect, at: .noon(3490)) else {
+      return #expect(Bool(false))
     }
-    #expect(spent == 1)
-    #expect(try await store.notice(id)?.notice.isSpent == true)
-    #expect(try await store.notice(id)?.isLive == false)
-    #expect(try await !store.spendNotice(Self.digest("b")))
+    #expect(record.at == booking.at && record.notices?.serial == 2)
+    #expect(try await store.takenPlaces(in: 0...Int64.max / 2).values.reduce(0, +) == 1)
+    #expect(try await store.end(booking.id, .declined(serial: 1), at: .noon(3491)) == .unchanged(record))
+    guard case .ended(let ended, _) = try await store.end(booking.id, .declined(serial: 2), at: .noon(3492))
+    else {
+      return #expect(Bool(false))
+    }
+    #expect(ended.status == .cancelled)
+    #expect(try await store.takenPlaces(in: 0...Int64.max / 2).isEmpty)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `an appointment from before there were notices gets them when it is moved`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await Self.prepared(kind)
+    defer { fixture.end() }
+    let old = Booking.made("+14155550161", for: 3600)
+    #expect(try await store.book(old, at: .noon()) == .booked)
+    guard
+      case .moved(let record) = try await store.move(
+        Self.booking(for: 7200, moving: old.id, asked: 7080), at: .noon(1))
+    else { return #expect(Bool(false)) }
+    #expect(record.notices?.installation == .numbered(1))
+    #expect(try await Self.due(store, 7080).map(\.record.id) == [old.id])
     await store.close()
   }
 

@@ -181,7 +181,7 @@ extension Problem.Code {
     case .alreadyDelivered: "The secret was delivered already"
     case .claimExpired: "The claim is over"
     case .noDevice: "No device is registered"
-    case .duplicate: "The same callback was requested before"
+    case .duplicate: "The same request was made before"
     case .inProgress: "The first request with this key is still running"
     case .slotFull: "This time is fully booked"
     case .tooLate: "This callback can no longer be changed"

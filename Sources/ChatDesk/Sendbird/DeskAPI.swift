@@ -55,12 +55,17 @@ enum DeskAPI {
       isAtMostOnce: true)
   }
 
-  /// Reads the customer of a user; nil if the desk has none.
-  static func customer(in content: [UInt8]) throws(UnusableReply) -> CustomerID? {
+  /// Reads the customer of a user; nil if the desk has none. Another user's customer is never taken, even if the desk ignored what it
+  /// was asked for.
+  static func customer(of user: UserID, in content: [UInt8]) throws(UnusableReply) -> CustomerID? {
     guard let results = try object(content)["results"]?.array else { throw .noToken }
-    guard let first = results.first else { return nil }
-    guard let id = first["id"]?.int else { throw .noToken }
-    return CustomerID(number: id)
+    for result in results {
+      let name = (result["sendbirdId"] ?? result["sendbird_id"])?.string
+      guard name.map({ UserID(text: $0) == user }) ?? (results.count == 1) else { continue }
+      guard let id = result["id"]?.int else { throw .noToken }
+      return CustomerID(number: id)
+    }
+    return nil
   }
 
   /// Reads a customer that was made.

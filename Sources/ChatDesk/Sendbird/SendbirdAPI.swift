@@ -134,7 +134,7 @@ package struct SendbirdAPI: Sendable {
         throw SendbirdFailure(
           status: response.status, content: response.content,
           retryAfter: RetryAfter.read(response.fields, now: time.unixTime.seconds),
-          isDesk: request.host == .desk)
+          isDesk: request.host == .desk, hasText: request.purpose == .ticket)
       }
       let reply: Reply
       do throws(UnusableReply) {

@@ -33,7 +33,10 @@ package struct SendbirdFailure: Error, Sendable {
   /// - Parameters:
   ///   - wait: What `Retry-After` asks for.
   ///   - isDesk: Whether the desk's API answers, whose errors need not have a code.
-  init(status: Int, content: [UInt8], retryAfter wait: Duration?, isDesk: Bool = false) {
+  ///   - hasText: Whether the request had text of its user, which a firewall on the way may dislike.
+  init(
+    status: Int, content: [UInt8], retryAfter wait: Duration?, isDesk: Bool = false, hasText: Bool = false
+  ) {
     let code = Self.code(content)
     let text = code.map { String($0) }
     let refused = TokenExchangeError.refused(status: status, code: text)
@@ -48,8 +51,8 @@ package struct SendbirdFailure: Error, Sendable {
     case (_, 429): self.init(.rateLimited(retryAfter: wait))
     case (_, 408), (_, 500...): self.init(.unavailable(status: status, retryAfter: wait))
     case (_, 401): self.init(refused)
-    // A firewall on the way may dislike one request, such as one with a strange user id.
-    case (nil, 403): self.init(refused, concern: isDesk ? .everyUser : .thisUser)
+    // A firewall on the way may dislike one request, such as one with a strange user id or text.
+    case (nil, 403): self.init(refused, concern: isDesk && !hasText ? .everyUser : .thisUser)
     case (nil, 400): self.init(refused, concern: .thisUser)
     case (nil, 409), (nil, 415), (nil, 422):
       self.init(refused, concern: isDesk ? .thisUser : .everyUser)

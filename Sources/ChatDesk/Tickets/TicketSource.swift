@@ -89,7 +89,9 @@ package final class TicketSource: Sendable {
     } catch {
       let failure = failed(error, startedAt: start, epoch)
       if let isAnswered = error.mayHaveBeenObeyed { return .unknown(isAnswered: isAnswered) }
+      // A 403 without a code may be a firewall's, which says nothing about the ticket.
       if case .everyUser = error.concern { return .notOpened(.failed(failure)) }
+      if error.cause.status == 403 { return .notOpened(.failed(failure)) }
       return .notOpened(.rejected)
     }
     guard let message = ticket.message else { return .opened(opened, isMessageSent: false) }
@@ -141,13 +143,16 @@ package final class TicketSource: Sendable {
 
   // MARK: Operating
 
-  /// Takes other settings of the same application into use. With another token of the desk its cool-down ends.
+  /// Takes other settings of the same application into use. With another token, of the desk or of the application, the cool-down ends.
   package func reconfigure(_ settings: SendbirdSettings) {
     precondition(settings.desk != nil)
     state.withLock { state in
-      let old = state.api.settings.desk?.apiToken.exposedBytes() ?? []
+      let (old, oldDesk) = (state.api.settings.apiToken, state.api.settings.desk?.apiToken)
       state.api = state.api.with(settings)
-      guard settings.desk?.apiToken.isEqual(to: old) != true else { return }
+      let isSame =
+        settings.apiToken.isEqual(to: old.exposedBytes())
+        && settings.desk?.apiToken.isEqual(to: oldDesk?.exposedBytes() ?? []) == true
+      guard !isSame else { return }
       state.epoch += 1
       state.cooldowns[.credential] = nil
       state.latest = nil
@@ -168,7 +173,8 @@ extension SendbirdAPI {
     while true {
       do throws(SendbirdFailure) {
         let known = try await send(
-          DeskAPI.customer(of: user), deadline, trace?.child(), observe, reading: DeskAPI.customer(in:))
+          DeskAPI.customer(of: user), deadline, trace?.child(), observe
+        ) { (content: [UInt8]) throws(UnusableReply) in try DeskAPI.customer(of: user, in: content) }
         if let known { return known }
         return try await send(
           DeskAPI.newCustomer(user), deadline, trace?.child(), observe, reading: DeskAPI.newCustomer(in:))
@@ -193,10 +199,12 @@ extension SendbirdAPI {
   /// Finds out whether the desk takes its token, by a search for a customer that does not exist. Changes nothing.
   /// - Returns: Nil if it does.
   package func checkDesk() async -> SendbirdFailure? {
+    let missing = UserID(text: "callgate-doctor")
     do throws(SendbirdFailure) {
       _ = try await send(
-        DeskAPI.customer(of: UserID(text: "callgate-doctor")), time.now + settings.deadline, nil, { _ in },
-        reading: DeskAPI.customer(in:))
+        DeskAPI.customer(of: missing), time.now + settings.deadline, nil, { _ in },
+        reading: { (content: [UInt8]) throws(UnusableReply) in try DeskAPI.customer(of: missing, in: content)
+        })
       return nil
     } catch {
       return error

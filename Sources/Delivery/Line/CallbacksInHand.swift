@@ -30,17 +30,17 @@ package final class CallbacksInHand: Sendable {
     }
   }
 
-  /// A number and the owner that requested it.
+  /// A number, or other matter, and the owner that requested it.
   package struct Number: Hashable, Sendable {
     let owner: String
-    let number: E164
+    let matter: CallbackIntent.Matter
 
     init(owner: String, number: E164) {
       self.owner = owner
-      self.number = number
+      matter = .call(number)
     }
 
-    init(_ intent: CallbackIntent) { self.init(owner: intent.owner, number: intent.contact) }
+    init(_ intent: CallbackIntent) { (owner, matter) = (intent.owner, intent.matter) }
   }
 
   /// The state of a key for a request.

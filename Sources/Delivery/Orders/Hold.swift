@@ -70,7 +70,7 @@ package struct Hold: ~Copyable, Sendable {
   // MARK: Giving back
 
   /// A callback to the number has a record, this one or an earlier one. The requests that wait for the number are its duplicates.
-  mutating func recorded(_ standing: CallbackID) {
+  package mutating func recorded(_ standing: CallbackID) {
     guard let number = number.take() else { return }
     parts.inHand.release(number, standing: standing)
   }

@@ -54,7 +54,7 @@ extension AppointmentEnding {
   /// The status that it leads to.
   var status: StoredCallback.Status {
     switch self {
-    case .cancelled, .unanswered: .cancelled
+    case .cancelled, .declined, .unanswered: .cancelled
     case .expired: .expired
     case .failed: .failed
     }

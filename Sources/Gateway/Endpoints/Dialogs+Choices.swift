@@ -21,11 +21,22 @@ extension Gateway {
   /// The time by which appointments are due.
   private var dueClock: Instant { Instant(seconds: callbacks.scheduler.unixTime.seconds) }
 
+  /// The content of the appointment. One that has ended or is being called meanwhile has spent its notice.
+  private func content(
+    of subject: DialogSubject, _ visit: DialogVisit
+  ) async throws(Problem) -> AppointmentContent {
+    do throws(Problem) {
+      return try await content(of: subject.record, visit.context).0
+    } catch {
+      throw error.code == .tooLate ? .noNotice : error
+    }
+  }
+
   // MARK: Now
 
   /// Spends the notice. The appointment becomes due now if a call now is allowed; otherwise its time stays.
   func connect(_ visit: inout DialogVisit, _ subject: DialogSubject) async throws(Problem) {
-    let (content, _) = try await content(of: subject.record, visit.context)
+    let content = try await content(of: subject, visit)
     let now = dueClock
     var at = subject.at
     if now < at {
@@ -47,18 +58,17 @@ extension Gateway {
 
   /// Puts the appointment off.
   func putOff(_ visit: inout DialogVisit, _ subject: DialogSubject) async throws(Problem) {
-    guard let terms = visit.generation.appointments, let confirm = terms.confirm,
-      let time = snoozed(subject, confirm)
+    guard let confirm = visit.generation.appointments?.confirm, let time = snoozed(subject, confirm)
     else { throw .tooLate(subject.record) }
-    let (content, _) = try await content(of: subject.record, visit.context)
+    let content = try await content(of: subject, visit)
     let ruling = try await ruling(on: content, at: time, visit)
     visit.line?.verdicts = ruling.verdicts
     if case .refused(let denial) = ruling.concluded() {
       throw denial.code == .closed ? .tooLate(subject.record) : Problem(denial)
     }
     try await reschedule(
-      subject, to: time, asking: terms.confirmTime(of: time, now: dueClock), snoozes: confirm.snoozes,
-      visit)
+      subject, to: time, asking: max(dueClock, time.advanced(by: .zero - confirm.before)),
+      snoozes: confirm.snoozes, visit)
   }
 
   /// By how much the customer may put the appointment off; nil if not.
@@ -66,7 +76,7 @@ extension Gateway {
     guard let confirm = visit.generation.appointments?.confirm, let time = snoozed(subject, confirm) else {
       return nil
     }
-    let (content, _) = try await content(of: subject.record, visit.context)
+    let content = try await content(of: subject, visit)
     let ruling: Ruling
     do throws(Problem) { ruling = try await self.ruling(on: content, at: time, visit) } catch { return nil }
     guard case .granted = ruling.concluded() else { return nil }
@@ -122,16 +132,16 @@ extension Gateway {
   /// Cancels the appointment.
   func end(_ subject: DialogSubject, _ visit: DialogVisit) async throws(Problem) -> StoredCallback {
     do throws(Problem) {
-      return try await cancel(subject.record, visit.generation, visit.context)
+      return try await cancel(subject.record, answering: subject.serial, visit.generation, visit.context)
     } catch {
-      // The call began meanwhile, which spends the notice.
+      // The call began meanwhile or another answer was faster, which spends the notice.
       throw error.code == .tooLate ? .noNotice : error
     }
   }
 
   /// Cancels the appointment, and names the number that the customer calls.
   func dial(_ visit: DialogVisit, _ subject: DialogSubject) async throws(Problem) -> Dialog {
-    let (content, _) = try await content(of: subject.record, visit.context)
+    let content = try await content(of: subject, visit)
     guard let number = content.talkdeskNumber else { throw .unreadable }
     let ended = try await end(subject, visit)
     let code = visit.generation.verificationCode(of: ended, at: Instant(clock.unixTime), log)

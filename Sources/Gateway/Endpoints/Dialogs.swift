@@ -66,7 +66,8 @@ extension Gateway {
     context.task(answering: responder) { [self] in
       var visit = visit
       do throws(Problem) {
-        let response = try await answer(&visit, NoticeID(id), asked)
+        let informs = [Notice.Action.access, .changed, .expired].contains { $0.rawValue == action }
+        let response = try await answer(&visit, NoticeID(id), asked, informs: informs)
         if let line = visit.line { audit.append(line, since: start, lane: lane) }
         responder.respond(response)
       } catch {
@@ -90,17 +91,21 @@ extension Gateway {
   // MARK: The notice
 
   private func answer(
-    _ visit: inout DialogVisit, _ id: NoticeID?, _ action: DialogAction?
+    _ visit: inout DialogVisit, _ id: NoticeID?, _ action: DialogAction?, informs: Bool
   ) async throws(Problem) -> Response {
     guard let id else { throw await unknown(visit) }
     guard let found = try await visit.push.notices.find(id.exposed) else {
       // A claim is no appointment: its app claims the token elsewhere.
       guard try await visit.push.book.isKnown(id) else { throw await unknown(visit) }
+      guard informs else { throw .noNotice }
       return Self.empty
     }
     visit.line?.installation = found.notice.installation.description
-    guard found.notice.action.asks else { return Self.empty }
-    guard found.isLive, let record = found.record, let at = record.at, let notices = record.notices else {
+    // What only informs the app needs no answer.
+    guard !informs else { return Self.empty }
+    guard found.notice.action.asks, found.isLive, let record = found.record, let at = record.at,
+      let notices = record.notices
+    else {
       throw .noNotice
     }
     visit.line?.note(record)

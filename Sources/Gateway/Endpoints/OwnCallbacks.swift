@@ -34,7 +34,8 @@ extension Gateway {
       if wait > 0 {
         record = await appointments.watch.wait(for: record, until: visit.start + .seconds(wait))
       }
-      visit.generation.told(record)
+      // HEAD has no body, and a client that has left reads none.
+      if visit.request.method != .head, !Task.isCancelled { visit.generation.told(record) }
       return CallbackDocument.response(document(of: record, visit))
     }
   }
@@ -161,9 +162,10 @@ extension Gateway {
     guard let time = AppointmentTime(at, visit.generation, facts) else {
       preconditionFailure("a time that was judged without appointments")
     }
-    let intent = CallbackIntent(
+    var intent = CallbackIntent(
       id: record.id, callerID: record.callerID, subject: record.subject, appID: record.appID,
       contact: kept.contact, key: nil, terms: kept.terms, deadline: at)
+    intent.notifies = visit.generation.notified(visit.caller)
     let result: MoveResult
     do throws(StoreError) {
       result = try await callbacks.store.move(
@@ -225,19 +227,23 @@ extension Gateway {
   }
 
   /// Ends an appointment as `cancelled`, and returns its record. One that is cancelled already stays so.
+  ///
+  /// - Parameter serial: The serial number of the notice that asked for an answer, of which one counts; nil for a request.
   func cancel(
-    _ record: StoredCallback, _ generation: Generation, _ context: RequestContext
+    _ record: StoredCallback, answering serial: Int? = nil, _ generation: Generation,
+    _ context: RequestContext
   ) async throws(Problem) -> StoredCallback {
     let result: EndResult
     var kept: [UInt8]?
+    let ending = serial.map { AppointmentEnding.declined(serial: $0) } ?? .cancelled
     let now = Instant(clock.unixTime)
     do throws(StoreError) {
       // The end wipes the content. In doubt, only this copy has the allowances to give back.
       kept = try await callbacks.store.scheduledAppointment(record.id)?.content
-      result = try await callbacks.store.end(record.id, .cancelled, at: now)
+      result = try await callbacks.store.end(record.id, ending, at: now)
     } catch {
       callbacks.log.storeFailed(error, doing: "cancel", context)
-      if error.isInDoubt, let kept { cancelLater(record.id, kept, at: now, after: error, generation) }
+      if error.isInDoubt, let kept { cancelLater(record.id, ending, kept, at: now, after: error, generation) }
       throw .notChanged(error)
     }
     switch result {
@@ -245,7 +251,7 @@ extension Gateway {
       await cancelled(ended, content, generation)
       generation.told(ended)
       return ended
-    case .unchanged(let now) where now.status == .cancelled:
+    case .unchanged(let now) where now.status == .cancelled && serial == nil:
       generation.told(now)
       return now
     case .unchanged(let now): throw .tooLate(now)
@@ -265,12 +271,13 @@ extension Gateway {
 
   /// Completes a cancellation in doubt beside the response. An ending server waits for it, too.
   private func cancelLater(
-    _ id: CallbackID, _ content: [UInt8], at now: Instant, after failure: StoreError,
+    _ id: CallbackID, _ ending: AppointmentEnding, _ content: [UInt8], at now: Instant,
+    after failure: StoreError,
     _ generation: Generation
   ) {
     callbacks.inHand.enter()
     Task {
-      if case .ended(let record, _) = await callbacks.store.end(id, .cancelled, at: now, after: failure) {
+      if case .ended(let record, _) = await callbacks.store.end(id, ending, at: now, after: failure) {
         await cancelled(record, content, generation)
       }
       callbacks.inHand.leave()

@@ -134,6 +134,8 @@ extension Gateway {
       throw error.problem
     }
     line?.app = app?.id
+    // A reload gave the app a desk, whose tokens do not come this way.
+    guard app?.desk == nil else { throw .claimExpired }
     let facts = generation.facts(
       .access, visit.caller, app: app, address: visit.address, visit.request, at: clock.unixTime)
     let ruling = try await decider.ruleAgain(

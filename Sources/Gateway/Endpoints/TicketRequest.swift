@@ -11,6 +11,8 @@ struct TicketRequest: Sendable {
   static let lineLength = 255
   /// Characters of the first message.
   static let messageLength = 5000
+  /// Bytes of a request's body: room for all of it with each character escaped.
+  static let contentBytes = 65_536
   static let mostFields = 20
   static let mostChannels = 3
   /// Characters of a custom field's key and of a group's key.
@@ -61,18 +63,18 @@ struct TicketRequest: Sendable {
   }
 
   private static func object(parsing content: [UInt8]) throws(Problem) -> JSONObject {
-    guard content.count <= CallbackLimits.contentBytes else {
+    guard content.count <= contentBytes else {
       throw Problem(
         .contentTooLarge,
-        "The body of a request for a ticket has at most \(CallbackLimits.contentBytes) bytes.")
+        "The body of a request for a ticket has at most \(Self.contentBytes) bytes.")
     }
     let value: JSONValue
     do throws(JSONError) {
       value = try JSONValue(
         parsing: content,
         limits: JSONLimits(
-          bytes: CallbackLimits.contentBytes, depth: CallbackLimits.depth,
-          members: CallbackLimits.contentBytes))
+          bytes: contentBytes, depth: CallbackLimits.depth,
+          members: contentBytes))
     } catch {
       throw Problem(.invalidJSON, "The body is not valid JSON: \(error).")
     }

@@ -56,7 +56,7 @@ extension Gateway {
     // Before the store is asked: whatever had the key until now has its answer there.
     let fingerprint = requested.intent.key.map { String(decoding: $0.fingerprint, as: UTF8.self) } ?? ""
     let claim = hold.claimKey(fingerprint: fingerprint)
-    let duplicate: CallbackID?
+    var duplicate: CallbackID?
     do throws(StoreError) {
       let standing = try await callbacks.store.standing(of: requested.intent, at: Instant(clock.unixTime))
       switch (standing.key, claim) {
@@ -67,6 +67,14 @@ extension Gateway {
       }
     } catch {
       return .answer(notSaved(&ticketing, error, "standing"))
+    }
+    if duplicate == nil, requested.intent.terms.dedupeWindow > .zero {
+      switch await hold.takeNumber(deadline: requested.deadline) {
+      case .free: break
+      case .taken(let first): duplicate = first
+      case .late: return .answer(refuse(&ticketing, .ticketTooLate))
+      case .full: return .answer(refuse(&ticketing, .tooManyWaiting))
+      }
     }
     let grant: Grant
     switch await judge(&ticketing, requested, takes: duplicate == nil, &hold) {
@@ -85,6 +93,7 @@ extension Gateway {
     if let problem = await obstacle(ticketing, requested) { return .answer(refuse(&ticketing, problem)) }
     guard !Task.isCancelled else { return .answer(refuse(&ticketing, .clientLeft)) }
     if let response = await begin(&ticketing, requested) { return .answer(response) }
+    hold.recorded(requested.intent.id)
     // The commit may have been slow.
     if let problem = await obstacle(ticketing, requested) {
       callbacks.store.withdraw(requested.intent)

@@ -76,12 +76,30 @@ public enum MoveResult: Hashable, Sendable {
 public enum AppointmentEnding: Hashable, Sendable {
   /// Its owner does not want it any more.
   case cancelled
+  /// The same, as the answer to the notice with this serial number. Another answer may have been faster.
+  case declined(serial: Int)
   /// Its owner was asked by the notice with this serial number and has not answered. It ends as `cancelled`.
   case unanswered(serial: Int)
   /// Its time passed before it could be tried.
   case expired
   /// It may not be made, or could not be in time: a problem's code.
   case failed(String)
+
+  /// Whether its owner ends it, at any time.
+  var isOwners: Bool {
+    switch self {
+    case .cancelled, .declined: true
+    case .unanswered, .expired, .failed: false
+    }
+  }
+
+  /// The serial number of the notice that it is about, if it is about one.
+  var serial: Int? {
+    switch self {
+    case .declined(let serial), .unanswered(let serial): serial
+    case .cancelled, .expired, .failed: nil
+    }
+  }
 }
 
 /// The result of `end`.

@@ -116,7 +116,10 @@ extension CallbackBook {
     takePlace(names.callback.place, booking.intent, at: time)
     release(appointment.slot)
     slots[booking.slot, default: 0] += 1
-    var notices = row.record.notices
+    // It may have been booked before there were notices.
+    var notices =
+      row.record.notices
+      ?? booking.intent.notifies.map { CallbackNotices(installation: $0, confirmAt: nil, next: nil) }
     notices?.ask(at: booking.confirmAt)
     return .moved(
       moved(
@@ -219,22 +222,22 @@ extension CallbackBook {
   mutating func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) -> EndResult {
     guard let row = rows[id], let appointment = row.appointment else { return .missing }
     // Only its owner ends it before its time: anything else was judged before it was moved.
-    guard row.record.status == .scheduled, ending == .cancelled || row.record.at ?? now <= now else {
+    guard row.record.status == .scheduled, ending.isOwners || row.record.at ?? now <= now else {
       return .unchanged(row.record)
     }
     // An answer that came meanwhile counted the serial number up.
-    if case .unanswered(let serial) = ending, row.record.notices?.serial != serial {
+    if let serial = ending.serial, row.record.notices?.serial != serial {
       return .unchanged(row.record)
     }
     var kept = appointment
-    if ending == .cancelled {
+    if ending.isOwners {
       release(appointment.slot)
       kept.slot = nil
     }
     freePlace(of: row)
     let ended = row.ended(kept, at: now) { record in
       switch ending {
-      case .cancelled, .unanswered: record.status = .cancelled
+      case .cancelled, .declined, .unanswered: record.status = .cancelled
       case .expired: record.status = .expired
       case .failed(let code):
         record.status = .failed
@@ -264,7 +267,8 @@ extension CallbackBook.Row {
     "settled", "status", "code", "upstream_status", "platform_tid", "place", "instance", "abandoned",
     "expires",
     "verification_until", "at", "slot", "due", "tries", "last_code", "content", "content_key",
-    "content_until", "confirm_at", "notice_serial", "notice_state", "notice_next", "notice_tries", "snoozes",
+    "content_until", "notifies", "confirm_at", "notice_serial", "notice_state", "notice_next", "notice_tries",
+    "snoozes",
     "ticket",
   ].map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
 

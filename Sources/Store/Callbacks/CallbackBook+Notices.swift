@@ -58,12 +58,17 @@ extension CallbackBook {
     guard row.record.status == .scheduled, var notices = row.record.notices,
       notices.serial == change.serial, notices.snoozes < change.mostSnoozes ?? .max
     else { return .tooLate(row.record) }
-    freePlace(of: row)
-    release(appointment.slot)
+    // A call that is put off or comes now takes no place of its new time.
+    let isMoved = change.at != row.record.at
+    if isMoved {
+      freePlace(of: row)
+      release(appointment.slot)
+    }
     if change.mostSnoozes != nil { notices.snoozes += 1 }
     notices.ask(at: change.confirmAt)
     let moved = moved(
-      row, appointment, to: change.at, slot: nil, place: nil, deadline: change.deadline, notices)
+      row, appointment, to: change.at, slot: isMoved ? nil : appointment.slot,
+      place: isMoved ? nil : row.place, deadline: change.deadline, notices)
     return .rescheduled(moved)
   }
 }

@@ -31,11 +31,6 @@ public protocol CallbackNoticeStore: Sendable {
   /// after they were first taken.
   func notice(_ id: SHA256Digest) async throws(StoreError) -> FoundNotice?
 
-  /// Spends a notice for dialogs.
-  ///
-  /// - Returns: true for exactly one of any number of calls.
-  func spendNotice(_ id: SHA256Digest) async throws(StoreError) -> Bool
-
   /// Gives a `scheduled` appointment another time, if its serial number is still that of the notice that was answered. So of any
   /// number of answers to a notice exactly one succeeds.
   func reschedule(_ change: Rescheduling, at now: Instant) async throws(StoreError) -> ReschedulingResult

@@ -52,12 +52,10 @@ public struct StoredNotice: Hashable, Sendable {
   public let serial: Int
   /// When it was first taken.
   public let created: Instant
-  /// Whether a dialog has spent it.
-  public let isSpent: Bool
 
   package init(
     id: SHA256Digest, callback: CallbackID, installation: InstallationID, action: NoticeAction, serial: Int,
-    created: Instant, isSpent: Bool = false
+    created: Instant
   ) {
     self.id = id
     self.callback = callback
@@ -65,16 +63,6 @@ public struct StoredNotice: Hashable, Sendable {
     self.action = action
     self.serial = serial
     self.created = created
-    self.isSpent = isSpent
-  }
-}
-
-extension StoredNotice {
-  /// The same after a dialog.
-  var spent: StoredNotice {
-    StoredNotice(
-      id: id, callback: callback, installation: installation, action: action, serial: serial,
-      created: created, isSpent: true)
   }
 }
 
@@ -90,10 +78,10 @@ public struct FoundNotice: Hashable, Sendable {
     self.record = record
   }
 
-  /// Whether the customer can still answer it: it asks about an appointment that waits for the time that it asked about, and no
-  /// dialog has spent it. So each move, each end and the call itself spend it, without another write.
+  /// Whether the customer can still answer it: it asks about an appointment that waits for the time that it asked about. So
+  /// each answer, each move, each end and the call itself spend it, without another write.
   public var isLive: Bool {
-    notice.action.asks && !notice.isSpent && record?.status == .scheduled
+    notice.action.asks && record?.status == .scheduled
       && record?.notices?.serial == notice.serial
   }
 }
@@ -108,7 +96,7 @@ public enum NoticeOutcome: Hashable, Sendable {
   case dropped
 }
 
-/// Another time of an appointment by a dialog. It takes no place in a slot, and gives back the one that the appointment has.
+/// Another time of an appointment by a dialog. A later or earlier one takes no place in a slot, and gives back the one that the appointment has.
 public struct Rescheduling: Hashable, Sendable {
   /// The appointment.
   public let id: CallbackID

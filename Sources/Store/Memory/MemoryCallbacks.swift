@@ -164,12 +164,6 @@ struct MemoryCallbacks: Sendable {
     notices[id].map { FoundNotice(notice: $0, record: record($0.callback)) }
   }
 
-  mutating func spendNotice(_ id: SHA256Digest) -> Bool {
-    guard let notice = notices[id], !notice.isSpent else { return false }
-    notices[id] = notice.spent
-    return true
-  }
-
   mutating func purgeNotices(madeUpTo time: Int64) -> Int {
     let count = notices.count
     notices = notices.filter { $0.value.created.nanosecondsSinceEpoch > time }

@@ -29,8 +29,6 @@ extension MemoryStore {
 
   public func notice(_ id: SHA256Digest) -> FoundNotice? { callbacks.withLock { $0.notice(id) } }
 
-  public func spendNotice(_ id: SHA256Digest) -> Bool { callbacks.withLock { $0.spendNotice(id) } }
-
   public func reschedule(_ change: Rescheduling, at now: Instant) -> ReschedulingResult {
     callbacks.withLock { $0.reschedule(change, at: now) }
   }

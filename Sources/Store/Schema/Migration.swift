@@ -331,7 +331,7 @@ package struct Migration: Sendable {
         """
         CREATE TABLE callgate_notice (
           id BLOB PRIMARY KEY NOT NULL, callback BLOB NOT NULL, installation BLOB NOT NULL, action TEXT NOT NULL,
-          serial INTEGER NOT NULL, created INTEGER NOT NULL, spent INTEGER NOT NULL
+          serial INTEGER NOT NULL, created INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID
         """,
         "CREATE INDEX callgate_notice_created ON callgate_notice (created)",
@@ -356,7 +356,7 @@ package struct Migration: Sendable {
         """
         CREATE TABLE callgate_notice (
           id bytea PRIMARY KEY, callback uuid NOT NULL, installation uuid NOT NULL, action text NOT NULL,
-          serial bigint NOT NULL, created bigint NOT NULL, spent boolean NOT NULL
+          serial bigint NOT NULL, created bigint NOT NULL
         )
         """,
         "CREATE INDEX callgate_notice_created ON callgate_notice (created)",

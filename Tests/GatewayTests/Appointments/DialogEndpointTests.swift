@@ -318,9 +318,13 @@ struct DialogFixture: Sendable {
     #expect(try await fixture.take(DialogFixture.id("B")) == .changed)
     try await fixture.openClaim(DialogFixture.id("C"))
     for id in ["B", "C"] as [Character] {
-      for action in [Self.menu, "changed", "connect", "dance"] {
+      for action in ["access", "changed", "expired"] {
         let answer = try await fixture.post(action, DialogFixture.id(id))
         #expect(answer.status == 204 && answer.content.isEmpty, "\(id) \(action)")
+      }
+      for action in [Self.menu, "connect", "cancel", "connect-inbound", "dance"] {
+        #expect(
+          try await fixture.post(action, DialogFixture.id(id)).summary == "404 not_found", "\(id) \(action)")
       }
     }
     #expect(

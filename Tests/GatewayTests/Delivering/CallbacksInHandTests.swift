@@ -102,7 +102,7 @@ import Testing
   @Test func `another number, and another caller's request for it, wait for nobody`() async throws {
     #expect(await take() == .free)
     for other in [
-      CallbacksInHand.Number(owner: "partner", number: number.number),
+      CallbacksInHand.Number(owner: "partner", number: try E164("+14155550100")),
       CallbacksInHand.Number(owner: "app", number: try E164("+14155550101")),
     ] {
       #expect(await inHand.take(other, deadline: time.now) == .free)

@@ -19,7 +19,6 @@ extension ScriptedStore {
     memory.settleNotice(notice, outcome)
   }
   package func notice(_ id: SHA256Digest) -> FoundNotice? { memory.notice(id) }
-  package func spendNotice(_ id: SHA256Digest) -> Bool { memory.spendNotice(id) }
   package func reschedule(_ change: Rescheduling, at now: Instant) -> ReschedulingResult {
     memory.reschedule(change, at: now)
   }

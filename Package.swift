@@ -145,12 +145,40 @@ let package = Package(
       ],
       swiftSettings: memorySafe),
     .target(
+      name: "Handling",
+      dependencies: [
+        "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Delivery", "Gate",
+        "HTTP",
+        "HTTPServer", "Installations", "JOSE", "Platform", "Records", "Responses", "Serving", "Store",
+        "Tokens",
+      ],
+      swiftSettings: memorySafe),
+    .target(
+      name: "CallbackHandlers",
+      dependencies: [
+        "API", "Appointments", "Callbacks", "Callers", "Configuration", "Deciding", "Delivery", "Gate",
+        "HTTP",
+        "HTTPServer", "Handling", "Installations", "JOSE", "JSON", "Notices", "Platform", "PushDelivery",
+        "Records", "Responses", "Sealing", "Serving", "Store", "Talkdesk",
+      ],
+      swiftSettings: memorySafe),
+    .target(
+      name: "TicketHandlers",
+      dependencies: [
+        "API", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery", "Gate", "HTTP",
+        "HTTPServer", "Handling", "Installations", "JOSE", "JSON", "Platform", "Records", "Responses",
+        "Serving", "Store", "Tokens",
+      ],
+      swiftSettings: memorySafe),
+    .target(
       name: "Gateway",
       dependencies: [
-        "API", "Admin", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding",
-        "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics",
+        "API", "Admin", "Appointments", "CallbackHandlers", "Callers", "ChatDesk", "Configuration",
+        "Deciding",
+        "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "Handling", "Installations", "JOSE", "JSON",
+        "Metrics",
         "Notices", "Platform", "PushDelivery", "Records", "Responses", "SQLiteStore", "Sealing", "Serving",
-        "Store", "TLS", "Talkdesk", "Tokens", "Upstream",
+        "Store", "TLS", "Talkdesk", "TicketHandlers", "Tokens", "Upstream",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -251,13 +279,14 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "API", "Admin", "Appointments", "Callbacks", "Callers", "Certificates", "ChatDesk", "Configuration",
+        "API", "Admin", "Appointments", "CallbackHandlers", "Callbacks", "Callers", "Certificates",
+        "ChatDesk", "Configuration",
         "Deciding",
         "Delivery", "Diagnosis",
         "Documents",
         "Gate",
         "Gateway", "HTTP",
-        "HTTPServer", "Installations",
+        "HTTPServer", "Handling", "Installations",
         "JOSE",
         "JSON", "Metrics", "Notices", "Pages", "Platform", "PushDelivery", "Records", "Responses",
         "SQLiteStore",
@@ -266,6 +295,7 @@ let package = Package(
         "TLS",
         "Talkdesk",
         "TestSupport",
+        "TicketHandlers",
         "Tokens",
         "Upstream",
       ], swiftSettings: strict),

@@ -19,8 +19,10 @@ from harness import (  # noqa: E402
     callbacks,
     client,
     credentials,
+    desks,
     herd,
     installations,
+    lateness,
     machine,
     memory,
     micro,
@@ -29,18 +31,19 @@ from harness import (  # noqa: E402
     startup,
     throughput,
     tls,
+    viewers,
 )
 from harness.errors import Unmeasured  # noqa: E402
 from harness.progress import say  # noqa: E402
 from harness.report import Row  # noqa: E402
 from harness.stand import Stand  # noqa: E402
 
-NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "installations", "signing", "callers", "notices", "gate", "micro")
+NAMES = ("throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "desks", "installations", "signing", "callers", "notices", "lateness", "viewers", "gate", "micro")
 # What nginx can be measured for in place of the server.
 CONTROLLED = ("throughput", "startup", "idle", "growth")
 # More than both servers' lines of the longest run ever take.
 LINES_LIMIT = 2 << 30
-NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "installations"}
+NEED_A_STAND = {"throughput", "credentials", "startup", "idle", "growth", "tls", "herd", "callbacks", "desks", "installations", "lateness", "viewers"}
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,13 @@ class Scale:
     callback_rounds: int
     waiting: int
     installations: int
+    desk_users: int
     signing_pairs: int
     signing_seconds: int
 
 
-FULL = Scale(15, 4, 21, 5000, 100_000, 1_000_000, 5, 7, 5, 5000, 1_000_000, 5, 3)
-QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 2, 2, 5000, 100_000, 3, 1)
+FULL = Scale(15, 4, 21, 5000, 100_000, 1_000_000, 5, 7, 5, 5000, 1_000_000, 100_000, 5, 3)
+QUICK = Scale(3, 2, 7, 1000, 20_000, 200_000, 2, 2, 2, 5000, 100_000, 100_000, 3, 1)
 
 
 class Parser(argparse.ArgumentParser):
@@ -121,12 +125,15 @@ def measurements(
         "callbacks": lambda: callbacks.measure(
             stand(), size.callback_rounds, size.seconds, size.waiting, descriptors
         ),
+        "desks": lambda: desks.measure(stand(), size.callback_rounds, size.seconds, size.desk_users),
         "installations": lambda: installations.measure(
             stand(), size.callback_rounds, size.seconds, size.installations
         ),
         "signing": lambda: micro.measure_signing(microbench, size.signing_pairs, size.signing_seconds),
         "callers": lambda: micro.measure_callers(microbench, size.signing_pairs, size.signing_seconds),
         "notices": lambda: notices.measure(microbench, scratch, size.signing_pairs, size.signing_seconds),
+        "viewers": lambda: viewers.measure(stand(), size.callback_rounds, 2 * size.seconds),
+        "lateness": lambda: lateness.measure(stand(), size.seconds),
         "gate": lambda: micro.measure_gate(microbench, size.signing_seconds),
         "micro": lambda: micro.measure_parsers(microbench, size.signing_seconds),
     }

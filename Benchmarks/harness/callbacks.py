@@ -56,6 +56,8 @@ class QuickUpstream(Server):
     """nginx that takes every callback at once, on a new connection each as the API's."""
 
     name = "upstream"
+    # What it answers beside callbacks.
+    locations = ""
 
     def command(self) -> list[str]:
         self.port = client.free_port()
@@ -79,6 +81,7 @@ http {{
     listen {client.HOST}:{self.port} backlog=4096;
     location = /calls/callback {{ return 201 "{{}}"; }}
     location = /access {{ return 200; }}
+    {self.locations}
   }}
 }}
 """)
@@ -99,12 +102,15 @@ class Caller(Callgate):
         }
 
     def command(self) -> list[str]:
-        configuration = self.scratch / "callbacks.yaml"
-        # Brakes count as always, and refuse nothing.
-        brakes = "brakes: { per_5m: 1000000000, per_hour: 1000000000 }"
-        configuration.write_text(f"allow_anonymous: true\ncallbacks: {{ concurrency: 8000, timeout: 120s, {brakes} }}\n")
+        configuration = self.scratch / f"{self.name}.yaml"
+        configuration.write_text(self.settings_text())
         arguments = ["serve", "--config", str(configuration), "--host", client.HOST, "--port", "0"]
         return [str(self.binary), *arguments]
+
+    def settings_text(self) -> str:
+        # Brakes count as always, and refuse nothing.
+        brakes = "brakes: { per_5m: 1000000000, per_hour: 1000000000 }"
+        return f"allow_anonymous: true\ncallbacks: {{ concurrency: 8000, timeout: 120s, {brakes} }}\n"
 
     def environment(self) -> dict[str, str]:
         return super().environment() | self.variables
@@ -229,16 +235,16 @@ def _latencies(
 def _under_load(server: Server, seconds: float, numbers: Numbers) -> Run:
     server.take_lines()
     before = process.cpu_seconds(server.pid)
-    counted = _run(server.port, seconds, numbers, load.CONNECTIONS, 0)
+    counted = run(server.port, seconds, numbers, load.CONNECTIONS, 0)
     server.await_lines()
     return Run(counted, (process.cpu_seconds(server.pid) - before) / counted.requests * 1e6)
 
 
 def _paced(port: int, seconds: float, numbers: Numbers) -> Load:
-    return _run(port, seconds, numbers, PACED_CONNECTIONS, PAUSE_MILLISECONDS)
+    return run(port, seconds, numbers, PACED_CONNECTIONS, PAUSE_MILLISECONDS)
 
 
-def _run(port: int, seconds: float, numbers: Numbers, connections: int, pause: int) -> Load:
+def run(port: int, seconds: float, numbers: Numbers, connections: int, pause: int) -> Load:
     # More than a second's worth on any machine that is near.
     first = numbers.take(int(15_000 * (seconds + 1)) if pause == 0 else int(1_000 * (seconds + 1)))
     return load.run(port, seconds, "/", connections, script=SCRIPT, arguments=[str(first), str(pause)])

@@ -30,7 +30,7 @@ def measure(stand: Stand, pairs: int, seconds: float) -> list[Row]:
         "anonymous": (),
         "HTTP Basic": ("Authorization", "Basic " + base64.b64encode(b"user-0700:password-0700").decode()),
         "API key": ("X-API-Key", "key-0700"),
-        "a JWT, again": ("Authorization", f"Bearer {_jwt()}"),
+        "a JWT, again": ("Authorization", f"Bearer {jwt()}"),
     }
     runs: dict[str, list[Run]] = {kind: [] for kind in ("nginx", *kinds)}
     with stand.ours(settings=configuration) as ours, stand.peer() as peer:
@@ -97,9 +97,9 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _jwt() -> str:
+def jwt(subject: str = "ann") -> str:
     """For an hour, which no run takes."""
-    claims = {"iss": "https://id.example", "aud": "callgate", "sub": "ann", "exp": int(time.time()) + 3600}
+    claims = {"iss": "https://id.example", "aud": "callgate", "sub": subject, "exp": int(time.time()) + 3600}
     parts = ({"alg": "HS256", "typ": "JWT"}, claims)
     text = b".".join(_base64url(json.dumps(part).encode()) for part in parts)
     return (text + b"." + _base64url(hmac.digest(SECRET, text, "sha256"))).decode()

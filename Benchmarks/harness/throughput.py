@@ -9,7 +9,7 @@ from harness.load import Load
 from harness.machine import Activity
 from harness.progress import say
 from harness.report import Pairs, Row
-from harness.servers import Server
+from harness.servers import TARGET, Server
 from harness.stand import Stand, in_turns
 
 WARM_UP_SECONDS = 1
@@ -69,11 +69,11 @@ def calm_pairs(ours: Server, peer: Server, pairs: int, seconds: float) -> tuple[
     return calm, done
 
 
-def under_load(server: Server, seconds: float, fields: tuple[str, ...] = ()) -> Run:
+def under_load(server: Server, seconds: float, fields: tuple[str, ...] = (), target: str = TARGET) -> Run:
     """One run, with fields that each request has, in turns of name and value."""
     server.take_lines()
     before, activity = process.cpu_seconds(server.pid), Activity()
-    counted = load.run(server.port, seconds, scheme=server.scheme, arguments=fields)
+    counted = load.run(server.port, seconds, target, scheme=server.scheme, arguments=fields)
     server.await_lines()
     used = process.cpu_seconds(server.pid) - before
     others = activity.others(used)

@@ -1,6 +1,7 @@
 // Reads the `Idempotency-Key` header, with which a client marks a retry of the same callback.
 
 package import API
+package import HTTP
 
 /// The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header): the client's name for one intended
 /// callback, by which a repetition is known for one.
@@ -64,5 +65,40 @@ package struct IdempotencyKey: Hashable, Sendable {
     var problem = Problem(.invalidRequest, "The Idempotency-Key is invalid. See fields.")
     problem.fields = [.init(name: "Idempotency-Key", description: description)]
     return problem
+  }
+}
+
+extension IdempotencyKey {
+  /// Reads a request's content and its key. Everything that is wrong with either is in one problem.
+  ///
+  /// - Parameters:
+  ///   - content: Reads the content.
+  ///   - laterFaults: What a later step will refuse in this content. The response to an invalid key names it, too.
+  package static func read<Content>(
+    with request: borrowing Request, _ content: ([UInt8]) throws(Problem) -> Content,
+    laterFaults: (Content) -> [Problem.FieldProblem] = { _ in [] }
+  ) throws(Problem) -> (Content, IdempotencyKey?) {
+    try JSONContent.check(request)
+    var key: IdempotencyKey?
+    var keyProblem: Problem?
+    do throws(Problem) {
+      key = try read(request.value(of: .idempotencyKey).map(request.string))
+    } catch {
+      keyProblem = error
+    }
+    do throws(Problem) {
+      let asked = try content(request.content)
+      if var keyProblem {
+        keyProblem.fields.insert(contentsOf: laterFaults(asked), at: 0)
+        throw keyProblem
+      }
+      return (asked, key)
+    } catch {
+      var problem = error
+      if problem.code == .invalidRequest, let keyProblem, !problem.fields.contains(keyProblem.fields) {
+        problem.fields += keyProblem.fields
+      }
+      throw problem
+    }
   }
 }

@@ -151,7 +151,9 @@ final class Connection: EventReceiver {
   /// A client that has finished writing and waits for its answer may have gone: the kernel does not tell the two apart.
   /// Should there be no room for another client, this one's connection is closed for it.
   func noteFinishedWaiting() {
-    if machine.phase == .handling { worker.finishedWaiting.insert(token) }
+    guard machine.phase == .handling else { return }
+    presence?.finished()
+    worker.finishedWaiting.insert(token)
   }
 
   private func stopWaiting() {

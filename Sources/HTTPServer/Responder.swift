@@ -34,6 +34,10 @@ public struct Responder: Sendable {
   public func whenClientLeaves(_ body: @escaping @Sendable () -> Void) {
     pending.presence.whenClientLeaves(body)
   }
+
+  /// Whether the client may read no response: the connection has closed, or the client has finished writing. One that closes its end
+  /// looks the same to the kernel as one that still reads.
+  public var mayClientHaveLeft: Bool { pending.presence.mayHaveLeft }
 }
 
 /// The response that a responder got.
@@ -61,6 +65,7 @@ final class ClientPresence: Sendable {
   }
 
   private let state = Mutex(State.present(nil))
+  private let hasFinished = Atomic(false)
 
   func whenClientLeaves(_ body: @escaping @Sendable () -> Void) {
     let hasLeft = state.withLock { state in
@@ -74,6 +79,13 @@ final class ClientPresence: Sendable {
     }
     if hasLeft { body() }
   }
+
+  var mayHaveLeft: Bool {
+    hasFinished.load(ordering: .relaxed) || state.withLock { if case .left = $0 { true } else { false } }
+  }
+
+  /// The client has finished writing.
+  func finished() { hasFinished.store(true, ordering: .relaxed) }
 
   /// The connection has closed.
   func left() {

@@ -109,21 +109,23 @@ public enum Stylesheet {
     .copy { display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin-top: .5rem; }
     .copy pre { flex: 1 1 15rem; min-width: 0; margin: 0; }
     dl { display: grid; grid-template-columns: fit-content(45%) 1fr; gap: .25rem 1rem; margin: .5rem 0; }
-    dt { color: var(--soft); }
+    dt, .empty { color: var(--soft); }
     dd { margin: 0; overflow-wrap: anywhere; }
     td code, .log code, .log.mono { font-size: .8125rem; }
-    .scroll { overflow-x: auto; }
+    .scroll {
+      overflow-x: auto; background: linear-gradient(270deg, var(--card) 1rem, transparent 0) local,
+      linear-gradient(270deg, var(--edge), transparent .25rem);
+    }
     table { width: 100%; border-collapse: collapse; font-size: .875rem; }
     th, td { padding: .5rem .75rem .5rem 0; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--line); }
     th { font-weight: 600; color: var(--soft); white-space: nowrap; }
-    th:last-child, td:last-child { padding-right: 0; }
+    :is(th, td):last-child { padding-right: 0; }
     tbody tr:last-child td { border-bottom: 0; }
     .number { text-align: right; font-variant-numeric: tabular-nums; }
     .log { margin: .5rem 0; padding: 0; list-style: none; font-size: .875rem; }
     .log li { padding: .5rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
     .log li:last-child { border-bottom: 0; }
     .log time { margin-right: .75rem; color: var(--soft); font-variant-numeric: tabular-nums; }
-    .empty { color: var(--soft); }
     summary { padding: .375rem 0; cursor: pointer; }
     progress { appearance: none; width: 100%; height: .5rem; border: 0; border-radius: 1rem; overflow: hidden; background: var(--line); }
     ::-webkit-progress-bar { background: var(--line); }

@@ -6,15 +6,17 @@ import Store
 
 extension PostgresSession {
   func dueNotices(
-    on platform: String, at time: Instant, news: ClosedRange<Instant>, most: Int
+    on platform: String, questions: ClosedRange<Instant>, news: ClosedRange<Instant>, most: Int
   ) throws(StoreError) -> [DueNotice] {
-    let values: (Instant) -> [String?] = { ["\($0.nanosecondsSinceEpoch)", platform, "\(most)"] }
+    let values: (ClosedRange<Instant>) -> [String?] = {
+      [
+        "\($0.lowerBound.nanosecondsSinceEpoch)", "\($0.upperBound.nanosecondsSinceEpoch)", platform,
+        "\(most)",
+      ]
+    }
     let found =
-      try rows(.prepared(PostgresStatements.dueQuestions, values(time)))
-      + rows(
-        .prepared(
-          PostgresStatements.dueNews,
-          values(news.upperBound) + ["\(news.lowerBound.nanosecondsSinceEpoch)"]))
+      try rows(.prepared(PostgresStatements.dueQuestions, values(questions)))
+      + rows(.prepared(PostgresStatements.dueNews, values(news)))
     return found.compactMap { row in
       guard let record = PostgresCallbacks.row(row)?.record, let id = record.notices?.installation,
         let token = row[PostgresStatements.columnCount],

@@ -150,12 +150,12 @@ extension PostgresSession {
     instance.seen(at: now)
   }
 
-  func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
-    var count = 0
+  func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> RecoveredRecords {
+    var recovered = RecoveredRecords()
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
       try self.signalLife(connection, isDue: true)
-      count =
+      let counts =
         try connection.run(
           [
             .prepared(
@@ -164,9 +164,10 @@ extension PostgresSession {
                 "\(self.instance.number)", "\(now.nanosecondsSinceEpoch)", CallbackRecovery.code,
                 PostgresText.array(inHand.map(\.id.hex)), "\(CallbackNotices.grace.nanosecondsClamped)",
               ])
-          ], within: Self.span)[0].rows.first?.first?.flatMap { Int($0) } ?? 0
+          ], within: Self.span)[0].rows.first?.map { $0.flatMap { Int($0) } ?? 0 } ?? [0, 0]
+      recovered = RecoveredRecords(callbacks: counts[0], tickets: counts[1])
     }
-    return count
+    return recovered
   }
 
   /// Tells the server that this store is closed, so that other instances can recover its records at once.

@@ -58,16 +58,18 @@ extension PostgresSession {
       let hash = Int32(truncatingIfNeeded: maker.id(of: claim.installation.bytes).low)
       return [
         .prepared(PostgresStatements.lockName, ["3", "\(hash)"]),
-        .prepared(PostgresStatements.forgetOldClaims, [id, "\(StoredClaim.mostOver)"]),
         .prepared(PostgresStatements.lockOldClaims, [id, "\(max(most - 1, 0))"]),
       ]
     } then: {
-      .prepared(
-        PostgresStatements.putClaim,
-        [
-          PostgresText.bytea(claim.id.bytes), id, claim.appID, "\(claim.created.nanosecondsSinceEpoch)",
-          "\(claim.expires.nanosecondsSinceEpoch)", PostgresText.bytea(claim.receipts),
-        ])
+      [
+        .prepared(PostgresStatements.forgetOldClaims, [id, "\(StoredClaim.mostOver)"]),
+        .prepared(
+          PostgresStatements.putClaim,
+          [
+            PostgresText.bytea(claim.id.bytes), id, claim.appID, "\(claim.created.nanosecondsSinceEpoch)",
+            "\(claim.expires.nanosecondsSinceEpoch)", PostgresText.bytea(claim.receipts),
+          ]),
+      ]
     }
   }
 
@@ -97,7 +99,7 @@ extension PostgresSession {
     try lapse { _ in
       [.prepared(PostgresStatements.lockOverdueClaims, ["\(time.nanosecondsSinceEpoch)", "\(most)"])]
     } then: {
-      nil
+      []
     }
   }
 
@@ -110,9 +112,9 @@ extension PostgresSession {
     return removed
   }
 
-  /// Ends the claims that the last command of `locks` finds, and runs another command in the same transaction.
+  /// Ends the claims that the last command of `locks` finds, and runs more commands in the same transaction.
   private func lapse(
-    _ locks: (StoreIDMaker) -> [PostgresCommand], then more: () -> PostgresCommand?
+    _ locks: (StoreIDMaker) -> [PostgresCommand], then more: () -> [PostgresCommand]
   ) throws(StoreError) -> [StoredClaim] {
     var lapsed: [StoredClaim] = []
     try once { connection, mark throws(PostgresFailure) in
@@ -129,8 +131,7 @@ extension PostgresSession {
               ClaimState.lapsed.rawValue,
             ]))
       }
-      if let command = more() { writes.append(command) }
-      return writes
+      return writes + more()
     }
     return lapsed
   }

@@ -6,17 +6,16 @@ extension PostgresStatements {
     """
     SELECT \(columns("callback")), device.token, device.registered
     FROM callgate_callback AS callback JOIN callgate_device AS device ON device.installation = callback.notifies
-    WHERE callback.notice_next IS NOT NULL AND \(condition) AND callback.notice_next <= $1::bigint
-      AND device.platform = $2 AND callback.status <> 'pending'
-    ORDER BY callback.notice_next LIMIT $3::bigint
+    WHERE callback.notice_next IS NOT NULL AND \(condition)
+      AND callback.notice_next BETWEEN $1::bigint AND $2::bigint
+      AND device.platform = $3 AND callback.status <> 'pending'
+    ORDER BY callback.notice_next LIMIT $4::bigint
     """
   }
 
   static let dueQuestions = PostgresStatement(
     name: "callgate_due_questions", sql: due("callback.settled IS NULL"))
-  static let dueNews = PostgresStatement(
-    name: "callgate_due_news",
-    sql: due("callback.settled IS NOT NULL AND callback.notice_next >= $4::bigint"))
+  static let dueNews = PostgresStatement(name: "callgate_due_news", sql: due("callback.settled IS NOT NULL"))
   /// Two instances with other clocks may take the same notice one after the other: the first row stays.
   static let putNotices = PostgresStatement(
     name: "callgate_put_notices",

@@ -147,7 +147,7 @@ extension PostgresStatements {
               WHERE owner.id = kept.instance AND owner.alive_until < clock_timestamp()
                 AND own.id = $1::bigint AND own.since <= clock_timestamp() - interval '10 s'))
           FOR UPDATE SKIP LOCKED)
-        RETURNING id, key, key_retention),
+        RETURNING id, key, key_retention, ticket),
       keys AS (
         UPDATE callgate_callback_key AS kept SET expires = $2::bigint + held.key_retention
         FROM (
@@ -155,7 +155,7 @@ extension PostgresStatements {
           JOIN callgate_callback_key AS named ON named.id = ended.key AND named.callback = ended.id
           WHERE ended.key_retention IS NOT NULL FOR UPDATE OF named SKIP LOCKED) AS held
         WHERE kept.id = held.id)
-      SELECT count(*) FROM ended
+      SELECT count(*) FILTER (WHERE ticket IS NULL), count(ticket) FROM ended
       """)
   static let endInstance = PostgresStatement(
     name: "callgate_end_instance", sql: "DELETE FROM callgate_instance WHERE id = $1::bigint")

@@ -6,10 +6,10 @@ public import Store
 
 extension PostgresStore {
   public func dueNotices(
-    on platform: String, at time: Instant, news: ClosedRange<Instant>, most: Int
+    on platform: String, questions: ClosedRange<Instant>, news: ClosedRange<Instant>, most: Int
   ) async throws(StoreError) -> [DueNotice] {
     try await sessions.call(.reads) { session throws(StoreError) in
-      try session.dueNotices(on: platform, at: time, news: news, most: most)
+      try session.dueNotices(on: platform, questions: questions, news: news, most: most)
     }
   }
 

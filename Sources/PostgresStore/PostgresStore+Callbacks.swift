@@ -49,9 +49,9 @@ extension PostgresStore {
   /// An instance is gone when it was closed, or ten seconds after its last sign of life by the server's clock, if this instance gave
   /// signs of life all that time. So an outage of the server makes no instance seem gone.
   @discardableResult
-  public func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError)
-    -> Int
-  {
+  public func recoverCallbacks(
+    at now: Instant, besides inHand: Set<CallbackID>
+  ) async throws(StoreError) -> RecoveredRecords {
     try await sessions.call(.writes, isProbe: true) { session throws(StoreError) in
       try session.recover(at: now, besides: inHand)
     }

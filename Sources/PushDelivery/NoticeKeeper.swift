@@ -92,6 +92,7 @@ package final class NoticeKeeper: Sendable {
     await withDiscardingTaskGroup { group in
       /// The notices that were read and are not due yet, the earliest first. Each look replaces them.
       var upcoming: [DueNotice] = []
+      var reach = NoticeReach()
       var lookAt = scheduler.now
       while !state.withLock({ $0.isStopped }) {
         if isWoken() { lookAt = min(lookAt, scheduler.now + Self.shortestInterval) }
@@ -101,7 +102,8 @@ package final class NoticeKeeper: Sendable {
           continue
         }
         if scheduler.now >= lookAt {
-          upcoming = await look(setting.senders)
+          reach.use(setting.senders)
+          upcoming = await look(setting.senders, &reach)
           lookAt = scheduler.now + Self.interval
         }
         let due = upcoming.prefix { wait(for: $0) <= .zero }
@@ -154,23 +156,31 @@ package final class NoticeKeeper: Sendable {
   // MARK: Looking
 
   /// The notices that are due soon and not in hand, the earliest first.
-  private func look(_ senders: NoticeSenders) async -> [DueNotice] {
+  private func look(_ senders: NoticeSenders, _ reach: inout NoticeReach) async -> [DueNotice] {
     var found: [DueNotice] = []
     for platform in senders.platforms {
       let inHand = state.withLock { state in state.inHand.count { $0.value == platform } }
       let room = senders.room(platform, most: Self.mostInHand) - inHand
       guard room > 0 else { continue }
       let most = room + inHand
-      let times = times
+      let (times, now) = (times, scheduler.now)
+      let end = times.asked.advanced(by: Self.lookAhead)
+      let lastNews = times.later.advanced(by: Self.lookAhead)
+      // Where the clocks differ, the end of a look says nothing about times by the other clock.
+      let isOneClock = times.later < times.earlier.advanced(by: .seconds(1))
+      let start = isOneClock ? reach.start(platform, until: end, at: now) : nil
       do throws(StoreError) {
+        let firstNews = times.earlier.advanced(by: .zero - CallbackNotices.newsLife)
         let due = try await book.store.dueNotices(
-          on: platform.rawValue, at: times.asked.advanced(by: Self.lookAhead),
-          news: times.earlier.advanced(
-            by: .zero - CallbackNotices.newsLife)...times.later.advanced(by: Self.lookAhead),
-          most: most)
-        state.withLock { state in
-          found += due.filter { state.inHand[$0.record.id] == nil }.prefix(room)
+          on: platform.rawValue, questions: (start ?? Instant(seconds: 0))...end,
+          news: max(start ?? firstNews, firstNews)...lastNews, most: most)
+        let fresh = state.withLock { state in
           if due.count == most { state.hasMore.insert(platform) } else { state.hasMore.remove(platform) }
+          return due.filter { state.inHand[$0.record.id] == nil }.prefix(room)
+        }
+        found += fresh
+        if let end = due.count == most ? fresh.last?.due : end {
+          reach.note(platform, from: start, to: end, at: now)
         }
       } catch {
         // The store's health shows and logs the failure. The next look tries again.

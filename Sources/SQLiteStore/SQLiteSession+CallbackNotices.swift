@@ -10,21 +10,24 @@ extension SQLiteSession {
     """
     SELECT callback.*, device.token, device.registered
     FROM (SELECT \(SQLiteCallbacks.columns) FROM callgate_callback
-      WHERE notice_next IS NOT NULL AND \(condition) AND notice_next <= ?1) AS callback
+      WHERE notice_next IS NOT NULL AND \(condition) AND notice_next BETWEEN ?1 AND ?2) AS callback
     JOIN callgate_device AS device ON device.installation = callback.notifies
-    WHERE device.platform = ?2 AND callback.status <> 'pending' ORDER BY notice_next LIMIT ?3
+    WHERE device.platform = ?3 AND callback.status <> 'pending' ORDER BY notice_next LIMIT ?4
     """
   }
 
   static let dueQuestions = due("settled IS NULL")
-  static let dueNews = due("settled IS NOT NULL AND notice_next >= ?4")
+  static let dueNews = due("settled IS NOT NULL")
 
   func dueNotices(
-    on platform: String, at time: Instant, news: ClosedRange<Instant>, most: Int
+    on platform: String, questions: ClosedRange<Instant>, news: ClosedRange<Instant>, most: Int
   ) throws(StoreError) -> [DueNotice] {
     var due: [DueNotice] = []
-    let values: (Instant) -> [SQLiteValue] = {
-      [.integer($0.nanosecondsSinceEpoch), .text(platform), .integer(Int64(most))]
+    let values: (ClosedRange<Instant>) -> [SQLiteValue] = {
+      [
+        .integer($0.lowerBound.nanosecondsSinceEpoch), .integer($0.upperBound.nanosecondsSinceEpoch),
+        .text(platform), .integer(Int64(most)),
+      ]
     }
     try use { open throws(StoreError) in
       _ = try open.prepared()
@@ -38,9 +41,8 @@ extension SQLiteSession {
           registered: Instant(nanosecondsSinceEpoch: row.integer(SQLiteCallbacks.count + 1)))
         if let notice = DueNotice(record, to: device) { due.append(notice) }
       }
-      try SQLiteStatement(open.connection, Self.dueQuestions).run(values(time), row: add)
-      try SQLiteStatement(open.connection, Self.dueNews).run(
-        values(news.upperBound) + [.integer(news.lowerBound.nanosecondsSinceEpoch)], row: add)
+      try SQLiteStatement(open.connection, Self.dueQuestions).run(values(questions), row: add)
+      try SQLiteStatement(open.connection, Self.dueNews).run(values(news), row: add)
     }
     return due.earliest(most)
   }

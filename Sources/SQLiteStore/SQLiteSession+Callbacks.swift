@@ -39,7 +39,7 @@ extension SQLiteSession {
     return records
   }
 
-  func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
+  func recover(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> RecoveredRecords {
     var gone: [Int64] = []
     var hasLate = false
     try use { open throws(StoreError) in
@@ -54,11 +54,11 @@ extension SQLiteSession {
         .contains { !inHand.contains($0) }
     }
     // The usual case: nothing is written, so no job waits for the disk.
-    guard !gone.isEmpty || hasLate else { return 0 }
-    var count = 0
+    guard !gone.isEmpty || hasLate else { return RecoveredRecords() }
+    var recovered = RecoveredRecords()
     try transaction { open throws(StoreError) in
       let callbacks = try open.prepared().callbacks
-      count = 0
+      recovered = RecoveredRecords()
       // Looked up again: another process may have written meanwhile.
       var abandoned = try callbacks.abandoned(instance.number, at: now.nanosecondsSinceEpoch)
         .filter { !inHand.contains($0) }
@@ -68,12 +68,12 @@ extension SQLiteSession {
         guard let row = try callbacks.row(id) else { continue }
         book.add(row)
         if let key = row.key { try callbacks.read(key: key, into: &book) }
-        if book.abandon(id, at: now) { count += 1 }
+        book.abandon(id, at: now, countingIn: &recovered)
       }
       try callbacks.write(book)
-      return count > 0
+      return !recovered.isEmpty
     }
-    return count
+    return recovered
   }
 
   // MARK: Appointments

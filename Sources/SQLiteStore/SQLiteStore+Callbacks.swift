@@ -30,9 +30,9 @@ extension SQLiteStore {
 
   /// A process is alive as long as it has the store open. When it has ended, another process recovers its records at once.
   @discardableResult
-  public func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError)
-    -> Int
-  {
+  public func recoverCallbacks(
+    at now: Instant, besides inHand: Set<CallbackID>
+  ) async throws(StoreError) -> RecoveredRecords {
     try await sessions.call(.updates, isProbe: true) { session throws(StoreError) in
       try session.recover(at: now, besides: inHand)
     }

@@ -11,7 +11,7 @@ public struct Upkeep: Sendable {
   private let board: StopBoard
   private let clock: any TimeSource
   private let inHand: @Sendable (Instant) -> Set<CallbackID>
-  private let recovered: @Sendable (Int) -> Void
+  private let recovered: @Sendable (RecoveredRecords) -> Void
   private let ended: @Sendable ([Stop]) -> Void
   private let saved: @Sendable (Stop) -> Void
   private let unused: @Sendable (Instant) -> [String: Instant]
@@ -20,14 +20,14 @@ public struct Upkeep: Sendable {
   ///
   /// - Parameters:
   ///   - inHand: Returns the callbacks that are overdue at a time and still this process's to settle.
-  ///   - recovered: Gets the number of callbacks that became `unknown` because no process settles them.
+  ///   - recovered: Gets the number of records that became `unknown` because no process settles them.
   ///   - ended: Gets the stops that have ended.
   ///   - saved: Gets each stop that the store has now saved and could not save before.
   ///   - unused: Returns the latest last use of the installations to remove at a time; nil to remove none.
   public init(
     store: any Store, ledger: AllowanceLedger, board: StopBoard, clock: any TimeSource,
     inHand: @escaping @Sendable (Instant) -> Set<CallbackID> = { _ in [] },
-    recovered: @escaping @Sendable (Int) -> Void = { _ in },
+    recovered: @escaping @Sendable (RecoveredRecords) -> Void = { _ in },
     ended: @escaping @Sendable ([Stop]) -> Void = { _ in },
     saved: @escaping @Sendable (Stop) -> Void = { _ in },
     unused: @escaping @Sendable (Instant) -> [String: Instant] = { _ in [:] }
@@ -81,8 +81,8 @@ public struct Upkeep: Sendable {
     // The next second tries again.
     do throws(StoreError) {
       let now = now
-      let count = try await store.recoverCallbacks(at: now, besides: inHand(now))
-      if count > 0 { recovered(count) }
+      let records = try await store.recoverCallbacks(at: now, besides: inHand(now))
+      if !records.isEmpty { recovered(records) }
     } catch {}
     // The store's health shows a failure.
     if turn % 3 == 0 { do throws(StoreError) { try await store.ping() } catch {} }

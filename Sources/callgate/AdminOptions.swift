@@ -86,6 +86,10 @@ struct AdminOptions: ParsableArguments {
       return .usage
     case .client(.unreachable(let text)):
       Output.message("callgate: \(text)")
+      if url == nil, options.config == nil {
+        Output.message(
+          "To ask another address: --url URL. To ask the server of a configuration: --config FILE")
+      }
       return .unavailable
     case .client(.foreign(let text)):
       Output.message("callgate: \(text)")

@@ -5,6 +5,7 @@ import Configuration
 import Documents
 import Foundation
 import Gateway
+import Glibc
 import Platform
 
 /// Where commands take their configuration from.
@@ -35,15 +36,33 @@ struct ConfigurationOptions: ParsableArguments {
     let sources = sources(flags)
     do throws(ConfigurationErrors) {
       let loaded = try ConfigurationLoader.load(sources, for: purpose)
-      for notice in loaded.notices { Output.message("notice: \(notice)") }
+      for notice in loaded.notices { Self.show("notice: \(notice)") }
       return loaded.configuration
     } catch {
-      for notice in error.notices { Output.message("notice: \(notice)") }
-      for problem in error.problems { Output.message(problem.description) }
+      for notice in error.notices { Self.show("notice: \(notice)") }
+      for problem in error.problems { Self.show(problem.description) }
+      if purpose == .serve { Self.showFirstSteps(sources) }
       if purpose == .check {
         Output.message(error.problems.count == 1 ? "1 problem" : "\(error.problems.count) problems")
       }
       throw (error.isMisuse ? ExitStatus.usage : .configuration).exit
     }
+  }
+
+  /// Says how to begin, where no source of a configuration is given.
+  private static func showFirstSteps(_ sources: ConfigurationSources) {
+    let names = ["CALLGATE_CONFIG", "CALLGATE_CONFIG_TEXT", "TD_ACCOUNT_NAME"]
+    guard sources.flags.config == nil, names.allSatisfy({ sources.environment[$0] == nil }) else { return }
+    let start = "callgate.yaml"
+    Output.message(
+      FileManager.default.isReadableFile(atPath: start)
+        ? "\nThis folder has a \(start). To use it: callgate serve \(start)"
+        : "\nTo write a configuration: callgate init\nTo try the server without one: callgate serve --sandbox"
+    )
+  }
+
+  /// Writes a message that may be long, broken between words on a terminal.
+  private static func show(_ text: String) {
+    Output.message(Style.wrapped(text, indent: 4, descriptor: STDERR_FILENO))
   }
 }

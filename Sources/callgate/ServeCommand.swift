@@ -116,14 +116,16 @@ struct ServeCommand: ParsableCommand {
         }
       }.get()
       guard signals.finishesWork() else { Self.endStart() }
-      let address = try service.start()
+      let (address, adminAddress) = try service.start()
       // A reader that is gone, or a full disk, is no reason not to serve.
       _ = StandardOutput.write(Array("callgate: listening on \(service.scheme)://\(address)\n".utf8))
       if Output.isTerminal, configuration.log.format == .text {
+        let operators: Banner.Operators =
+          if let adminAddress { .listener("\(adminAddress)") } else if configuration.admin.token != nil {
+            .here(madeToken: adminToken)
+          } else { .nowhere }
         Output.text(
-          Banner.text(
-            at: "\(service.scheme)://\(address)", isSandbox: sandbox,
-            hasOperators: configuration.admin.token != nil, adminToken: adminToken))
+          Banner.text(at: "\(service.scheme)://\(address)", isSandbox: sandbox, operators: operators))
       }
       service.startLog()
       signals.onHangUp {

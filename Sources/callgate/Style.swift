@@ -26,10 +26,12 @@ struct Style {
 
   /// A line of a text, broken between words where the terminal's width ends. Piped output stays one line.
   ///
-  /// - Parameter indent: How many spaces the lines after the first begin with.
-  static func wrapped(_ text: String, indent: Int) -> String {
+  /// - Parameters:
+  ///   - indent: How many spaces the lines after the first begin with.
+  ///   - descriptor: The stream.
+  static func wrapped(_ text: String, indent: Int, descriptor: Int32 = STDOUT_FILENO) -> String {
     var size = winsize()
-    guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return text }
+    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return text }
     return wrapped(text, indent: indent, columns: Int(size.ws_col))
   }
 

@@ -12,6 +12,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 SIZES = {"a desktop": (1280, 900), "a phone": (390, 844), "a narrow phone": (320, 640)}
 DESKTOP = SIZES["a desktop"]
 WAIT = 20
+# Milliseconds on loopback.
+PAINT = 200
 
 # The ratio of WCAG 2.2 §1.4.3 for every text that is seen, and what is lower.
 CONTRAST = r"""
@@ -66,6 +68,10 @@ axe.run(document, { runOnly: tags, resultTypes: ["violations"] })
 
 def check(what, wrong):
     print(f"{what}: {wrong}" if wrong else f"ok {what}", flush=True)
+
+
+def figure(what, value):
+    print(f"# {what}: {value}", flush=True)
 
 
 @contextlib.contextmanager
@@ -131,6 +137,31 @@ def looks(base, path, name):
                 driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = false")
                 screenshot(driver, kind.replace(": ", "-").replace(", ", "-").replace(" ", "-"))
                 check(f"{kind}: the browser has no complaint", complaints(driver))
+
+
+# When the page first painted, and the bytes of the page and its parts, without what its script asks for.
+PAINTED = r"""
+const [page] = performance.getEntriesByType("navigation");
+const parts = performance.getEntriesByType("resource").filter(({ initiatorType }) => ["link", "script", "css"].includes(initiatorType));
+const paint = performance.getEntriesByName("first-contentful-paint")[0];
+return [paint?.startTime, [page, ...parts].reduce((sum, entry) => sum + entry.decodedBodySize, 0)];
+"""
+
+
+def paints(base, path, name, most):
+    """A page is small, and paints soon. The best of five loads counts, or of twenty on a busy machine."""
+    times, size = [], 0
+    with browser(DESKTOP) as driver:
+        driver.execute_cdp_cmd("Network.enable", {})
+        driver.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})
+        while len(times) < 5 or min(times) > PAINT and len(times) < 20:
+            driver.get(base + path)
+            WebDriverWait(driver, WAIT).until(lambda d: d.execute_script(PAINTED)[0])
+            time, size = driver.execute_script(PAINTED)
+            times.append(time)
+    figure(f"{name}", f"{size / 1000:.1f} KB, first paint after {min(times):.0f} ms (median {sorted(times)[len(times) // 2]:.0f} ms)")
+    check(f"{name} has at most {most} KB", "" if 0 < size <= most * 1000 else f"{size} bytes")
+    check(f"{name} paints within {PAINT} ms", "" if min(times) <= PAINT else f"{min(times):.0f} ms")
 
 
 def text(driver, element):

@@ -129,6 +129,7 @@ def token():
         driver.refresh()
         waits_for(driver, "the tab keeps it", lambda d: "ready" in text(d, "health"))
         waits_for(driver, "decisions are shown", lambda d: "access" in text(d, "decision-rows"))
+        waits_for(driver, "the chat desk is shown", shows(driver, "desk-rows", "chat"))
         check("nothing came from elsewhere", foreign(driver, URL))
         use(driver, "Forget token", "login-title", "Admin token")
         kept = driver.execute_script("return sessionStorage.length")
@@ -139,6 +140,7 @@ def token():
     with browser(DESKTOP) as driver:
         driver.get(OPEN + "/admin/")
         waits_for(driver, "a listener on loopback needs none", lambda d: "ready" in text(d, "health"))
+        check("a server without chat desks shows none", "a card" if driver.find_element(By.ID, "desks").is_displayed() else "")
         check("and its page asks for none", "it does" if driver.find_element(By.ID, "login").is_displayed() else "")
         use(driver, "Reload", "reload-status", "200: generation 2 serves")
         check("the console stays empty", complaints(driver))
@@ -324,6 +326,7 @@ if os.environ.get("SCREENSHOTS"):
 else:
     send("GET", "/access")
 attempt("its looks", looks_of_page)
+attempt("its first paint", paints, URL, "/admin/", "the operator's page", 120)
 attempt("the token", token)
 attempt("the kill switch", kill_switch)
 attempt("the keyboard", keyboard)

@@ -87,11 +87,13 @@ func
   try first.send(waiting)
   let responder = await server.handler.nextResponder()
   responder.whenClientLeaves { hasLeft.withLock { $0 = true } }
+  #expect(!responder.mayClientHaveLeft)
   first.finish()
   let second = try server.client()
   try second.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
   #expect(try second.answer().status == 200)
   #expect(!hasLeft.withLock { $0 })
+  #expect(responder.mayClientHaveLeft)
   // No room is left, and the second still writes: the first may have gone.
   let third = try server.client()
   try third.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")

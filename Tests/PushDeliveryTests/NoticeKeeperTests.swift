@@ -23,8 +23,10 @@ import Testing
     NoticeSenders(senders, clock: fixture.clock, log: fixture.log, metrics: fixture.metrics)
   }
 
-  private func keeper(_ senders: @escaping @Sendable () -> NoticeSenders) -> NoticeKeeper {
-    NoticeKeeper(fixture.notices, fixture.book, scheduler: fixture.clock, metrics: fixture.metrics) {
+  private func keeper(
+    reading book: NoticeBook? = nil, _ senders: @escaping @Sendable () -> NoticeSenders
+  ) -> NoticeKeeper {
+    NoticeKeeper(book ?? fixture.notices, fixture.book, scheduler: fixture.clock, metrics: fixture.metrics) {
       NoticeKeeper.Setting(senders: senders(), texts: Configuration.Notices().texts)
     }
   }
@@ -246,6 +248,36 @@ import Testing
     #expect(elsewhere.sent.map(\.id) == hanging.sent.map(\.id))
   }
 
+  @Test func `notices that cannot be sent are passed over a few times a minute, and hold up no other`()
+    async throws
+  {
+    let other = try #require(InstallationID("00000000-0000-4000-8000-000000000002"))
+    try await fixture.enrol()
+    try await fixture.enrol("device-2", other)
+    try await fixture.memory.registerDevice(
+      StoredDevice(installation: other, platform: "fcm", token: "device-2", registered: fixture.now))
+    for _ in 0..<100 { _ = try await ended(for: other) }
+    fixture.clock.advance(by: .seconds(60))
+    let counting = CountingNotices(fixture.memory)
+    let book = NoticeBook(store: counting, keys: fixture.notices.keys, clock: fixture.clock)
+    let well = ScriptedSender()
+    let sending = senders([.http: well])
+    try await run(keeper(reading: book, sending.asClosure)) {
+      try await advance(by: .seconds(58))
+      // One look a second, and all hundred in one of fifteen.
+      #expect(counting.looks >= 58 && counting.rows <= 500)
+      _ = try await ended()
+      try await advance(by: .seconds(1))
+      try await until { counted("changed", "taken") == 1 }
+      // What was saved late, with a time that was long read over, is found by the next look at everything.
+      try await fixture.memory.removeDevice(of: other)
+      try await fixture.enrol("device-2", other)
+      try await advance(by: NoticeReach.interval)
+      try await until { counted("changed", "taken") == 101 }
+    }
+    #expect(well.sent.count == 101)
+  }
+
   @Test func `without a device nothing is sent until there is one`() async throws {
     try await fixture.enrol()
     try await fixture.memory.removeDevice(of: fixture.id)
@@ -255,7 +287,7 @@ import Testing
       try await advance(by: .seconds(10))
       #expect(sender.sent.isEmpty)
       try await fixture.enrol("device-3")
-      try await advance(by: .seconds(1))
+      try await advance(by: NoticeReach.interval)
       try await until { counted("changed", "taken") == 1 }
     }
     #expect(sender.devices.map(\.exposed) == ["device-3"])

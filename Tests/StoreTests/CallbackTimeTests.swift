@@ -13,14 +13,14 @@ import Testing
     defer { fixture.end() }
     let intent = CallbackIntent.made(key: "k", deadline: 20)
     #expect(try await store.begin(intent, at: .noon()) == .begun)
-    #expect(try await store.recoverCallbacks(at: .noon(30).later(0, nanoseconds: -1)) == 0)
+    #expect(try await store.recoverCallbacks(at: .noon(30).later(0, nanoseconds: -1)).callbacks == 0)
     #expect(try await store.callback(intent.id, of: "ios-app")?.status == .pending)
-    #expect(try await store.recoverCallbacks(at: .noon(30)) == 1)
+    #expect(try await store.recoverCallbacks(at: .noon(30)).callbacks == 1)
     let record = try #require(try await store.callback(intent.id, of: "ios-app"))
     #expect(record.status == .unknown)
     #expect(record.code == "outcome_unknown")
     #expect(record.settledAt == .noon(30))
-    #expect(try await store.recoverCallbacks(at: .noon(31)) == 0)
+    #expect(try await store.recoverCallbacks(at: .noon(31)).callbacks == 0)
     // Repetitions get it; the number stays taken.
     #expect(try await store.begin(.made(key: "k"), at: .noon(32)) == .replay(record))
     #expect(try await store.begin(.made(), at: .noon(32)) == .duplicate(intent.id))
@@ -37,16 +37,16 @@ import Testing
     let lost = CallbackIntent.made("+14155550166", deadline: 20)
     #expect(try await store.begin(held, at: .noon()) == .begun)
     #expect(try await store.begin(lost, at: .noon()) == .begun)
-    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: [held.id]) == 1)
+    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: [held.id]).callbacks == 1)
     #expect(try await store.callback(held.id, of: "ios-app")?.status == .pending)
     #expect(try await store.callback(lost.id, of: "ios-app")?.status == .unknown)
     #expect(try await store.settle(held.id, .accepted(at: .noon(1)))?.wasRecovered == false)
-    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: []) == 0)
+    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: []).callbacks == 0)
     // Nor is one that was in hand then and is no longer.
     let next = CallbackIntent.made("+14155550167", deadline: 20)
     #expect(try await store.begin(next, at: .noon()) == .begun)
-    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: [next.id]) == 0)
-    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: []) == 1)
+    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: [next.id]).callbacks == 0)
+    #expect(try await store.recoverCallbacks(at: .noon(5000), besides: []).callbacks == 1)
     await store.close()
   }
 
@@ -58,9 +58,9 @@ import Testing
     defer { fixture.end() }
     let other = fixture.open()
     let intent = CallbackIntent.made(deadline: 20)
-    #expect(try await store.recoverCallbacks(at: .noon()) == 0)
+    #expect(try await store.recoverCallbacks(at: .noon()).callbacks == 0)
     #expect(try await store.begin(intent, at: .noon()) == .begun)
-    #expect(try await other.recoverCallbacks(at: .noon(5000)) == 0)
+    #expect(try await other.recoverCallbacks(at: .noon(5000)).callbacks == 0)
     #expect(try await store.callback(intent.id, of: "ios-app")?.status == .pending)
     await store.close()
     await other.close()
@@ -78,7 +78,7 @@ import Testing
     for intent in [accepted, failed, withdrawn] {
       #expect(try await store.begin(intent, at: .noon()) == .begun)
     }
-    #expect(try await store.recoverCallbacks(at: .noon(30)) == 3)
+    #expect(try await store.recoverCallbacks(at: .noon(30)).callbacks == 3)
     let settled = try #require(try await store.settle(accepted.id, .accepted(at: .noon(31))))
     #expect(settled.status == .accepted && settled.wasRecovered && settled.settledAt == .noon(31))
     #expect(try await store.settle(failed.id, .failed(at: .noon(31)))?.wasRecovered == true)
@@ -117,7 +117,7 @@ import Testing
     let intent = CallbackIntent.made()
     #expect(try await store.begin(intent, at: .noon()) == .begun)
     let settled = try await store.settle(intent.id, .accepted())
-    #expect(try await store.recoverCallbacks(at: .noon(500)) == 0)
+    #expect(try await store.recoverCallbacks(at: .noon(500)).callbacks == 0)
     #expect(try await store.callback(intent.id, of: "ios-app") == settled)
     await store.close()
   }
@@ -133,16 +133,16 @@ import Testing
     let kept = CallbackIntent.made("+14155550166", key: "kept")
     #expect(try await leaving.begin(left, at: .noon()) == .begun)
     #expect(try await staying.begin(kept, at: .noon()) == .begun)
-    #expect(try await staying.recoverCallbacks(at: .noon(1)) == 0)
+    #expect(try await staying.recoverCallbacks(at: .noon(1)).callbacks == 0)
     await leaving.close()
     // The same place, opened again: another instance.
     let again = fixture.open()
-    #expect(try await again.recoverCallbacks(at: .noon(1)) == 1)
+    #expect(try await again.recoverCallbacks(at: .noon(1)).callbacks == 1)
     #expect(try await again.callback(left.id, of: "ios-app")?.status == .unknown)
     #expect(try await again.callback(kept.id, of: "ios-app")?.status == .pending)
     #expect(try await staying.settle(kept.id, .accepted())?.status == .accepted)
     await staying.close()
-    #expect(try await again.recoverCallbacks(at: .noon(2)) == 0)
+    #expect(try await again.recoverCallbacks(at: .noon(2)).callbacks == 0)
     await again.close()
   }
 
@@ -180,7 +180,7 @@ import Testing
     // Nobody has recovered it yet, so nobody may begin another, whatever the time.
     #expect(try await store.purge(at: .noon(5000)) == 0)
     #expect(try await store.begin(.made(key: "k", window: .zero), at: .noon(5000)) == .inProgress(first.id))
-    #expect(try await store.recoverCallbacks(at: .noon(5000)) == 1)
+    #expect(try await store.recoverCallbacks(at: .noon(5000)).callbacks == 1)
     #expect(try await store.begin(.made(key: "k", window: .zero), at: .noon(5000)) == .begun)
     await store.close()
   }
@@ -237,7 +237,7 @@ import Testing
     #expect(try await store.begin(intent, at: .noon()) == .begun)
     for _ in 0..<2 { #expect(try await store.purge(at: .noon(9000)) == 0) }
     #expect(try await store.callback(intent.id, of: "ios-app")?.status == .pending)
-    #expect(try await store.recoverCallbacks(at: .noon(9000)) == 1)
+    #expect(try await store.recoverCallbacks(at: .noon(9000)).callbacks == 1)
     #expect(try await store.purge(at: .noon(9000)) == 2)
     await store.close()
   }

@@ -38,8 +38,8 @@ import Testing
   private static func due(
     _ store: any Store, _ seconds: Double, on platform: String = "http", since: Double = -9000, most: Int = 9
   ) async throws -> [DueNotice] {
-    try await store.dueNotices(
-      on: platform, at: .noon(seconds), news: .noon(since)...Instant.noon(seconds), most: most)
+    let times = Instant.noon(since)...Instant.noon(seconds)
+    return try await store.dueNotices(on: platform, questions: times, news: times, most: most)
   }
 
   private static func take(
@@ -70,6 +70,8 @@ import Testing
     let other = try #require(try await Self.due(store, 3480, on: "fcm").first)
     #expect(other.record.id == second.id && other.action == .confirm)
     #expect(try await Self.due(store, 3480, most: 0).isEmpty)
+    #expect(try await Self.due(store, 3490, since: 3480).map(\.record.id) == [first.id])
+    #expect(try await Self.due(store, 3490, since: 3480.001).isEmpty)
     // Without a device the customer cannot be asked.
     try await store.removeDevice(of: .numbered(1))
     #expect(try await Self.due(store, 3500).isEmpty)
@@ -276,13 +278,46 @@ import Testing
     var intent = CallbackIntent.made("+14155550171")
     intent.notifies = .numbered(1)
     #expect(try await store.begin(intent, at: .noon()) == .begun)
-    #expect(try await store.recoverCallbacks(at: .noon(100)) == 1)
+    #expect(try await store.recoverCallbacks(at: .noon(100)).callbacks == 1)
     let notice = try #require(try await Self.due(store, 101).first)
     #expect(notice.action == .changed && notice.due == .noon(101))
     #expect(try await Self.take(store, notice, until: 120))
-    try await store.settleNotice(notice, .taken)
     try await store.settle(intent.id, .accepted(at: .noon(110)))
-    #expect(try await Self.due(store, 111).map(\.due) == [.noon(111)])
+    // The provider's answer to the first notice came late.
+    try await store.settleNotice(notice, .taken)
+    let correction = try #require(try await Self.due(store, 111).first)
+    #expect(correction.due == .noon(111) && correction.serial == notice.serial + 1)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `an outcome that is saved as told has no notice, unless recovery came first`(_ kind: StoreKind)
+    async throws
+  {
+    let (fixture, store) = try await Self.prepared(kind)
+    defer { fixture.end() }
+    var told = CallbackSettlement.accepted(at: .noon(1))
+    told.isTold = true
+    var ids: [CallbackID] = []
+    for number in 1...3 {
+      var intent = CallbackIntent.made("+1415555017\(number)")
+      intent.notifies = .numbered(1)
+      #expect(try await store.begin(intent, at: .noon()) == .begun)
+      ids.append(intent.id)
+    }
+    try await store.settle(ids[0], told)
+    #expect(try await store.callback(ids[0], of: "ios-app")?.notices?.state == .told)
+    // Its first commit was in doubt.
+    try await store.settle(ids[1], .accepted(at: .noon(1)))
+    #expect(try await Self.due(store, 3).map(\.record.id) == [ids[1]])
+    try await store.settle(ids[1], told)
+    #expect(try await Self.due(store, 3).isEmpty)
+    // The app may have read what recovery wrote.
+    #expect(try await store.recoverCallbacks(at: .noon(100)).callbacks == 1)
+    told = .accepted(at: .noon(110))
+    told.isTold = true
+    try await store.settle(ids[2], told)
+    #expect(try await Self.due(store, 111).map(\.record.id) == [ids[2]])
     await store.close()
   }
 

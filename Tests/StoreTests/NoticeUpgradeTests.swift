@@ -42,11 +42,11 @@ import Testing
     #expect(try await store.claim(Self.live.id) == .live(Self.live))
     #expect(try await store.claim(Self.over.id) == .over(Self.over.over))
     // Its app never asked for notices.
-    #expect(try await store.recoverCallbacks(at: .noon(60)) == 1)
+    #expect(try await store.recoverCallbacks(at: .noon(60)).callbacks == 1)
     let record = try #require(try await store.callback(Self.pending, of: "ios-app"))
     #expect(record.status == .unknown && record.notices == nil && !record.waitsToBeTold)
-    let due = try await store.dueNotices(
-      on: "http", at: .noon(9999), news: .noon(-9999)...Instant.noon(9999), most: 9)
+    let always = Instant.noon(-9999)...Instant.noon(9999)
+    let due = try await store.dueNotices(on: "http", questions: always, news: always, most: 9)
     #expect(due.isEmpty)
     await store.close()
   }

@@ -108,7 +108,7 @@ struct PostgresAppointmentTests {
     place.proxy.cut([.afterCommit])
     #expect(try await place.behind.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
     #expect(place.proxy.count == 1)
-    #expect(try await place.direct.recoverCallbacks(at: .noon(3601)) == 0)
+    #expect(try await place.direct.recoverCallbacks(at: .noon(3601)).callbacks == 0)
     #expect(try await place.behind.settle(booking.id, .accepted())?.wasRecovered == false)
     await place.end()
   }
@@ -128,7 +128,7 @@ struct PostgresAppointmentTests {
       case 0: _ = try await place.direct.end(booking.id, .cancelled, at: .noon(1))
       case 1: _ = try await place.direct.end(booking.id, .expired, at: .noon(3600))
       case 2: _ = try await place.direct.settle(booking.id, .accepted(at: .noon(3601)))
-      default: #expect(try await place.direct.recoverCallbacks(at: .noon(3700)) == 1)
+      default: #expect(try await place.direct.recoverCallbacks(at: .noon(3700)).callbacks == 1)
       }
       let left = try place.query(
         """

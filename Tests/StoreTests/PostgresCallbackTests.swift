@@ -26,7 +26,7 @@ struct PostgresCallbackTests {
     let (lost, watching) = (open(), open())
     let intent = CallbackIntent.made(key: "k")
     #expect(try await lost.begin(intent, at: .noon()) == .begun)
-    #expect(try await watching.recoverCallbacks(at: .noon(1)) == 0)
+    #expect(try await watching.recoverCallbacks(at: .noon(1)).callbacks == 0)
     // Eleven seconds in which only the second was heard.
     _ = try server.query(
       name,
@@ -35,10 +35,10 @@ struct PostgresCallbackTests {
       UPDATE callgate_instance SET alive_until = alive_until - interval '11 s'
         WHERE id = (SELECT instance FROM callgate_callback)
       """)
-    #expect(try await watching.recoverCallbacks(at: .noon(2)) == 1)
+    #expect(try await watching.recoverCallbacks(at: .noon(2)).callbacks == 1)
     #expect(try await watching.callback(intent.id, of: "ios-app")?.status == .unknown)
     // The lost one comes back, and knows what came of it.
-    #expect(try await lost.recoverCallbacks(at: .noon(3)) == 0)
+    #expect(try await lost.recoverCallbacks(at: .noon(3)).callbacks == 0)
     #expect(try await lost.settle(intent.id, .accepted())?.wasRecovered == true)
     #expect(try await watching.callback(intent.id, of: "ios-app")?.status == .accepted)
     await lost.close()
@@ -50,13 +50,13 @@ struct PostgresCallbackTests {
     let (one, other) = (open(), open())
     let intent = CallbackIntent.made(key: "k")
     #expect(try await one.begin(intent, at: .noon()) == .begun)
-    #expect(try await other.recoverCallbacks(at: .noon(1)) == 0)
+    #expect(try await other.recoverCallbacks(at: .noon(1)).callbacks == 0)
     // A minute in which nobody could be heard.
     _ = try server.query(
       name,
       "UPDATE callgate_instance SET since = since - interval '1 h', alive_until = now() - interval '50 s'")
-    #expect(try await other.recoverCallbacks(at: .noon(2)) == 0)
-    #expect(try await one.recoverCallbacks(at: .noon(2)) == 0)
+    #expect(try await other.recoverCallbacks(at: .noon(2)).callbacks == 0)
+    #expect(try await one.recoverCallbacks(at: .noon(2)).callbacks == 0)
     #expect(try await one.settle(intent.id, .accepted())?.status == .accepted)
     await one.close()
     await other.close()
@@ -68,13 +68,13 @@ struct PostgresCallbackTests {
     #expect(try await lost.begin(.made(), at: .noon()) == .begun)
     _ = try server.query(name, "UPDATE callgate_instance SET alive_until = now() - interval '1 s'")
     let fresh = open()
-    #expect(try await fresh.recoverCallbacks(at: .noon(1)) == 0)
+    #expect(try await fresh.recoverCallbacks(at: .noon(1)).callbacks == 0)
     _ = try server.query(
       name,
       """
       UPDATE callgate_instance SET since = now() - interval '10 s' WHERE id NOT IN (SELECT instance FROM callgate_callback)
       """)
-    #expect(try await fresh.recoverCallbacks(at: .noon(2)) == 1)
+    #expect(try await fresh.recoverCallbacks(at: .noon(2)).callbacks == 1)
     await lost.close()
     await fresh.close()
   }
@@ -82,9 +82,9 @@ struct PostgresCallbackTests {
   @Test func `an instance whose row was lost makes a new one`() async throws {
     let (server, name, open) = try await migrated()
     let store = open()
-    #expect(try await store.recoverCallbacks(at: .noon()) == 0)
+    #expect(try await store.recoverCallbacks(at: .noon()).callbacks == 0)
     _ = try server.query(name, "DELETE FROM callgate_instance")
-    #expect(try await store.recoverCallbacks(at: .noon()) == 0)
+    #expect(try await store.recoverCallbacks(at: .noon()).callbacks == 0)
     #expect(try server.query(name, "SELECT count(*) FROM callgate_instance") == "1\n")
     await store.close()
     // Who leaves takes it along.

@@ -33,7 +33,7 @@ import Testing
     }
     let next = SQLiteStore(path: path)
     try await next.migrate()
-    #expect(try await next.recoverCallbacks(at: .noon(1)) == 50)
+    #expect(try await next.recoverCallbacks(at: .noon(1)).callbacks == 50)
     for number in 0..<50 {
       let again = CallbackIntent.made("+141555501\(10 + number)", key: "\(number)")
       guard case .replay(let record) = try await next.begin(again, at: .noon(2)) else {
@@ -102,11 +102,11 @@ import Testing
     #expect(status.st_size == 0)
     // Its owner notices within a turn of the upkeep, and others see it alive again.
     unlink(file)
-    #expect(try await store.recoverCallbacks(at: .noon(1)) == 0)
+    #expect(try await store.recoverCallbacks(at: .noon(1)).callbacks == 0)
     let other = SQLiteStore(path: path)
-    #expect(try await other.recoverCallbacks(at: .noon(1)) == 0)
+    #expect(try await other.recoverCallbacks(at: .noon(1)).callbacks == 0)
     await store.close()
-    #expect(try await other.recoverCallbacks(at: .noon(2)) == 1)
+    #expect(try await other.recoverCallbacks(at: .noon(2)).callbacks == 1)
     await other.close()
   }
 
@@ -119,9 +119,9 @@ import Testing
     let link = place.path + "/link.sqlite3"
     #expect(symlink(path, link) == 0)
     let other = SQLiteStore(path: link)
-    #expect(try await other.recoverCallbacks(at: .noon(1)) == 0)
+    #expect(try await other.recoverCallbacks(at: .noon(1)).callbacks == 0)
     await store.close()
-    #expect(try await other.recoverCallbacks(at: .noon(1)) == 1)
+    #expect(try await other.recoverCallbacks(at: .noon(1)).callbacks == 1)
     await other.close()
   }
 

@@ -4,6 +4,7 @@ import Foundation
 import Gate
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
@@ -111,6 +112,18 @@ import Testing
   }
 
   // MARK: Flushes that fail
+
+  @Test func `a machine that is too busy to try again in time gets its second try`() async throws {
+    let clock = ManualTime()
+    var tries = 0
+    try await eventually(clock: clock) {
+      tries += 1
+      // The task resumes long after its first try, which came before the back-off had ended.
+      clock.advance(by: .seconds(37))
+      if tries == 1 { throw StoreError(.unavailable, "step", "disk I/O error") }
+    }
+    #expect(tries == 2)
+  }
 
   @Test func `what could not be flushed is in doubt, and can be taken back`() async throws {
     let (place, path, disk, store) = try await TestDisk.made()

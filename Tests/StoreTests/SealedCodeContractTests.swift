@@ -85,7 +85,7 @@ import Testing
     defer { fixture.end() }
     let intent = try Self.intent()
     #expect(try await store.begin(intent, at: .noon()) == .begun)
-    #expect(try await store.recoverCallbacks(at: .noon(500)) == 1)
+    #expect(try await store.recoverCallbacks(at: .noon(500)).callbacks == 1)
     #expect(try await code(intent, store)?.until == .noon(500 + 3600))
     _ = try await store.settle(intent.id, .accepted(at: .noon(600)))
     #expect(try await code(intent, store) == SealedCode.made(intent, until: .noon(600 + 3600)))

@@ -228,7 +228,7 @@ import Testing
   @Test func `a stop without an outcome is reported once`() async throws {
     let store = MemoryStore()
     let clock = ManualTime()
-    let told = Mutex<[Int]>([])
+    let told = Mutex<[RecoveredRecords]>([])
     let begun = Instant(seconds: clock.unixTime.seconds)
     _ = store.begin(.made(at: begun), at: begun)
     let upkeep = Upkeep(
@@ -238,7 +238,8 @@ import Testing
     // Its deadline and the grace: 20 s and 10 s.
     for second in 0..<33 {
       await clock.untilSleepers(2)
-      #expect(told.withLock { $0 } == (second >= 30 ? [1] : []), "after \(second) s")
+      #expect(
+        told.withLock { $0 } == (second >= 30 ? [RecoveredRecords(callbacks: 1)] : []), "after \(second) s")
       clock.advance(by: .seconds(1))
     }
     task.cancel()

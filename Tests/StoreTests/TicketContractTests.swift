@@ -73,11 +73,24 @@ import Testing
     #expect(try await store.callback(first.id, of: "users")?.ticket == StoredTicket())
     let second = intent(at: .noon(2))
     #expect(try await store.begin(second, at: .noon(2)) == .begun)
-    #expect(try await store.recoverCallbacks(at: .noon(40)) == 1)
+    #expect(try await store.recoverCallbacks(at: .noon(40)).tickets == 1)
     let lost = try #require(try await store.callback(second.id, of: "users"))
     #expect(lost.status == .unknown)
     #expect(lost.ticket == StoredTicket())
     #expect(try await store.begin(intent(at: .noon(41)), at: .noon(41)) == .duplicate(second.id))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `recovery tells tickets from callbacks`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    for request in [intent(1), intent(2), .made("+14155550101", deadline: 20)] {
+      #expect(try await store.begin(request, at: .noon()) == .begun)
+    }
+    let recovered = try await store.recoverCallbacks(at: .noon(60))
+    #expect(recovered == RecoveredRecords(callbacks: 1, tickets: 2))
+    #expect(try await store.recoverCallbacks(at: .noon(61)).isEmpty)
     await store.close()
   }
 

@@ -1,6 +1,6 @@
 // Checks that `Content-Type` and `Content-Encoding` of a callback request announce plain JSON in UTF-8.
 
-import HTTP
+package import HTTP
 
 /// Whether a request declares its content as JSON in UTF-8, without a coding.
 package enum JSONContent {
@@ -23,6 +23,13 @@ package enum JSONContent {
       throw Problem(
         .unsupportedMediaType, "Send Content-Type: application/json. The only allowed charset is utf-8.")
     }
+  }
+
+  /// Checks that a request's content is declared as JSON.
+  package static func check(_ request: borrowing Request) throws(Problem) {
+    try check(
+      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
+      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
   }
 
   /// The same for a merge patch (RFC 7396), which may call itself JSON as well.

@@ -163,6 +163,7 @@ extension APISchemas {
                   "properties": {
                     "desk": { "type": "string" }, "status": { "type": "string", "enum": ["pass", "warn"] },
                     "users": { "type": "integer", "minimum": 0, "description": "Users whose session tokens the server keeps." },
+                    "tickets": { "type": "string", "enum": ["pass", "warn"], "description": "The latest request about tickets. Absent if the desk takes none." },
                     "last_request": { "type": "string", "description": "The outcome of the last request." },
                     "last_request_age_seconds": { "type": "integer", "minimum": 0 },
                     "cool_down_seconds": { "type": "integer", "minimum": 0, "description": "How long the server makes no request yet." } } } },

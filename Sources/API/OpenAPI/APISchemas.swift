@@ -240,7 +240,8 @@ enum APISchemas {
             "properties": {
               "status": { "$ref": "#/components/schemas/Health" },
               "checks": { "type": "object", "additionalProperties": { "anyOf": [ { "$ref": "#/components/schemas/IssuerKeys" }, { "$ref": "#/components/schemas/DeskState" } ] },
-                "required": ["configuration", "process", "key", "store", "clock", "talkdesk_id"],
+                "required": ["configuration", "process", "store", "clock"],
+                "description": "A server without a Talkdesk account has neither `key` nor `talkdesk_id`.",
                 "properties": {
                   "configuration": { "$ref": "#/components/schemas/Check" },
                   "process": { "$ref": "#/components/schemas/Check" },

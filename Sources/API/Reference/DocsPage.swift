@@ -35,7 +35,7 @@ package struct DocsPage {
     \(contents)</nav>
     <main id="main">
     <section class="card">
-    \(HTMLText.paragraphs(APIDocument.introduction))<p>In the commands, <code>$CALLGATE</code> is the address of this server, without a slash at its end.</p>
+    \(HTMLText.paragraphs(APIDocument.introduction))<p>In the commands, <code>$CALLGATE</code> is the address of this server, without a slash at its end. For the sandbox: <code>CALLGATE=localhost:8080</code></p>
     </section>
     \(APIOperation.Tag.allCases.map(section).joined())\(problems)\(schemas)</main>
     </body>

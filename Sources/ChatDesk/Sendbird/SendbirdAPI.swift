@@ -53,19 +53,34 @@ package struct SendbirdAPI: Sendable {
     for user: UserID, deadline: MonotonicTime, trace: TraceContext? = nil,
     observe: @Sendable (SendbirdReport) -> Void = { _ in }
   ) async throws(SendbirdFailure) -> SessionToken {
+    try await persist(creating: user, deadline, trace, observe) { () async throws(SendbirdFailure) in
+      try await issue(user, deadline, trace?.child(), observe)
+    }
+  }
+
+  /// Does something that may be done twice. Creates the user once if Sendbird does not know it, and repeats temporary failures, all
+  /// before the deadline.
+  func persist<Reply>(
+    creating user: UserID, _ deadline: MonotonicTime, _ trace: TraceContext?,
+    _ observe: @Sendable (SendbirdReport) -> Void, _ body: () async throws(SendbirdFailure) -> Reply
+  ) async throws(SendbirdFailure) -> Reply {
     var (needsUser, isCreated, repetitions) = (false, false, 0)
     while true {
       do throws(SendbirdFailure) {
-        guard needsUser else { return try await issue(user, deadline, trace?.child(), observe) }
-        try await create(user, deadline, trace?.child(), observe)
-        (needsUser, isCreated) = (false, true)
+        if needsUser {
+          try await create(user, deadline, trace?.child(), observe)
+          needsUser = false
+        }
+        return try await body()
       } catch {
         if case .unknownUser = error.concern, !isCreated {
-          needsUser = true
+          (needsUser, isCreated) = (true, true)
           continue
         }
+        // Another instance was faster with the user's customer.
+        let isKnown = if case .knownUser = error.concern { true } else { false }
         let resumption = time.now + retry.delay(before: repetitions + 1, unit: jitter())
-        guard repetitions < retry.limit, retry.isPassing(error.cause),
+        guard repetitions < retry.limit, isKnown || retry.isPassing(error.cause),
           resumption + Self.shortestAttempt < deadline
         else { throw error }
         repetitions += 1
@@ -101,7 +116,7 @@ package struct SendbirdAPI: Sendable {
   }
 
   /// Creates a user. That the user exists already is a success.
-  func create(
+  private func create(
     _ user: UserID, _ deadline: MonotonicTime, _ trace: TraceContext?, _ observe: (SendbirdReport) -> Void
   ) async throws(SendbirdFailure) {
     let request = SendbirdRequest(

@@ -21,17 +21,9 @@ package final class SessionSource: Sendable {
     var api: SendbirdAPI
     var cache = SessionCache()
     var flights: [UserID: Flight] = [:]
-    var cooldowns: [Cooldown.Kind: Cooldown] = [:]
+    var standing = SendbirdStanding()
     /// Users that Sendbird refused a moment ago.
     var refused: [UserID: (error: TokenExchangeError, until: MonotonicTime)] = [:]
-    /// Counts the settings.
-    var epoch = 0
-    var latest: SendbirdReport?
-
-    /// The cool-down in force: the one that lasts longest.
-    func coolingDown(_ now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
-      cooldowns.values.compactMap { $0.rest(at: now) }.max { $0.remaining < $1.remaining }
-    }
   }
 
   /// How long Sendbird is not asked for a user that it refused, and for how many users that is known.
@@ -124,7 +116,7 @@ package final class SessionSource: Sendable {
       // A request may have ended since the look without waiting.
       if let token = state.cache.token(of: user, now: now) { return (.hit, .answer(.success(token))) }
       if let flight = state.flights[user] { return (.joined, .wait(flight)) }
-      if let (cause, rest) = state.coolingDown(now) {
+      if let (cause, rest) = state.standing.coolingDown(now) {
         return (.coolingDown, .answer(.failure(.coolingDown(cause: cause, retryAfter: rest))))
       }
       if let (error, until) = state.refused[user], now < until {
@@ -151,14 +143,14 @@ package final class SessionSource: Sendable {
   private func begin(_ user: UserID, _ trace: TraceContext?, _ state: inout State) -> Flight {
     let flight = Flight()
     state.flights[user] = flight
-    let (api, epoch, start) = (state.api, state.epoch, time.now)
+    let (api, epoch, start) = (state.api, state.standing.epoch, time.now)
     Task.detached { [self] in
       let result: Result<SessionToken, SendbirdFailure>
       do throws(SendbirdFailure) {
         result = .success(
           try await api.sessionToken(for: user, deadline: start + api.settings.deadline, trace: trace) {
             report in
-            note(report, epoch)
+            self.state.withLock { $0.standing.note(report, of: epoch) }
             observe(report)
           })
       } catch {
@@ -183,36 +175,20 @@ package final class SessionSource: Sendable {
         guard now <= token.vendableUntil else {
           return .failure(.exchangeFailed(.unusableReply(.late), retryAfter: .seconds(1)))
         }
-        guard epoch == state.epoch else { return .success(token) }
-        for kind in Cooldown.Kind.allCases { state.cooldowns[kind]?.succeed(startedAt: start) }
+        guard epoch == state.standing.epoch else { return .success(token) }
+        state.standing.succeeded(startedAt: start, of: epoch)
         state.refused[user] = nil
         state.cache.keep(token)
         return .success(token)
       case .failure(let failure):
-        if case .transport(let error) = failure.cause, error.reason == .overloaded {
-          return .failure(.overloaded(retryAfter: error.retryAfter ?? .seconds(1)))
-        }
-        guard epoch == state.epoch else {
-          return .failure(.exchangeFailed(failure.cause, retryAfter: .seconds(1)))
-        }
-        guard case .everyUser = failure.concern else {
+        guard failure.concern == .everyUser || epoch != state.standing.epoch else {
           if state.refused.count >= Self.mostRefused { state.refused = [:] }
           state.refused[user] = (failure.cause, now + Self.refusalLife)
           return .failure(.exchangeFailed(failure.cause, retryAfter: Self.refusalLife))
         }
-        if let kind = Cooldown.kind(of: failure.cause) {
-          state.cooldowns[kind, default: Cooldown()]
-            .record(failure.cause, startedAt: start, now: now, unit: unit)
-        }
-        let rest = state.coolingDown(now)?.remaining ?? .seconds(1)
-        return .failure(.exchangeFailed(failure.cause, retryAfter: rest))
+        return .failure(state.standing.failed(failure, startedAt: start, of: epoch, now: now, unit: unit))
       }
     }
-  }
-
-  private func note(_ report: SendbirdReport, _ epoch: Int) {
-    if let failure = report.failure, failure.concern != .everyUser { return }
-    state.withLock { state in if epoch == state.epoch { state.latest = report } }
   }
 
   // MARK: Operating
@@ -225,14 +201,11 @@ package final class SessionSource: Sendable {
       let isSameToken = old.apiToken.isEqual(to: settings.apiToken.exposedBytes())
       state.api = state.api.with(settings)
       guard !isSameToken || old.tokenLife != settings.tokenLife else { return }
-      state.epoch += 1
+      state.standing.begin(hasSameToken: isSameToken)
       // Those who wait get the old request's result; the next one is made with the new settings.
       state.flights = [:]
       if settings.tokenLife < old.tokenLife { state.cache.removeAll() }
-      guard !isSameToken else { return }
-      state.cooldowns[.credential] = nil
-      state.refused = [:]
-      state.latest = nil
+      if !isSameToken { state.refused = [:] }
     }
   }
 
@@ -243,8 +216,6 @@ package final class SessionSource: Sendable {
   package struct Status: Sendable {
     /// How many users' tokens are kept.
     package let users: Int
-    /// How many users' tokens Sendbird is being asked for.
-    package let requests: Int
     /// The latest request that says anything about all users; nil before the first.
     package let latest: SendbirdReport?
     /// How long that one is over.
@@ -260,10 +231,11 @@ package final class SessionSource: Sendable {
   package var status: Status {
     let now = time.now
     return state.withLock { state in
-      Status(
-        users: state.cache.count, requests: state.flights.count, latest: state.latest,
-        latestAge: state.latest.map { now - ($0.startedAt + $0.duration) },
-        coolDown: state.coolingDown(now)?.remaining)
+      let latest = state.standing.latest
+      return Status(
+        users: state.cache.count, latest: latest,
+        latestAge: latest.map { now - ($0.startedAt + $0.duration) },
+        coolDown: state.standing.coolingDown(now)?.remaining)
     }
   }
 }

@@ -14,14 +14,7 @@ package import Tokens
 package final class TicketSource: Sendable {
   private struct State {
     var api: SendbirdAPI
-    var cooldowns: [Cooldown.Kind: Cooldown] = [:]
-    /// Counts the settings.
-    var epoch = 0
-    var latest: SendbirdReport?
-
-    func coolingDown(_ now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
-      cooldowns.values.compactMap { $0.rest(at: now) }.max { $0.remaining < $1.remaining }
-    }
+    var standing = SendbirdStanding()
   }
 
   private let state: Mutex<State>
@@ -53,8 +46,8 @@ package final class TicketSource: Sendable {
   package func customer(
     of user: DeskUser, deadline: MonotonicTime, trace: TraceContext? = nil
   ) async throws(TokenError) -> CustomerID {
-    let (api, epoch) = state.withLock { ($0.api, $0.epoch) }
-    if let (cause, rest) = state.withLock({ $0.coolingDown(time.now) }) {
+    let (api, epoch) = state.withLock { ($0.api, $0.standing.epoch) }
+    if let (cause, rest) = state.withLock({ $0.standing.coolingDown(time.now) }) {
       throw .coolingDown(cause: cause, retryAfter: rest)
     }
     let start = time.now
@@ -62,7 +55,7 @@ package final class TicketSource: Sendable {
       let customer = try await api.customer(of: user.id, deadline: deadline, trace: trace) { report in
         note(report, epoch)
       }
-      succeeded(startedAt: start, epoch)
+      state.withLock { $0.standing.succeeded(startedAt: start, of: epoch) }
       return customer
     } catch {
       throw failed(error, startedAt: start, epoch)
@@ -78,7 +71,7 @@ package final class TicketSource: Sendable {
   ) async -> TicketOutcome {
     precondition(grant.action == .ticket, "a ticket without a grant")
     precondition(grant.subject == user.subject, "a ticket of another user than was granted")
-    let (api, epoch) = state.withLock { ($0.api, $0.epoch) }
+    let (api, epoch) = state.withLock { ($0.api, $0.standing.epoch) }
     let start = time.now
     guard start + SendbirdAPI.shortestAttempt < deadline else { return .notOpened(.late) }
     let observe: @Sendable (SendbirdReport) -> Void = { [self] in note($0, epoch) }
@@ -108,37 +101,15 @@ package final class TicketSource: Sendable {
 
   private func note(_ report: SendbirdReport, _ epoch: Int) {
     observe(report)
-    if let failure = report.failure, failure.concern != .everyUser { return }
-    state.withLock { state in if epoch == state.epoch { state.latest = report } }
+    state.withLock { $0.standing.note(report, of: epoch) }
   }
 
-  private func succeeded(startedAt start: MonotonicTime, _ epoch: Int) {
-    state.withLock { state in
-      guard epoch == state.epoch else { return }
-      for kind in Cooldown.Kind.allCases { state.cooldowns[kind]?.succeed(startedAt: start) }
-    }
-  }
-
-  /// Cools down after a failure that every user would meet.
   private func failed(
     _ failure: SendbirdFailure, startedAt start: MonotonicTime, _ epoch: Int
   ) -> TokenError {
-    if case .transport(let error) = failure.cause, error.reason == .overloaded {
-      return .overloaded(retryAfter: error.retryAfter ?? .seconds(1))
-    }
     if case .transport(let error) = failure.cause, error.reason == .cancelled { return .cancelled }
     let (now, unit) = (time.now, jitter())
-    return state.withLock { state in
-      guard epoch == state.epoch, case .everyUser = failure.concern else {
-        return .exchangeFailed(failure.cause, retryAfter: .seconds(1))
-      }
-      if let kind = Cooldown.kind(of: failure.cause) {
-        state.cooldowns[kind, default: Cooldown()]
-          .record(failure.cause, startedAt: start, now: now, unit: unit)
-      }
-      let rest = state.coolingDown(now)?.remaining ?? .seconds(1)
-      return .exchangeFailed(failure.cause, retryAfter: rest)
-    }
+    return state.withLock { $0.standing.failed(failure, startedAt: start, of: epoch, now: now, unit: unit) }
   }
 
   // MARK: Operating
@@ -152,47 +123,27 @@ package final class TicketSource: Sendable {
       let isSame =
         settings.apiToken.isEqual(to: old.exposedBytes())
         && settings.desk?.apiToken.isEqual(to: oldDesk?.exposedBytes() ?? []) == true
-      guard !isSame else { return }
-      state.epoch += 1
-      state.cooldowns[.credential] = nil
-      state.latest = nil
+      if !isSame { state.standing.begin(hasSameToken: false) }
     }
   }
 
   /// Whether the latest request that says anything about all users succeeded, or none was made.
-  package var isWell: Bool { state.withLock { $0.latest?.failure == nil } }
+  package var isWell: Bool { state.withLock { $0.standing.latest?.failure == nil } }
 }
 
 extension SendbirdAPI {
-  /// Finds the customer of a user, or makes one, with the user if Sendbird does not know it. Repeats temporary failures.
+  /// Finds the customer of a user, or makes one, with the user if Sendbird does not know it.
   fileprivate func customer(
     of user: UserID, deadline: MonotonicTime, trace: TraceContext?,
     observe: @Sendable (SendbirdReport) -> Void
   ) async throws(SendbirdFailure) -> CustomerID {
-    var (isUserMade, repetitions) = (false, 0)
-    while true {
-      do throws(SendbirdFailure) {
-        let known = try await send(
-          DeskAPI.customer(of: user), deadline, trace?.child(), observe
-        ) { (content: [UInt8]) throws(UnusableReply) in try DeskAPI.customer(of: user, in: content) }
-        if let known { return known }
-        return try await send(
-          DeskAPI.newCustomer(user), deadline, trace?.child(), observe, reading: DeskAPI.newCustomer(in:))
-      } catch {
-        if case .unknownUser = error.concern, !isUserMade {
-          isUserMade = true
-          try await create(user, deadline, trace?.child(), observe)
-          continue
-        }
-        // Another instance was faster with the customer.
-        let isKnown = if case .knownUser = error.concern { true } else { false }
-        let resumption = time.now + retry.delay(before: repetitions + 1, unit: jitter())
-        guard repetitions < retry.limit, isKnown || retry.isPassing(error.cause),
-          resumption + Self.shortestAttempt < deadline
-        else { throw error }
-        repetitions += 1
-        guard await time.hasSlept(until: resumption) else { throw error }
-      }
+    try await persist(creating: user, deadline, trace, observe) { () async throws(SendbirdFailure) in
+      let known = try await send(
+        DeskAPI.customer(of: user), deadline, trace?.child(), observe
+      ) { (content: [UInt8]) throws(UnusableReply) in try DeskAPI.customer(of: user, in: content) }
+      if let known { return known }
+      return try await send(
+        DeskAPI.newCustomer(user), deadline, trace?.child(), observe, reading: DeskAPI.newCustomer(in:))
     }
   }
 

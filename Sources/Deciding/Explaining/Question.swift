@@ -104,7 +104,9 @@ extension Question {
 
     let known = configuration.callers.map(\.id) + [Caller.anonymousID, Caller.installationID]
     if let caller, !known.contains(caller) {
-      let near = Spelling.nearest(to: caller, among: known).map { "; did you mean \($0)?" } ?? ""
+      let near =
+        Spelling.nearest(to: caller, among: known).map { "; did you mean \($0)?" }
+        ?? "; the configuration has \(known.prefix(10).joined(separator: ", "))\(known.count > 10 ? ", …" : "")"
       note("caller", "there is no caller \(quoted(caller))\(near)")
     }
     if let installation {

@@ -145,6 +145,17 @@ package struct Decider: Sendable {
     return await take(decision, facts)
   }
 
+  /// Asks the rules: at once if possible, otherwise with the store and remote policies.
+  package func ruling(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime) async throws(Problem)
+    -> Ruling
+  {
+    switch ruleAtOnce(facts, taking: takes) {
+    case .ruled(let ruling): ruling
+    case .untaken(let decision): await take(decision, facts)
+    case .undecided: try await rule(facts, taking: takes, deadline: deadline)
+    }
+  }
+
   /// Asks rules about a request that takes no allowances: one that was made before, or that the rules have allowed before.
   ///
   /// - Throws: As `rule` does.

@@ -99,6 +99,11 @@ package final class BrakeWatch: Sendable {
     logUsage(brake, gauge, isFull: true, limit, at: time)
   }
 
+  /// The sandbox's clock was set back, and the ledger forgot what was used at later times.
+  package func forget() {
+    for brake in Brake.allCases { gauge(brake).earned.store(0, ordering: .relaxed) }
+  }
+
   // MARK: For the gauge
 
   /// The share of a brake that is in use, from 0 to 1; nil for one that is off, and for the one on each number.

@@ -1,9 +1,9 @@
-// Logs the outcomes of callbacks and of their records.
+// Logs the outcomes of callbacks, and what becomes of records.
 
 import Platform
 package import Records
 
-/// Logs the outcomes of callbacks and of their records; never a token, a context's value or a whole number.
+/// Logs the outcomes of callbacks, and what becomes of records, those of tickets included; never a token, a context's value or a whole number.
 package struct CallbackLog: Sendable {
   package let log: Log
 
@@ -11,29 +11,29 @@ package struct CallbackLog: Sendable {
     self.log = log
   }
 
-  /// The outcome of a callback could not be saved: its record says `pending`, and later `unknown`.
+  /// An outcome could not be saved: its record says `pending`, and later `unknown`.
   func notSettled(_ error: any Error, id: String, state: String, isLast: Bool) {
     log.write(
-      .error, "a callback's outcome could not be saved",
+      .error, "the outcome of a request could not be saved",
       ["id": id, "outcome": state, "detail": "\(error)", "tries_again": String(!isLast)])
   }
 
   /// An outcome was saved that could not be saved at first.
   func settledLate(id: String, state: String) {
-    log.write(.info, "a callback's outcome is saved now", ["id": id, "outcome": state])
+    log.write(.info, "an outcome is saved now", ["id": id, "outcome": state])
   }
 
   /// A record was withdrawn that could not be withdrawn at first.
   func withdrawnLate(id: String) {
-    log.write(.info, "the record of a callback that was not sent is deleted now", ["id": id])
+    log.write(.info, "the record of a request that was not sent is deleted now", ["id": id])
   }
 
   /// A record that was recovered as `unknown`, because its process seemed to be gone, has its true outcome now.
   func corrected(id: String, state: String) {
-    log.write(.warning, "the outcome of an unknown callback is known now", ["id": id, "outcome": state])
+    log.write(.warning, "the outcome of an unknown record is known now", ["id": id, "outcome": state])
   }
 
-  /// Records became `unknown` because no process will settle them.
+  /// Callbacks became `unknown` because no process will settle them.
   func recovered(_ count: Int) {
     log.write(
       .warning, "callbacks have no outcome: they are unknown, and the server does not send them again",

@@ -61,6 +61,7 @@ package struct CallbackParts: Sendable {
 
   /// Callbacks became `unknown` because no process will settle them: theirs has ended, or could not write.
   package func recovered(_ count: Int) {
+    guard count > 0 else { return }
     log.recovered(count)
     metrics.callbacks.count(StoredCallback.Status.unknown.rawValue, by: count)
   }

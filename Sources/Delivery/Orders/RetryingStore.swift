@@ -31,6 +31,8 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   /// The callbacks that may have a record and are neither settled nor withdrawn, each with the time when other instances would recover
   /// its record.
   private let inHandUntil = Mutex<[CallbackID: Int64]>([:])
+  /// The outcomes that are saved in the background, each with whether its app has read it.
+  private let settling = Mutex<[CallbackID: Bool]>([:])
   private let isEnded = Mutex(false)
 
   package init(
@@ -163,16 +165,23 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     do throws(StoreError) {
       finish(intent, try await store.settle(intent.id, settlement), saved)
     } catch {
+      settling.withLock { $0[intent.id] = false }
       inBackground {
         let state = settlement.outcome.rawValue
         await self.save(
           intent.id, state, after: error, late: self.log.settledLate
         ) { () throws(StoreError) in
+          var settlement = settlement
+          settlement.isTold = self.settling.withLock { $0[intent.id] == true }
           self.finish(intent, try await self.store.settle(intent.id, settlement), saved)
         }
+        self.settling.withLock { _ = $0.removeValue(forKey: intent.id) }
       }
     }
   }
+
+  /// The app reads the outcome of a callback in a response. An outcome that is not saved yet is saved as told.
+  package func told(_ id: CallbackID) { settling.withLock { if $0[id] != nil { $0[id] = true } } }
 
   private func finish(_ intent: CallbackIntent, _ record: StoredCallback?, _ saved: (Bool) -> Void) {
     forget(intent.id)
@@ -310,9 +319,9 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   }
 
   @discardableResult
-  package func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError)
-    -> Int
-  {
+  package func recoverCallbacks(
+    at now: Instant, besides inHand: Set<CallbackID>
+  ) async throws(StoreError) -> RecoveredRecords {
     try await store.recoverCallbacks(at: now, besides: inHand)
   }
 }

@@ -3,7 +3,9 @@
 import API
 import Configuration
 import HTTP
+import Handling
 import JSON
+import Serving
 
 /// Both forms for one kind of configuration, made at the first request.
 struct APIDescription: Sendable {
@@ -25,4 +27,9 @@ struct APIDescription: Sendable {
   static func of(_ configuration: Configuration) -> APIDescription {
     configuration.allowAnonymous ? open : closed
   }
+}
+
+extension Handlers {
+  /// How the interface is described at the moment.
+  var description: APIDescription { APIDescription.of(generations.current.configuration) }
 }

@@ -8,6 +8,7 @@ import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Handling
 import Installations
 import JOSE
 import JSON
@@ -38,26 +39,18 @@ private struct RequestedCode: Sendable {
   let facts: Facts
 }
 
-extension FetchingCode: RequestWork {
-  var address: IPAddress { record.clientAddress }
-  var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
+extension FetchingCode: AuditedWork {
   var needsContent: Bool { true }
 
   func begin(
-    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep {
     var work = self
-    return gateway.read(request, &work, circumstances)
-  }
-
-  func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
-    var work = self
-    work.record.reason = reason
-    return gateway.refuse(&work, problem)
+    return handlers.read(request, &work, circumstances)
   }
 }
 
-extension Gateway {
+extension Handlers {
   /// `POST /fetch-code`
   func fetchCode(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
@@ -320,15 +313,6 @@ extension Gateway {
       callbacks.log.storeFailed(error, doing: "enrol", work.context)
     }
     return Problem(failure)
-  }
-
-  /// Writes the record of a refusal and makes its answer.
-  fileprivate func refuse(_ work: inout FetchingCode, _ problem: Problem) -> PreparedResponse {
-    work.record.outcome = problem.code.isError ? .error : .deny
-    work.record.code = problem.code
-    work.record.rule = problem.rule
-    audit.append(work.record, since: work.start, lane: work.lane)
-    return PreparedResponse(problem.response(requestID: work.record.requestID))
   }
 }
 

@@ -3,6 +3,7 @@
 import API
 import HTTP
 import HTTPServer
+import Handling
 import Serving
 
 extension Gateway {

@@ -5,6 +5,7 @@ import Callers
 import Gate
 import HTTP
 import HTTPServer
+import Handling
 import Platform
 import Records
 import Serving
@@ -25,16 +26,6 @@ extension Gateway {
     record.outcome = code.isError ? .error : .deny
     record.code = code
     audit.append(record, since: refused.now, lane: refused.loopIndex)
-  }
-
-  /// Says in the log why a rule refused: for operators who look into one request.
-  func logRefusal(_ denial: Denial, of facts: Facts, by policy: Policy, _ context: RequestContext) {
-    guard log.isEnabled(.debug), let reason = policy.reason(for: denial, of: facts) else { return }
-    RequestContext.$current.withValue(context) {
-      log.write(
-        .debug, "a rule refused the request",
-        ["rule": denial.rule ?? "", "code": denial.code.rawValue, "reason": reason])
-    }
   }
 
   /// Logs a refusal, so that an operator can find a client's mistake. A request without a response is this

@@ -2,59 +2,35 @@
 
 import API
 import Admin
-import Appointments
 import Callers
-import Delivery
 import Gate
 public import HTTP
 public import HTTPServer
+import Handling
 import JSON
 import Platform
 import Records
 import Responses
 import Serving
-import Tokens
 
 /// Handles all requests of the public listener.
 ///
 /// It responds to cached requests before `handle` returns, on the connection's loop. A request that needs
 /// Talkdesk ID continues in a task, and its response returns through the responder.
 public final class Gateway: RequestHandler {
-  /// The current generation.
-  let generations: Generations
-  let tokens: TokenSource
-  let prepared: PreparedTokens
-  let audit: AuditLog
-  let log: Log
-  let clock: any TimeSource
-  let health: Health
-  let callbacks: CallbackParts
-  let appointments: AppointmentParts
-  /// Carries appointments out; nil without a store key.
-  let keeper: AppointmentKeeper?
+  private let handlers: Handlers
+  private let health: Health
   private let administration: Administration
 
-  init(
-    generations: Generations, tokens: TokenSource, prepared: PreparedTokens, audit: AuditLog, log: Log,
-    clock: any TimeSource, health: Health, callbacks: CallbackParts, appointments: AppointmentParts,
-    keeper: AppointmentKeeper?,
-    administration: Administration
-  ) {
-    self.generations = generations
-    self.tokens = tokens
-    self.prepared = prepared
-    self.audit = audit
-    self.log = log
-    self.clock = clock
+  init(_ handlers: Handlers, health: Health, administration: Administration) {
+    self.handlers = handlers
     self.health = health
-    self.callbacks = callbacks
-    self.appointments = appointments
-    self.keeper = keeper
     self.administration = administration
   }
 
-  /// How the interface is described at the moment.
-  var description: APIDescription { APIDescription.of(generations.current.configuration) }
+  var generations: Generations { handlers.generations }
+  var audit: AuditLog { handlers.audit }
+  var log: Log { handlers.log }
 
   public func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     let route = Route(request)
@@ -64,7 +40,7 @@ public final class Gateway: RequestHandler {
     case .endpoint(let index):
       let served = ServedEndpoint.table[index]
       switch served.handler(for: request.method) {
-      case .gateway(let answer): answer(self, request, route.parameters, &exchange)
+      case .clients(let answer): answer(handlers, request, route.parameters, &exchange)
       case .health(let answer): exchange.respond(answer(health))
       case .operators, .page: administration.handle(served, .token, request, &exchange)
       case nil where served.endpoint.audience == .operators:

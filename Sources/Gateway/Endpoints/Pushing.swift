@@ -7,6 +7,7 @@ import Deciding
 import Gate
 import HTTP
 import HTTPServer
+import Handling
 import Installations
 import JSON
 import Platform
@@ -17,7 +18,7 @@ import Serving
 import Store
 import Tokens
 
-extension Gateway {
+extension Handlers {
   private static let fields: Fields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
 
   // MARK: The notice
@@ -223,14 +224,5 @@ extension Visit {
       guard let installation else { throw Problem(.denied, "Only an installation gets notices.") }
       return installation
     }
-  }
-}
-
-extension JSONContent {
-  /// Checks that a request's content is declared as JSON.
-  static func check(_ request: borrowing Request) throws(Problem) {
-    try check(
-      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
-      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
   }
 }

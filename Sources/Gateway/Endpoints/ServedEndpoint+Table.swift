@@ -2,12 +2,15 @@
 
 import API
 import Admin
+import CallbackHandlers
 import Gate
 import HTTP
 import HTTPServer
+import Handling
 import Installations
 import Responses
 import Serving
+import TicketHandlers
 
 extension Endpoint {
   /// The facts of every endpoint, in the order of the table.
@@ -19,83 +22,85 @@ extension ServedEndpoint {
   static let table: [ServedEndpoint] = [
     ServedEndpoint(
       "/access", for: .apps, auditing: .every(.access),
-      .gateway(.access) { gateway, request, _, exchange in
-        gateway.vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
+      .clients(.access) { handlers, request, _, exchange in
+        handlers.vend(as: AccessForm(request), app: request.queryItem("app"), request, &exchange)
       }),
     ServedEndpoint(
       "/access/claim", for: .apps, auditing: .known(.access),
-      .gateway(.claim) { gateway, request, _, exchange in gateway.claimToken(request, &exchange) }),
+      .clients(.claim) { handlers, request, _, exchange in handlers.claimToken(request, &exchange) }),
     ServedEndpoint(
       "/token/{app}", for: .apps, auditing: .every(.access),
-      .gateway(.token) { gateway, request, parameters, exchange in
+      .clients(.token) { handlers, request, parameters, exchange in
         // A name that does not decode is no app's name.
         let app = request.percentDecoded(parameters[0]).map { Request.QueryItem.value($0) } ?? .malformed
-        gateway.vend(as: .stock, app: app, request, &exchange)
+        handlers.vend(as: .stock, app: app, request, &exchange)
       }),
     ServedEndpoint(
       "/calls/callback", for: .apps, auditing: .known(.callback),
-      .gateway(.callbacks) { gateway, request, _, exchange in gateway.call(request, &exchange) }),
+      .clients(.callbacks) { handlers, request, _, exchange in handlers.call(request, &exchange) }),
     ServedEndpoint(
       "/callbacks", for: .apps, auditing: .some([.post: .callback]),
-      .gateway(.callbackList) { gateway, request, _, exchange in gateway.listCallbacks(request, &exchange) },
-      .gateway(.callbacks.alias(of: "/calls/callback")) { gateway, request, _, exchange in
-        gateway.call(request, &exchange)
+      .clients(.callbackList) { handlers, request, _, exchange in handlers.listCallbacks(request, &exchange)
+      },
+      .clients(.callbacks.alias(of: "/calls/callback")) { handlers, request, _, exchange in
+        handlers.call(request, &exchange)
       }),
     // An id that does not decode is none, and finds nothing.
     ServedEndpoint(
       "/callbacks/{id}", for: .apps, auditing: .some([.patch: .change, .delete: .cancel]),
-      .gateway(.callback) { gateway, request, parameters, exchange in
-        gateway.showCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      .clients(.callback) { handlers, request, parameters, exchange in
+        handlers.showCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
       },
-      .gateway(.cancelCallback) { gateway, request, parameters, exchange in
-        gateway.cancelCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      .clients(.cancelCallback) { handlers, request, parameters, exchange in
+        handlers.cancelCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
       },
-      .gateway(.changeCallback) { gateway, request, parameters, exchange in
-        gateway.moveCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      .clients(.changeCallback) { handlers, request, parameters, exchange in
+        handlers.moveCallback(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
       }),
     ServedEndpoint(
       "/tickets", for: .apps, auditing: .known(.ticket),
-      .gateway(.tickets) { gateway, request, _, exchange in gateway.openTicket(request, &exchange) }),
+      .clients(.tickets) { handlers, request, _, exchange in handlers.openTicket(request, &exchange) }),
     // An id that does not decode is none.
     ServedEndpoint(
       "/tickets/{id}", for: .apps,
-      .gateway(.ticket) { gateway, request, parameters, exchange in
-        gateway.showTicket(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      .clients(.ticket) { handlers, request, parameters, exchange in
+        handlers.showTicket(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
       }),
     ServedEndpoint(
       "/availability", for: .apps, isKept: true,
-      .gateway(.availability) { gateway, request, _, exchange in gateway.showAvailability(request, &exchange)
+      .clients(.availability) { handlers, request, _, exchange in
+        handlers.showAvailability(request, &exchange)
       }
     ),
     ServedEndpoint(
       "/fetch-code", for: .apps, auditing: .known(.enrol),
-      .gateway(.fetchCode) { gateway, request, _, exchange in gateway.fetchCode(request, &exchange) }),
+      .clients(.fetchCode) { handlers, request, _, exchange in handlers.fetchCode(request, &exchange) }),
     ServedEndpoint(
       "/installations/self", for: .apps, auditing: .known(.revoke),
-      .gateway(.revokeSelf) { gateway, request, _, exchange in gateway.revokeSelf(request, &exchange) }),
+      .clients(.revokeSelf) { handlers, request, _, exchange in handlers.revokeSelf(request, &exchange) }),
     ServedEndpoint(
       "/installations/self/push", for: .apps,
-      .gateway(.registerDevice) { gateway, request, _, exchange in
-        gateway.registerDevice(request, &exchange)
+      .clients(.registerDevice) { handlers, request, _, exchange in
+        handlers.registerDevice(request, &exchange)
       },
-      .gateway(.removeDevice) { gateway, request, _, exchange in gateway.removeDevice(request, &exchange) }),
+      .clients(.removeDevice) { handlers, request, _, exchange in handlers.removeDevice(request, &exchange) }),
     // An id that does not decode is none.
     ServedEndpoint(
       "/notices/{id}", for: .apps,
-      .gateway(.notice) { gateway, request, parameters, exchange in
-        gateway.showNotice(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
+      .clients(.notice) { handlers, request, parameters, exchange in
+        handlers.showNotice(request.percentDecoded(parameters[0]) ?? "", request, &exchange)
       }),
     // An id or an action that does not decode is none.
     ServedEndpoint(
       "/genesys/1/service/{id}/{action}", for: .apps, auditing: .handled([.connect, .snooze, .cancel]),
-      .gateway(.dialog) { gateway, request, parameters, exchange in
-        gateway.answerDialog(
+      .clients(.dialog) { handlers, request, parameters, exchange in
+        handlers.answerDialog(
           request.percentDecoded(parameters[0]) ?? "", request.percentDecoded(parameters[1]) ?? "", request,
           &exchange)
       }),
     ServedEndpoint(
       "/codes/verify", for: .apps, auditing: .known(.verify),
-      .gateway(.verifyCode) { gateway, request, _, exchange in gateway.verifyCode(request, &exchange) }),
+      .clients(.verifyCode) { handlers, request, _, exchange in handlers.verifyCode(request, &exchange) }),
     ServedEndpoint("/livez", "/healthz", for: .everybody, .health(.liveness) { _ in Health.alive }),
     ServedEndpoint("/readyz", for: .everybody, .health(.readiness) { PreparedResponse($0.readiness()) }),
     ServedEndpoint("/metrics", for: .operators, .operators(.metrics) { $0.showMetrics($2, &$3) }),
@@ -154,18 +159,18 @@ extension ServedEndpoint {
       }),
     ServedEndpoint(
       "/", for: .everybody,
-      .gateway(.landing) { _, request, _, exchange in
+      .clients(.landing) { _, request, _, exchange in
         exchange.respond(LandingPage.document.answer(to: request))
       }),
     ServedEndpoint(
       "/openapi.json", for: .everybody,
-      .gateway(.openAPI) { gateway, request, _, exchange in
-        exchange.respond(gateway.description.openAPI.answer(to: request))
+      .clients(.openAPI) { handlers, request, _, exchange in
+        exchange.respond(handlers.description.openAPI.answer(to: request))
       }),
     ServedEndpoint(
       "/docs", for: .everybody,
-      .gateway(.docs) { gateway, request, _, exchange in
-        exchange.respond(gateway.description.page.answer(to: request))
+      .clients(.docs) { handlers, request, _, exchange in
+        exchange.respond(handlers.description.page.answer(to: request))
       }),
   ]
 }

@@ -4,13 +4,14 @@ import API
 import Admin
 import HTTP
 import HTTPServer
+import Handling
 import Serving
 
 /// An endpoint and its handlers by method.
 final class ServedEndpoint: Sendable {
   /// Handles a request.
   enum Handler: Sendable {
-    case gateway(@Sendable (Gateway, borrowing Request, PathParameters, inout Exchange) -> Void)
+    case clients(@Sendable (Handlers, borrowing Request, PathParameters, inout Exchange) -> Void)
     /// Served on the admin listener too, for health checks of that listener.
     case health(@Sendable (Health) -> PreparedResponse)
     /// The operator's page, which is for everybody where operators are served at all.
@@ -24,11 +25,11 @@ final class ServedEndpoint: Sendable {
     let description: APIOperation
     let handler: Handler
 
-    static func gateway(
+    static func clients(
       _ description: APIOperation,
-      _ body: @escaping @Sendable (Gateway, borrowing Request, PathParameters, inout Exchange) -> Void
+      _ body: @escaping @Sendable (Handlers, borrowing Request, PathParameters, inout Exchange) -> Void
     ) -> Operation {
-      Operation(description: description, handler: .gateway(body))
+      Operation(description: description, handler: .clients(body))
     }
 
     static func health(

@@ -6,6 +6,7 @@ import ChatDesk
 import Gate
 import HTTP
 import HTTPServer
+import Handling
 import Platform
 import Records
 import Responses
@@ -26,7 +27,7 @@ struct SessionRequest: Sendable {
   }
 }
 
-extension Gateway {
+extension Handlers {
   /// Answers a granted request from the kept tokens, or by asking Sendbird.
   func proceed(
     _ vending: inout Vending, _ grant: consuming Grant, _ session: SessionRequest,

@@ -8,6 +8,7 @@ import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Handling
 import Installations
 import Platform
 import Records
@@ -37,7 +38,7 @@ struct Vending: Sendable {
   var takes: Bool { form != .probe }
 }
 
-extension Gateway {
+extension Handlers {
   /// Answers a request for a token, now or later.
   /// - Parameter name: The app the request names, if any.
   func vend(
@@ -272,43 +273,24 @@ extension Vending: RequestWork {
   var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
 
   func begin(
-    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep {
     var vending = self
-    return gateway.consider(&vending, request, circumstances)
+    return handlers.consider(&vending, request, circumstances)
   }
 
   var needsContent: Bool { false }
 
-  func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
+  func refuse(_ problem: Problem, because reason: String?, at handlers: Handlers) -> PreparedResponse {
     var vending = self
     vending.record.reason = reason
-    return gateway.refuse(&vending, problem)
+    return handlers.refuse(&vending, problem)
   }
 
   /// Notes the ruling for the audit line.
   mutating func note(_ ruling: borrowing Ruling) {
     record.verdicts = ruling.verdicts
     record.reason = ruling.reason
-  }
-}
-
-extension Generation {
-  /// The facts of a request that rules may read.
-  func facts(
-    _ action: Action, _ caller: Caller, app: App?, address: IPAddress, _ request: borrowing Request,
-    at now: UnixTime
-  ) -> Facts {
-    var facts = Facts(
-      action: action, callerID: caller.id, subject: caller.subject, appID: app?.id, address: address,
-      phone: nil, claims: caller.claims, instant: Instant(now))
-    facts.installation = caller.installationFacts
-    for field in ruleFields {
-      for value in request.values(of: field.field) {
-        facts.fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))
-      }
-    }
-    return facts
   }
 }
 

@@ -1,7 +1,12 @@
 // The controls of the server for the sandbox on its port.
 
+import Admin
+import Delivery
 public import HTTP
 public import HTTPServer
+import Serving
+import Store
+import Tokens
 
 /// The controls of a running server that only the sandbox uses.
 public struct SandboxControls: Sendable {
@@ -11,4 +16,25 @@ public struct SandboxControls: Sendable {
   public let clockMoved: @Sendable (Int64) -> Void
   /// Answers a request to approve an installation: `{"user_code"}`.
   public let approveInstallation: @Sendable (borrowing Request, inout Exchange) -> Void
+}
+
+extension SandboxControls {
+  /// The controls of a server.
+  init(_ runtime: Runtime, _ administration: Administration) {
+    self.init(
+      forgetTokens: {
+        runtime.tokens.forgetTokens()
+        runtime.desks.forgetTokens()
+      },
+      clockMoved: { seconds in
+        // By the new time the tokens have expired, or are not valid yet.
+        runtime.tokens.forgetTokens()
+        runtime.desks.forgetTokens()
+        // What was used at a later time would refuse requests until that time comes.
+        guard seconds < 0 else { return }
+        runtime.ledger.forgetMemory()
+        runtime.callbacks.brakes.forget()
+      },
+      approveInstallation: { administration.approveInSandbox($0, &$1) })
+  }
 }

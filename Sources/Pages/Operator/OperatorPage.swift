@@ -5,7 +5,7 @@ public enum OperatorPage {
   /// What an operator acts with, in the first column.
   private static let acting: [OperatorCard] = [.killSwitch, .installations]
   /// What the server has and does, in the second.
-  private static let standing: [OperatorCard] = [.services, .callbacks, .configuration]
+  private static let standing: [OperatorCard] = [.services, .desks, .callbacks, .configuration]
   static let cards = [.now, .hour] + acting + standing + [.decisions]
 
   /// The whole page, style and script included.

@@ -76,6 +76,7 @@ extension OperatorPage {
     }
 
     const clock = (time) => new Date(time).toLocaleTimeString();
+    const minuteOf = (time) => new Date(time).toLocaleTimeString([], { timeStyle: "short" });
     const tones = { allow: "good", deny: "warn", error: "bad", pass: "good", warn: "warn", fail: "bad", ok: "good", failed: "bad" };
 
     function moment(time) {
@@ -239,6 +240,7 @@ extension OperatorPage {
       showInstallations(state);
       showConfiguration(state);
       showServices(state);
+      showDesks(state);
       showCallbacks(state);
       showDecisions(unreadDecisions(state, after));
       showHeard();

@@ -21,6 +21,7 @@ extension OperatorPage {
     #plot .deny { fill: var(--warn); }
     #plot .error { fill: var(--bad); }
     .axis { display: flex; justify-content: space-between; margin: .25rem 0 0; max-width: none; }
+    .number { white-space: nowrap; }
     .axis, td { font-variant-numeric: tabular-nums; }
     #decisions td { white-space: nowrap; }
     #decisions.only-refusals .allow { display: none; }

@@ -1,10 +1,11 @@
 // The HTML of the demo page: its frame, and the cards in two columns.
 
 extension DemoClient {
-  /// What an app does, in the first column.
-  private static let app: [DemoCard] = [.token, .call, .later, .dialog, .push, .ticket]
-  /// What happens behind it, and what a phone does once, in the second.
-  private static let behind: [DemoCard] = [.faults, .seen, .enrol]
+  /// What an app does first, and how Talkdesk fails, in the first column.
+  private static let app: [DemoCard] = [.token, .call, .later, .faults]
+  /// What happens behind it, and what a phone does with a credential of its own, in the second. Enrolling comes before what
+  /// needs it, also in one column.
+  private static let behind: [DemoCard] = [.seen, .enrol, .push, .dialog, .ticket]
   /// All cards.
   static let cards = app + behind
 

@@ -6,6 +6,7 @@ package import HTTP
 package import Metrics
 package import Platform
 package import Records
+import Store
 import Synchronization
 import Tokens
 
@@ -93,6 +94,15 @@ package final class ChatDesks: Sendable {
       entries = next
       return served
     }
+  }
+
+  /// Tickets became `unknown` because no process will settle them: theirs has ended, or could not write.
+  func recovered(_ count: Int) {
+    guard count > 0 else { return }
+    log.write(
+      .warning, "tickets have no outcome: they are unknown, and the server does not request them again",
+      ["tickets": String(count)])
+    tickets.count(StoredCallback.Status.unknown.rawValue, by: count)
   }
 
   /// Forgets the session tokens that are kept. For the sandbox.

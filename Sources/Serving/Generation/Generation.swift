@@ -8,6 +8,7 @@ package import Deciding
 package import Delivery
 package import Gate
 package import HTTP
+package import HTTPServer
 package import Installations
 package import JOSE
 package import PushDelivery
@@ -101,8 +102,11 @@ package final class Generation: Sendable {
 }
 
 extension Generation {
-  /// Notes that the app reads the end of a callback in a response.
-  package func told(_ record: StoredCallback) { push?.notices.told(record) }
+  /// Notes that the app reads the end of a callback in a response. A client that may have left reads none: a notice too many is better
+  /// than none.
+  package func told(_ record: StoredCallback, by responder: Responder) {
+    if !responder.mayClientHaveLeft { push?.notices.told(record) }
+  }
   /// Notes that the app reads the end of a callback in a response.
   package func told(_ id: CallbackID) { push?.notices.told(id) }
 
@@ -174,6 +178,14 @@ package struct Runtime: Sendable {
     self.appointments = appointments
     self.push = push
     self.callbackTransport = callbackTransport
+  }
+}
+
+extension Runtime {
+  /// Counts and logs records that became `unknown` because no process will settle them.
+  package func recovered(_ records: RecoveredRecords) {
+    callbacks.recovered(records.callbacks)
+    desks.recovered(records.tickets)
   }
 }
 

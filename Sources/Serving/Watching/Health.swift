@@ -2,6 +2,7 @@
 
 import Callers
 import ChatDesk
+import Configuration
 package import HTTP
 import HTTPServer
 package import JSON
@@ -38,18 +39,19 @@ package final class Health: Sendable {
   /// out of service, and so is trouble at an issuer of callers' tokens.
   package func readiness() -> Response {
     let isDraining = draining.load(ordering: .relaxed)
-    let status = tokens.status
     let word = word
     var checks: JSONObject = [
       "configuration": ["status": "pass"],
       "process": ["status": isDraining ? "fail" : "pass"],
-      "key": .object(Self.keys(status)),
       "store": ["status": store.failure == nil ? "pass" : "fail"],
       "clock": clock,
-      "talkdesk_id": [
-        "status": status.isWell ? "pass" : "warn", "scopes": .array(status.scopes.map(Self.check)),
-      ],
     ]
+    if let status = talkdesk {
+      checks["key"] = .object(Self.keys(status))
+      checks["talkdesk_id"] = [
+        "status": status.isWell ? "pass" : "warn", "scopes": .array(status.scopes.map(Self.check)),
+      ]
+    }
     for (name, desk) in generations.current.desks {
       checks["desk:\(name)"] = .object(Self.check(desk.source.status))
       if let tickets = desk.tickets?.source {
@@ -74,14 +76,13 @@ package final class Health: Sendable {
   package var word: String {
     let clocks = store.clockStanding
     guard !draining.load(ordering: .relaxed), store.failure == nil, clocks != .isWrong else { return "fail" }
-    let status = tokens.status
+    let isTalkdeskWell = talkdesk.map { $0.isWell && !$0.hasRefusedCredential } ?? true
     let hasIssuers = issuers.allSatisfy { $0.keys.status.isWell }
     let sends = senders.map { senders in !senders.platforms.contains { senders.isStopped($0) } } ?? true
     let hasDesks = generations.current.desks.values.allSatisfy { desk in
       desk.source.status.isWell && desk.tickets?.source.isWell != false
     }
-    let isWell =
-      status.isWell && !status.hasRefusedCredential && hasIssuers && hasDesks && clocks == .agrees && sends
+    let isWell = isTalkdeskWell && hasIssuers && hasDesks && clocks == .agrees && sends
     return isWell ? "pass" : "warn"
   }
 
@@ -92,6 +93,11 @@ package final class Health: Sendable {
       check["difference_seconds"] = .number(JSONNumber(ahead.components.seconds))
     }
     return .object(check)
+  }
+
+  /// The state of Talkdesk's tokens; nil for a server without a Talkdesk account, which serves chat desks only.
+  private var talkdesk: TokenSourceStatus? {
+    generations.current.configuration.talkdesk.upstream == nil ? nil : tokens.status
   }
 
   private var senders: NoticeSenders? { generations.current.push?.senders }
@@ -152,12 +158,13 @@ package final class Health: Sendable {
       var check = Self.check(status)
       check["desk"] = .string(name)
       check["users"] = .number(JSONNumber(Int64(status.users)))
+      if let tickets = desk.tickets?.source { check["tickets"] = tickets.isWell ? "pass" : "warn" }
       return .object(check)
     }
   }
 
   /// The state of each scope's tokens.
-  package var scopes: [JSONValue] { tokens.status.scopes.map(Self.check) }
+  package var scopes: [JSONValue] { talkdesk?.scopes.map(Self.check) ?? [] }
 
   /// The state of one scope's last exchange. It names keys by id, and never a token.
   private static func check(_ scope: TokenSourceStatus.Scope) -> JSONValue {

@@ -34,7 +34,7 @@ extension CallbackBook {
     guard let record = rows[id]?.record, record.waitsToBeTold, var notices = record.notices else {
       return false
     }
-    (notices.state, notices.next) = (.told, nil)
+    notices.tell()
     set(notices, of: id)
     return true
   }

@@ -203,13 +203,19 @@ package struct CallbackBook: Sendable {
     guard let row = rows[id] else { return nil }
     // A settlement that is tried again finds its own first commit, and not a recovered record, where the times agree.
     let wasRecovered = row.record.isRecovered && row.record.settledAt != settlement.time
-    guard row.record.status == .pending || wasRecovered else { return row.record }
+    guard row.record.status == .pending || wasRecovered else {
+      // The first commit was in doubt, and the app has read the outcome since.
+      if settlement.isTold, row.record.settledAt == settlement.time { _ = told(id) }
+      return rows[id]?.record
+    }
     let settled = row.ended(at: settlement.time) { record in
       record.status = StoredCallback.Status(settlement.outcome)
       record.code = settlement.code
       record.upstreamStatus = settlement.upstreamStatus
       record.platformTID = settlement.platformTID
       record.ticket = settlement.ticket ?? record.ticket
+      // What recovery wrote may have been read after the response, so the app hears of the correction.
+      if wasRecovered { record.notices?.correct() } else if settlement.isTold { record.notices?.tell() }
     }
     rows[id] = settled
     changes.rows.insert(id)
@@ -259,9 +265,14 @@ package struct CallbackBook: Sendable {
     changes.places.insert(name)
   }
 
-  /// Makes a record `unknown` that is still pending.
-  package mutating func abandon(_ id: CallbackID, at now: Instant) -> Bool {
+  /// Makes a record `unknown` that is still pending, and counts it.
+  /// - Returns: whether it did.
+  @discardableResult
+  package mutating func abandon(
+    _ id: CallbackID, at now: Instant, countingIn recovered: inout RecoveredRecords
+  ) -> Bool {
     guard let row = rows[id], row.record.status == .pending else { return false }
+    recovered.add(row.record)
     rows[id] = row.ended(at: now) { record in
       record.status = .unknown
       record.code = CallbackRecovery.code

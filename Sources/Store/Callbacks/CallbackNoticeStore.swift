@@ -11,10 +11,10 @@ public protocol CallbackNoticeStore: Sendable {
   /// The due notices to devices of one platform, the earliest first.
   ///
   /// - Parameters:
-  ///   - time: Up to when questions are due.
+  ///   - questions: When questions are due.
   ///   - news: When notices of ends are due.
   func dueNotices(
-    on platform: String, at time: Instant, news: ClosedRange<Instant>, most: Int
+    on platform: String, questions: ClosedRange<Instant>, news: ClosedRange<Instant>, most: Int
   ) async throws(StoreError) -> [DueNotice]
 
   /// Takes a due notice for sending, until a lease is over, and keeps the digest of its id.

@@ -25,7 +25,8 @@ public struct CallbackNotices: Hashable, Sendable {
   public let installation: InstallationID
   /// When the installation is asked to confirm the appointment; nil where it is not asked.
   public internal(set) var confirmAt: Instant?
-  /// Counts the times of the appointment: each move, snooze and connection has another one, and so another `_id`.
+  /// Counts the times of the appointment: each move, snooze and connection has another one, and so another `_id`. So has the
+  /// correction of an end.
   public internal(set) var serial: Int
   /// What became of the current notice.
   public internal(set) var state: State
@@ -58,6 +59,12 @@ public struct CallbackNotices: Hashable, Sendable {
 
   /// Begins the notice of the end.
   mutating func end(at time: Instant) { begin(at: time.advanced(by: Self.grace)) }
+
+  /// The notice of a corrected end is another one, so that the answer of a provider to the first one does not settle it.
+  mutating func correct() { serial += 1 }
+
+  /// The app has read the end.
+  mutating func tell() { (state, next) = (.told, nil) }
 
   private mutating func begin(at time: Instant?) {
     state = .waiting

@@ -33,6 +33,8 @@ public struct CallbackSettlement: Hashable, Sendable {
   public let ticket: StoredTicket?
   /// When.
   public let time: Instant
+  /// Whether the app has read this outcome in a response, so that no notice tells it.
+  public var isTold = false
 
   /// A settlement.
   public init(

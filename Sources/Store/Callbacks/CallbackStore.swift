@@ -41,13 +41,38 @@ public protocol CallbackStore: Sendable {
   /// - Parameter inHand: the records that this process has yet to settle or withdraw, at any time.
   /// - Returns: how many became `unknown`.
   @discardableResult
-  func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) async throws(StoreError) -> Int
+  func recoverCallbacks(
+    at now: Instant, besides inHand: Set<CallbackID>
+  ) async throws(StoreError) -> RecoveredRecords
 }
 
 extension CallbackStore {
   /// Recovers callbacks in a process without callbacks of its own.
-  @discardableResult public func recoverCallbacks(at now: Instant) async throws(StoreError) -> Int {
+  @discardableResult
+  public func recoverCallbacks(at now: Instant) async throws(StoreError) -> RecoveredRecords {
     try await recoverCallbacks(at: now, besides: [])
+  }
+}
+
+/// How many records recovery made `unknown`, by what was requested.
+public struct RecoveredRecords: Hashable, Sendable {
+  /// Calls, appointments' included.
+  public private(set) var callbacks: Int
+  /// Tickets of chat desks.
+  public private(set) var tickets: Int
+
+  /// So many records.
+  public init(callbacks: Int = 0, tickets: Int = 0) {
+    self.callbacks = callbacks
+    self.tickets = tickets
+  }
+
+  /// Whether there are none.
+  public var isEmpty: Bool { callbacks == 0 && tickets == 0 }
+
+  /// Counts a record.
+  package mutating func add(_ record: StoredCallback) {
+    if record.ticket == nil { callbacks += 1 } else { tickets += 1 }
   }
 }
 

@@ -129,13 +129,14 @@ struct MemoryCallbacks: Sendable {
   // MARK: Notices
 
   /// The records whose notices are due, the earliest first.
-  func noticed(at time: Instant, news: ClosedRange<Instant>) -> [StoredCallback] {
-    noticed.compactMap { book.rows[$0]?.record }
-      .filter { record in
-        guard let next = record.notices?.next else { return false }
-        return record.status.isFinal ? news.contains(next) : next <= time
-      }
-      .sorted { ($0.notices?.next ?? time, $0.id) < ($1.notices?.next ?? time, $1.id) }
+  func noticed(questions: ClosedRange<Instant>, news: ClosedRange<Instant>) -> [StoredCallback] {
+    let found = noticed.compactMap { id -> (next: Instant, record: StoredCallback)? in
+      guard let record = book.rows[id]?.record, let next = record.notices?.next,
+        (record.status.isFinal ? news : questions).contains(next)
+      else { return nil }
+      return (next, record)
+    }
+    return found.sorted { ($0.next, $0.record.id) < ($1.next, $1.record.id) }.map(\.record)
   }
 
   mutating func takeNotice(_ notice: DueNotice, id: SHA256Digest, until lease: Instant, at now: Instant)
@@ -210,8 +211,8 @@ struct MemoryCallbacks: Sendable {
   /// How many things wait to be forgotten.
   var waiting: Int { expiring.count }
 
-  mutating func recover(at now: Instant, besides inHand: Set<CallbackID>) -> Int {
-    var count = 0
+  mutating func recover(at now: Instant, besides inHand: Set<CallbackID>) -> RecoveredRecords {
+    var recovered = RecoveredRecords()
     var held: [CallbackID] = []
     while let id = abandoned.removeDue(at: now.nanosecondsSinceEpoch) {
       guard !inHand.contains(id) else {
@@ -220,13 +221,11 @@ struct MemoryCallbacks: Sendable {
       }
       // One that was postponed, and perhaps marked again, has another time.
       if let row = book.rows[id], row.abandoned > now.nanosecondsSinceEpoch { continue }
-      guard book.abandon(id, at: now) else { continue }
-      expireCode(of: id)
-      count += 1
+      if book.abandon(id, at: now, countingIn: &recovered) { expireCode(of: id) }
     }
     for id in held { abandoned.add(id, now.nanosecondsSinceEpoch) }
     written()
-    return count
+    return recovered
   }
 
   /// Removes expired rows.

@@ -6,9 +6,9 @@ import Synchronization
 
 extension MemoryStore {
   public func dueNotices(
-    on platform: String, at time: Instant, news: ClosedRange<Instant>, most: Int
+    on platform: String, questions: ClosedRange<Instant>, news: ClosedRange<Instant>, most: Int
   ) -> [DueNotice] {
-    let records = callbacks.withLock { $0.noticed(at: time, news: news) }
+    let records = callbacks.withLock { $0.noticed(questions: questions, news: news) }
     return Array(
       records.lazy.compactMap { record in
         guard let id = record.notices?.installation, let device = self.device(of: id),

@@ -29,7 +29,7 @@ extension MemoryStore {
 
   /// Nothing outlives this process, so only deadlines are looked at.
   @discardableResult
-  public func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) -> Int {
+  public func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) -> RecoveredRecords {
     callbacks.withLock { $0.recover(at: now, besides: inHand) }
   }
 }

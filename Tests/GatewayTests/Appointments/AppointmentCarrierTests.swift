@@ -366,7 +366,7 @@ import Testing
     fixture.policy.set(.failure(TransportError(.overloaded, sent: false, detail: "")))
     fixture.delivery.store.onMark {
       let later = fixture.now.advanced(by: .seconds(9999))
-      #expect(fixture.memory.recoverCallbacks(at: later, besides: []) == 1)
+      #expect(fixture.memory.recoverCallbacks(at: later, besides: []).callbacks == 1)
     }
     try await fixture.carryOut(booking)
     let record = try fixture.record(booking)

@@ -13,6 +13,8 @@ import Platform
 struct AppointmentFixture: Sendable {
   let calls: CallingFixture
   private let folder: URL
+  /// The file of the store.
+  var file: String { folder.appending(path: "state.sqlite3").path }
 
   static let section = "{ slot: 1h, per_slot: 2, horizon: 30d, earliest: 1m }"
   static let stranger: Fields = ["X-API-Key": "canary-strangers-key"]

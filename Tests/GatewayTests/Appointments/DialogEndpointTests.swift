@@ -11,109 +11,7 @@ import Store
 import Testing
 
 @testable import Gateway
-
-/// A phone that is asked before its calls, and the notices that the store would send.
-struct DialogFixture: Sendable {
-  let appointments: AppointmentFixture
-  private let phone: Fields
-  private let installation: String
-
-  init(confirm: String = "{}", rules: String = "[]", code: Bool = true) async throws {
-    appointments = try await AppointmentFixture(
-      "{ slot: 1h, per_slot: 9, earliest: 0s, per_number: 9, confirm: \(confirm) }", rules: rules,
-      more: """
-        apps: { shop: { installations: { authorize: [user] }, callbacks: { verification_code: \(code) } } }
-        notices:
-          external_url: "https://calls.example/base/"
-          http: { url: "http://127.0.0.1:9/notices", secret_variable: HOOK_SECRET }
-        """)
-    let id = UUID().uuidString.lowercased()
-    installation = id
-    let answer = try await appointments.calls.call(
-      path: "/fetch-code", body: #"{"client_id":"\#(id)","client_app":"Shop"}"#,
-      fields: try AppointmentFixture.user("ann"))
-    let secret = try #require(answer.json?["client_secret"]?.string)
-    phone = ["Authorization": "Basic " + Base64.encode(Array("\(id):\(secret)".utf8))]
-    let registered = try await appointments.calls.send(
-      .put, "/installations/self/push", #"{"platform":"http","token":"canary-device"}"#, fields: phone)
-    #expect(registered.status == 204)
-  }
-
-  private var store: any CallbackNoticeStore {
-    get throws { try #require(appointments.calls.service.notices) }
-  }
-
-  /// An id of a notice, made of one character.
-  static func id(_ character: Character = "A") -> String { String(repeating: character, count: 32) }
-
-  /// Books a call, and takes the notice that asks. Nil where none waits.
-  func book(_ at: String, id: String = id()) async throws -> CallingFixture.Answer {
-    let booked = try await appointments.book(at, fields: phone)
-    #expect(booked.status == 201)
-    try await take(id)
-    return booked
-  }
-
-  /// Takes the next notice before its time, as if it were sent. The notice's action.
-  @discardableResult
-  func take(_ id: String) async throws -> NoticeAction? {
-    let now = Instant(SystemClock().unixTime)
-    let later = now.advanced(by: .seconds(40 * 86_400))
-    guard
-      let due = try await store.dueNotices(
-        on: "http", at: later, news: now.advanced(by: .seconds(-3600))...later, most: 9
-      ).first
-    else { return nil }
-    let notice = try #require(NoticeID(id))
-    #expect(
-      try await store.takeNotice(
-        due, id: SHA256Digest(of: Array(notice.exposed.utf8)), until: later, at: now))
-    return due.action
-  }
-
-  /// Ends an appointment behind the back of its app.
-  func endUntold(_ id: String?) async throws {
-    let id = try #require(CallbackID(id ?? ""))
-    let result = try await appointments.calls.service.records.end(
-      id, .cancelled, at: Instant(SystemClock().unixTime))
-    guard case .ended = result else { throw NotEnded() }
-  }
-
-  struct NotEnded: Error {}
-
-  /// Keeps a token that waits to be claimed.
-  func openClaim(_ id: String) async throws {
-    let now = Instant(SystemClock().unixTime)
-    let claim = StoredClaim(
-      id: SHA256Digest(of: Array(id.utf8)), installation: try #require(InstallationID(installation)),
-      appID: "shop", created: now, expires: now.advanced(by: .seconds(60)), receipts: [])
-    let claims = try #require(appointments.calls.service.claims)
-    #expect(try await claims.openClaim(claim, most: 8).isEmpty)
-  }
-
-  func post(_ action: String, _ id: String = id()) async throws -> CallingFixture.Answer {
-    try await appointments.calls.send(.post, "/genesys/1/service/\(id)/\(action)", fields: [:])
-  }
-
-  func look(_ id: String?, query: String = "") async throws -> CallingFixture.Answer {
-    try await appointments.look(id, query: query, fields: phone)
-  }
-
-  func move(_ id: String?, to at: String) async throws -> CallingFixture.Answer {
-    try await appointments.move(id, to: at, fields: phone)
-  }
-
-  func cancel(_ id: String?) async throws -> CallingFixture.Answer {
-    try await appointments.cancel(id, fields: phone)
-  }
-
-  /// The ids of the items in a menu.
-  static func items(_ menu: CallingFixture.Answer) -> [String?] {
-    menu.json?["_content"]?.array?.first?["_group_content"]?.array?.map { $0["_dialog_id"]?.string } ?? []
-  }
-
-  func end() async throws -> [JSONValue] { try await appointments.end() }
-}
+@testable import SQLiteStore
 
 @Suite(.timeLimit(.minutes(5))) struct DialogEndpointTests {
   private static let menu = "get-dialog-user-confirmation-provide_code-true"
@@ -308,6 +206,38 @@ struct DialogFixture: Sendable {
     #expect(late.summary == "429 rate_limited" && late.fields["Retry-After"] != nil)
     #expect(try await fixture.post("cancel").status == 204)
     for _ in 0..<70 { #expect(try await fixture.post("cancel").summary == "404 not_found") }
+    _ = try await fixture.end()
+  }
+
+  @Test func `a call that begins while its dialog is answered spends the id`() async throws {
+    let fixture = try await DialogFixture()
+    let booked = try await fixture.book(Self.in2Days)
+    // As an instance sees it that found the notice just before another one took the appointment.
+    let other = try SQLiteConnection(path: fixture.appointments.file)
+    try other.execute("UPDATE callgate_callback SET due = NULL")
+    for action in [Self.menu, "connect", "connect-outbound", "snooze", "connect-inbound"] {
+      #expect(try await fixture.post(action).summary == "404 not_found", "\(action)")
+    }
+    #expect(try await fixture.move(booked.id, to: Self.in2Days).summary == "409 too_late")
+    _ = try await fixture.end()
+  }
+
+  @Test func `HEAD tells the app nothing, and other responses tell it the end`() async throws {
+    let fixture = try await DialogFixture()
+    var ids: [String?] = []
+    for letter in ["A", "B", "C", "D"] as [Character] {
+      ids.append(try await fixture.book(Self.in2Days, id: DialogFixture.id(letter)).id)
+      if letter != "D" { try await fixture.endUntold(ids.last ?? nil) }
+    }
+    #expect(try await fixture.head(ids[0]) == 200)
+    #expect(try await fixture.look(ids[1]).status == 200)
+    #expect(try await fixture.look(ids[2], query: "?wait=25").status == 200)
+    #expect(try await fixture.cancel(ids[3]).status == 200)
+    for id in ids[1...] {
+      while try await !fixture.isTold(id) { await Task.yield() }
+    }
+    #expect(try await !fixture.isTold(ids[0]))
+    #expect(try await fixture.take(DialogFixture.id("E")) == .changed)
     _ = try await fixture.end()
   }
 

@@ -143,6 +143,16 @@ import Testing
     #expect(bench.ratio(.burst) == 0.1, "of the first a second was left, and the second goes on")
   }
 
+  @Test func `after the sandbox's clock went back nothing is in use`() throws {
+    let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 10))
+    bench.clock.move(600)
+    try bench.call(1)
+    bench.clock.move(-600)
+    #expect(bench.ratio(.burst) == 1, "until that time comes")
+    bench.watch.forget()
+    #expect(bench.ratio(.burst) == 0 && bench.ratio(.hour) == 0)
+  }
+
   @Test func `a refusal shows that others have used the brake`() throws {
     let bench = Bench(Brakes(numberPerDay: 0, perFiveMinutes: 10, perHour: 0))
     let now = Instant(bench.clock.unixTime)

@@ -4,7 +4,7 @@ import API
 import JOSE
 import Testing
 
-@testable import Gateway
+@testable import TicketHandlers
 
 @Suite struct TicketRequestTests {
   private func faults(_ text: String) -> [String] {

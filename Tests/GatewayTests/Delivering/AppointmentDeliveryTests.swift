@@ -394,7 +394,7 @@ import Tokens
     let recover: @Sendable () -> Void = {
       fixture.time.advance(by: .seconds(6))
       let later = fixture.now.advanced(by: .seconds(9999))
-      #expect(fixture.memory.recoverCallbacks(at: later, besides: []) == 1)
+      #expect(fixture.memory.recoverCallbacks(at: later, besides: []).callbacks == 1)
     }
     if wasSent { fixture.courier.onRequest(recover) } else { fixture.store.onMark(recover) }
     let result = try await fixture.tryOut(booking)
@@ -491,7 +491,7 @@ import Tokens
     let later = fixture.now.advanced(by: .seconds(9999))
     let overdue = fixture.parts.store.overdue(at: later)
     #expect(overdue == [booking.intent.id])
-    #expect(fixture.memory.recoverCallbacks(at: later, besides: overdue) == 0)
+    #expect(fixture.memory.recoverCallbacks(at: later, besides: overdue).callbacks == 0)
     fixture.store.set(settles: true)
     try await fixture.untilSleeping(for: .seconds(1))
     fixture.time.advance(by: .seconds(1))

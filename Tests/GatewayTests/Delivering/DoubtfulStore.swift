@@ -84,7 +84,7 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
     memory.callback(id, of: callerID)
   }
 
-  func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) -> Int {
+  func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) -> RecoveredRecords {
     memory.recoverCallbacks(at: now, besides: inHand)
   }
 

@@ -117,13 +117,13 @@ import Testing
     // Though its time is long over, no one takes it for abandoned.
     let overdue = fixture.store.overdue(at: fixture.now)
     #expect(overdue == [intent.id])
-    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: overdue) == 0)
+    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: overdue).callbacks == 0)
     fixture.store.end()
     try await fail(1, fixture)
     try await until { fixture.inHand.count == 0 }
     #expect(fixture.store.count == 0)
     #expect(fixture.store.overdue(at: fixture.now) == [])
-    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: []) == 1)
+    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: []).callbacks == 1)
   }
 
   @Test func `an outcome is written down as soon as that is possible, beside its answer`() async throws {
@@ -147,6 +147,26 @@ import Testing
     #expect(try await fixture.store.callback(intent.id, of: "app")?.status == .accepted)
   }
 
+  @Test(arguments: [true, false])
+  func `an outcome that is saved later is told by a notice, unless the app has read it`(_ isRead: Bool)
+    async throws
+  {
+    let fixture = Fixture()
+    var intent = try fixture.intent()
+    intent.notifies = InstallationID("6f1c3d52-9a4b-4b7e-8c1d-0e5f7a9b2c44")
+    #expect(try await fixture.store.begin(intent, at: fixture.now) == .begun)
+    fixture.doubtful.set(settles: false)
+    await fixture.store.settle(intent, fixture.accepted) { _ in }
+    if isRead { fixture.store.told(intent.id) }
+    try await fail(1, fixture)
+    fixture.doubtful.set(settles: true)
+    try await fail(1, fixture)
+    try await until { fixture.inHand.count == 0 }
+    let record = try #require(try await fixture.store.callback(intent.id, of: "app"))
+    #expect(record.status == .accepted && record.notices?.state == (isRead ? .told : .waiting))
+    #expect(record.waitsToBeTold == !isRead)
+  }
+
   @Test func `an outcome is saved however late, and its record is not taken for abandoned meanwhile`()
     async throws
   {
@@ -162,9 +182,9 @@ import Testing
     try await fail(100, fixture)
     let overdue = fixture.store.overdue(at: fixture.now)
     #expect(overdue == [intent.id])
-    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: overdue) == 0)
+    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: overdue).callbacks == 0)
     // Another instance may have taken this one for gone all the same. This one knows better.
-    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: []) == 1)
+    #expect(fixture.doubtful.recoverCallbacks(at: fixture.now, besides: []).callbacks == 1)
     #expect(saved.withLock { $0 } == [])
     fixture.doubtful.set(settles: true)
     try await fail(1, fixture)

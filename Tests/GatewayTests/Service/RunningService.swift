@@ -100,7 +100,7 @@ final class RunningService: Sendable {
     loops = parts.loops
     output = parts.output
     service = parts.service
-    baseURL = "http://\(try service.start())"
+    baseURL = "http://\(try service.start().clients)"
     service.startLog()
     transport = try CurlTransport()
   }

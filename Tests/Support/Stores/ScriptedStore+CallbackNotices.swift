@@ -6,9 +6,9 @@ package import Store
 
 extension ScriptedStore {
   package func dueNotices(
-    on platform: String, at time: Instant, news: ClosedRange<Instant>, most: Int
+    on platform: String, questions: ClosedRange<Instant>, news: ClosedRange<Instant>, most: Int
   ) -> [DueNotice] {
-    memory.dueNotices(on: platform, at: time, news: news, most: most)
+    memory.dueNotices(on: platform, questions: questions, news: news, most: most)
   }
   package func takeNotice(_ notice: DueNotice, id: SHA256Digest, until lease: Instant, at now: Instant)
     -> Bool

@@ -191,7 +191,9 @@ package final class ScriptedStore: Store {
     return memory.callbacks(query)
   }
 
-  package func recoverCallbacks(at now: Instant, besides inHand: Set<CallbackID>) throws(StoreError) -> Int {
+  package func recoverCallbacks(
+    at now: Instant, besides inHand: Set<CallbackID>
+  ) throws(StoreError) -> RecoveredRecords {
     try check()
     return memory.recoverCallbacks(at: now, besides: inHand)
   }

@@ -40,6 +40,9 @@ extension OperatorCard {
         })));
       }
 
+      // Rules that the configuration no longer has, or never had, are counted together.
+      const nameOfRule = (rule) => (rule === "_other" ? "another rule" : rule ?? "");
+
       function showHour({ last_hour: hour }) {
         const minutes = hour.minutes;
         if (bars === null) makeBars(minutes.length);
@@ -55,14 +58,14 @@ extension OperatorCard {
           }
         });
         const label = peak > 0 ? `most in a minute: ${peak}` : "no decisions yet";
-        put($("first-minute"), clock(minutes[0].start));
+        put($("first-minute"), minuteOf(minutes[0].start));
         put($("peak"), label);
         $("plot").setAttribute("aria-label", `Decisions in each minute of the last hour, ${label}`);
         table("shares", hour.decisions.map((share) => [
-          { badge: share.decision, tone: tones[share.decision] }, share.code ?? "", share.rule ?? "", { number: share.count },
+          { badge: share.decision, tone: tones[share.decision] }, share.code ?? "", nameOfRule(share.rule), { number: share.count },
         ]), 4, "none yet");
         table("minutes", minutes.filter((_, index) => totals[index] > 0).reverse().map((minute) => [
-          clock(minute.start), { number: minute.allow }, { number: minute.deny }, { number: minute.error },
+          minuteOf(minute.start), { number: minute.allow }, { number: minute.deny }, { number: minute.error },
         ]), 4, "none yet");
       }
       """#)

@@ -58,15 +58,25 @@ extension DemoCard {
         const text = await answer.text();
         showAnswer("call-answer", text);
         $("repeat").hidden = last === null;
-        await showRecord(answer.headers.get("Location"));
+        await showRecord(answer.headers.get("Location") ?? namedRecord(answer, text));
         if (!answer.ok) return [problem(answer.status, text), false];
         return [`${answer.status}: ${query ? "valid" : "accepted"}`, true];
       });
 
+      // An error names its record, and "duplicate" that of the first call.
+      function namedRecord(answer, text) {
+        if (answer.ok) return null;
+        try {
+          const { id } = JSON.parse(text);
+          return id ? `/callbacks/${id}` : null;
+        } catch { return null; }
+      }
+
       async function showRecord(path) {
-        $("call-record").hidden = !path;
-        if (!path) return;
-        const record = await json(path);
+        const answer = path ? await ask("GET", path) : null;
+        $("call-record").hidden = !answer?.ok;
+        if (!answer?.ok) return;
+        const record = JSON.parse(answer.text);
         const reason = record.reason ? ` (${record.reason})` : "";
         $("call-record").textContent = `GET ${path}: ${record.status}${reason}`;
       }

@@ -5,10 +5,11 @@ extension DemoCard {
   static let dialog = DemoCard(
     html: #"""
       <section class="card" aria-labelledby="dialog-title">
-      <h2 id="dialog-title">Ready for the call?</h2>
-      <p>Two minutes before a call that this phone booked, a notice asks the customer. The app posts to
-      <code>/genesys/1/service/{_id}/{_action}</code> and shows what comes back.</p>
-      <p id="dialog-phone" class="soft">Enrol a phone and register its device first.</p>
+      <h2 id="dialog-title">Ask before the call</h2>
+      <p>Two minutes before a booked call, a notice asks the customer. The app sends
+      <code>POST /genesys/1/service/{_id}/{_action}</code> and shows the response.</p>
+      <p id="dialog-phone" class="soft"><a href="#enrol-title">Enrol a phone</a> and <a href="#push-title">register its device</a>
+      first.</p>
       <label for="dialog-number">Your number, with country code</label>
       <input id="dialog-number" type="tel" autocomplete="off" value="+14155550130" pattern="\+[1-9][0-9]{5,14}">
       <p class="row"><button type="button" id="book-call" class="primary" disabled>Book a call in ten minutes</button>
@@ -27,7 +28,7 @@ extension DemoCard {
       let question = null;
 
       function showDialogPhone() {
-        $("dialog-phone").textContent = `Enrolled: ${phone.values.client_app}. Register its device, then book.`;
+        $("dialog-phone").textContent = `Enrolled: ${phone.values.client_app}. Register its device under "Token by push", then book.`;
         $("book-call").disabled = false;
         dialogCall = question = null;
         showCall();
@@ -54,7 +55,7 @@ extension DemoCard {
       const jumpTo = (time, words) => attempt("dialog-status", async () => {
         const clocks = await json("/_sandbox/clock");
         const way = Math.floor((time - Date.parse(clocks.gateway_time)) / 1000) - 2;
-        if (way <= 0) return ["It is time already.", true];
+        if (way <= 0) return ["It is time now.", true];
         const answer = await ask(
           "POST", "/_sandbox/clock", { offset_seconds: clocks.gateway_offset_seconds + way, everything: true });
         return answer.ok ? [`200: two seconds before ${words}`, true] : [problem(answer.status, answer.text), false];

@@ -15,9 +15,9 @@ extension DemoCard {
       <input id="app-name" maxlength="64" required value="Demo phone" aria-describedby="app-name-help">
       <small id="app-name-help">The operator sees this name. Anyone can write it.</small>
       <label for="app-kind">How its tokens come</label>
-      <select id="app-kind"><option value="">in the response</option>
-      <option value="example-app-push">by push, to the app example-app-push</option>
-      <option value="example-chat">for the chat desk, to the app example-chat</option></select>
+      <select id="app-kind"><option value="">in the response of GET /access</option>
+      <option value="example-app-push">by push (app example-app-push)</option>
+      <option value="example-chat">for the chat desk (app example-chat)</option></select>
       <p class="row"><button type="submit" class="primary">Enrol this phone</button>
       <span id="enrol-status" class="result" role="status"></span></p>
       </form>
@@ -25,7 +25,7 @@ extension DemoCard {
       <p>The customer tells an operator this code: <strong id="user-code" class="mono"></strong></p>
       <p class="row"><button type="button" id="approve">Approve as operator</button>
       <span id="approve-status" class="result" role="status"></span></p>
-      <small>Or open the operator's page, and find the request by its code.</small>
+      <small>Or open the operator's page and enter the code there.</small>
       </div>
       <div id="installed" hidden>
       <h3>On the phone</h3>
@@ -151,7 +151,7 @@ extension DemoCard {
 
       const revoke = () => attempt("phone-status", async () => {
         const answer = await askAsPhone("DELETE", "/installations/self", undefined, credential());
-        return answer.status === 204 ? ["204: revoked", true] : [problem(answer.status, answer.text), false];
+        return answer.status === 204 ? ["204: revoked. Its secret now gets 401.", true] : [problem(answer.status, answer.text), false];
       });
 
       const verify = () => attempt("verify-status", async () => {

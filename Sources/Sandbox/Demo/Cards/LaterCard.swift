@@ -117,9 +117,17 @@ extension DemoCard {
       async function follow(answer, words) {
         showAnswer("later-answer", answer.text);
         if (answer.ok) keep(JSON.parse(answer.text));
+        if (answer.status === 409) await keepFirst(JSON.parse(answer.text));
         watch();
         await showTimesAgain();
         return answer.ok ? [`${answer.status}: ${words}`, true] : [problem(answer.status, answer.text), false];
+      }
+
+      // The appointment that a refusal names, which an earlier page or a terminal booked.
+      async function keepFirst({ code, id }) {
+        if (code !== "duplicate" || !id) return;
+        const first = await ask("GET", `/callbacks/${id}`);
+        if (first.ok) keep(JSON.parse(first.text));
       }
 
       async function showTimesAgain() {
@@ -199,7 +207,7 @@ extension DemoCard {
       const jump = (record) => attempt("later-status", async () => {
         const time = await json("/_sandbox/clock");
         const way = Math.floor((Date.parse(record.at) - Date.parse(time.gateway_time)) / 1000) - 2;
-        if (way <= 0) return ["It rings now.", true];
+        if (way <= 0) return ["The phone rings now.", true];
         const answer = await ask(
           "POST", "/_sandbox/clock", { offset_seconds: time.gateway_offset_seconds + way, everything: true });
         await showTimesAgain();

@@ -6,9 +6,9 @@ extension DemoCard {
     html: #"""
       <section class="card" aria-labelledby="push-title">
       <h2 id="push-title">Token by push</h2>
-      <p>The password proves who asks, the push proves the phone: the response has no token. A notice reaches the phone, which claims
-      the token with it, once, within 60 s.</p>
-      <p id="push-phone" class="soft">Enrol a phone first, with tokens by push.</p>
+      <p>The response to this phone has no token. Callgate pushes a notice to the phone, and the app claims the token with it: once,
+      within 60 s.</p>
+      <p id="push-phone" class="soft"><a href="#enrol-title">Enrol a phone</a> with tokens by push first.</p>
       <label for="push-platform">Provider</label>
       <select id="push-platform"><option value="fcm">Firebase Cloud Messaging</option>
       <option value="http">Your own receiver (web hook)</option></select>
@@ -39,7 +39,9 @@ extension DemoCard {
       ];
 
       function showPushPhone() {
-        $("push-phone").textContent = `Enrolled: ${phone.values.client_app}. Its device ends in ${phone.device.slice(-4)}.`;
+        $("push-phone").textContent = phone.query === "?app=example-app-push"
+          ? `Enrolled: ${phone.values.client_app}. Its device ends in ${phone.device.slice(-4)}. Register it, then ask.`
+          : "This phone gets its tokens in the response. Register its device for other notices, or enrol one with tokens by push.";
         $("register-device").disabled = $("ask-push").disabled = false;
         say("push-status", "");
         say("claim-status", "");

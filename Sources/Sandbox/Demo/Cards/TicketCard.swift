@@ -5,9 +5,10 @@ extension DemoCard {
   static let ticket = DemoCard(
     html: #"""
       <section class="card" aria-labelledby="ticket-title">
-      <h2 id="ticket-title">Ticket</h2>
-      <p>The emulated desk opens a ticket for the phone's user. Callgate sends its first message.</p>
-      <p id="ticket-phone" class="soft">Enrol a phone first, for the chat desk.</p>
+      <h2 id="ticket-title">Open a ticket</h2>
+      <p>An app of the chat desk sends <code>POST /tickets</code>. Callgate opens the ticket at the emulated desk, and sends the first
+      message.</p>
+      <p id="ticket-phone" class="soft"><a href="#enrol-title">Enrol a phone</a> for the chat desk first.</p>
       <label for="ticket-name">Title</label>
       <input id="ticket-name" value="My reservation" maxlength="255" autocomplete="off">
       <label for="ticket-message">First message</label>
@@ -31,7 +32,7 @@ extension DemoCard {
 
       function showTicketPhone() {
         const isUser = phone.query === "?app=example-chat";
-        $("ticket-phone").textContent = isUser ? `Enrolled: ${phone.values.client_app}.` : "This phone has no chat desk.";
+        $("ticket-phone").textContent = isUser ? `Enrolled: ${phone.values.client_app}.` : "This phone has no chat desk. Enrol one for the chat desk.";
         $("open-ticket").disabled = !isUser;
         say("ticket-status", "");
       }

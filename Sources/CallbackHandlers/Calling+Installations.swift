@@ -4,6 +4,7 @@ import API
 import Callers
 import Delivery
 import Gate
+import Handling
 import Installations
 import JOSE
 import Records
@@ -12,7 +13,7 @@ import Sealing
 import Serving
 import Store
 
-extension Gateway {
+extension Handlers {
   /// The next code of an installation, and the same sealed for the callback's record.
   func verificationCode(
     of installation: Installation, _ desk: InstallationDesk, _ intent: CallbackIntent,
@@ -32,21 +33,6 @@ extension Gateway {
         callbacks.log.storeFailed(error, doing: "code", context)
         throw Problem(.notSaved)
       case .random: throw Problem(error)
-      }
-    }
-  }
-
-  /// Checks that the installation of a waiting callback was neither revoked nor enrolled again. If the store cannot say, the server
-  /// sends nothing: otherwise the revocation of a lost phone would not hold while the store fails.
-  func recheck(
-    _ installation: Installation, _ desk: InstallationDesk, _ context: RequestContext
-  ) -> @Sendable () async -> Undelivered? {
-    { [log = callbacks.log] in
-      do throws(StoreError) {
-        return try await desk.directory.holds(installation) ? nil : .revoked
-      } catch {
-        log.storeFailed(error, doing: "recheck", context)
-        return .unchecked
       }
     }
   }

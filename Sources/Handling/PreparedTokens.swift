@@ -1,17 +1,17 @@
 // Keeps the response of `GET /access` serialised, once for each event loop and token.
 
-import ChatDesk
-import HTTP
+package import ChatDesk
+package import HTTP
 import JOSE
 import Responses
 import Synchronization
-import Tokens
+package import Tokens
 
 /// Keeps, for each loop, the text response with the token that it vended last.
 ///
 /// It holds one response per loop, replaced with the token. Every request is decided before it gets this
 /// response.
-final class PreparedTokens: Sendable {
+package final class PreparedTokens: Sendable {
   private final class Slot: Sendable {
     let entry = Mutex<(token: AccessToken, response: PreparedResponse)?>(nil)
     let session = Mutex<PreparedResponse?>(nil)
@@ -24,7 +24,7 @@ final class PreparedTokens: Sendable {
   }
 
   /// The text response with a token.
-  func response(for token: AccessToken, loop: Int) -> PreparedResponse {
+  package func response(for token: AccessToken, loop: Int) -> PreparedResponse {
     slots[loop % slots.count].entry.withLock { entry in
       if let entry, entry.token === token { return entry.response }
       let response = PreparedResponse(AccessForm.text.response(token, expiresIn: 0))
@@ -34,7 +34,7 @@ final class PreparedTokens: Sendable {
   }
 
   /// The text response with a session token. Those of all users differ in the content alone, if they are equally long.
-  func response(for token: SessionToken, loop: Int) -> PreparedResponse {
+  package func response(for token: SessionToken, loop: Int) -> PreparedResponse {
     slots[loop % slots.count].session.withLock { last in
       if let last, last.content.count == token.secret.count {
         return last.replacingContent(token.secret.exposedBytes())

@@ -9,6 +9,7 @@ import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Handling
 import Installations
 import Platform
 import Records
@@ -17,7 +18,7 @@ import Serving
 import Store
 import Tokens
 
-extension Gateway {
+extension Handlers {
   /// The result of a valid request before its ticket is created.
   private enum TicketVerdict: ~Copyable, Sendable {
     case answer(PreparedResponse)

@@ -7,8 +7,9 @@ import Configuration
 import Deciding
 import Delivery
 import Gate
-import HTTP
-import HTTPServer
+package import HTTP
+package import HTTPServer
+package import Handling
 import Platform
 import Records
 import Serving
@@ -30,6 +31,8 @@ struct Calling: Sendable {
   /// The time that it names for the call, to the second.
   var at: Instant?
   var record: AuditRecord
+  /// Gets the response; nil until the request waits for one.
+  var responder: Responder?
 }
 
 /// The checked content of a request for a callback.
@@ -44,24 +47,15 @@ struct RequestedCallback: Sendable {
   let deadline: MonotonicTime
 }
 
-extension Calling: RequestWork {
-  var address: IPAddress { record.clientAddress }
-  var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
-
+extension Calling: AuditedWork {
   func begin(
-    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep {
     var calling = self
-    return gateway.read(request, &calling, circumstances)
+    return handlers.read(request, &calling, circumstances)
   }
 
   var needsContent: Bool { true }
-
-  func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
-    var calling = self
-    calling.record.reason = reason
-    return gateway.refuse(&calling, problem)
-  }
 }
 
 extension Instant {
@@ -75,9 +69,9 @@ extension Instant {
   }
 }
 
-extension Gateway {
+extension Handlers {
   /// Answers a request for a callback. All steps without a wait run on the loop.
-  func call(_ request: borrowing Request, _ exchange: inout Exchange) {
+  package func call(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
     var calling = Calling(
@@ -112,8 +106,11 @@ extension Gateway {
       do throws(Problem) {
         let terms = generation.callbackTerms.terms(of: app?.id)
         let now = Instant(circumstances.time)
-        let (asked, key) = try content(of: request, terms) {
-          generation.fault(inCallTime: $0, at: now)
+        let fault = { generation.fault(inCallTime: $0, at: now) }
+        let (asked, key) = try IdempotencyKey.read(with: request) { (content) throws(Problem) in
+          try CallbackRequest(parsing: content, terms: terms, timeFault: fault)
+        } laterFaults: {
+          $0.at.flatMap(fault).map { [Problem.FieldProblem(name: "at", description: $0)] } ?? []
         }
         calling.record.contact = asked.maskedContact
         calling.at = asked.at
@@ -131,52 +128,17 @@ extension Gateway {
     }
   }
 
-  /// The content and the key, everything that is wrong with either in one problem.
-  private func content(
-    of request: borrowing Request, _ terms: CallbackTerms, timeFault: (Instant) -> String?
-  ) throws(Problem) -> (CallbackRequest, IdempotencyKey?) {
-    try JSONContent.check(
-      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
-      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
-    var key: IdempotencyKey?
-    var keyProblem: Problem?
-    do throws(Problem) {
-      key = try IdempotencyKey.read(request.value(of: .idempotencyKey).map(request.string))
-    } catch {
-      keyProblem = error
-    }
-    do throws(Problem) {
-      let asked = try CallbackRequest(parsing: request.content, terms: terms, timeFault: timeFault)
-      if var keyProblem {
-        if let fault = asked.at.flatMap(timeFault) {
-          keyProblem.fields.insert(Problem.FieldProblem(name: "at", description: fault), at: 0)
-        }
-        throw keyProblem
-      }
-      return (asked, key)
-    } catch {
-      var problem = error
-      if problem.code == .invalidRequest, let keyProblem, !problem.fields.contains(keyProblem.fields) {
-        problem.fields += keyProblem.fields
-      }
-      throw problem
-    }
-  }
-
   private func requested(
     _ asked: CallbackRequest, _ key: IdempotencyKey?, _ caller: Caller, _ own: CallbackTerms, _ facts: Facts,
     _ calling: Calling
   ) -> RequestedCallback {
     let terms = calling.generation.configuration.callbacks
-    // Users of one issuer share a caller; a key is one user's own, with or without an installation.
     let owner = caller.owner
-    let prefix = owner.subject == owner.callerID ? "" : owner.subject + "\u{0}"
     var intent = CallbackIntent(
       id: CallbackID(at: facts.instant), callerID: owner.callerID, subject: owner.subject, appID: facts.appID,
       contact: asked.contactNumber,
-      key: key.map { .init(text: prefix + $0.text, fingerprint: Array(asked.fingerprint.utf8)) },
-      terms: .init(
-        dedupeWindow: terms.dedupeWindow, keyRetention: terms.keyRetention, retention: terms.retention),
+      key: key.map { .init(text: caller.owned($0), fingerprint: Array(asked.fingerprint.utf8)) },
+      terms: terms.kept,
       deadline: facts.instant.later(by: terms.timeout))
     intent.notifies = calling.generation.notified(caller)
     return RequestedCallback(

@@ -6,8 +6,9 @@ import Callers
 import Configuration
 import Deciding
 import Gate
-import HTTP
-import HTTPServer
+package import HTTP
+package import HTTPServer
+package import Handling
 import JSON
 import Notices
 import Platform
@@ -27,6 +28,8 @@ struct DialogVisit: Sendable {
   let lane: Int
   /// Nil where the action changes nothing, and so has no audit line.
   var line: AuditRecord?
+  /// Gets the response.
+  let responder: Responder
 }
 
 /// An appointment that its notice asks about.
@@ -39,11 +42,11 @@ struct DialogSubject: Sendable {
   let snoozes: Int
 }
 
-extension Gateway {
+extension Handlers {
   private static let empty = Response(status: .noContent, fields: ["Cache-Control": "no-store"])
 
   /// Answers an action with the id of a notice.
-  func answerDialog(
+  package func answerDialog(
     _ id: String, _ action: String, _ request: borrowing Request, _ exchange: inout Exchange
   ) {
     let generation = generations.current
@@ -59,10 +62,10 @@ extension Gateway {
       let problem: Problem = generation.push == nil ? .noNotice : .tooManyWaiting
       return exchange.respond(refuse(problem, line, start, lane, context))
     }
+    let responder = exchange.deferred()
     let visit = DialogVisit(
       generation: generation, push: push, address: address, context: context, start: start, lane: lane,
-      line: line)
-    let responder = exchange.deferred()
+      line: line, responder: responder)
     context.task(answering: responder) { [self] in
       var visit = visit
       do throws(Problem) {

@@ -1,17 +1,17 @@
 // Runs a request that needs a caller: at once, later, or after the issuer's keys were fetched.
 
-import API
-import Callers
+package import API
+package import Callers
 import Delivery
-import HTTP
-import HTTPServer
+package import HTTP
+package import HTTPServer
 import Installations
-import Platform
-import Records
+package import Platform
+package import Records
 import Store
 
 /// The work for one request at an endpoint that needs a caller.
-protocol RequestWork: Sendable {
+package protocol RequestWork: Sendable {
   /// The client's address.
   var address: IPAddress { get }
   /// The request's context, for logs and upstream.
@@ -20,15 +20,15 @@ protocol RequestWork: Sendable {
   var needsContent: Bool { get }
   /// Authenticates the request and does everything that needs no waiting, by the given clocks.
   func begin(
-    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep
   /// Ends the work before its beginning, and writes its audit line if it has one.
   /// - Parameter reason: Why, for operators.
-  func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse
+  func refuse(_ problem: Problem, because reason: String?, at handlers: Handlers) -> PreparedResponse
 }
 
 /// The next step for a request.
-enum NextStep {
+package enum NextStep {
   case respond(PreparedResponse)
   /// The work has to wait for something, and responds itself.
   case later(@Sendable (Responder) async -> Void)
@@ -36,10 +36,10 @@ enum NextStep {
   case first(Authenticator.Prerequisite)
 }
 
-extension Gateway {
+extension Handlers {
   /// Does a request's work. If the caller is not known at once, it waits for an issuer's keys or for the store. Then the work begins
   /// again with the new time: a token, a rate or an opening may have ended during the wait.
-  func perform(_ work: some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange) {
+  package func perform(_ work: some RequestWork, _ request: borrowing Request, _ exchange: inout Exchange) {
     let circumstances = Authenticator.Circumstances(
       address: work.address, time: clock.unixTime, now: exchange.now)
     switch work.begin(request, circumstances, at: self) {
@@ -91,13 +91,5 @@ extension Gateway {
         return .storeFailed(error)
       }
     }
-  }
-}
-
-extension AuditRecord {
-  /// The address of a request's record. Only an appointment's may have none.
-  var clientAddress: IPAddress {
-    guard let address else { preconditionFailure("a request without an address") }
-    return address
   }
 }

@@ -9,6 +9,7 @@ import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Handling
 import Installations
 import Platform
 import Records
@@ -38,7 +39,7 @@ final class PendingResponse: Sendable {
   }
 }
 
-extension Gateway {
+extension Handlers {
   /// The result of a valid request.
   enum Verdict {
     case answer(PreparedResponse)
@@ -51,6 +52,7 @@ extension Gateway {
   /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, and then Talkdesk.
   func answer(_ calling: Calling, _ requested: RequestedCallback, _ responder: Responder) async {
     var calling = calling
+    calling.responder = responder
     var hold = Hold(requested.intent, callbacks, calling.generation.decider.ledger)
     switch await consider(&calling, requested, &hold) {
     case .answer(let response):
@@ -224,16 +226,5 @@ extension Gateway {
 
   func clientLeft(_ calling: Calling) -> PreparedResponse {
     calling.refuse(.clientLeft, because: AuditRecord.clientLeft, at: self)
-  }
-}
-
-extension Decider {
-  /// Asks the rules: at once if possible, otherwise with the store and remote policies.
-  func ruling(_ facts: Facts, taking takes: Bool, deadline: MonotonicTime) async throws(Problem) -> Ruling {
-    switch ruleAtOnce(facts, taking: takes) {
-    case .ruled(let ruling): ruling
-    case .untaken(let decision): await take(decision, facts)
-    case .undecided: try await rule(facts, taking: takes, deadline: deadline)
-    }
   }
 }

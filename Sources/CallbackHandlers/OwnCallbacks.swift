@@ -8,8 +8,9 @@ import Configuration
 import Deciding
 import Delivery
 import Gate
-import HTTP
-import HTTPServer
+package import HTTP
+package import HTTPServer
+package import Handling
 import JSON
 import Platform
 import Records
@@ -18,7 +19,7 @@ import Sealing
 import Serving
 import Store
 
-extension Gateway {
+extension Handlers {
   /// How many appointments a list has at most.
   private static let mostListed = 100
   /// How many seconds a request waits for a change at most.
@@ -27,15 +28,15 @@ extension Gateway {
   // MARK: Reading
 
   /// `GET /callbacks/{id}`: the record, for the caller that asked for it and, where users share a caller, for the user.
-  func showCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+  package func showCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { [self] visit, _ throws(Problem) in
       let wait = try Self.wait(visit.request.queryItem("wait"))
       var record = try await record(id, of: visit.caller)
       if wait > 0 {
         record = await appointments.watch.wait(for: record, until: visit.start + .seconds(wait))
       }
-      // HEAD has no body, and a client that has left reads none.
-      if visit.request.method != .head, !Task.isCancelled { visit.generation.told(record) }
+      // HEAD has no body.
+      if visit.request.method != .head { visit.generation.told(record, by: visit.responder) }
       return CallbackDocument.response(document(of: record, visit))
     }
   }
@@ -52,7 +53,7 @@ extension Gateway {
   }
 
   /// `GET /callbacks?status=scheduled`: the caller's appointments.
-  func listCallbacks(_ request: borrowing Request, _ exchange: inout Exchange) {
+  package func listCallbacks(_ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { [self] visit, _ throws(Problem) in
       switch visit.caller.proof {
       case .jwt, .installation: break
@@ -103,7 +104,7 @@ extension Gateway {
   // MARK: Moving
 
   /// `PATCH /callbacks/{id}`: gives an appointment another time, judged as a booking would be.
-  func moveCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+  package func moveCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange, as: .change) { [self] visit, line throws(Problem) in
       let decider = visit.generation.decider
       line?.verdicts = decider.policy.skipped
@@ -217,11 +218,11 @@ extension Gateway {
   // MARK: Cancelling
 
   /// `DELETE /callbacks/{id}`: ends an appointment, and gives its allowances back.
-  func cancelCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+  package func cancelCallback(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange, as: .cancel) { [self] visit, line throws(Problem) in
       let record = try await record(id, of: visit.caller)
       line?.note(record)
-      let ended = try await cancel(record, visit.generation, visit.context)
+      let ended = try await cancel(record, visit.generation, visit.context, visit.responder)
       return CallbackDocument.response(document(of: ended, visit))
     }
   }
@@ -231,7 +232,7 @@ extension Gateway {
   /// - Parameter serial: The serial number of the notice that asked for an answer, of which one counts; nil for a request.
   func cancel(
     _ record: StoredCallback, answering serial: Int? = nil, _ generation: Generation,
-    _ context: RequestContext
+    _ context: RequestContext, _ responder: Responder
   ) async throws(Problem) -> StoredCallback {
     let result: EndResult
     var kept: [UInt8]?
@@ -249,10 +250,10 @@ extension Gateway {
     switch result {
     case .ended(let ended, let content):
       await cancelled(ended, content, generation)
-      generation.told(ended)
+      generation.told(ended, by: responder)
       return ended
     case .unchanged(let now) where now.status == .cancelled && serial == nil:
-      generation.told(now)
+      generation.told(now, by: responder)
       return now
     case .unchanged(let now): throw .tooLate(now)
     // An immediate callback is no appointment.

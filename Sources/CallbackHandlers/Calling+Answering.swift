@@ -5,13 +5,14 @@ import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Handling
 import Platform
 import Records
 import Responses
 import Serving
 import Store
 
-extension Gateway {
+extension Handlers {
   /// The answer to a callback that was carried out.
   func response(to pending: PendingResponse, _ result: DeliveryResult) -> PreparedResponse {
     let order = pending.order
@@ -19,8 +20,11 @@ extension Gateway {
     calling.record.cache = result.cache
     calling.record.upstreamStatus = result.upstreamStatus
     let id = order.intent.id
-    // A client that has gone reads nothing, so a notice tells it.
-    if order.intent.notifies != nil, !Task.isCancelled { calling.generation.told(id) }
+    // A client that may have gone reads nothing, so a notice tells it.
+    if order.intent.notifies != nil, !pending.responder.mayClientHaveLeft {
+      callbacks.store.told(id)
+      calling.generation.told(id)
+    }
     switch result.outcome {
     case .undelivered(let reason, let isRecorded):
       var problem = Problem(reason)
@@ -42,7 +46,7 @@ extension Gateway {
   /// Answers as the first request with the key was answered.
   func replay(_ calling: inout Calling, _ record: StoredCallback) -> PreparedResponse {
     // The response to a booking shows the booking, and not its end.
-    if record.at == nil { calling.generation.told(record) }
+    if record.at == nil, let responder = calling.responder { calling.generation.told(record, by: responder) }
     calling.record.callback = record.id.description
     calling.record.isReplay = true
     let code = calling.generation.verificationCode(of: record, at: Instant(clock.unixTime), log)
@@ -62,16 +66,5 @@ extension Gateway {
     var response = response
     response.fields.append(allowances: statuses)
     return PreparedResponse(response)
-  }
-
-  /// Writes the record of a refusal and makes its answer.
-  func refuse(_ calling: inout Calling, _ problem: Problem) -> PreparedResponse {
-    if let id = problem.id { calling.record.callback = id }
-    if problem.isUnread { calling.record.reason = AuditRecord.clientLeft }
-    calling.record.outcome = problem.code.isError ? .error : .deny
-    calling.record.code = problem.code
-    calling.record.rule = problem.rule
-    audit.append(calling.record, since: calling.start, lane: calling.lane)
-    return PreparedResponse(problem.response(requestID: calling.record.requestID))
   }
 }

@@ -6,14 +6,15 @@ import Configuration
 import Deciding
 import Delivery
 import Gate
-import HTTP
-import HTTPServer
+package import HTTP
+package import HTTPServer
+package import Handling
 import Records
 import Responses
 import Serving
 import Store
 
-extension Gateway {
+extension Handlers {
   /// How long a span of slots may be.
   private static let longestSpan = Duration.seconds(31 * 86_400)
   /// How many slots a response has at most.
@@ -21,7 +22,7 @@ extension Gateway {
 
   /// `GET /availability`: whether the server accepts callbacks now, the next change, and the rest of the
   /// caller's allowances; with a span also the slots that begin in it.
-  func showAvailability(_ request: borrowing Request, _ exchange: inout Exchange) {
+  package func showAvailability(_ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { [self] visit, _ throws(Problem) in
       let decider = visit.generation.decider
       let claim = decider.apps.claim(

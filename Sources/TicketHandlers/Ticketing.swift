@@ -8,8 +8,9 @@ import Configuration
 import Deciding
 import Delivery
 import Gate
-import HTTP
-import HTTPServer
+package import HTTP
+package import HTTPServer
+package import Handling
 import Installations
 import JOSE
 import Platform
@@ -44,29 +45,20 @@ struct RequestedTicket: Sendable {
   let deadline: MonotonicTime
 }
 
-extension Ticketing: RequestWork {
-  var address: IPAddress { record.clientAddress }
-  var context: RequestContext { RequestContext(requestID: record.requestID, trace: record.trace) }
-
+extension Ticketing: AuditedWork {
   func begin(
-    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at gateway: Gateway
+    _ request: borrowing Request, _ circumstances: Authenticator.Circumstances, at handlers: Handlers
   ) -> NextStep {
     var ticketing = self
-    return gateway.read(request, &ticketing, circumstances)
+    return handlers.read(request, &ticketing, circumstances)
   }
 
   var needsContent: Bool { true }
-
-  func refuse(_ problem: Problem, because reason: String?, at gateway: Gateway) -> PreparedResponse {
-    var ticketing = self
-    ticketing.record.reason = reason
-    return gateway.refuse(&ticketing, problem)
-  }
 }
 
-extension Gateway {
+extension Handlers {
   /// Answers a request for a ticket. All steps without a wait run on the loop.
-  func openTicket(_ request: borrowing Request, _ exchange: inout Exchange) {
+  package func openTicket(_ request: borrowing Request, _ exchange: inout Exchange) {
     let generation = generations.current
     let address = generation.clientAddress.resolve(request, peer: exchange.peer.address)
     var ticketing = Ticketing(
@@ -77,7 +69,7 @@ extension Gateway {
   }
 
   /// `GET /tickets/{id}`: the record, for the user who asked for it.
-  func showTicket(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
+  package func showTicket(_ id: String, _ request: borrowing Request, _ exchange: inout Exchange) {
     visit(request, &exchange) { [self] visit, _ throws(Problem) in
       guard let id = CallbackID(id) else { throw .noTicket }
       let owner = visit.caller.owner
@@ -116,21 +108,21 @@ extension Gateway {
       ticketing.record.app = app?.id
       do throws(Problem) {
         let (served, tickets) = try desk(of: app, generation)
-        let (asked, key) = try content(of: request)
+        let (asked, key) = try IdempotencyKey.read(with: request) { (content) throws(Problem) in
+          try TicketRequest(parsing: content)
+        }
         let facts = generation.facts(
           .ticket, caller, app: app, address: circumstances.address, request, at: circumstances.time)
         let terms = generation.configuration.callbacks
         let owner = caller.owner
-        let prefix = owner.subject == owner.callerID ? "" : owner.subject + "\u{0}"
         // The same content for another app is another ticket.
         let digest = SHA256Digest(of: Array((facts.appID ?? "").utf8) + [0] + asked.digest.bytes).bytes
         let intent = CallbackIntent(
           id: CallbackID(at: facts.instant), callerID: owner.callerID, subject: owner.subject,
           appID: facts.appID, matter: .ticket(digest),
           // No callback has this fingerprint: a key that was used for one is used.
-          key: key.map { .init(text: prefix + $0.text, fingerprint: Array("ticket".utf8) + digest) },
-          terms: .init(
-            dedupeWindow: terms.dedupeWindow, keyRetention: terms.keyRetention, retention: terms.retention),
+          key: key.map { .init(text: caller.owned($0), fingerprint: Array("ticket".utf8) + digest) },
+          terms: terms.kept,
           deadline: facts.instant.advanced(by: terms.timeout))
         let requested = RequestedTicket(
           ticket: asked.ticket, caller: caller,
@@ -157,31 +149,6 @@ extension Gateway {
     return (desk, tickets)
   }
 
-  /// The content and the key, everything that is wrong with either in one problem.
-  private func content(of request: borrowing Request) throws(Problem) -> (TicketRequest, IdempotencyKey?) {
-    try JSONContent.check(
-      type: request.value(of: .contentType).map { [head = request.head] in head[$0] },
-      encodings: request.values(of: .contentEncoding).map { [head = request.head] in head[$0] })
-    var key: IdempotencyKey?
-    var keyProblem: Problem?
-    do throws(Problem) {
-      key = try IdempotencyKey.read(request.value(of: .idempotencyKey).map(request.string))
-    } catch {
-      keyProblem = error
-    }
-    do throws(Problem) {
-      let asked = try TicketRequest(parsing: request.content)
-      if let keyProblem { throw keyProblem }
-      return (asked, key)
-    } catch {
-      var problem = error
-      if problem.code == .invalidRequest, let keyProblem, !problem.fields.contains(keyProblem.fields) {
-        problem.fields += keyProblem.fields
-      }
-      throw problem
-    }
-  }
-
   // MARK: Answers
 
   /// Writes the record of a success, before it leaves, and makes its answer.
@@ -193,16 +160,5 @@ extension Gateway {
     var response = TicketDocument.created(id, opened)
     response.fields.append(allowances: ticketing.statuses)
     return PreparedResponse(response)
-  }
-
-  /// Writes the record of a refusal and makes its answer.
-  func refuse(_ ticketing: inout Ticketing, _ problem: Problem) -> PreparedResponse {
-    if let id = problem.id { ticketing.record.callback = id }
-    if problem.isUnread { ticketing.record.reason = AuditRecord.clientLeft }
-    ticketing.record.outcome = problem.code.isError ? .error : .deny
-    ticketing.record.code = problem.code
-    ticketing.record.rule = problem.rule
-    audit.append(ticketing.record, since: ticketing.start, lane: ticketing.lane)
-    return PreparedResponse(problem.response(requestID: ticketing.record.requestID))
   }
 }

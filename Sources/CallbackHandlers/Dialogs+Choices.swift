@@ -7,6 +7,7 @@ import Configuration
 import Deciding
 import Delivery
 import Gate
+import Handling
 import Installations
 import JSON
 import Notices
@@ -17,7 +18,7 @@ import Responses
 import Serving
 import Store
 
-extension Gateway {
+extension Handlers {
   /// The time by which appointments are due.
   private var dueClock: Instant { Instant(seconds: callbacks.scheduler.unixTime.seconds) }
 
@@ -132,7 +133,8 @@ extension Gateway {
   /// Cancels the appointment.
   func end(_ subject: DialogSubject, _ visit: DialogVisit) async throws(Problem) -> StoredCallback {
     do throws(Problem) {
-      return try await cancel(subject.record, answering: subject.serial, visit.generation, visit.context)
+      return try await cancel(
+        subject.record, answering: subject.serial, visit.generation, visit.context, visit.responder)
     } catch {
       // The call began meanwhile or another answer was faster, which spends the notice.
       throw error.code == .tooLate ? .noNotice : error

@@ -9,6 +9,7 @@ import Delivery
 import Gate
 import HTTP
 import HTTPServer
+import Handling
 import JOSE
 import Platform
 import Records
@@ -16,7 +17,7 @@ import Responses
 import Serving
 import Store
 
-extension Gateway {
+extension Handlers {
   /// Asks the rules, takes the allowances, and saves the appointment if nothing forbids it.
   func book(
     _ calling: inout Calling, _ requested: RequestedCallback, for at: Instant, _ hold: inout Hold

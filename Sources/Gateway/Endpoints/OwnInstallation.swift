@@ -1,0 +1,51 @@
+// Answers requests about installations: `DELETE /installations/self` revokes one, and `POST /codes/verify` verifies a code.
+
+import API
+import Callers
+import Deciding
+import HTTP
+import HTTPServer
+import Handling
+import Installations
+import Records
+import Responses
+import Serving
+import Store
+
+extension Handlers {
+  /// `DELETE /installations/self`: a phone revokes its own installation.
+  func revokeSelf(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange, as: .revoke) { visit, _ throws(Problem) in
+      guard let installation = visit.caller.installation?.installation, let desk = visit.generation.desk
+      else {
+        throw Problem(.denied, "Only an installation can revoke itself.")
+      }
+      do throws(InstallationDesk.Failure) {
+        try await desk.revoke(installation.client.id)
+      } catch {
+        throw Problem(error)
+      }
+      return Response(status: .noContent, fields: ["Cache-Control": "no-store"])
+    }
+  }
+
+  /// `POST /codes/verify`: whether a code is an installation's, now.
+  func verifyCode(_ request: borrowing Request, _ exchange: inout Exchange) {
+    visit(request, &exchange, as: .verify) { visit, record throws(Problem) in
+      try JSONContent.check(visit.request)
+      let terms = visit.generation.installations?.terms ?? [:]
+      guard let desk = visit.generation.desk,
+        terms.values.contains(where: { $0.verifiers.contains(visit.caller.id) })
+      else { throw Problem(.denied, "This caller may not verify codes.") }
+      let asked = try VerifyCodeRequest(parsing: visit.request.content)
+      record?.installation = asked.id.description
+      do throws(InstallationDesk.Failure) {
+        let isValid = try await desk.verify(asked.code, of: asked.id, by: visit.caller.id) { terms[$0] }
+        if !isValid { record?.reason = "the code is not valid" }
+        return InstallationDocument.verified(isValid)
+      } catch {
+        throw Problem(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// The work of a server beside requests.
+
+import Appointments
+import Callers
+import Installations
+import Platform
+import PushDelivery
+import Records
+import Serving
+import Store
+
+/// The work that a server does beside requests, from its start to its drain.
+struct Jobs: Sendable {
+  /// Keeps the store in order and the keys of callers' issuers fresh.
+  private let upkeep: Task<Void, Never>
+  /// Keeps the last uses of installations, and counts them. Counts the decisions of each minute.
+  private let counting: Task<Void, Never>
+  /// Carries appointments out when they are due.
+  private let appointments: Task<Void, Never>
+  /// Sends notices of callbacks. It ends by itself after its keeper was stopped: notices on their way have a few seconds.
+  let notices: Task<Void, Never>
+  /// Ends claims whose time is over.
+  private let lapses: Task<Void, Never>
+
+  /// Begins all of it.
+  init(
+    _ work: Upkeep, _ runtime: Runtime, _ generations: Generations, _ activity: RecentActivity,
+    _ keeper: AppointmentKeeper?, _ noticeKeeper: NoticeKeeper?, clock: any TimeSource
+  ) {
+    upkeep = Task { [keys = runtime.keys] in
+      async let renewal: Void = keys.keepFresh(generations, clock: clock)
+      await work.run()
+      await renewal
+    }
+    counting = Task { [installations = runtime.installations] in
+      async let activity: Void = activity.keepRead()
+      await installations?.keepCounted()
+      await activity
+    }
+    appointments = Task {
+      async let counting: Void? = keeper?.keepCounted()
+      await keeper?.run()
+      await counting
+    }
+    notices = Task { await noticeKeeper?.run() }
+    lapses = Task { [book = runtime.push?.book] in await book?.keepLapsing() }
+  }
+
+  /// Ends all of it but notices, and waits until the last uses of installations are saved.
+  func end() async {
+    for job in [upkeep, counting, appointments, lapses] { job.cancel() }
+    await counting.value
+  }
+}

@@ -1,0 +1,36 @@
+// The jobs of appointments and notices, made from the parts of a server.
+
+import Appointments
+import Configuration
+import Delivery
+import Gate
+import PushDelivery
+import Records
+import Sealing
+import Serving
+
+extension AppointmentKeeper {
+  /// The keeper of a server's appointments.
+  convenience init(
+    _ runtime: Runtime, _ generations: Generations, _ keys: StoreKeys, _ audit: AuditLog, _ log: Log
+  ) {
+    let parts = runtime.callbacks
+    let carrier = AppointmentCarrier(
+      parts, ledger: runtime.ledger, keys: keys, watch: runtime.appointments.watch, audit: audit, log: log,
+      setting: { generations.current.handling(runtime) })
+    self.init(
+      store: parts.store, clock: parts.scheduler, inHand: parts.inHand,
+      lateness: { generations.current.appointments?.late }, handle: carrier.handle)
+  }
+}
+
+extension NoticeKeeper {
+  /// The keeper of a server's notices of callbacks.
+  convenience init(_ push: PushParts, _ runtime: Runtime, _ generations: Generations) {
+    self.init(push.notices, push.book, scheduler: runtime.callbacks.scheduler, metrics: runtime.metrics) {
+      guard let push = generations.current.push, let notices = generations.current.configuration.notices
+      else { return nil }
+      return Setting(senders: push.senders, texts: notices.texts)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+// The lines about its configuration that a server logs at its start.
+
+import Configuration
+import Delivery
+import Gate
+import Records
+import SQLiteStore
+import Serving
+
+extension Log {
+  /// Writes what an operator should know about a configuration when its server starts.
+  func write(startOf configuration: Configuration, cappedConnections: Int?) {
+    if let cappedConnections {
+      // Warn only if the operator set the limit.
+      let isStated = configuration.origins.contains { $0.name == Settings.connections.setting.name }
+      write(
+        isStated ? .warning : .info, "limits.connections is capped by the limit on open descriptors",
+        ["configured": String(configuration.limits.connections), "connections": String(cappedConnections)])
+    }
+    if case .sqlite = configuration.store, SQLiteVersion.current.hasWALResetBug {
+      write(
+        .info,
+        "this version of SQLite can lose saved state when two processes write to one file: let no other process write to "
+          + "it, or update SQLite", ["version": "\(SQLiteVersion.current)"])
+    }
+    write(configuration.policy.brakes)
+    if configuration.purpose == .sandbox, configuration.callers.isEmpty {
+      write(
+        .info, "no caller is configured, so this sandbox serves requests with any credential or none",
+        ["to_try_one": "set DEFAULT_USERNAME=app and DEFAULT_PASSWORD, and CALLGATE_ALLOW_ANONYMOUS=false"])
+    } else if configuration.allowAnonymous {
+      write(.warning, "the server issues tokens without credentials: allow_anonymous is true")
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// Makes the parts of a server that outlive a configuration.
+
+import Appointments
+import Callers
+import Configuration
+import Deciding
+import Delivery
+import Gate
+import Installations
+import Platform
+import PushDelivery
+import Records
+import Sealing
+import Serving
+import Store
+
+extension Runtime {
+  /// The parts of a server that outlive a configuration, from the one that it starts with.
+  init(
+    _ configuration: Configuration, _ upstreams: Upstreams, _ store: any Store, kind: String,
+    _ keys: StoreKeys?, _ surroundings: Surroundings, scheduler: (any TimeSource)?
+  ) {
+    let (log, metrics, clock) = (surroundings.log, surroundings.metrics, surroundings.clock)
+    let ledger = AllowanceLedger(store: store)
+    // A reload may add appointments, and a store that keeps them is opened at the next start only.
+    let keepsAppointments = store.sharing != .process || configuration.purpose == .sandbox
+    self.init(
+      tokens: upstreams.tokens,
+      desks: ChatDesks(
+        transport: upstreams.transport, metrics: metrics, log: log, clock: clock, loops: surroundings.loops),
+      storeKind: kind, storeHealth: store.health, ledger: ledger,
+      installations: keys.map { keys in
+        InstallationDesk(
+          store: store, directory: InstallationDirectory(store: store, clock: clock),
+          codes: InstallationCodes(keys: keys), clock: clock)
+      },
+      stops: StopBoard(store: store, clock: clock),
+      remotes: RemotePolicies(
+        transport: surroundings.metered(upstreams.transport, .policy), log: log, time: clock),
+      throttle: LoginThrottle(),
+      keys: KeySources(
+        transport: surroundings.metered(upstreams.transport, .jwks), time: clock, log: log),
+      metrics: metrics,
+      callbacks: CallbackParts(configuration, store, surroundings, scheduler: scheduler),
+      appointments: AppointmentParts(
+        keys: keepsAppointments ? keys : nil, watch: AppointmentWatch(store: store, time: clock)),
+      push: keys.map { keys in
+        PushParts(
+          book: ClaimBook(store: store, keys: keys, ledger: ledger, clock: clock, log: log),
+          notices: NoticeBook(store: store, keys: keys, clock: clock),
+          kept: KeptSenders(transport: upstreams.transport, connect: { upstreams.apns() }, clock: clock),
+          clock: clock, log: log, metrics: metrics)
+      },
+      callbackTransport: upstreams.callbacks)
+  }
+}
+
+extension CallbackParts {
+  /// The parts of callbacks over a store.
+  fileprivate init(
+    _ configuration: Configuration, _ store: any Store, _ surroundings: Surroundings,
+    scheduler: (any TimeSource)?
+  ) {
+    let (clock, log) = (surroundings.clock, CallbackLog(log: surroundings.log))
+    let inHand = CallbacksInHand(time: clock)
+    self.init(
+      store: RetryingStore(store, inHand: inHand, clock: clock, log: log),
+      queue: CallbackQueue(concurrency: configuration.callbacks.concurrency, time: clock),
+      inHand: inHand, clock: clock, log: log, metrics: surroundings.metrics,
+      brakes: BrakeWatch(log: surroundings.log, clock: clock), scheduler: scheduler)
+  }
+}

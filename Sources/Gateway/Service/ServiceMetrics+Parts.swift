@@ -1,0 +1,76 @@
+// Shows the parts of a server on the page of metrics. The page keeps none of them alive.
+
+import Appointments
+import HTTPServer
+import Installations
+import Metrics
+import Notices
+import PushDelivery
+import Records
+import Serving
+import Store
+import TLS
+
+extension ServiceMetrics {
+  /// Shows the tokens of chat desks.
+  func show(_ desks: ChatDesks) {
+    addPart { [weak desks] in desks?.append(to: &$0) }
+  }
+
+  /// Shows when the certificate expires.
+  func show(_ tls: TLSListener) {
+    addPart { [tls] in tls.appendExpiry(to: &$0) }
+  }
+
+  /// Shows the requests that wait.
+  func show(_ server: Server) {
+    addPart { [weak server] text in
+      text.family(
+        "callgate_requests_waiting", .gauge,
+        "Requests that wait for a token, keys, a policy, the store, Talkdesk or a change of a record."
+      )
+      text.sample(server?.deferredCount ?? 0)
+    }
+  }
+
+  /// Shows how many installations there are, while an app has some.
+  func show(_ installations: InstallationDesk, _ generations: Generations) {
+    addPart { [generations, weak counts = installations.counts] text in
+      guard generations.current.installations != nil, let counts = counts?.latest else { return }
+      text.family("callgate_installations", .gauge, "Installations and requests for them, by state.")
+      for state in InstallationQuery.State.allCases {
+        text.sample([("state", state.rawValue)], counts[state])
+      }
+    }
+  }
+
+  /// Shows notices and their providers, while there are any.
+  func showNotices(_ generations: Generations) {
+    addPart { [generations, weak self] text in
+      guard let senders = generations.current.push?.senders, !senders.platforms.isEmpty else { return }
+      self?.notices.append(to: &text)
+      self?.callbackNotices.append(to: &text)
+      self?.noticeLateness.append(to: &text)
+      text.family(
+        "callgate_notice_sender_stopped", .gauge, "Whether a provider refuses the settings of its notices.")
+      for platform in senders.platforms {
+        text.sample([("provider", platform.rawValue)], senders.isStopped(platform) ? 1 : 0)
+      }
+    }
+  }
+
+  /// Shows how many appointments there are.
+  func show(_ keeper: AppointmentKeeper) {
+    addPart { [weak keeper] text in
+      guard let counts = keeper?.counts else { return }
+      text.family(
+        "callgate_appointments", .gauge, "Appointments that wait for their time or are being carried out.")
+      text.sample([("state", "scheduled")], counts.scheduled)
+      text.sample([("state", "pending")], counts.pending)
+      text.family(
+        "callgate_appointments_overdue", .gauge,
+        "Appointments that no instance has taken five seconds after they were due.")
+      text.sample(counts.overdue)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// What the handlers of clients' requests work with, and two steps that they share.
+
+package import Appointments
+package import Delivery
+package import Gate
+package import Installations
+package import Platform
+package import Records
+package import Serving
+package import Store
+package import Tokens
+
+/// What the handlers of clients' requests work with. Each handler is an extension of it, in the target of its subject.
+package final class Handlers: Sendable {
+  /// The current generation.
+  package let generations: Generations
+  package let tokens: TokenSource
+  package let prepared: PreparedTokens
+  package let audit: AuditLog
+  package let log: Log
+  package let clock: any TimeSource
+  package let callbacks: CallbackParts
+  package let appointments: AppointmentParts
+  /// Carries appointments out; nil without a store key.
+  package let keeper: AppointmentKeeper?
+
+  /// - Parameter loops: How many loops handle requests.
+  package init(
+    generations: Generations, tokens: TokenSource, loops: Int, audit: AuditLog, log: Log,
+    clock: any TimeSource, callbacks: CallbackParts, appointments: AppointmentParts,
+    keeper: AppointmentKeeper?
+  ) {
+    self.generations = generations
+    self.tokens = tokens
+    prepared = PreparedTokens(loops: loops)
+    self.audit = audit
+    self.log = log
+    self.clock = clock
+    self.callbacks = callbacks
+    self.appointments = appointments
+    self.keeper = keeper
+  }
+}
+
+extension Handlers {
+  /// Says in the log why a rule refused: for operators who look into one request.
+  package func logRefusal(_ denial: Denial, of facts: Facts, by policy: Policy, _ context: RequestContext) {
+    guard log.isEnabled(.debug), let reason = policy.reason(for: denial, of: facts) else { return }
+    RequestContext.$current.withValue(context) {
+      log.write(
+        .debug, "a rule refused the request",
+        ["rule": denial.rule ?? "", "code": denial.code.rawValue, "reason": reason])
+    }
+  }
+
+  /// Checks that the installation of a waiting callback was neither revoked nor enrolled again. If the store cannot say, the server
+  /// sends nothing: otherwise the revocation of a lost phone would not hold while the store fails.
+  package func recheck(
+    _ installation: Installation, _ desk: InstallationDesk, _ context: RequestContext
+  ) -> @Sendable () async -> Undelivered? {
+    { [log = callbacks.log] in
+      do throws(StoreError) {
+        return try await desk.directory.holds(installation) ? nil : .revoked
+      } catch {
+        log.storeFailed(error, doing: "recheck", context)
+        return .unchecked
+      }
+    }
+  }
+}

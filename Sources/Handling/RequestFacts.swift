@@ -1,0 +1,52 @@
+// What handlers read from a request for rules, audit lines and records.
+
+package import Callbacks
+package import Callers
+package import Configuration
+package import Gate
+package import HTTP
+package import Platform
+package import Records
+package import Serving
+package import Store
+
+extension AuditRecord {
+  /// The address of a request's record. Only an appointment's may have none.
+  package var clientAddress: IPAddress {
+    guard let address else { preconditionFailure("a request without an address") }
+    return address
+  }
+}
+
+extension Generation {
+  /// The facts of a request that rules may read.
+  package func facts(
+    _ action: Action, _ caller: Caller, app: App?, address: IPAddress, _ request: borrowing Request,
+    at now: UnixTime
+  ) -> Facts {
+    var facts = Facts(
+      action: action, callerID: caller.id, subject: caller.subject, appID: app?.id, address: address,
+      phone: nil, claims: caller.claims, instant: Instant(now))
+    facts.installation = caller.installationFacts
+    for field in ruleFields {
+      for value in request.values(of: field.field) {
+        facts.fields.append(RequestField(lowercaseName: field.name, value: request.string(value)))
+      }
+    }
+    return facts
+  }
+}
+
+extension Caller {
+  /// The text of a key in a record. Users of one issuer share a caller; a key is one user's own, with or without an installation.
+  package func owned(_ key: IdempotencyKey) -> String {
+    owner.subject == owner.callerID ? key.text : owner.subject + "\u{0}" + key.text
+  }
+}
+
+extension Configuration.Callbacks {
+  /// How long a record and what it forbids are kept.
+  package var kept: CallbackIntent.Terms {
+    .init(dedupeWindow: dedupeWindow, keyRetention: keyRetention, retention: retention)
+  }
+}

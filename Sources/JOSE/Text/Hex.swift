@@ -1,16 +1,17 @@
 /// Bytes as hexadecimal text.
 public enum Hex {
-  private static let digits = Array("0123456789abcdef".utf8)
-
   /// Two lower-case digits for each byte.
   public static func encode(_ bytes: [UInt8]) -> String {
-    var text: [UInt8] = []
-    text.reserveCapacity(2 * bytes.count)
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
+    String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+      var count = 0
+      for byte in bytes {
+        for half in [byte >> 4, byte & 15] {
+          text[count] = half + (half < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+          count += 1
+        }
+      }
+      return count
     }
-    return String(decoding: text, as: UTF8.self)
   }
 
   /// The bytes of lower- or upper-case digits; nil for anything else and for an odd number of them.

@@ -13,10 +13,4 @@ function request()
   return requests[index]
 end
 
-function done(summary, latency, _)
-  local errors = summary.errors
-  io.write(string.format(
-    '\n{"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
-    errors.connect, errors.read, errors.write, errors.status, errors.timeout))
-end
+dofile(debug.getinfo(1, "S").source:match("^@(.*/)") .. "done.lua")

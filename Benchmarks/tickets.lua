@@ -13,10 +13,4 @@ function request()
     '{"title":"My flight was cancelled, %d","priority":"HIGH","custom_fields":{"reservation_number":"X1B2C3"}}', number))
 end
 
-function done(summary, latency, _)
-  local errors = summary.errors
-  io.write(string.format(
-    '\n{"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
-    errors.connect, errors.read, errors.write, errors.status, errors.timeout))
-end
+dofile(debug.getinfo(1, "S").source:match("^@(.*/)") .. "done.lua")

@@ -45,17 +45,20 @@ public enum StoreMigration {
   }
 
   /// Brings the schema up to date, under a lock, and looks at the store keys; doing it again changes nothing.
-  /// - Parameter reseals: Whether everything is sealed with the current store key, and the previous one, which must be configured,
-  ///   goes out of use.
+  ///
+  /// - Parameters:
+  ///   - reseals: Whether everything is sealed with the current store key, and the previous one, which must be configured, goes out
+  ///     of use.
+  ///   - report: Gets a sentence for operators whenever the upgrade begins to wait for something else. It waits as long as it takes.
   public static func run(
-    _ configuration: Configuration, reseals: Bool
+    _ configuration: Configuration, reseals: Bool, report: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws(StoreFailure) -> Outcome {
     let location = StoreLocation(configuration.store)
     let store = location.store()
     let ruling: Result<(KeyRuling, [KeyInUse]), StoreFailure>
     let unreadable = UnreadableValues()
     do throws(StoreError) {
-      try await store.migrate()
+      try await store.migrate(MigrationWait(nil, report: report))
       let held = configuration.storeKeys
       let now = Instant(SystemClock().unixTime)
       if reseals {

@@ -4,9 +4,6 @@ import Platform
 import Store
 
 extension PostgresSession {
-  /// The number of the lock that migrations hold: `callgate` as bytes.
-  private static let migrationLock: Int64 = 0x6361_6C6C_6761_7465
-
   /// Writes the sign of life, and compares the clocks. A newer release may have changed the schema meanwhile: instances of this
   /// one go on with the connections they have.
   func ping() throws(StoreError) {
@@ -25,13 +22,12 @@ extension PostgresSession {
   }
 
   /// Brings the schema up to date. Where it is, nothing is locked or written, so a role may serve that must not create tables.
-  func migrate() throws(StoreError) {
+  func migrate(_ wait: MigrationWait) throws(StoreError) {
     instance.route.reopen()
-    // As long as another instance needs that came first.
-    let patience = Duration.seconds(90)
     var found = 0
     do throws(StoreError) {
-      try migrate(&found, within: patience)
+      try use { connection throws(PostgresFailure) in found = try Self.version(connection) }
+      if found < Migration.latest { found = try upgrade(wait) }
     } catch {
       guard error.kind == .refused, error.operation != PostgresFailure.connecting else { throw error }
       throw StoreError(
@@ -42,43 +38,23 @@ extension PostgresSession {
     guard found <= Migration.latest else { throw Migration.incompatible(found) }
   }
 
-  private func migrate(_ found: inout Int, within patience: Duration) throws(StoreError) {
-    try use { connection throws(PostgresFailure) in
-      found = try Self.version(connection)
-      guard found < Migration.latest else { return }
-      let version = try connection.run(
-        [
-          .plain("BEGIN"), .plain("SET LOCAL statement_timeout = 0"), .plain("SET LOCAL lock_timeout = 0"),
-          .plain("SELECT pg_advisory_xact_lock(\(Self.migrationLock))"),
-          .plain(
-            "CREATE TABLE IF NOT EXISTS callgate_schema (version bigint PRIMARY KEY, applied bigint NOT NULL)"
-          ),
-          .plain("SELECT coalesce(max(version), 0) FROM callgate_schema"),
-        ], within: patience)
-      found = version[5].rows.first?.first.flatMap { $0.flatMap { Int($0) } } ?? 0
-      guard found < Migration.latest else {
-        _ = try connection.run([.plain("ROLLBACK")], within: Self.span)
-        return
+  /// Upgrades the schema over a connection of its own, whose end frees every lock. Begins again once if the connection breaks.
+  private func upgrade(_ wait: MigrationWait) throws(StoreError) -> Int {
+    let deadline = wait.limit.map { clock.now + $0 }
+    var breaks = 0
+    while true {
+      do throws(PostgresFailure) {
+        var upgrade = PostgresUpgrade(try connect(), clock, until: deadline, report: wait.report)
+        return try upgrade.run()
+      } catch {
+        breaks += 1
+        guard error.isConnectionLost, breaks < 2 else { throw error.storeError }
       }
-      var commands: [PostgresCommand] = []
-      for (index, step) in Migration.all.enumerated().dropFirst(found) {
-        commands += step.postgres.map { .plain($0) }
-        commands.append(
-          .plain(
-            "INSERT INTO callgate_schema (version, applied) VALUES (\(index + 1), \(clock.unixTime.seconds))")
-        )
-      }
-      if found == 0 {
-        commands.append(
-          .plain(
-            "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', '\(StoreIDMaker.newKey().hex)')"))
-      }
-      _ = try connection.run(commands + [.plain("COMMIT")], within: patience)
     }
   }
 
   /// The version of the schema that is there; 0 for none.
-  private static func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int {
+  static func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int {
     let table = try connection.run([.plain("SELECT to_regclass('callgate_schema')")], within: span)
     guard table[0].rows.first?.first.flatMap({ $0 }) != nil else { return 0 }
     let version = try connection.run(

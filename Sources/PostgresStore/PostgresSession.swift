@@ -183,7 +183,7 @@ final class PostgresSession: StoreSession {
   // MARK: The connection
 
   /// A new connection. Notes unsafe settings of its server.
-  private func connect() throws(PostgresFailure) -> PostgresConnection {
+  func connect() throws(PostgresFailure) -> PostgresConnection {
     let made = try instance.route.connect(to: address, within: Self.span)
     instance.health.found(unsafe: made.unsafeSettings)
     return made
@@ -201,7 +201,6 @@ final class PostgresSession: StoreSession {
   /// | `recover` | an `unknown` record stays so; fewer are counted |
   /// | `signalLife`, `endInstance`, `purge`, `settleDoubts` | has the same effect again |
   /// | `updateKeys` | reads the keys again, under their lock |
-  /// | `migrate` | reads the version again, under its lock |
   func use(_ body: (PostgresConnection) throws(PostgresFailure) -> Void) throws(StoreError) {
     if connection == nil { try instance.route.check(at: clock.now) }
     var connections = 0

@@ -37,8 +37,8 @@ public final class PostgresStore: Store {
 
   public var sharing: StoreSharing { .instances }
 
-  public func migrate() async throws(StoreError) {
-    try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in try session.migrate() }
+  public func migrate(_ wait: MigrationWait) async throws(StoreError) {
+    try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in try session.migrate(wait) }
     // A connection is judged by the schema that it meets first: those made now can be used when a newer release has changed it.
     await sessions.inEach { $0.open() }
   }

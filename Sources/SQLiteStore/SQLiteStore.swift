@@ -32,7 +32,7 @@ public final class SQLiteStore: Store {
 
   public var sharing: StoreSharing { .machine }
 
-  public func migrate() async throws(StoreError) {
+  public func migrate(_: MigrationWait) async throws(StoreError) {
     try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in try session.migrate() }
   }
 

@@ -13,6 +13,9 @@ struct MigrateCommand: ParsableCommand {
     discussion: """
       serve also updates the schema, under a lock. Use migrate to update it before serve starts. A second run changes nothing.
 
+      Instances of the release before may go on serving meanwhile. Where a transaction of another session uses the tables, \
+      such as that of pg_dump, migrate names it, waits until it ends, and then goes on. serve waits for 90 s.
+
       With --reseal, migrate seals every value of the previous store key again, with the current one. You can then remove \
       the previous key. First give every instance the new key as its current one.
 
@@ -35,7 +38,8 @@ struct MigrateCommand: ParsableCommand {
     }
     let result: Result<StoreMigration.Outcome, StoreFailure> = Blocker.run { [reseal] in
       do throws(StoreFailure) {
-        return .success(try await StoreMigration.run(configuration, reseals: reseal))
+        return .success(
+          try await StoreMigration.run(configuration, reseals: reseal) { Output.message("callgate: \($0)") })
       } catch {
         return .failure(error)
       }

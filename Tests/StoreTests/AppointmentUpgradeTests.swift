@@ -10,7 +10,6 @@ import Testing
 /// A store as the release before left it, with a callback that is settled and one that is pending.
 @Suite struct AppointmentUpgradeTests {
   private static let before = 6
-  private static let key = StoreID(high: 1, low: 2)
   private static let (settled, pending) = (CallbackID(at: .noon()), CallbackID(at: .noon(1)))
 
   /// The rows of the release before; the dialects differ in how they write an id.
@@ -18,8 +17,7 @@ import Testing
     let (first, second) = (literal(settled.id), literal(pending.id))
     let time = Instant.noon().nanosecondsSinceEpoch
     let second30 = Int64(30_000_000_000)
-    return (1...before).map { "INSERT INTO callgate_schema (version, applied) VALUES (\($0), 7)" } + [
-      "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', '\(key.hex)')",
+    return [
       """
       INSERT INTO callgate_callback (id, caller, subject, contact, created, settled, status, upstream_status, instance,
         abandoned, expires) VALUES (\(first), 'ios-app', 'user', '+*********65', \(time), \(time + 5), 'accepted', 200,
@@ -57,31 +55,15 @@ import Testing
     let place = try TemporaryPlace()
     defer { place.end() }
     let path = place.path + "/state.sqlite3"
-    do {
-      let connection = try SQLiteConnection(path: path)
-      try connection.execute(
-        "CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT"
-      )
-      for step in Migration.all.prefix(Self.before) {
-        for statement in step.sqlite { try connection.execute(statement) }
-      }
-      for statement in Self.rows({ "x'\($0.hex.replacing("-", with: ""))'" }) {
-        try connection.execute(statement)
-      }
-    }
+    try OldStore.sqlite(
+      path, version: Self.before, rows: Self.rows { "x'\($0.hex.replacing("-", with: ""))'" })
     try await check(SQLiteStore(path: path))
   }
 
   @Test(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
   func `a database keeps its callbacks`() async throws {
-    let server = try PostgresServer.shared.get()
-    let address = try server.database()
-    let name = try #require(address.text.split(separator: "/").last.map(String.init))
-    _ = try server.query(
-      name,
-      (["CREATE TABLE callgate_schema (version bigint PRIMARY KEY, applied bigint NOT NULL)"]
-        + Migration.all.prefix(Self.before).flatMap(\.postgres) + Self.rows { "'\($0.hex)'" }).joined(
-          separator: ";"))
+    let (_, address) = try OldStore.postgres(
+      version: Self.before, rows: Self.rows { "'\($0.hex)'" })
     try await check(PostgresStore(address))
   }
 }

@@ -11,7 +11,6 @@ import Testing
 /// A store as the release before left it, with a callback that is pending, a claim that is live and one that is over.
 @Suite struct NoticeUpgradeTests {
   private static let before = 8
-  private static let key = StoreID(high: 1, low: 2)
   private static let pending = CallbackID(at: .noon())
   private static let (live, over) = (StoredClaim.numbered(1), StoredClaim.numbered(2))
 
@@ -25,13 +24,12 @@ import Testing
         \(bytes(claim.receipts)), '\(state)')
       """
     }
-    return (1...before).map { "INSERT INTO callgate_schema (version, applied) VALUES (\($0), 7)" } + [
-      "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', '\(key.hex)')",
+    return [
       """
       INSERT INTO callgate_callback (id, caller, contact, created, status, instance, abandoned, expires)
         VALUES (\(id(pending.id)), 'ios-app', '+*********66', \(time), 'pending', 1, \(time + 30_000_000_000),
         \(time + 9_000_000_000_000))
-      """,
+      """
     ] + claims
   }
 
@@ -55,31 +53,16 @@ import Testing
     let place = try TemporaryPlace()
     defer { place.end() }
     let path = place.path + "/state.sqlite3"
-    do {
-      let connection = try SQLiteConnection(path: path)
-      try connection.execute(
-        "CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT"
-      )
-      for step in Migration.all.prefix(Self.before) {
-        for statement in step.sqlite { try connection.execute(statement) }
-      }
-      for statement in Self.rows({ "x'\(Hex.encode($0.bytes))'" }, { "x'\(Hex.encode($0))'" }) {
-        try connection.execute(statement)
-      }
-    }
+    try OldStore.sqlite(
+      path, version: Self.before,
+      rows: Self.rows({ "x'\(Hex.encode($0.bytes))'" }, { "x'\(Hex.encode($0))'" }))
     try await check(SQLiteStore(path: path))
   }
 
   @Test(.enabled(if: PostgresServer.isInstalled, "a PostgreSQL server is not installed"))
   func `a database keeps its claims and callbacks`() async throws {
-    let server = try PostgresServer.shared.get()
-    let address = try server.database()
-    let name = try #require(address.text.split(separator: "/").last.map(String.init))
-    _ = try server.query(
-      name,
-      (["CREATE TABLE callgate_schema (version bigint PRIMARY KEY, applied bigint NOT NULL)"]
-        + Migration.all.prefix(Self.before).flatMap(\.postgres)
-        + Self.rows({ "'\($0.hex)'" }, { "'\\x\(Hex.encode($0))'" })).joined(separator: ";"))
+    let (_, address) = try OldStore.postgres(
+      version: Self.before, rows: Self.rows({ "'\($0.hex)'" }, { "'\\x\(Hex.encode($0))'" }))
     try await check(PostgresStore(address))
   }
 }

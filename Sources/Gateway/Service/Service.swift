@@ -195,7 +195,8 @@ public final class Service: Sendable {
   private func useStoreKeys() async throws(StartError) {
     let ruling: KeyRuling
     do throws(StoreError) {
-      try await store.migrate()
+      try await store.migrate(
+        MigrationWait(.seconds(90)) { [log] in log.write(.info, "schema upgrade", ["progress": $0]) })
       let now = Instant(clock.unixTime)
       ruling = try await store.updateKeys(at: now) { [storeKeys] in
         KeyRuling($0, holding: storeKeys, at: now)

@@ -13,9 +13,9 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStor
   /// The health of the store, from its last operations.
   var health: StoreHealth { get }
 
-  /// Brings the schema up to date, under a lock: of many that start together one does it and the others wait.
-  /// Doing it again changes nothing.
-  func migrate() async throws(StoreError)
+  /// Brings the schema up to date, under a lock: of many that start together one does it and the others wait. Requests of instances
+  /// that serve go on meanwhile. Doing it again changes nothing.
+  func migrate(_ wait: MigrationWait) async throws(StoreError)
 
   /// Looks at it from beside the server that uses it, and changes nothing. Fails where this process could not write to it.
   ///
@@ -38,6 +38,11 @@ public protocol Store: AllowanceStore, StopStore, CallbackStore, AppointmentStor
 
   /// Finishes running operations and closes the store. Later operations fail.
   func close() async
+}
+
+extension Store {
+  /// Brings the schema up to date, and waits no longer than a server that starts may.
+  public func migrate() async throws(StoreError) { try await migrate(MigrationWait(.seconds(90))) }
 }
 
 /// Who else may write to a store.

@@ -116,7 +116,7 @@ public final class MemoryStore: Store {
 
   // MARK: As a store
 
-  public func migrate() {}
+  public func migrate(_: MigrationWait) {}
   public func inspect() -> Int { Migration.latest }
   public func ping() {}
   public func close() {}

@@ -77,7 +77,7 @@ package final class ScriptedStore: Store {
     if isDown { throw StoreError(.unavailable, "test", "down") }
   }
 
-  package func migrate() throws(StoreError) {}
+  package func migrate(_: MigrationWait) throws(StoreError) {}
   package func ping() throws(StoreError) { try check() }
   package func close() {}
 

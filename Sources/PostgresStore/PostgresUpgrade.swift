@@ -1,0 +1,230 @@
+// Brings the schema of a PostgreSQL store up to date beside instances that serve.
+
+import Glibc
+import Platform
+import Store
+
+/// One upgrade on a connection of its own.
+///
+/// A lock that waits holds up every request behind it. So the upgrade waits for the locks of its tables for half a second only, then lets
+/// go of everything and finds out which transactions are in its way. It asks for the locks again when those have ended: a reader of
+/// hours, such as `pg_dump`, costs requests half a second once. Half a second is also less than `deadlock_timeout`, so PostgreSQL ends no
+/// request for the upgrade's sake.
+struct PostgresUpgrade {
+  /// The number of the lock that upgrades hold: `callgate` as bytes.
+  private static let lock: Int64 = 0x6361_6C6C_6761_7465
+  /// How long requests may have to wait behind the upgrade's locks, in milliseconds.
+  private static let lockTimeout = 500
+  /// The same once, where a vacuum holds a table: PostgreSQL ends an automatic one after `deadlock_timeout`, which is one second.
+  private static let lockTimeoutForVacuum = 1500
+  /// How long a statement of the changes may take that requests wait for.
+  private static let statementTimeout = 1700
+  /// Between two looks at what is in the way.
+  private static let pause = Duration.milliseconds(500)
+
+  /// A transaction that holds a table.
+  private struct Holder: Hashable {
+    let transaction: String
+    /// For operators.
+    let name: String
+    let isVacuum: Bool
+  }
+
+  private let connection: PostgresConnection
+  private let clock: any TimeSource
+  private let deadline: MonotonicTime?
+  private let report: (String) -> Void
+  private var reported = ""
+
+  /// - Parameters:
+  ///   - deadline: When to stop waiting; nil for never.
+  ///   - report: Gets a sentence for operators with each new cause of waiting.
+  init(
+    _ connection: PostgresConnection, _ clock: any TimeSource, until deadline: MonotonicTime?,
+    report: @escaping (String) -> Void
+  ) {
+    self.connection = connection
+    self.clock = clock
+    self.deadline = deadline
+    self.report = report
+  }
+
+  /// Does what is missing. Of several that run at once, one works and the others wait.
+  ///
+  /// - Returns: The version after it, which is greater than the latest one where a newer release has been here.
+  mutating func run() throws(PostgresFailure) -> Int {
+    while true {
+      // Waiting in the statement itself would hold a snapshot, for which the other one's indexes wait.
+      let isLocked = try value("SELECT pg_try_advisory_lock(\(Self.lock))") == "t"
+      let version = try PostgresSession.version(connection)
+      if version >= Migration.latest { return version }
+      if isLocked {
+        try upgrade(from: version)
+        return Migration.latest
+      }
+      try wait(for: "another process that upgrades the schema")
+    }
+  }
+
+  private mutating func upgrade(from version: Int) throws(PostgresFailure) {
+    guard version > 0 else { return try create() }
+    let prepared = try value("SELECT value FROM callgate_meta WHERE name = '\(SchemaUpgrade.mark)'")
+    let plan = SchemaUpgrade(from: version, prepared: prepared.flatMap { Int($0) } ?? 0, \.postgres)
+    let versions =
+      applied(since: version) + ["DELETE FROM callgate_meta WHERE name = '\(SchemaUpgrade.mark)'"]
+    if plan.indexes.isEmpty {
+      try change(plan.changes + versions, of: plan.tables)
+    } else {
+      if !plan.changes.isEmpty {
+        let mark = """
+          INSERT INTO callgate_meta (name, value) VALUES ('\(SchemaUpgrade.mark)', '\(Migration.latest)')
+          ON CONFLICT (name) DO UPDATE SET value = excluded.value
+          """
+        try change(plan.changes + [mark], of: plan.tables)
+      }
+      for index in plan.indexes { try build(index) }
+      try change(versions, of: [])
+    }
+  }
+
+  /// Makes everything in one transaction.
+  private func create() throws(PostgresFailure) {
+    let statements =
+      ["CREATE TABLE IF NOT EXISTS callgate_schema (version bigint PRIMARY KEY, applied bigint NOT NULL)"]
+      + Migration.all.flatMap(\.postgres) + applied(since: 0)
+      + ["INSERT INTO callgate_meta (name, value) VALUES ('hash_key', '\(StoreIDMaker.newKey().hex)')"]
+    _ = try connection.run(
+      (["BEGIN", "SET LOCAL statement_timeout = 0"] + statements + ["COMMIT"]).map { .plain($0) },
+      within: .seconds(90))
+  }
+
+  /// The statements that say which steps the store has had.
+  private func applied(since version: Int) -> [String] {
+    (version..<Migration.latest).map {
+      "INSERT INTO callgate_schema (version, applied) VALUES (\($0 + 1), \(clock.unixTime.seconds))"
+    }
+  }
+
+  // MARK: Changes
+
+  /// Runs statements in one transaction that first locks tables, and begins again until it gets them.
+  private mutating func change(_ statements: [String], of tables: [String]) throws(PostgresFailure) {
+    var timeout = Self.lockTimeout
+    /// The vacuums for which it has waited longer.
+    var vacuums: Set<Holder> = []
+    while true {
+      let locks =
+        tables.isEmpty ? [] : ["LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS EXCLUSIVE MODE"]
+      let settings = [
+        "BEGIN", "SET LOCAL lock_timeout = \(timeout)",
+        "SET LOCAL statement_timeout = \(Self.statementTimeout)",
+      ]
+      do throws(PostgresFailure) {
+        _ = try connection.run(
+          (settings + locks + statements + ["COMMIT"]).map { .plain($0) }, within: .seconds(10))
+        return
+      } catch {
+        // The lock was not to be had, the time for it was over, or two waited for each other.
+        guard ["55P03", "57014", "40P01"].contains(error.state) else { throw error }
+      }
+      timeout = Self.lockTimeout
+      var long = try holders(of: tables)
+      try pause(for: "transactions that use its tables")
+      long.formIntersection(try holders(of: tables))
+      while !long.isEmpty {
+        if long.allSatisfy({ $0.isVacuum && !vacuums.contains($0) }) {
+          vacuums.formUnion(long)
+          timeout = Self.lockTimeoutForVacuum
+          break
+        }
+        try wait(for: long.map(\.name).sorted().joined(separator: ", "))
+        long.formIntersection(try holders(of: tables))
+      }
+    }
+  }
+
+  /// The transactions of other sessions that hold one of some tables.
+  private func holders(of tables: [String]) throws(PostgresFailure) -> Set<Holder> {
+    let found = try connection.run(
+      [
+        .plain(
+          """
+          SELECT held.virtualtransaction, coalesce('process ' || held.pid, 'a prepared transaction')
+              || coalesce(' (' || nullif(session.application_name, '') || ')', ''),
+            bool_or(held.mode = 'ShareUpdateExclusiveLock')
+          FROM pg_locks AS held LEFT JOIN pg_stat_activity AS session ON session.pid = held.pid
+          WHERE held.locktype = 'relation' AND held.granted AND held.pid IS DISTINCT FROM pg_backend_pid()
+            AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND held.relation IN (SELECT to_regclass(name) FROM unnest('\(PostgresText.array(tables))'::text[]) AS name)
+          GROUP BY 1, 2
+          """)
+      ], within: PostgresSession.span)[0]
+    return Set(
+      found.rows.compactMap { row in
+        guard let transaction = row[0], let name = row[1] else { return nil }
+        return Holder(transaction: transaction, name: name, isVacuum: row[2] == "t")
+      })
+  }
+
+  // MARK: Indexes
+
+  /// Builds an index beside requests, unless it is there. PostgreSQL leaves one that it could not finish: that one goes first.
+  private mutating func build(_ index: SchemaUpgrade.Index) throws(PostgresFailure) {
+    while true {
+      let isValid = try value(
+        "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('\(index.name)')")
+      if isValid == "t" { return }
+      tell("builds the index \(index.name), beside requests and as soon as older transactions have ended")
+      do throws(PostgresFailure) {
+        if isValid != nil { try runAlone("DROP INDEX CONCURRENTLY \(index.name)") }
+        try runAlone(index.concurrently)
+      } catch {
+        // Two waited for each other, or the time is over.
+        guard ["40P01", "57014", "55P03"].contains(error.state) else { throw error }
+        try pause(for: "transactions that use its tables")
+      }
+    }
+  }
+
+  /// Runs a statement outside of any transaction, for as long as there is time. It holds up no request, so it may wait for its locks.
+  private func runAlone(_ sql: String) throws(PostgresFailure) {
+    let left = deadline.map { max($0 - clock.now, .milliseconds(1)) }
+    let limit = left.map { $0.nanosecondsClamped / 1_000_000 } ?? 0
+    _ = try connection.run(
+      [.plain("SET lock_timeout = 0"), .plain("SET statement_timeout = \(limit)")],
+      within: PostgresSession.span)
+    _ = try connection.run([.plain(sql)], within: left.map { $0 + .seconds(5) } ?? .seconds(20 * 86_400))
+  }
+
+  // MARK: Waiting
+
+  /// Says what the upgrade waits for, and pauses.
+  private mutating func wait(for cause: String) throws(PostgresFailure) {
+    tell("waits for \(cause)")
+    try pause(for: cause)
+  }
+
+  /// Pauses, or fails where the time is over.
+  private func pause(for cause: String) throws(PostgresFailure) {
+    if let deadline, clock.now >= deadline {
+      throw PostgresFailure(
+        operation: "schema", state: "55P03",
+        message:
+          "the upgrade still waits for \(cause): run `callgate migrate`, which waits as long as it takes")
+    }
+    // Not all at the same moment.
+    let span = Self.pause * Double.random(in: 0.5...1.5)
+    _ = poll(nil, 0, Int32(span.nanosecondsClamped / 1_000_000))
+  }
+
+  private mutating func tell(_ what: String) {
+    guard what != reported else { return }
+    reported = what
+    report("the upgrade of the schema \(what)")
+  }
+
+  /// The only value of a query; nil where there is none.
+  private func value(_ sql: String) throws(PostgresFailure) -> String? {
+    try connection.run([.plain(sql)], within: PostgresSession.span)[0].rows.first?.first ?? nil
+  }
+}

@@ -1,0 +1,108 @@
+// Plans how the steps of the schema are run beside instances that serve.
+
+/// What brings a store with tables from one version to the latest.
+///
+/// | part | how |
+/// |---|---|
+/// | changes | in one short transaction, which first locks every table that they change |
+/// | indexes of tables that were there | one by one, beside requests, since a table may be large |
+/// | the version | after both, so that instances of the release before may connect until then |
+///
+/// A table of a new step is empty, so its indexes belong to the changes.
+package struct SchemaUpgrade: Sendable {
+  /// An index of a table that was there.
+  package struct Index: Sendable, Equatable {
+    package let name: String
+    package let sql: String
+
+    /// The same for PostgreSQL, without a lock that stops writing.
+    package var concurrently: String {
+      sql.replacing("CREATE INDEX", with: "CREATE INDEX CONCURRENTLY", maxReplacements: 1)
+    }
+  }
+
+  /// The tables to lock for the changes, in the order in which requests lock them.
+  package let tables: [String]
+  package let changes: [String]
+  package let indexes: [Index]
+
+  /// The name, in `callgate_meta`, of the version up to which an upgrade that has not ended has made the changes.
+  package static let mark = "upgrade"
+
+  /// The order in which transactions of requests first meet the tables.
+  static let order = [
+    "callgate_commit", "callgate_callback_key", "callgate_callback_place", "callgate_callback",
+    "callgate_notice",
+    "callgate_allowance", "callgate_installation", "callgate_enrolment", "callgate_device", "callgate_claim",
+    "callgate_stop", "callgate_store_key", "callgate_instance", "callgate_meta",
+  ]
+
+  /// - Parameters:
+  ///   - version: The store's, at least 1.
+  ///   - prepared: The version up to which the changes have been made.
+  ///   - statements: Those of the store's kind.
+  package init(
+    from version: Int, prepared: Int, _ statements: KeyPath<Migration, [String]>,
+    steps: [Migration] = Migration.all
+  ) {
+    let all = steps.map { $0[keyPath: statements].map(MigrationStatement.init) }
+    let old = Set(all.prefix(version).joined().compactMap(\.createdTable))
+    let isApart = { (statement: MigrationStatement) in statement.index != nil && old.contains(statement.table)
+    }
+    let missing = Array(all.dropFirst(max(version, prepared)).joined())
+    let changes = missing.filter { !isApart($0) }
+    let changed = Set(
+      changes.filter { $0.createdTable == nil }.map(\.table) + changes.compactMap(\.referencedTable))
+    let there = Set(all.prefix(max(version, prepared)).joined().compactMap(\.createdTable))
+    tables = Self.order.filter { changed.contains($0) && there.contains($0) }
+    self.changes = changes.map(\.sql)
+    indexes = all.dropFirst(version).joined().filter(isApart).compactMap { statement in
+      statement.index.map { Index(name: $0, sql: statement.sql) }
+    }
+  }
+}
+
+/// What a statement of the schema is about.
+struct MigrationStatement {
+  let sql: String
+  /// The table that it makes, changes or gives an index.
+  let table: String
+  /// Whether it makes the table.
+  private let createsTable: Bool
+  /// The name of the index that it makes.
+  let index: String?
+  /// A table that its foreign key names.
+  let referencedTable: String?
+
+  var createdTable: String? { createsTable ? table : nil }
+
+  /// Reads the first words. Stops on a statement of another form: say here what that one locks.
+  init(_ sql: String) {
+    let words = sql.split(whereSeparator: \.isWhitespace).map(String.init)
+    let verb = words.prefix(2).joined(separator: " ")
+    self.sql = sql
+    createsTable = verb == "CREATE TABLE"
+    index = verb == "CREATE INDEX" ? words[2] : nil
+    referencedTable = words.firstIndex(of: "REFERENCES").map { words[$0 + 1] }
+    switch verb {
+    case "CREATE TABLE", "ALTER TABLE", "INSERT INTO": table = words[2]
+    case "CREATE INDEX": table = words[4]
+    case "CREATE TRIGGER": table = words[6]
+    case _ where words[0] == "UPDATE": table = words[1]
+    default: preconditionFailure("a statement of the schema of an unknown form: \(verb)")
+    }
+  }
+}
+
+/// How long an upgrade of the schema waits for other sessions, and who is told.
+public struct MigrationWait: Sendable {
+  /// The longest wait; nil for as long as it takes.
+  public let limit: Duration?
+  /// Gets a sentence for operators whenever the upgrade begins to wait for something else, or to build an index.
+  public let report: @Sendable (String) -> Void
+
+  public init(_ limit: Duration?, report: @escaping @Sendable (String) -> Void = { _ in }) {
+    self.limit = limit
+    self.report = report
+  }
+}

@@ -1,0 +1,40 @@
+// Stores as a release of an earlier version of the schema has left them.
+
+@testable import PostgresStore
+@testable import SQLiteStore
+@testable import Store
+
+enum OldStore {
+  /// The hash key of these stores.
+  static let key = StoreID(high: 1, low: 2)
+
+  /// A database of a version.
+  ///
+  /// - Parameter rows: Statements that fill it.
+  static func postgres(version: Int, rows: [String] = []) throws -> (name: String, address: PostgresAddress) {
+    let server = try PostgresServer.shared.get()
+    let address = try server.database()
+    let name = String(address.text.split(separator: "/").last ?? "")
+    let statements =
+      ["CREATE TABLE callgate_schema (version bigint PRIMARY KEY, applied bigint NOT NULL)"]
+      + Migration.all.prefix(version).flatMap(\.postgres) + history(version) + rows
+    _ = try server.query(name, statements.joined(separator: ";"))
+    return (name, address)
+  }
+
+  /// A file of a version.
+  ///
+  /// - Parameter rows: Statements that fill it.
+  static func sqlite(_ path: String, version: Int, rows: [String] = []) throws {
+    let connection = try SQLiteConnection(path: path)
+    let statements =
+      ["CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT"]
+      + Migration.all.prefix(version).flatMap(\.sqlite) + history(version) + rows
+    for statement in statements { try connection.execute(statement) }
+  }
+
+  private static func history(_ version: Int) -> [String] {
+    (1...version).map { "INSERT INTO callgate_schema (version, applied) VALUES (\($0), 7)" }
+      + ["INSERT INTO callgate_meta (name, value) VALUES ('hash_key', '\(key.hex)')"]
+  }
+}

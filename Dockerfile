@@ -1,6 +1,6 @@
 # Builds the release binary and puts it, with the libraries it needs and nothing else, into a small image.
 #
-#   docker build -t callgate .
+#   docker build -t callgate --build-arg "REVISION=$(git rev-parse HEAD)" --build-arg "SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)" .
 #   docker run --rm -p 8080:8080 --env-file callgate.env -v callgate:/data --read-only --cap-drop ALL \
 #     --security-opt no-new-privileges callgate
 #
@@ -22,7 +22,12 @@ COPY Sources ./Sources
 # hadolint ignore=SC2013
 RUN for folder in $(sed -n -e 's,.*name: "\([A-Za-z]*Tests\)".*,Tests/\1,p' -e 's,.*path: "\(Tests/[A-Za-z/]*\)".*,\1,p' Package.swift); do \
     mkdir -p "$folder" && touch "$folder/Empty.swift"; done
-RUN swift build -c release --static-swift-stdlib --product callgate \
+ARG REVISION=unknown
+# Without a value it is no variable: clang takes nothing but a number.
+ARG SOURCE_DATE_EPOCH
+RUN CALLGATE_SWIFT=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9.]*\).*/\1/p') \
+  && export CALLGATE_SWIFT CALLGATE_REVISION="$REVISION" \
+  && swift build -c release --static-swift-stdlib --product callgate \
   && install -Ds "$(swift build -c release --static-swift-stdlib --show-bin-path)/callgate" /out/callgate
 
 FROM debian:bookworm-slim

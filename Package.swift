@@ -13,6 +13,15 @@ let strict: [SwiftSetting] = [
 /// For targets that have no business with pointers: an unsafe construct must be marked to compile.
 let memorySafe = strict + [.strictMemorySafety()]
 
+/// What the build is made of, as script/stamp prints it, for the one C file that takes it. Other characters would end its texts.
+let stamp: [CSetting] = ["CALLGATE_REVISION", "SOURCE_DATE_EPOCH", "CALLGATE_SWIFT"].compactMap { name in
+  guard let value = Context.environment[name],
+    value.allSatisfy({ $0.isLetter || $0.isNumber || "-.".contains($0) }),
+    !value.isEmpty
+  else { return nil }
+  return .define(name, to: "\"\(value)\"")
+}
+
 let package = Package(
   name: "callgate",
   products: [.executable(name: "callgate", targets: ["callgate"])],
@@ -29,6 +38,8 @@ let package = Package(
     .target(
       name: "CSQLite", linkerSettings: [.linkedLibrary(":libsqlite3.so.0", .when(platforms: [.linux]))]),
     .target(name: "CLinux"),
+    // Only the program imports it: what imports it is compiled again with each commit.
+    .target(name: "CBuild", cSettings: stamp),
 
     // Each target imports only targets above it.
     .target(name: "HTTP", swiftSettings: memorySafe),
@@ -197,8 +208,9 @@ let package = Package(
     .executableTarget(
       name: "callgate",
       dependencies: [
-        "Configuration", "Diagnosis", "Documents", "Gateway", "HTTP", "JOSE", "Platform", "Records",
-        "Sandbox",
+        "API", "CBuild", "Configuration", "Diagnosis", "Documents", "Gate", "Gateway", "HTTP", "JOSE", "JSON",
+        "Platform",
+        "PostgresStore", "Records", "SQLiteStore", "Sandbox",
         "Sealing",
         "Upstream",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

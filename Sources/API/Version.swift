@@ -1,5 +1,5 @@
 /// Which version this is: the one place that says so.
 public enum Version {
-  /// As `callgate --version` prints it.
-  public static let current = "0.1.0"
+  /// As `callgate --version` prints it, before the commit.
+  public static let current = "0.2.0"
 }

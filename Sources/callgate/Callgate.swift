@@ -1,6 +1,5 @@
 // The entry point of the command line: lists the subcommands and explains unknown ones.
 
-import API
 import ArgumentParser
 import Documents
 import Gateway
@@ -11,14 +10,14 @@ struct Callgate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "callgate",
     abstract: "Issues Talkdesk tokens and requests callbacks according to your rules.",
-    version: Version.current,
+    version: BuildInformation.line,
     subcommands: [
       InitCommand.self, ServeCommand.self, CheckCommand.self, DoctorCommand.self, DrillCommand.self,
       ExplainCommand.self, RulesCommand.self,
       StatusCommand.self, StopCommand.self, ResumeCommand.self, ReloadCommand.self, InstallationsCommand.self,
       ProbeCommand.self,
       TokenCommand.self, KeyCommand.self, SandboxCommand.self, MigrateCommand.self,
-      HealthcheckCommand.self, ReferenceCommand.self,
+      HealthcheckCommand.self, ReferenceCommand.self, VersionCommand.self,
     ])
 
   static func main() {

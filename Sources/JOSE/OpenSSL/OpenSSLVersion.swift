@@ -1,0 +1,9 @@
+// The version of the OpenSSL library in use.
+
+import COpenSSL
+
+/// The OpenSSL that runs in this process.
+public enum OpenSSLVersion {
+  /// As OpenSSL_version(3) names it: 3.0.17.
+  public static var current: String { String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
+}

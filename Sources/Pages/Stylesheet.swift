@@ -80,8 +80,8 @@ public enum Stylesheet {
       vertical-align: middle; accent-color: var(--accent);
     }
     :user-invalid, [aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad); }
-    form > small, .error { display: block; }
-    .error { color: var(--bad); }
+    form > small { display: block; }
+    p.error { color: var(--bad); }
 
     .info { --mark: var(--accent); --ground: var(--tint); }
     .good { --mark: var(--good); --ground: var(--good-tint); }

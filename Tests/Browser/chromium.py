@@ -56,6 +56,24 @@ return wrong;
 """
 
 
+# Rows whose cells do not stand below the heads of their columns, whatever the row is about.
+COLUMNS = r"""
+const wrong = [];
+for (const table of document.querySelectorAll("table")) {
+  if (!table.tHead || !table.checkVisibility()) continue;
+  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.getBoundingClientRect());
+  for (const row of [...table.tBodies].flatMap((body) => [...body.rows])) {
+    if (!row.checkVisibility() || row.cells.length !== heads.length) continue;
+    const off = [...row.cells].some((cell, index) => {
+      const box = cell.getBoundingClientRect();
+      return Math.abs(box.left - heads[index].left) > 1 || Math.abs(box.right - heads[index].right) > 1;
+    });
+    if (off) wrong.push(row.innerText.replace(/\s+/g, " ").slice(0, 60));
+  }
+}
+return wrong.slice(0, 3);
+"""
+
 # The rules of axe-core that a page breaks, each with the first elements that do.
 AXE = r"""
 const done = arguments[arguments.length - 1];
@@ -118,6 +136,7 @@ def usable(driver, kind, width):
     check(f"{kind}: fits", f"{wide} pixels too wide" if wide > 0 else "")
     check(f"{kind}: can be read", driver.execute_script(CONTRAST))
     check(f"{kind}: can be used", driver.execute_script(CONTROLS))
+    check(f"{kind}: each row stands below the heads of its table", driver.execute_script(COLUMNS))
     # WebDriver runs a script whatever the page's policy says, so the page loads nothing more.
     driver.execute_script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text())
     check(f"{kind}: axe finds nothing", driver.execute_async_script(AXE))

@@ -171,8 +171,8 @@ def kill_switch():
         waits_for(driver, "refusals are counted by code", shows(driver, "shares", "stopped"))
         driver.find_element(By.ID, "only-refusals").click()
         seen = driver.execute_script(
-            "return [...document.querySelectorAll('#decision-rows tr')].map((row) => [row.className, row.checkVisibility()])")
-        check("allowed ones can be hidden", "" if {tuple(row) for row in seen} == {("allow", False), ("deny", True)} else seen[:5])
+            "return [...document.querySelectorAll('#decision-rows tr')].map((row) => [row.dataset.decision, row.checkVisibility()])")
+        check("allowed ones can be hidden", "" if {tuple(row) for row in seen} == {("allow", False), ("deny", True), ("error", True)} else seen[:5])
         check("no other complaint", faults(driver))
 
 
@@ -305,8 +305,17 @@ def picture():
         driver.save_screenshot(os.path.join(os.environ["SCREENSHOTS"], "operators-page.png"))
 
 
+def decide():
+    """One decision of each kind: allowed, refused, and an error."""
+    send("GET", "/access")
+    send("GET", "/access?app=none")
+    send("POST", "/_sandbox/faults", {"endpoint": "callback", "status": 500})
+    send("POST", "/calls/callback", {"contact_phone_number": "+14155550177", "talkdesk_phone_number": "+18005550199"})
+
+
 def looks_of_page():
-    """The page with its data, at every size and in both schemes."""
+    """The page with a row for each kind of decision, at every size and in both schemes."""
+    decide()
     for device, size in SIZES.items():
         for dark in (False, True):
             kind = f"the operator's page on {device}, {'dark' if dark else 'light'}"
@@ -314,6 +323,8 @@ def looks_of_page():
                 driver.get(URL + "/admin/")
                 usable(driver, f"{kind}, asking", size[0])
                 log_in(driver)
+                waits_for(driver, f"{kind}: each kind of decision has a row", lambda d: all(
+                    d.find_elements(By.CSS_SELECTOR, f"#decision-rows [data-decision={name}]") for name in ("allow", "deny", "error")))
                 driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = true")
                 usable(driver, kind, size[0])
                 driver.execute_script("for (const part of document.querySelectorAll('details')) part.open = false")

@@ -29,6 +29,12 @@ import Testing
     #expect(!OperatorPage.script.contains(sink))
   }
 
+  @Test func `no class of the design is named by what the server says`() {
+    // `decision`, `state` and the like are words of the API, some of which are also names of components. They go into data attributes.
+    let written = OperatorPage.script.matches(of: /className = (.*);|class: (\w+)/).map { String($0.0) }
+    #expect(written == ["className = name;", #"className = "badge " + (tones[state.status] ?? "");"#])
+  }
+
   @Test func `the token is kept for the tab, and never in a URL or a cookie`() {
     #expect(OperatorPage.script.contains("sessionStorage.setItem(tokenKey, token)"))
     #expect(!OperatorPage.script.contains("localStorage") && !OperatorPage.script.contains("cookie"))

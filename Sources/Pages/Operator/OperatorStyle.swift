@@ -17,14 +17,14 @@ extension OperatorPage {
     .tiles small { display: block; font-variant-numeric: tabular-nums; }
     #plot { display: block; width: 100%; height: 9rem; margin-top: 1rem; }
     #plot line { stroke: var(--line); vector-effect: non-scaling-stroke; }
-    #plot .allow { fill: var(--good); }
-    #plot .deny { fill: var(--warn); }
-    #plot .error { fill: var(--bad); }
+    #plot [data-decision=allow] { fill: var(--good); }
+    #plot [data-decision=deny] { fill: var(--warn); }
+    #plot [data-decision=error] { fill: var(--bad); }
     .axis { display: flex; justify-content: space-between; margin: .25rem 0 0; max-width: none; }
     .number { white-space: nowrap; }
     .axis, td { font-variant-numeric: tabular-nums; }
     #decisions td { white-space: nowrap; }
-    #decisions.only-refusals .allow { display: none; }
+    #decisions.only-refusals [data-decision=allow] { display: none; }
     #decision-scroll { max-height: 32rem; overflow: auto; }
     #brakes li { margin: .5rem 0; }
     ul.plain { margin: .5rem 0; padding: 0; list-style: none; font-size: .875rem; }

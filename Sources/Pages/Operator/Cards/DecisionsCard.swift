@@ -37,7 +37,7 @@ extension OperatorCard {
           decision.rule, decision.caller, decision.app, decision.address, decision.contact,
           { number: milliseconds(decision.duration_ms / 1000) }, decision.request_id,
         ]);
-        line.className = decision.decision;
+        line.dataset.decision = decision.decision;
         line.dataset.time = decision.time;
         return line;
       }

@@ -34,7 +34,7 @@ extension OperatorCard {
         for (const y of [0, 50, 100]) $("plot").append(svg("line", { x1: 0, x2: 600, y1: y, y2: y }));
         const width = 600 / count;
         bars = Array.from({ length: count }, (_, index) => Object.fromEntries(outcomes.map((outcome) => {
-          const bar = svg("rect", { class: outcome, x: index * width + 1, width: width - 2, y: 100, height: 0 });
+          const bar = svg("rect", { "data-decision": outcome, x: index * width + 1, width: width - 2, y: 100, height: 0 });
           $("plot").append(bar);
           return [outcome, bar];
         })));

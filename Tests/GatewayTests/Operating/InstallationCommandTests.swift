@@ -139,8 +139,11 @@ import Upstream
     _ = try await service.end()
     let plain = try self.service("apps: { shop: {} }")
     #expect(
-      try await refusal(.installations(state: nil, after: nil), at: plain).contains(
+      try await refusal(.findInstallation(userCode: "BCDF-GHJK"), at: plain).contains(
         "No app of this server has installations."))
+    // A list of nothing is no error.
+    let listed = try await run(.installations(state: nil, after: nil), at: plain).get()
+    #expect(listed.lines.count == 1)
     _ = try await plain.end()
     let closed = try RunningService(environment: ["DEFAULT_USERNAME": "a", "DEFAULT_PASSWORD": "canary-pass"])
     #expect(

@@ -9,42 +9,38 @@ package struct Cooldown {
   /// permanent one.
   package enum Kind: CaseIterable { case credential, rateLimit, outage }
 
-  /// When it ends.
-  package private(set) var until: MonotonicTime?
+  private var period = RestPeriod()
   /// How many failures in a row brought it about.
   package private(set) var failures = 0
   /// What failed last.
   package private(set) var cause: TokenExchangeError?
-  private var recordedAt: MonotonicTime?
 
   /// None.
   package init() {}
 
   /// What is left of it, and why it is; nil once it is over.
   package func rest(at now: MonotonicTime) -> (cause: TokenExchangeError, remaining: Duration)? {
-    guard let until, let cause, now < until else { return nil }
-    return (cause, until - now)
+    guard let cause, let remaining = period.remaining(at: now) else { return nil }
+    return (cause, remaining)
   }
 
   /// Takes note of a failure. Of several exchanges that ran at the same time only the first failure counts.
   package mutating func record(
     _ error: TokenExchangeError, startedAt: MonotonicTime, now: MonotonicTime, unit: Double
   ) {
-    if let recordedAt, startedAt < recordedAt {
+    if period.covers(startedAt) {
       // It belongs to the failures already counted; a longer wait that it asks for is still obeyed.
-      until = max(until ?? now, now + (Self.demand(error) ?? .zero))
+      period.extend(until: now + (Self.demand(error) ?? .zero))
       return
     }
     failures += 1
-    recordedAt = now
     cause = error
-    until = now + Self.length(after: error, failures: failures, unit: unit)
+    period.begin(at: now, until: now + Self.length(after: error, failures: failures, unit: unit))
   }
 
   /// Takes note of a success. One that was under way when the cool-down began proves nothing.
   package mutating func succeed(startedAt: MonotonicTime) {
-    if let recordedAt, startedAt < recordedAt { return }
-    self = Cooldown()
+    if period.end(startedAt: startedAt) { self = Cooldown() }
   }
 
   /// What a failure cools down; nil for one that says nothing about the provider.

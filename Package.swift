@@ -283,9 +283,8 @@ let package = Package(
     .testTarget(
       name: "PushDeliveryTests",
       dependencies: [
-        "PushDelivery", "API", "Configuration", "Gate", "HTTP", "JOSE", "Metrics", "Notices", "Platform",
-        "Records", "Sealing",
-        "Store", "TestSupport",
+        "PushDelivery", "API", "Configuration", "Gate", "HTTP", "JOSE", "JSON", "Metrics", "Notices",
+        "Platform", "Records", "Sealing", "Store", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -2,11 +2,14 @@
 
 package import Platform
 
-/// Sends notices through one provider. It retries a request only with a new credential or over a new connection.
+/// Sends notices through one provider. It repeats a POST at once only with another credential or over another connection.
 package protocol NoticeSender: Sendable {
-  /// Sends a notice once.
+  /// Tries to send a notice.
   /// - Parameters:
   ///   - device: A device of this provider.
   ///   - deadline: The time by which the sender returns a verdict.
-  func send(_ notice: Notice, to device: PushToken, deadline: MonotonicTime) async -> NoticeVerdict
+  ///   - posts: The POSTs of this notice so far. At least one more is allowed; the sender counts each that it begins.
+  func send(
+    _ notice: Notice, to device: PushToken, deadline: MonotonicTime, posts: inout NoticePosts
+  ) async -> NoticeVerdict
 }

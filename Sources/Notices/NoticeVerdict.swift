@@ -13,6 +13,10 @@ package enum NoticeVerdict: Hashable, Sendable {
   case deviceGone(since: UnixTime?, reason: String)
   /// The provider did not take the notice, or may have. Send it again after the given time, or after a back-off of your own.
   case retry(after: Duration?, reason: String)
+  /// The provider did not take the notice, and named a time in which it wants none.
+  case restProvider(for: Duration, reason: String)
+  /// The provider did not take the notice, and named a time in which it wants none for this device.
+  case restDevice(for: Duration, reason: String)
   /// No notice can be sent before an operator changes something. Stop this sender.
   case stopSender(reason: String)
   /// This notice can never be sent, which is a mistake of this program. Give it up and keep the device.
@@ -24,19 +28,38 @@ enum Reaction: Hashable {
   /// That is all.
   case settled(NoticeVerdict)
   /// Send it once more with a new credential; if that was done already or is impossible, it comes to this.
-  case renewCredential(otherwise: NoticeVerdict)
+  ///
+  /// - Parameter atAnyAge: Whether a credential is renewed that has only just come.
+  case renewCredential(atAnyAge: Bool, otherwise: NoticeVerdict)
   /// Send it once more with the credential before this one; if that was done already or is impossible, it comes to this.
   case useOlderCredential(otherwise: NoticeVerdict)
   /// Send it once more over a new connection; if that was done already or is impossible, it comes to this.
   case reconnect(otherwise: NoticeVerdict)
+  /// The connection ended without an answer, as pooled ones do. Send it once more over the next; if that was done already, it comes to
+  /// this.
+  case sendAgain(otherwise: NoticeVerdict)
 
   /// What it comes to without another attempt.
   var verdict: NoticeVerdict {
     switch self {
-    case .settled(let verdict), .renewCredential(let verdict), .useOlderCredential(let verdict),
-      .reconnect(let verdict):
+    case .settled(let verdict), .renewCredential(_, let verdict), .useOlderCredential(let verdict),
+      .reconnect(let verdict), .sendAgain(let verdict):
       verdict
     }
+  }
+
+  /// What it comes to where no POST is left for another attempt. That alone does not prove the settings wrong.
+  var verdictWithoutPosts: NoticeVerdict {
+    guard case .stopSender(let reason) = verdict else { return verdict }
+    return .retry(after: nil, reason: reason)
+  }
+}
+
+extension Reaction {
+  /// The reaction to no response. libcurl repeats no POST on a connection of a pool that died, so that all POSTs are counted.
+  static func withoutAnswer(_ error: TransportError, from provider: String) -> Self {
+    let verdict = NoticeVerdict(error, from: provider)
+    return error.reason == .connectionLost ? .sendAgain(otherwise: verdict) : .settled(verdict)
   }
 }
 
@@ -50,6 +73,24 @@ extension NoticeVerdict {
     self =
       error.reason == .invalidURL
       ? .stopSender(reason: reason) : .retry(after: error.retryAfter, reason: reason)
+  }
+
+  /// The verdict on a status after which a notice may be sent again. A 429 or 503 with a time in `Retry-After` is the provider's word
+  /// about every notice.
+  static func retry(_ reply: InboundResponse, now: UnixTime, reason: String) -> Self {
+    let wait = RetryAfter.read(reply.fields, now: now.seconds, cap: longestWait)
+    guard [429, 503].contains(reply.status), let wait, wait > .zero else {
+      return .retry(after: wait, reason: reason)
+    }
+    return .restProvider(for: wait, reason: reason)
+  }
+
+  /// Whether the provider named a time in which it wants no notice.
+  var isRest: Bool {
+    switch self {
+    case .restProvider, .restDevice: true
+    case .taken, .deviceGone, .retry, .stopSender, .giveUp: false
+    }
   }
 
   /// The caller's deadline came before the attempt.

@@ -76,6 +76,19 @@ package struct ClaimBook: Sendable {
     do throws(StoreError) { _ = try await store.dropDevice(device) } catch {}
   }
 
+  /// The device that its installation has registered in place of another; nil where there is none.
+  func replacement(of device: StoredDevice) async -> StoredDevice? {
+    // Where the store fails, the notice stays with the device that is known.
+    do throws(StoreError) {
+      guard let current = try await store.device(of: device.installation), current != device else {
+        return nil
+      }
+      return current
+    } catch {
+      return nil
+    }
+  }
+
   // MARK: Opening
 
   /// Keeps a claim. Gives the allowances back if it is certainly not kept.

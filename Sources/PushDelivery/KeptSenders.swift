@@ -31,6 +31,13 @@ package final class KeptSenders: Sendable {
     self.clock = clock
   }
 
+  /// Forgets the tokens of all providers.
+  package func forgetTokens() {
+    let (fcm, apns) = state.withLock { ($0.fcm?.sender, $0.apns?.sender) }
+    fcm?.forgetTokens()
+    apns?.forgetTokens()
+  }
+
   /// The senders of a configuration. Those of the configuration before that it does not need are dropped.
   func senders(_ notices: Configuration.Notices) -> [PushPlatform: any NoticeSender] {
     var senders: [PushPlatform: any NoticeSender] = [:]
@@ -39,6 +46,8 @@ package final class KeptSenders: Sendable {
       senders[.http] = HookSender(url: http.url, secrets: http.secrets, transport: transport, time: clock)
     }
     state.withLock { state in
+      // Whatever failed before may be put right now.
+      state.fcm?.sender.startAnew()
       if state.fcm?.settings != notices.fcm {
         state.fcm = notices.fcm.map { ($0, FCMSender($0, transport: transport, time: clock)) }
       }

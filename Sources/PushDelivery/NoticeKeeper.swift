@@ -35,9 +35,8 @@ package final class NoticeKeeper: Sendable {
   static let mostInHand = 256
   /// How long a notice is this instance's: longer than a try takes. After that another instance may send it.
   static let lease = Duration.seconds(20)
-  /// How often a notice is tried, and the waits after each try in vain where the provider names none.
+  /// The waits after each try in vain where the provider names none.
   static let pauses: [Duration] = [.seconds(2), .seconds(15)]
-  static let mostTries = 3
 
   private struct State {
     var isStopped = false
@@ -160,7 +159,9 @@ package final class NoticeKeeper: Sendable {
     var found: [DueNotice] = []
     for platform in senders.platforms {
       let inHand = state.withLock { state in state.inHand.count { $0.value == platform } }
-      let room = senders.room(platform, most: Self.mostInHand) - inHand
+      let open = senders.room(platform, most: Self.mostInHand)
+      if open == 0 { reach.forget(platform) }
+      let room = open - inHand
       guard room > 0 else { continue }
       let most = room + inHand
       let (times, now) = (times, scheduler.now)
@@ -222,9 +223,10 @@ package final class NoticeKeeper: Sendable {
 
   private func send(_ notice: DueNotice, _ setting: Setting) async throws(StoreError) {
     let left = left(of: notice)
-    guard left > .zero, let platform = PushPlatform(rawValue: notice.device.platform),
-      let device = PushToken(notice.device.token, platform: platform)
-    else { return try await settle(notice, .dropped) }
+    var posts = NoticePosts(count: notice.tries)
+    guard left > .zero, posts.hasMore, let device = notice.device.pushToken else {
+      return try await settle(notice, .dropped)
+    }
     let id = NoticeID.make(book.keys, for: notice)
     let lateness = .zero - wait(for: notice)
     let now = notice.due.advanced(by: lateness)
@@ -237,24 +239,32 @@ package final class NoticeKeeper: Sendable {
     let attempt = await setting.senders.attempt(
       Notice(
         id: id, action: Notice.Action(notice.action), text: setting.texts[notice.action],
-        ends: UnixTime(seconds: ends.seconds, nanoseconds: ends.nanoseconds)), to: device)
+        ends: UnixTime(seconds: ends.seconds, nanoseconds: ends.nanoseconds)), to: device, &posts)
     switch attempt {
     case .taken: try await settle(notice, .taken)
     case .refused: try await settle(notice, .dropped)
+    // The device that is registered now gets it, or the next one that is.
     case .deviceGone(let since):
       await claims.drop(notice.device, goneSince: since)
-      try await settle(notice, .dropped)
-    // It waits for the next try of the sender, which a reload may bring.
-    case .stopped: try await settle(notice, .again(at: now, tries: notice.tries))
-    case .again(let wait, _):
-      let tries = notice.tries + 1
-      let pause = wait ?? Self.pauses[min(notice.tries, Self.pauses.count - 1)]
-      guard tries < Self.mostTries, pause < self.left(of: notice) else {
-        return try await settle(notice, .dropped)
-      }
-      try await settle(
-        notice, .again(at: notice.due.advanced(by: pause - self.wait(for: notice)), tries: tries))
+      try await repeats(notice, after: .zero, posts)
+    // It waits until the sender goes on, which a reload may bring.
+    case .closed, .again(_, _, rests: true): try await repeats(notice, after: .zero, posts)
+    case .deviceRests(let wait): try await repeats(notice, after: wait, posts)
+    case .again(let wait, _, _):
+      // A try without a POST counts, too, or a notice would be tried for as long as it is of use.
+      if posts.count == notice.tries { posts.begin() }
+      try await repeats(
+        notice, after: wait ?? Self.pauses[min(notice.tries, Self.pauses.count - 1)], posts)
     }
+  }
+
+  /// Has a notice sent again after a time, if that is of use and a POST is left.
+  private func repeats(
+    _ notice: DueNotice, after pause: Duration, _ posts: NoticePosts
+  ) async throws(StoreError) {
+    guard posts.hasMore, pause < left(of: notice) else { return try await settle(notice, .dropped) }
+    try await settle(
+      notice, .again(at: notice.due.advanced(by: pause - wait(for: notice)), tries: posts.count))
   }
 
   private func settle(_ notice: DueNotice, _ outcome: NoticeOutcome) async throws(StoreError) {

@@ -30,6 +30,9 @@ struct NoticeReach {
     extents = [:]
   }
 
+  /// The next look reads everything: what was due while the provider got no notices can be sent again.
+  mutating func forget(_ platform: PushPlatform) { extents[platform] = nil }
+
   /// Where a look that ends at a time begins; nil for one at everything.
   func start(_ platform: PushPlatform, until end: Instant, at now: MonotonicTime) -> Instant? {
     guard let extent = extents[platform], now < extent.nextWhole else { return nil }

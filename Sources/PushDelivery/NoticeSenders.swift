@@ -12,26 +12,30 @@ package final class NoticeSenders: Sendable {
   /// What became of a notice.
   package enum Outcome: Hashable, Sendable {
     case taken
-    /// The provider does not know the device, or not since the given time.
-    case deviceGone(since: UnixTime?)
+    /// The provider does not know the device.
+    case deviceGone
     /// Nothing more is tried. A repetition makes sense after the given time at the earliest.
     case notTaken(retryAfter: Duration?)
   }
 
+  /// Why a notice is not taken yet.
+  enum Setback: Sendable {
+    case notTaken
+    /// The provider does not know the device, or not since the given time.
+    case deviceGone(since: UnixTime?)
+  }
+
   /// How long a provider has to take a notice.
   static let patience = Duration.seconds(5)
-  /// How often a notice is sent at most.
+  /// How often a notice is tried at most; see `NoticePosts` for its POSTs.
   static let mostTries = 3
   /// The wait after a try where the provider names none, and the double after the next.
   static let pause = Duration.milliseconds(300)
-  /// A stopped sender tries one notice after each such time.
-  static let rest = Duration.seconds(600)
 
   /// One provider.
   private final class Line: Sendable {
     let sender: any NoticeSender
-    /// When a stopped sender tries the next notice; nil while it is not stopped.
-    let nextTry = Mutex<MonotonicTime?>(nil)
+    let standing = Mutex(SenderStanding())
 
     init(_ sender: any NoticeSender) { self.sender = sender }
   }
@@ -64,33 +68,48 @@ package final class NoticeSenders: Sendable {
 
   /// Whether a provider's sender is stopped, because the provider refuses its configuration.
   package func isStopped(_ platform: PushPlatform) -> Bool {
-    lines[platform]?.nextTry.withLock { $0 != nil } ?? false
+    lines[platform]?.standing.withLock { $0.isStopped } ?? false
+  }
+
+  /// What is left of the time in which a provider wants no notice; nil where there is none.
+  package func rest(_ platform: PushPlatform) -> Duration? {
+    let now = clock.now
+    return lines[platform]?.standing.withLock { $0.rest(at: now) }
   }
 
   /// Sends a notice, and sends it again where its provider asks for that and time is left.
   ///
-  /// - Parameter isWanted: Whether it is sent again at all.
-  func send(_ notice: Notice, to device: PushToken, while isWanted: () -> Bool) async -> Outcome {
-    let platform = device.platform
-    // Devices of a provider that was removed from the configuration stay registered.
-    guard let line = lines[platform] else { return .notTaken(retryAfter: nil) }
+  /// - Parameters:
+  ///   - isWanted: Whether it is sent again at all.
+  ///   - readdress: After a setback, the device that has taken the place of the first one. Nil where there is none.
+  func send(
+    _ notice: Notice, to device: PushToken, while isWanted: () -> Bool,
+    readdress: (Setback) async -> PushToken? = { _ in nil }
+  ) async -> Outcome {
     let deadline = clock.now + Self.patience
+    var device = device
+    var posts = NoticePosts()
     var tries = 1
     while true {
-      switch await attempt(notice, to: device, line, deadline) {
+      switch await attempt(notice, to: device, deadline, &posts) {
       case .taken: return .taken
-      case .deviceGone(let since): return .deviceGone(since: since)
-      case .stopped(let wait): return .notTaken(retryAfter: wait)
+      case .closed(let wait), .deviceRests(let wait): return .notTaken(retryAfter: wait)
       case .refused: return .notTaken(retryAfter: nil)
-      case .again(let wait, let reason):
+      case .deviceGone(let since):
+        guard let other = await readdress(.deviceGone(since: since)), posts.hasMore, isWanted() else {
+          return .deviceGone
+        }
+        device = other
+      case .again(let wait, let reason, _):
         let pause = wait ?? Self.pause * (1 << (tries - 1))
-        guard tries < Self.mostTries, isWanted(), clock.now + pause < deadline,
+        guard tries < Self.mostTries, posts.hasMore, isWanted(), clock.now + pause < deadline,
           await clock.hasSlept(until: clock.now + pause), isWanted()
         else {
-          note(.warning, "a provider did not take a notice", platform, reason, "not_taken")
-          return .notTaken(retryAfter: wait)
+          note(.warning, "a provider did not take a notice", device.platform, reason, "not_taken")
+          return .notTaken(retryAfter: rest(device.platform) ?? wait)
         }
         tries += 1
+        if let other = await readdress(.notTaken) { device = other }
       }
     }
   }
@@ -102,78 +121,84 @@ package final class NoticeSenders: Sendable {
     case taken
     /// The provider does not know the device, or not since the given time.
     case deviceGone(since: UnixTime?)
-    /// The provider refuses the server's settings, and the next try is after a time.
-    case stopped(for: Duration)
+    /// The provider gets nothing for a time: it refuses the server's settings, or its rest runs.
+    case closed(for: Duration)
+    /// Nothing was sent, because the provider wants nothing for this device for a time.
+    case deviceRests(for: Duration)
     /// The notice can never be sent.
     case refused
-    /// It may be tried again, after the given time if the provider names one.
-    case again(after: Duration?, reason: String)
+    /// It may be tried again, after the given time if the provider names one. Where the sender rests, the provider wants no other notice
+    /// in that time.
+    case again(after: Duration?, reason: String, rests: Bool)
   }
 
-  /// Sends a notice once, where its provider is configured and not stopped.
-  func attempt(_ notice: Notice, to device: PushToken) async -> Attempt {
-    guard let line = lines[device.platform] else { return .refused }
-    let attempt = await attempt(notice, to: device, line, clock.now + Self.patience)
-    if case .again(_, let reason) = attempt {
+  /// Tries to send a notice where its provider is configured and gets notices.
+  ///
+  /// - Parameter posts: The POSTs of earlier tries.
+  func attempt(_ notice: Notice, to device: PushToken, _ posts: inout NoticePosts) async -> Attempt {
+    let attempt = await attempt(notice, to: device, clock.now + Self.patience, &posts)
+    if case .again(_, let reason, _) = attempt {
       note(.warning, "a provider did not take a notice", device.platform, reason, "not_taken")
     }
     return attempt
   }
 
   private func attempt(
-    _ notice: Notice, to device: PushToken, _ line: Line, _ deadline: MonotonicTime
+    _ notice: Notice, to device: PushToken, _ deadline: MonotonicTime, _ posts: inout NoticePosts
   ) async -> Attempt {
     let platform = device.platform
-    if let wait = begin(line) {
+    // Devices of a provider that was removed from the configuration stay registered.
+    guard let line = lines[platform] else { return .refused }
+    let start = clock.now
+    switch line.standing.withLock({ $0.begin(to: device, at: start) }) {
+    case .stop(let wait)?:
       metrics.notices.count(platform.rawValue, "stopped")
-      return .stopped(for: wait)
+      return .closed(for: wait)
+    case .rest(let wait)?:
+      metrics.notices.count(platform.rawValue, "resting")
+      return .closed(for: wait)
+    case .deviceRest(let wait)?:
+      metrics.notices.count(platform.rawValue, "resting")
+      return .deviceRests(for: wait)
+    case nil: break
     }
-    switch await line.sender.send(notice, to: device, deadline: deadline) {
+    switch await line.sender.send(notice, to: device, deadline: deadline, posts: &posts) {
     case .taken:
-      resume(line, platform)
+      resume(line, platform, startedAt: start)
       metrics.notices.count(platform.rawValue, "taken")
       return .taken
     case .deviceGone(let since, let reason):
-      resume(line, platform)
+      resume(line, platform, startedAt: start)
       note(.info, "the provider does not know a device any more", platform, reason, "device_gone")
       return .deviceGone(since: since)
     case .stopSender(let reason):
       stop(line, platform, reason)
-      return .stopped(for: Self.rest)
+      return .closed(for: SenderStanding.interval)
     case .giveUp(let reason):
       note(.error, "a provider refused a notice", platform, reason, "refused")
       return .refused
-    case .retry(let wait, let reason): return .again(after: wait, reason: reason)
+    case .retry(let wait, let reason): return .again(after: wait, reason: reason, rests: false)
+    case .restProvider(let wait, let reason):
+      rest(line, platform, wait, reason)
+      return .again(after: wait, reason: reason, rests: true)
+    case .restDevice(let wait, let reason):
+      let now = clock.now
+      line.standing.withLock { $0.rest(device, for: wait, at: now) }
+      return .again(after: wait, reason: reason, rests: false)
     }
   }
 
   /// How many notices may be begun by a provider: one where it is stopped and the next try is due.
   func room(_ platform: PushPlatform, most: Int) -> Int {
-    guard let line = lines[platform] else { return 0 }
-    let nextTry = line.nextTry.withLock { $0 }
-    guard let nextTry else { return most }
-    return clock.now < nextTry ? 0 : 1
-  }
-
-  // MARK: Stopping
-
-  /// The wait until a stopped sender tries again; nil for a try now.
-  private func begin(_ line: Line) -> Duration? {
     let now = clock.now
-    return line.nextTry.withLock { nextTry in
-      guard let next = nextTry else { return nil }
-      guard now >= next else { return next - now }
-      nextTry = now + Self.rest
-      return nil
-    }
+    return lines[platform]?.standing.withLock { $0.room(most: most, at: now) } ?? 0
   }
+
+  // MARK: Stops and rests
 
   private func stop(_ line: Line, _ platform: PushPlatform, _ reason: String) {
     let now = clock.now
-    let isFirst = line.nextTry.withLock { nextTry in
-      defer { nextTry = now + Self.rest }
-      return nextTry == nil
-    }
+    let isFirst = line.standing.withLock { $0.refuse(at: now) }
     metrics.notices.count(platform.rawValue, "stopped")
     log.write(
       isFirst ? .error : .warning,
@@ -181,12 +206,16 @@ package final class NoticeSenders: Sendable {
       ["provider": platform.rawValue, "reason": reason])
   }
 
-  private func resume(_ line: Line, _ platform: PushPlatform) {
-    let wasStopped = line.nextTry.withLock { nextTry in
-      defer { nextTry = nil }
-      return nextTry != nil
-    }
-    if wasStopped {
+  private func rest(_ line: Line, _ platform: PushPlatform, _ wait: Duration, _ reason: String) {
+    let now = clock.now
+    guard line.standing.withLock({ $0.rest(for: wait, at: now) }) else { return }
+    log.write(
+      .warning, "a provider wants no notices for a time, so notices by it wait",
+      ["provider": platform.rawValue, "reason": reason, "seconds": String(wait.wholeSecondsRoundedUp)])
+  }
+
+  private func resume(_ line: Line, _ platform: PushPlatform, startedAt start: MonotonicTime) {
+    if line.standing.withLock({ $0.succeed(startedAt: start) }) {
       log.write(.info, "notices by a provider go on", ["provider": platform.rawValue])
     }
   }

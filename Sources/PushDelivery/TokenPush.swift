@@ -63,15 +63,21 @@ package struct TokenPush: Sendable {
       throw Problem(.internal, "The server has no randomness for an id.")
     }
     let claim = try await book.open(id, for: device.installation, appID: appID, receipts)
+    var device = device
     let outcome: NoticeSenders.Outcome
-    if let platform = PushPlatform(rawValue: device.platform),
-      let token = PushToken(device.token, platform: platform)
-    {
+    if let token = device.pushToken {
       outcome = await senders.send(
         Notice(
           id: id, action: .access, text: text,
           ends: UnixTime(seconds: claim.expires.seconds, nanoseconds: claim.expires.nanoseconds)), to: token
-      ) { !departure.hasHappened.load(ordering: .relaxed) }
+      ) {
+        !departure.hasHappened.load(ordering: .relaxed)
+      } readdress: { setback in
+        if case .deviceGone(let since) = setback { await book.drop(device, goneSince: since) }
+        guard let other = await book.replacement(of: device) else { return nil }
+        device = other
+        return other.pushToken
+      }
     } else {
       // A newer release has registered it for a provider that this one does not know.
       outcome = .notTaken(retryAfter: nil)
@@ -80,13 +86,18 @@ package struct TokenPush: Sendable {
     await book.withdraw(claim)
     switch outcome {
     case .taken: return
-    case .deviceGone(let since):
-      await book.drop(device, goneSince: since)
-      throw .noDevice
+    case .deviceGone: throw .noDevice
     case .notTaken(let wait):
       throw Problem(
         .upstreamUnavailable, "The provider of notices did not take the notice. Try again later.",
         retryAfter: (wait ?? .seconds(5)).wholeSecondsRoundedUp)
     }
+  }
+}
+
+extension StoredDevice {
+  /// The name by which its provider knows it; nil for a provider that this release does not know.
+  var pushToken: PushToken? {
+    PushPlatform(rawValue: platform).flatMap { PushToken(token, platform: $0) }
   }
 }

@@ -1,5 +1,6 @@
 // Tests of when notices of callbacks are sent, how often, and what is kept of them.
 
+import API
 import Configuration
 import Gate
 import JOSE
@@ -181,14 +182,120 @@ import Testing
     #expect(try await notices(of: id)?.state == .dropped)
   }
 
-  @Test func `a device that its provider does not know is forgotten`() async throws {
+  @Test func `a device that its provider does not know is forgotten, and the next one gets the notice`()
+    async throws
+  {
     try await fixture.enrol()
     let id = try await ended()
-    try await run(keeper(ScriptedSender(.deviceGone(since: nil, reason: "unknown")))) {
+    let sender = ScriptedSender(.deviceGone(since: nil, reason: "unknown"))
+    try await run(keeper(sender)) {
       try await advance(by: .seconds(1))
+      try await until { counted("changed", "again") == 1 }
+      #expect(try await fixture.memory.device(of: fixture.id) == nil)
+      #expect(try await notices(of: id)?.state == .waiting)
+      try await advance(by: .seconds(60))
+      #expect(sender.sent.count == 1)
+      try await fixture.enrol("device-2")
+      try await advance(by: NoticeReach.interval)
+      try await until { counted("changed", "taken") == 1 }
+    }
+    #expect(sender.devices.map(\.exposed) == ["device-1", "device-2"])
+  }
+
+  @Test func `a notice whose device is replaced while it is on its way goes to the new device`() async throws
+  {
+    try await fixture.enrol()
+    _ = try await ended()
+    let token = try #require(PushToken("device-2", platform: .http))
+    let sender = ScriptedSender(.deviceGone(since: nil, reason: "unknown")) { [fixture] in
+      do throws(Problem) {
+        try await fixture.book.register(token, of: fixture.id)
+      } catch {
+        Issue.record("\(error)")
+      }
+    }
+    try await run(keeper(sender)) {
+      try await advance(by: .seconds(1))
+      try await until { counted("changed", "again") == 1 }
+      try await advance(by: .seconds(1))
+      try await until { counted("changed", "taken") == 1 }
+    }
+    #expect(sender.devices.map(\.exposed) == ["device-1", "device-2"])
+    #expect(Set(sender.sent.map(\.id)).count == 1)
+  }
+
+  // MARK: Resting
+
+  @Test func `while a provider's wait runs notices wait without a try, and go out right after`() async throws
+  {
+    try await fixture.enrol()
+    let first = try await ended()
+    let sender = ScriptedSender(.restProvider(for: .seconds(40), reason: "429"))
+    try await run(keeper(sender)) {
+      try await advance(by: .seconds(1))
+      try await until { counted("changed", "again") == 1 }
+      let second = try await ended()
+      try await advance(by: .milliseconds(39_900))
+      #expect(sender.sent.count == 1)
+      #expect(try await notices(of: first)?.tries == 1)
+      #expect(try await notices(of: second)?.tries == 0)
+      try await advance(by: .milliseconds(1200))
+      try await until { counted("changed", "taken") == 2 }
+    }
+    #expect(sender.sent.count == 3 && counted("changed", "again") == 1)
+  }
+
+  @Test func `a reload starts a resting sender anew`() async throws {
+    try await fixture.enrol()
+    _ = try await ended()
+    let (resting, next) = (
+      ScriptedSender(.restProvider(for: .seconds(3600), reason: "503")), ScriptedSender()
+    )
+    let (before, after) = (senders([.http: resting]), senders([.http: next]))
+    let isReloaded = Flag()
+    try await run(keeper { isReloaded.isSet ? after : before }) {
+      try await advance(by: .seconds(1))
+      try await until { counted("changed", "again") == 1 }
+      try await advance(by: .seconds(20))
+      #expect(next.sent.isEmpty)
+      isReloaded.set()
+      try await advance(by: .seconds(2))
+      try await until { counted("changed", "taken") == 1 }
+    }
+    #expect(resting.sent.count == 1 && next.sent.count == 1)
+  }
+
+  @Test func `what a device's wait holds up is sent after it, without a try`() async throws {
+    try await fixture.enrol()
+    let sender = ScriptedSender(.restDevice(for: .seconds(40), reason: "429"))
+    try await run(keeper(sender)) {
+      _ = try await ended()
+      try await advance(by: .seconds(1))
+      try await until { counted("changed", "again") == 1 }
+      let second = try await ended()
+      try await advance(by: .seconds(2))
+      try await until { counted("changed", "again") == 2 }
+      #expect(try await notices(of: second)?.tries == 0)
+      try await advance(by: .seconds(37))
+      #expect(sender.sent.count == 1)
+      try await advance(by: .seconds(2))
+      try await until { counted("changed", "taken") == 2 }
+    }
+    #expect(sender.sent.count == 3 && counted("changed", "again") == 2)
+  }
+
+  @Test func `the POSTs of a notice are three, also those that stop a sender`() async throws {
+    try await fixture.enrol()
+    let id = try await ended()
+    let stop = NoticeVerdict.stopSender(reason: "a wrong key")
+    let sender = ScriptedSender(posts: 2, stop, stop)
+    try await run(keeper(sender)) {
+      try await advance(by: .seconds(1))
+      try await until { counted("changed", "again") == 1 }
+      try await advance(by: .seconds(620))
       try await until { counted("changed", "dropped") == 1 }
     }
-    #expect(try await fixture.memory.device(of: fixture.id) == nil)
+    #expect(sender.sent.count == 2)
     #expect(try await notices(of: id)?.state == .dropped)
   }
 

@@ -4,6 +4,7 @@ import Metrics
 import Notices
 import Platform
 import Records
+import Synchronization
 import TestSupport
 import Testing
 
@@ -80,6 +81,70 @@ import Testing
     #expect(await senders.send(notice, to: device) { true } == .taken)
     #expect(!senders.isStopped(.http))
     #expect(fixture.metrics.notices.total("http", "stopped") == 4)
+  }
+
+  @Test func `an answer to a request begun before a stop does not end the stop`() async throws {
+    let gate = Flag()
+    let number = Atomic(0)
+    let sender = ScriptedSender(.taken, .stopSender(reason: "410")) {
+      guard number.wrappingAdd(1, ordering: .relaxed).oldValue == 0 else { return }
+      while !gate.isSet { await Task.yield() }
+    }
+    let senders = senders(sender)
+    let late = Task { await senders.send(notice, to: device) { true } }
+    try await until { number.load(ordering: .relaxed) == 1 }
+    fixture.clock.advance(by: .seconds(1))
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(600)))
+    fixture.clock.advance(by: .seconds(1))
+    gate.set()
+    #expect(await late.value == .taken)
+    #expect(senders.isStopped(.http))
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(599)))
+  }
+
+  @Test func `while a provider's wait runs nothing is sent to it, and what is left is told`() async {
+    let sender = ScriptedSender(.restProvider(for: .seconds(30), reason: "429"))
+    let senders = senders(sender)
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(30)))
+    fixture.clock.advance(by: .milliseconds(29_500))
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .milliseconds(500)))
+    #expect(senders.rest(.http) == .milliseconds(500) && !senders.isStopped(.http))
+    #expect(sender.sent.count == 1)
+    fixture.clock.advance(by: .milliseconds(500))
+    #expect(senders.rest(.http) == nil)
+    #expect(await senders.send(notice, to: device) { true } == .taken)
+    #expect(fixture.metrics.notices.total("http", "resting") == 1)
+    #expect(fixture.metrics.notices.total("http", "not_taken") == 1)
+    #expect(fixture.metrics.notices.total("http", "stopped") == 0)
+  }
+
+  @Test func `the notice that met a short wait goes out after it, and others do not go before`() async throws
+  {
+    let sender = ScriptedSender(.restProvider(for: .seconds(2), reason: "503"))
+    let senders = senders(sender)
+    let first = Task { await senders.send(notice, to: device) { true } }
+    try await until { !fixture.clock.due.isEmpty }
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(2)))
+    fixture.clock.advance(by: .seconds(2))
+    #expect(await first.value == .taken)
+    #expect(sender.sent.count == 2)
+  }
+
+  @Test func `a device's wait holds up no other device`() async throws {
+    let sender = ScriptedSender(.restDevice(for: .seconds(30), reason: "429"))
+    let senders = senders(sender)
+    let other = try #require(PushToken("device-2", platform: .http))
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(30)))
+    #expect(await senders.send(notice, to: other) { true } == .taken)
+    #expect(await senders.send(notice, to: device) { true } == .notTaken(retryAfter: .seconds(30)))
+    #expect(sender.devices == [device, other] && senders.rest(.http) == nil)
+  }
+
+  @Test func `the POSTs of all tries are three`() async throws {
+    let sender = ScriptedSender(
+      posts: 2, .retry(after: .zero, reason: "busy"), .retry(after: .zero, reason: "busy"))
+    #expect(await senders(sender).send(notice, to: device) { true } == .notTaken(retryAfter: .zero))
+    #expect(sender.sent.count == 2)
   }
 
   @Test func `only configured providers are named`() {

@@ -26,23 +26,31 @@ final class ScriptedSender: NoticeSender {
   private let state: Mutex<State>
   /// What happens while a notice is on its way.
   private let meanwhile: @Sendable () async -> Void
+  /// How many POSTs a try takes, if so many are left.
+  private let posts: Int
 
   /// After the given verdicts it takes everything.
-  init(_ verdicts: NoticeVerdict..., meanwhile: @escaping @Sendable () async -> Void = {}) {
+  init(posts: Int = 1, _ verdicts: NoticeVerdict..., meanwhile: @escaping @Sendable () async -> Void = {}) {
     state = Mutex(State(verdicts: verdicts))
+    self.posts = posts
     self.meanwhile = meanwhile
   }
 
   var sent: [Notice] { state.withLock { $0.sent } }
   var devices: [PushToken] { state.withLock { $0.devices } }
 
-  func send(_ notice: Notice, to device: PushToken, deadline: MonotonicTime) async -> NoticeVerdict {
-    await meanwhile()
-    return state.withLock { state in
+  func send(
+    _ notice: Notice, to device: PushToken, deadline: MonotonicTime, posts: inout NoticePosts
+  ) async -> NoticeVerdict {
+    posts.begin()
+    for _ in 1..<self.posts where posts.hasMore { posts.begin() }
+    let verdict = state.withLock { state in
       state.sent.append(notice)
       state.devices.append(device)
-      return state.verdicts.isEmpty ? .taken : state.verdicts.removeFirst()
+      return state.verdicts.isEmpty ? NoticeVerdict.taken : state.verdicts.removeFirst()
     }
+    await meanwhile()
+    return verdict
   }
 }
 

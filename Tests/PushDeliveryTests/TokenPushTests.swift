@@ -71,6 +71,49 @@ import Testing
     #expect(try await (fixture.memory.device(of: fixture.id) != nil) == isKept)
   }
 
+  @Test(arguments: [
+    NoticeVerdict.deviceGone(since: nil, reason: "unknown"), .retry(after: .zero, reason: "busy"),
+  ])
+  func `a notice whose device is replaced while it is on its way goes to the new device`(
+    _ verdict: NoticeVerdict
+  ) async throws {
+    let fixture = try PushFixture()
+    try await fixture.enrol()
+    let token = try #require(PushToken("device-2", platform: .http))
+    let sender = ScriptedSender(verdict) {
+      do throws(Problem) {
+        try await fixture.book.register(token, of: fixture.id)
+      } catch {
+        Issue.record("\(error)")
+      }
+    }
+    #expect(try await fixture.ask(fixture.push(sender)) == nil)
+    #expect(sender.devices.map(\.exposed) == ["device-1", "device-2"])
+    #expect(Set(sender.sent.map(\.id)).count == 1)
+    #expect(try await fixture.memory.device(of: fixture.id)?.token == "device-2")
+    guard case .live = try await claim(fixture, sender) else {
+      Issue.record("no claim")
+      return
+    }
+  }
+
+  @Test func `while a provider's wait runs a request gets what is left of it, rounded up, and its allowance`()
+    async throws
+  {
+    let fixture = try PushFixture()
+    try await fixture.enrol()
+    let sender = ScriptedSender(.restProvider(for: .seconds(30), reason: "429"))
+    let push = fixture.push(sender)
+    for (elapsed, left) in [(Duration.zero, 30), (.milliseconds(300), 30), (.seconds(29), 1)] {
+      fixture.clock.advance(by: elapsed)
+      let problem = try #require(try await fixture.ask(push))
+      #expect((problem.code, problem.retryAfter) == (.upstreamUnavailable, left))
+    }
+    #expect(sender.sent.count == 1)
+    fixture.clock.advance(by: .milliseconds(700))
+    #expect(try await fixture.ask(push) == nil)
+  }
+
   @Test func `a provider that is not configured takes nothing`() async throws {
     let fixture = try PushFixture()
     try await fixture.enrol()

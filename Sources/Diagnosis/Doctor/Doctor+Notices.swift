@@ -24,7 +24,7 @@ extension Doctor {
     case .stopSender(let reason)?:
       report.fail(
         "fcm", reason, fix: "get the service account's file in the Firebase console again", .configuration)
-    case .retry(_, let reason)?:
+    case .retry(_, let reason)?, .restProvider(_, let reason)?, .restDevice(_, let reason)?:
       report.fail(
         "fcm", reason, fix: "check that this machine can reach Google; until then no notice goes out by FCM",
         .unreachable)

@@ -21,15 +21,16 @@ public struct SandboxControls: Sendable {
 extension SandboxControls {
   /// The controls of a server.
   init(_ runtime: Runtime, _ administration: Administration) {
+    let forgetTokens = { @Sendable in
+      runtime.tokens.forgetTokens()
+      runtime.desks.forgetTokens()
+      runtime.push?.forgetTokens()
+    }
     self.init(
-      forgetTokens: {
-        runtime.tokens.forgetTokens()
-        runtime.desks.forgetTokens()
-      },
+      forgetTokens: forgetTokens,
       clockMoved: { seconds in
         // By the new time the tokens have expired, or are not valid yet.
-        runtime.tokens.forgetTokens()
-        runtime.desks.forgetTokens()
+        forgetTokens()
         // What was used at a later time would refuse requests until that time comes.
         guard seconds < 0 else { return }
         runtime.ledger.forgetMemory()

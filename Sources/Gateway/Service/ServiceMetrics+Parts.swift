@@ -56,6 +56,12 @@ extension ServiceMetrics {
       for platform in senders.platforms {
         text.sample([("provider", platform.rawValue)], senders.isStopped(platform) ? 1 : 0)
       }
+      text.family(
+        "callgate_notice_sender_resting", .gauge,
+        "Whether a provider has named a time in which it wants no notices.")
+      for platform in senders.platforms {
+        text.sample([("provider", platform.rawValue)], senders.rest(platform) == nil ? 0 : 1)
+      }
     }
   }
 

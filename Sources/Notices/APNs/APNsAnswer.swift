@@ -14,8 +14,11 @@ enum APNsAnswer {
     let body = object(reply.content)
     let code = ProviderCode.read(body?["reason"]?.string)
     let words = "APNs \(reply.status)\(code.map { " \($0)" } ?? "")"
-    let retry = NoticeVerdict.retry(
-      after: RetryAfter.read(reply.fields, now: now.seconds, cap: NoticeVerdict.longestWait), reason: words)
+    var retry = NoticeVerdict.retry(reply, now: now, reason: words)
+    // APNs limits how often a device gets notices, not how many notices a server sends.
+    if reply.status == 429, case .restProvider(let wait, _) = retry {
+      retry = .restDevice(for: wait, reason: words)
+    }
 
     switch code {
     case "BadDeviceToken", "DeviceTokenNotForTopic":
@@ -41,7 +44,8 @@ enum APNsAnswer {
         otherwise: .stopSender(reason: "\(words); check notices.apns.key_file, key_id and team_id"))
 
     case "ExpiredProviderToken":
-      return .renewCredential(otherwise: .stopSender(reason: "\(words); check this machine's clock"))
+      return .renewCredential(
+        atAnyAge: false, otherwise: .stopSender(reason: "\(words); check this machine's clock"))
 
     case "TooManyProviderTokenUpdates": return .useOlderCredential(otherwise: retry)
     case "IdleTimeout", "Shutdown": return .reconnect(otherwise: retry)
@@ -52,7 +56,9 @@ enum APNsAnswer {
       "MethodNotAllowed":
       return .settled(.giveUp(reason: words))
 
-    default: return .settled(verdict(reply.status, words, retry))
+    default:
+      let verdict = verdict(reply.status, words, retry)
+      return reply.status == 401 ? .renewCredential(atAnyAge: true, otherwise: verdict) : .settled(verdict)
     }
   }
 

@@ -45,8 +45,11 @@ package final class APNsSender: NoticeSender {
     connection = Mutex(Connection(transport: transport, madeAt: time.now))
   }
 
+  /// Forgets the provider tokens.
+  package func forgetTokens() { tokens.forget() }
+
   package func send(
-    _ notice: Notice, to device: PushToken, deadline: MonotonicTime
+    _ notice: Notice, to device: PushToken, deadline: MonotonicTime, posts: inout NoticePosts
   ) async -> NoticeVerdict {
     precondition(device.platform == .apns, "a device of another provider")
     let payload = Self.payload(notice)
@@ -55,25 +58,28 @@ package final class APNsSender: NoticeSender {
     }
     let content = OutboundContent(payload)
     do throws(OpenSSLError) {
-      return try await send(notice, to: device, content, deadline)
+      return try await send(notice, to: device, content, deadline, &posts)
     } catch {
       return .stopSender(reason: "APNs: the provider token could not be signed: \(error)")
     }
   }
 
   private func send(
-    _ notice: Notice, to device: PushToken, _ content: OutboundContent, _ deadline: MonotonicTime
+    _ notice: Notice, to device: PushToken, _ content: OutboundContent, _ deadline: MonotonicTime,
+    _ posts: inout NoticePosts
   ) async throws(OpenSSLError) -> NoticeVerdict {
     var token = try tokens.token()
     var hasChangedToken = false
     var hasReconnected = false
     while true {
       let used = connection.withLock { $0 }
-      let reaction = await attempt(notice, to: device, content, token, used, deadline)
+      let reaction = await attempt(notice, to: device, content, token, used, deadline, &posts)
       switch reaction {
       case .settled: return reaction.verdict
-      case .renewCredential:
-        guard !hasChangedToken, let other = try tokens.replacement(of: token) else { return reaction.verdict }
+      case .renewCredential(let atAnyAge, _):
+        guard !hasChangedToken, let other = try tokens.replacement(of: token, atAnyAge: atAnyAge) else {
+          return reaction.verdict
+        }
         (token, hasChangedToken) = (other, true)
       case .useOlderCredential:
         guard !hasChangedToken, let other = tokens.fallback(from: token) else { return reaction.verdict }
@@ -81,31 +87,36 @@ package final class APNsSender: NoticeSender {
       case .reconnect:
         guard !hasReconnected, replace(used) else { return reaction.verdict }
         hasReconnected = true
+      case .sendAgain:
+        guard !hasReconnected else { return reaction.verdict }
+        _ = replace(used)
+        hasReconnected = true
       }
+      guard posts.hasMore, !reaction.verdict.isRest else { return reaction.verdictWithoutPosts }
     }
   }
 
   private func attempt(
     _ notice: Notice, to device: PushToken, _ content: OutboundContent, _ token: ProviderToken,
-    _ used: Connection, _ deadline: MonotonicTime
+    _ used: Connection, _ deadline: MonotonicTime, _ posts: inout NoticePosts
   ) async -> Reaction {
     let left = deadline - time.now
     guard left > .zero else { return .settled(.outOfTime("APNs")) }
+    posts.begin()
     let request = OutboundRequest(
       method: .post, url: "\(settings.base)/3/device/\(device.exposed)", fields: fields(notice, token),
-      content: content, timeout: left, maximumContentLength: Self.longestReply, reuse: .allowedAndRepeatable)
+      content: content, timeout: left, maximumContentLength: Self.longestReply)
     do throws(TransportError) {
       return APNsAnswer.reaction(try await used.transport.send(request), now: time.unixTime)
     } catch {
       if let head = error.head { return APNsAnswer.reaction(head, now: time.unixTime) }
-      let verdict = NoticeVerdict(error, from: "APNs")
       // After a GOAWAY, libcurl still tries new streams on the old connection, and reports an error of HTTP/2.
-      if [.connectionLost, .malformedResponse].contains(error.reason) {
-        return .reconnect(otherwise: verdict)
+      if error.reason == .malformedResponse {
+        return .reconnect(otherwise: NoticeVerdict(error, from: "APNs"))
       }
       // The connection may have died in silence. No other request should wait for it.
       if error.reason == .timedOut, error.sent, !error.isCurtailed { _ = replace(used) }
-      return .settled(verdict)
+      return .withoutAnswer(error, from: "APNs")
     }
   }
 

@@ -66,15 +66,19 @@ final class ProviderTokens: Sendable {
     }
   }
 
-  /// APNs says that a token has expired.
+  /// Forgets all tokens.
+  func forget() { state.withLock { $0 = State() } }
+
+  /// APNs says that a token has expired, or refuses it.
+  /// - Parameter atAnyAge: Whether to sign another one less than 20 minutes after the one before.
   /// - Returns: another one, or nil if a new one was signed less than 20 minutes ago and has been refused too.
-  func replacement(of expired: ProviderToken) throws(OpenSSLError) -> ProviderToken? {
+  func replacement(of expired: ProviderToken, atAnyAge: Bool) throws(OpenSSLError) -> ProviderToken? {
     let now = time.now
     return try state.withLock { state throws(OpenSSLError) in
       state.prefersOlderUntil = nil
       guard let current = state.current else { return try sign(&state, now) }
       if current !== expired, now - current.signedAt < Self.lifetime { return current }
-      guard now - current.signedAt >= Self.shortestInterval else { return nil }
+      guard atAnyAge || now - current.signedAt >= Self.shortestInterval else { return nil }
       return try sign(&state, now)
     }
   }

@@ -21,7 +21,7 @@ enum FCMAnswer {
         .compactMap { $0["errorCode"]?.string }.first)
     let words =
       "FCM \(reply.status)" + ((code ?? ProviderCode.read(error?["status"]?.string)).map { " \($0)" } ?? "")
-    let wait = RetryAfter.read(reply.fields, now: now.seconds, cap: NoticeVerdict.longestWait)
+    let retry = NoticeVerdict.retry(reply, now: now, reason: words)
 
     switch code {
     case "UNREGISTERED": return .settled(.deviceGone(since: nil, reason: words))
@@ -32,8 +32,8 @@ enum FCMAnswer {
       // Only devices of Apple are concerned: notices to Android go on.
       return .settled(
         .giveUp(reason: "\(words); check the APNs key in the Firebase console, Cloud Messaging"))
-    case "QUOTA_EXCEEDED": return .settled(.retry(after: wait ?? quotaWait, reason: words))
-    case "INTERNAL", "UNAVAILABLE": return .settled(.retry(after: wait, reason: words))
+    case "QUOTA_EXCEEDED": return .settled(overQuota(retry))
+    case "INTERNAL", "UNAVAILABLE": return .settled(retry)
     default: break
     }
 
@@ -45,17 +45,24 @@ enum FCMAnswer {
       }
       return .settled(isDevice ? .deviceGone(since: nil, reason: words) : .giveUp(reason: words))
     case 401:
-      return .renewCredential(otherwise: .stopSender(reason: "\(words); check the service account"))
+      return .renewCredential(
+        atAnyAge: true, otherwise: .stopSender(reason: "\(words); check the service account"))
     case 403:
       return .settled(
         .stopSender(reason: "\(words); let the service account send messages, and enable the FCM API"))
     case 404:
       return .settled(.stopSender(reason: "\(words); check project_id in the service account's file"))
-    case 429: return .settled(.retry(after: wait ?? quotaWait, reason: words))
-    case 408, 500...599: return .settled(.retry(after: wait, reason: words))
+    case 429: return .settled(overQuota(retry))
+    case 408, 500...599: return .settled(retry)
     case 300..<400: return .settled(.stopSender(reason: "\(words); check notices.fcm.url"))
     default: return .settled(.giveUp(reason: words))
     }
+  }
+
+  /// A full quota may be that of one device, so without `Retry-After` other devices get their notices.
+  private static func overQuota(_ retry: NoticeVerdict) -> NoticeVerdict {
+    guard case .retry(after: nil, let reason) = retry else { return retry }
+    return .retry(after: quotaWait, reason: reason)
   }
 
   private static func error(_ content: [UInt8]) -> JSONObject? {

@@ -30,30 +30,45 @@ package final class FCMSender: NoticeSender {
   /// Asks once for an access token, and says why there is none; nil where there is one.
   package func check() async -> NoticeVerdict? { await tokens.check() }
 
+  /// Forgets what failed: the next notice that needs an access token asks Google for it. A token that serves stays.
+  package func startAnew() { tokens.startAnew(keepingToken: true) }
+
+  /// Forgets the access token, too.
+  package func forgetTokens() { tokens.startAnew(keepingToken: false) }
+
   package func send(
-    _ notice: Notice, to device: PushToken, deadline: MonotonicTime
+    _ notice: Notice, to device: PushToken, deadline: MonotonicTime, posts: inout NoticePosts
   ) async -> NoticeVerdict {
     precondition(device.platform == .fcm, "a device of another provider")
     var hasChangedToken = false
+    var isRepeated = false
     while true {
       let token: FCMToken
       switch await tokens.token(by: deadline) {
       case .success(let usable): token = usable
       case .failure(let failure): return failure.verdict
       }
-      let reaction = await attempt(notice, to: device, token, deadline)
-      guard case .renewCredential = reaction, !hasChangedToken, tokens.invalidate(token) else {
-        return reaction.verdict
+      let reaction = await attempt(notice, to: device, token, deadline, &posts)
+      switch reaction {
+      case .renewCredential:
+        // Also the second one, so that the next try of a stopped sender asks Google.
+        tokens.invalidate(token)
+        guard !hasChangedToken else { return reaction.verdict }
+        hasChangedToken = true
+      case .sendAgain where !isRepeated: isRepeated = true
+      default: return reaction.verdict
       }
-      hasChangedToken = true
+      guard posts.hasMore else { return reaction.verdictWithoutPosts }
     }
   }
 
   private func attempt(
-    _ notice: Notice, to device: PushToken, _ token: FCMToken, _ deadline: MonotonicTime
+    _ notice: Notice, to device: PushToken, _ token: FCMToken, _ deadline: MonotonicTime,
+    _ posts: inout NoticePosts
   ) async -> Reaction {
     let left = deadline - time.now
     guard left > .zero else { return .settled(.outOfTime("FCM")) }
+    posts.begin()
     let request = OutboundRequest(
       method: .post, url: settings.url,
       fields: [
@@ -61,12 +76,12 @@ package final class FCMSender: NoticeSender {
         "Accept": "application/json",
       ],
       content: Self.content(notice, to: device, now: time.unixTime), timeout: left,
-      maximumContentLength: Self.longestReply, reuse: .allowedAndRepeatable)
+      maximumContentLength: Self.longestReply)
     do throws(TransportError) {
       return FCMAnswer.reaction(try await transport.send(request), now: time.unixTime)
     } catch {
       if let head = error.head { return FCMAnswer.reaction(head, now: time.unixTime) }
-      return .settled(NoticeVerdict(error, from: "FCM"))
+      return .withoutAnswer(error, from: "FCM")
     }
   }
 

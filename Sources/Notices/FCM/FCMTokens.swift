@@ -10,7 +10,6 @@ import Synchronization
 final class FCMToken: Sendable {
   /// The value of `Authorization`.
   let bearer: Secret
-  let obtainedAt: MonotonicTime
   /// It is not used any more after this.
   let usableUntil: MonotonicTime
   /// It is renewed after this.
@@ -18,7 +17,6 @@ final class FCMToken: Sendable {
 
   init(_ text: String, lifetime: Duration, obtainedAt: MonotonicTime, unit: Double) {
     bearer = Secret("Bearer " + text)
-    self.obtainedAt = obtainedAt
     usableUntil = obtainedAt + lifetime - min(.seconds(60), lifetime / 2)
     // Between half and four fifths of its life, so that instances do not renew in step.
     renewAt = obtainedAt + lifetime * (0.5 + 0.3 * unit)
@@ -35,15 +33,16 @@ final class FCMTokens: Sendable {
 
     /// The same with the time after which Google is asked again.
     func waiting(_ rest: Duration) -> Self {
-      guard case .retry(_, let reason) = verdict else { return self }
-      return Self(verdict: .retry(after: rest, reason: reason))
+      switch verdict {
+      case .retry(_, let reason): Self(verdict: .retry(after: rest, reason: reason))
+      case .restProvider(_, let reason): Self(verdict: .restProvider(for: rest, reason: reason))
+      default: self
+      }
     }
   }
 
   /// What an exchange may take.
   static let exchangeTimeout = Duration.seconds(5)
-  /// A token younger than this that FCM refuses is no stale one: another would be refused too.
-  static let shortestLife = Duration.seconds(30)
   private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
   private static let longestReply = 64 * 1024
 
@@ -52,8 +51,10 @@ final class FCMTokens: Sendable {
     /// Whether a notice went out with it.
     var isUsed = false
     var isExchanging = false
-    /// How many exchanges have ended.
+    /// How many exchanges have ended, or were forgotten.
     var ended = 0
+    /// How often everything was begun anew. The result of an exchange of an earlier epoch is ignored.
+    var epoch = 0
     var failure: Failure?
     /// How many exchanges failed in a row.
     var failures = 0
@@ -96,16 +97,22 @@ final class FCMTokens: Sendable {
     }
   }
 
-  /// FCM refused a token.
-  /// - Returns: whether another one may be accepted: false if this one is too young to have ended early.
-  func invalidate(_ token: FCMToken) -> Bool {
-    let now = time.now
-    return state.withLock { state in
-      guard state.token === token else { return true }
-      guard now - token.obtainedAt >= Self.shortestLife else { return false }
-      state.token = nil
-      return true
+  /// FCM refused a token: the next notice gets another one.
+  func invalidate(_ token: FCMToken) {
+    state.withLock { state in
+      if state.token === token { state.token = nil }
     }
+  }
+
+  /// Forgets what failed, and an exchange that runs, so that the next notice asks Google.
+  /// - Parameter keepingToken: Whether a token that serves stays.
+  func startAnew(keepingToken: Bool) {
+    state.withLock { state in
+      state = State(
+        token: keepingToken ? state.token : nil, isUsed: state.isUsed, ended: state.ended + 1,
+        epoch: state.epoch + 1)
+    }
+    waiters.wakeAll()
   }
 
   private func next(_ deadline: MonotonicTime) -> Step {
@@ -154,10 +161,11 @@ final class FCMTokens: Sendable {
 
   /// Not a child of the task that asks: others wait for it too.
   private func exchangeInBackground() {
+    let epoch = state.withLock { $0.epoch }
     Task.detached { [self] in
       let start = time.now
       let result = await exchange(start)
-      finish(result)
+      finish(result, of: epoch)
       // Weakly, since it waits for most of an hour.
       if case .success(let token) = result { renewLater(token) }
     }
@@ -177,9 +185,10 @@ final class FCMTokens: Sendable {
     }
   }
 
-  private func finish(_ result: Result<FCMToken, Failure>) {
+  private func finish(_ result: Result<FCMToken, Failure>, of epoch: Int) {
     let (now, unit) = (time.now, jitter())
     state.withLock { state in
+      guard epoch == state.epoch else { return }
       state.isExchanging = false
       state.ended += 1
       switch result {
@@ -197,7 +206,10 @@ final class FCMTokens: Sendable {
 
   /// How long Google is left alone: as it says, else half a second, doubling to 30 s, up to half as much again at random.
   static func rest(after verdict: NoticeVerdict, failures: Int, unit: Double) -> Duration {
-    if case .retry(let wait?, _) = verdict { return max(.seconds(1), wait) }
+    switch verdict {
+    case .retry(let wait?, _), .restProvider(let wait, _): return max(.seconds(1), wait)
+    default: break
+    }
     return .seconds(min(0.5 * Double(1 << min(max(failures - 1, 0), 10)), 30) * (1 + unit / 2))
   }
 
@@ -260,8 +272,7 @@ final class FCMTokens: Sendable {
       let lifetime = Duration.seconds(min(seconds, 86_400))
       return .success(FCMToken(text, lifetime: lifetime, obtainedAt: start, unit: unit))
     case 408, 429, 500...599:
-      let wait = RetryAfter.read(reply.fields, now: now.seconds)
-      return .failure(Failure(verdict: .retry(after: wait, reason: words)))
+      return .failure(Failure(verdict: .retry(reply, now: now, reason: words)))
     default:
       return .failure(
         Failure(

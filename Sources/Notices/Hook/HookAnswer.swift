@@ -12,11 +12,8 @@ enum HookAnswer {
     case 200..<300: return .taken
     case 410:
       return .stopSender(reason: "\(words): the receiver wants no more notices; check notices.http.url")
-    default:
-      let wait =
-        [429, 503].contains(reply.status)
-        ? RetryAfter.read(reply.fields, now: now.seconds, cap: NoticeVerdict.longestWait) : nil
-      return .retry(after: wait, reason: words)
+    case 429, 503: return .retry(reply, now: now, reason: words)
+    default: return .retry(after: nil, reason: words)
     }
   }
 }

@@ -24,11 +24,20 @@ package final class HookSender: NoticeSender {
   }
 
   package func send(
-    _ notice: Notice, to device: PushToken, deadline: MonotonicTime
+    _ notice: Notice, to device: PushToken, deadline: MonotonicTime, posts: inout NoticePosts
   ) async -> NoticeVerdict {
     precondition(device.platform == .http, "a device of another provider")
+    let reaction = await attempt(notice, to: device, deadline, &posts)
+    guard case .sendAgain = reaction, posts.hasMore else { return reaction.verdict }
+    return await attempt(notice, to: device, deadline, &posts).verdict
+  }
+
+  private func attempt(
+    _ notice: Notice, to device: PushToken, _ deadline: MonotonicTime, _ posts: inout NoticePosts
+  ) async -> Reaction {
     let left = deadline - time.now
-    guard left > .zero else { return .outOfTime("web hook") }
+    guard left > .zero else { return .settled(.outOfTime("web hook")) }
+    posts.begin()
     let body: JSONObject = ["deviceId": .string(device.exposed), "message": .string(notice.message)]
     let content = body.serialized()
     let id = notice.id.publicID
@@ -38,13 +47,12 @@ package final class HookSender: NoticeSender {
       fields: [
         "Content-Type": "application/json", "webhook-id": id, "webhook-timestamp": "\(timestamp)",
         "webhook-signature": secrets.signature(id: id, timestamp: timestamp, content: content),
-      ], content: content, timeout: left, maximumContentLength: Self.longestReply,
-      reuse: .allowedAndRepeatable)
+      ], content: content, timeout: left, maximumContentLength: Self.longestReply)
     do throws(TransportError) {
-      return HookAnswer.verdict(try await transport.send(request), now: time.unixTime)
+      return .settled(HookAnswer.verdict(try await transport.send(request), now: time.unixTime))
     } catch {
-      if let head = error.head { return HookAnswer.verdict(head, now: time.unixTime) }
-      return NoticeVerdict(error, from: "web hook")
+      if let head = error.head { return .settled(HookAnswer.verdict(head, now: time.unixTime)) }
+      return .withoutAnswer(error, from: "web hook")
     }
   }
 }

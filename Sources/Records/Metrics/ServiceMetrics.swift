@@ -59,7 +59,7 @@ package final class ServiceMetrics: Sendable {
   package let notices = EventCounter(
     "callgate_notices_total", "Notices by provider and outcome.", labels: ["provider", "outcome"],
     series: ["fcm", "apns", "http"].flatMap { provider in
-      ["taken", "device_gone", "not_taken", "refused", "stopped"].map { [provider, $0] }
+      ["taken", "device_gone", "not_taken", "refused", "stopped", "resting"].map { [provider, $0] }
     })
   /// Notices of callbacks by what they say and what became of them. Shown where notices are configured.
   package let callbackNotices = EventCounter(

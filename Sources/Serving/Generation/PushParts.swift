@@ -31,6 +31,9 @@ package struct PushParts: Sendable {
     self.metrics = metrics
   }
 
+  /// Forgets the tokens by which this server sends notices.
+  package func forgetTokens() { kept.forgetTokens() }
+
   /// Token by push under a configuration. One without providers sends nothing, and its claims can still be redeemed.
   func tokenPush(_ notices: Configuration.Notices?) -> TokenPush {
     let notices = notices ?? Configuration.Notices()

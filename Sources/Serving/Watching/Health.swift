@@ -7,6 +7,7 @@ package import HTTP
 import HTTPServer
 package import JSON
 import Notices
+import Platform
 import PushDelivery
 package import Store
 import Synchronization
@@ -59,10 +60,10 @@ package final class Health: Sendable {
       }
     }
     for (callerID, keys) in issuers { checks["issuer:\(callerID)"] = .object(Self.check(keys.status)) }
-    for platform in senders?.platforms ?? [] {
-      checks["notices:\(platform.rawValue)"] = [
-        "status": senders?.isStopped(platform) == true ? "warn" : "pass"
-      ]
+    if let senders {
+      for platform in senders.platforms {
+        checks["notices:\(platform.rawValue)"] = .object(Self.check(senders, platform))
+      }
     }
     let document: JSONValue = ["status": .string(word), "checks": .object(checks)]
     return Response(
@@ -78,7 +79,7 @@ package final class Health: Sendable {
     guard !draining.load(ordering: .relaxed), store.failure == nil, clocks != .isWrong else { return "fail" }
     let isTalkdeskWell = talkdesk.map { $0.isWell && !$0.hasRefusedCredential } ?? true
     let hasIssuers = issuers.allSatisfy { $0.keys.status.isWell }
-    let sends = senders.map { senders in !senders.platforms.contains { senders.isStopped($0) } } ?? true
+    let sends = senders.map { senders in senders.platforms.allSatisfy { Self.sends(senders, $0) } } ?? true
     let hasDesks = generations.current.desks.values.allSatisfy { desk in
       desk.source.status.isWell && desk.tickets?.source.isWell != false
     }
@@ -125,6 +126,21 @@ package final class Health: Sendable {
       check["cool_down_seconds"] = .number(JSONNumber(rest.components.seconds))
     }
     return check
+  }
+
+  /// The state of a sender of notices: `stopped` where the provider refuses the server's settings, `cool_down_seconds` while it wants
+  /// no notices.
+  private static func check(_ senders: NoticeSenders, _ platform: PushPlatform) -> JSONObject {
+    var check: JSONObject = ["status": sends(senders, platform) ? "pass" : "warn"]
+    if senders.isStopped(platform) { check["stopped"] = true }
+    if let rest = senders.rest(platform) {
+      check["cool_down_seconds"] = .number(JSONNumber(Int64(rest.wholeSecondsRoundedUp)))
+    }
+    return check
+  }
+
+  private static func sends(_ senders: NoticeSenders, _ platform: PushPlatform) -> Bool {
+    !senders.isStopped(platform) && senders.rest(platform) == nil
   }
 
   /// The state of the keys: the key in use, and whether a rotation is stuck.

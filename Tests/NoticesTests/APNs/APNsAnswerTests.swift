@@ -15,7 +15,8 @@ import Testing
 
   /// What is left of a reaction without its words.
   private enum Kind: Hashable {
-    case taken, gone, retry, stop, giveUp, renew, older, reconnectOrStop, reconnectOrRetry, other
+    case taken, gone, retry, stop, giveUp, renew, renewAtAnyAge, older, reconnectOrStop, reconnectOrRetry,
+      other
   }
 
   private func kind(_ reaction: Reaction) -> Kind {
@@ -25,7 +26,8 @@ import Testing
     case .settled(.retry(after: nil, _)): .retry
     case .settled(.stopSender): .stop
     case .settled(.giveUp): .giveUp
-    case .renewCredential(otherwise: .stopSender): .renew
+    case .renewCredential(atAnyAge: false, otherwise: .stopSender): .renew
+    case .renewCredential(atAnyAge: true, otherwise: .stopSender): .renewAtAnyAge
     case .useOlderCredential(otherwise: .retry): .older
     case .reconnect(otherwise: .stopSender): .reconnectOrStop
     case .reconnect(otherwise: .retry): .reconnectOrRetry
@@ -71,9 +73,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (200, Kind.taken), (201, .taken), (302, .stop), (400, .giveUp), (401, .stop), (403, .stop),
-    (404, .giveUp),
-    (408, .retry), (410, .gone), (413, .giveUp), (429, .retry), (500, .retry), (502, .retry), (599, .retry),
+    (200, Kind.taken), (201, .taken), (302, .stop), (400, .giveUp), (401, .renewAtAnyAge),
+    (403, .stop), (404, .giveUp), (408, .retry), (410, .gone), (413, .giveUp), (429, .retry), (500, .retry),
+    (502, .retry), (599, .retry),
   ])
   private func `without a known reason the status decides`(status: Int, expected: Kind) {
     for body in ["", "<html>", "{}", "{\"reason\":7}", "{\"reason\":\"NewReason\"}", "[]"] {
@@ -97,11 +99,21 @@ import Testing
     #expect(kind(reaction(410, "{\"reason\":\"Unregistered\",\"timestamp\":-1}")) == .gone)
   }
 
-  @Test(arguments: [("30", Duration.seconds(30)), ("7200", .seconds(3600)), ("soon", nil)])
-  func `a wait is obeyed up to an hour`(field: String, wait: Duration?) {
-    let reaction = reaction(
-      429, "{\"reason\":\"TooManyRequests\"}", fields: ["Retry-After": field])
-    #expect(reaction == .settled(.retry(after: wait, reason: "APNs 429 TooManyRequests")))
+  @Test(arguments: [("30", Duration.seconds(30)), ("7200", .seconds(3600)), ("soon", nil), ("0", .zero)])
+  func `a wait is obeyed up to an hour: 429 speaks of the device, 503 of all`(field: String, wait: Duration?)
+  {
+    for (status, code) in [(429, "TooManyRequests"), (503, "ServiceUnavailable")] {
+      let reason = "APNs \(status) \(code)"
+      let expected: NoticeVerdict =
+        if let wait, wait > .zero {
+          status == 429
+            ? .restDevice(for: wait, reason: reason) : .restProvider(for: wait, reason: reason)
+        } else {
+          .retry(after: wait, reason: reason)
+        }
+      let reaction = reaction(status, "{\"reason\":\"\(code)\"}", fields: ["Retry-After": field])
+      #expect(reaction == .settled(expected))
+    }
   }
 
   @Test func `a reason that is no plain word is not shown`() {

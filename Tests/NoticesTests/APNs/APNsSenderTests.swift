@@ -100,6 +100,57 @@ import Testing
     #expect(network.count == 1)
   }
 
+  @Test func `a token that is refused with 401 is renewed once, whatever its age`() async throws {
+    let network = ScriptedTransport { number, _ in number == 1 ? .status(200) : .status(401) }
+    let sender = try sender(network)
+    #expect(try await send(sender) == .taken)
+    guard case .stopSender = try await send(sender) else {
+      Issue.record("not stopped")
+      return
+    }
+    #expect(network.count == 4)
+    let bearers = network.requests.map { $0.fields["Authorization"] }
+    #expect(bearers[0] != bearers[1] && bearers[1] == bearers[2] && bearers[2] != bearers[3])
+  }
+
+  @Test func `forgotten tokens are signed anew`() async throws {
+    let network = ScriptedTransport { _, _ in .status(200) }
+    let sender = try sender(network)
+    for _ in 0..<2 { _ = try await send(sender) }
+    sender.forgetTokens()
+    _ = try await send(sender)
+    let bearers = network.requests.map { $0.fields["Authorization"] }
+    #expect(bearers[0] == bearers[1] && bearers[1] != bearers[2])
+  }
+
+  @Test func `a named wait is kept although another connection is wanted`() async throws {
+    let network = ScriptedTransport { _, _ in
+      .status(503, "{\"reason\":\"Shutdown\"}", fields: ["Retry-After": "9"])
+    }
+    let connections = Connections()
+    let sender = try sender(network, connections)
+    time.advance(by: .seconds(60))
+    #expect(try await send(sender) == .restProvider(for: .seconds(9), reason: "APNs 503 Shutdown"))
+    #expect(network.count == 1 && connections.count == 1)
+  }
+
+  @Test func `a notice is sent three times at most, whatever is changed between`() async throws {
+    let network = ScriptedTransport { number, _ in
+      switch number {
+      case 0: .lost()
+      case 1: .status(401)
+      default: Self.error(503, "Shutdown")
+      }
+    }
+    let sender = try sender(network)
+    time.advance(by: .seconds(60))
+    var posts = NoticePosts()
+    let verdict = await sender.send(try .sample(), to: try .sample(.apns), deadline: time.soon, posts: &posts)
+    #expect(verdict == .retry(after: nil, reason: "APNs 503 Shutdown"))
+    #expect(network.count == 3 && !posts.hasMore)
+    #expect(network.requests.allSatisfy { $0.reuse == .allowed }, "the transport may repeat it uncounted")
+  }
+
   @Test func `after too many new tokens the old one is used, at once and afterwards`() async throws {
     let network = ScriptedTransport { number, _ in
       number == 1 ? Self.error(429, "TooManyProviderTokenUpdates") : .status(200)

@@ -51,19 +51,19 @@ extension APNsSettings {
   @Test func `an expired token is replaced no sooner than 20 minutes after it was signed`() throws {
     let first = try tokens.token()
     time.advance(by: .seconds(20 * 60) - .nanoseconds(1))
-    #expect(try tokens.replacement(of: first) == nil)
+    #expect(try tokens.replacement(of: first, atAnyAge: false) == nil)
     time.advance(by: .nanoseconds(1))
-    let second = try #require(try tokens.replacement(of: first))
+    let second = try #require(try tokens.replacement(of: first, atAnyAge: false))
     #expect(second !== first)
     // Another request that was refused with the first one gets the second.
-    #expect(try tokens.replacement(of: first) === second)
-    #expect(try tokens.replacement(of: second) == nil)
+    #expect(try tokens.replacement(of: first, atAnyAge: false) === second)
+    #expect(try tokens.replacement(of: second, atAnyAge: false) == nil)
   }
 
   @Test func `a token that came too soon gives way to the one before it for 20 minutes`() throws {
     let first = try tokens.token()
     time.advance(by: .seconds(25 * 60))
-    let second = try #require(try tokens.replacement(of: first))
+    let second = try #require(try tokens.replacement(of: first, atAnyAge: false))
     #expect(tokens.fallback(from: second) === first)
     #expect(try tokens.token() === first)
     time.advance(by: .seconds(20 * 60))

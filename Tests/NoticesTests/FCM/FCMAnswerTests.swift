@@ -34,7 +34,7 @@ import Testing
     case .settled(.retry(after: .seconds(60), _)): .retryInAMinute
     case .settled(.stopSender): .stop
     case .settled(.giveUp): .giveUp
-    case .renewCredential(otherwise: .stopSender): .renew
+    case .renewCredential(atAnyAge: true, otherwise: .stopSender): .renew
     default: .other
     }
   }
@@ -72,13 +72,34 @@ import Testing
     }
   }
 
-  @Test func `a stated wait is obeyed, up to an hour`() {
-    for (code, status) in [("QUOTA_EXCEEDED", 429), ("UNAVAILABLE", 503), ("INTERNAL", 500)] {
-      for (field, wait) in [("7", 7), ("99999", 3600)] {
+  @Test func `a stated wait is obeyed, up to an hour, and holds for every notice with 429 and 503`() {
+    for (field, wait) in [("7", 7), ("99999", 3600)] {
+      for (code, status) in [("QUOTA_EXCEEDED", 429), ("UNAVAILABLE", 503)] {
         #expect(
           reaction(status, body(code: code), retryAfter: field)
-            == .settled(.retry(after: .seconds(wait), reason: "FCM \(status) \(code)")))
+            == .settled(.restProvider(for: .seconds(wait), reason: "FCM \(status) \(code)")))
       }
+      #expect(
+        reaction(500, body(code: "INTERNAL"), retryAfter: field)
+          == .settled(.retry(after: .seconds(wait), reason: "FCM 500 INTERNAL")))
     }
+  }
+
+  @Test(arguments: ["-1", "", "soon", "1e9", "1.5", " "])
+  func `a wait that is none is as if there were none`(field: String) {
+    #expect(kind(reaction(503, body(code: "UNAVAILABLE"), retryAfter: field)) == .retry)
+    #expect(kind(reaction(429, body(code: "QUOTA_EXCEEDED"), retryAfter: field)) == .retryInAMinute)
+  }
+
+  @Test(arguments: [("Fri, 15 Jan 2027 08:01:00 GMT", 60), ("Sat, 15 Jan 2028 08:00:00 GMT", 3600)])
+  func `a wait may be a date`(field: String, seconds: Int) {
+    #expect(
+      reaction(503, "", retryAfter: field)
+        == .settled(.restProvider(for: .seconds(seconds), reason: "FCM 503")))
+  }
+
+  @Test(arguments: ["0", "000", "Fri, 15 Jan 2027 08:00:00 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"])
+  func `no time at all is no rest`(field: String) {
+    #expect(reaction(503, "", retryAfter: field) == .settled(.retry(after: .zero, reason: "FCM 503")))
   }
 }

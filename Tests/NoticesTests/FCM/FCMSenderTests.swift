@@ -4,6 +4,7 @@ import HTTP
 import JOSE
 import JSON
 import Platform
+import Synchronization
 import TestSupport
 import Testing
 
@@ -132,33 +133,111 @@ import Testing
     #expect(exchanges(network) == 3)
   }
 
-  @Test func `a token that is refused is renewed once, and the notice sent once more`() async throws {
+  @Test(arguments: [0, 1, 29, 30, 1000])
+  func `a token that is refused is renewed once, whatever its age, and the notice sent once more`(
+    age: Int
+  ) async throws {
+    let refuses = Atomic(false)
     let network = Self.network { request in
-      request.fields["Authorization"] == "Bearer token-0" ? .status(401) : .status(200)
+      refuses.load(ordering: .relaxed) && request.fields["Authorization"] == "Bearer token-0"
+        ? .status(401) : .status(200)
     }
     let sender = try sender(network)
-    // It was good at first.
-    time.advance(by: .seconds(1))
-    guard case .stopSender = try await send(sender) else {
-      Issue.record("a token that has just come was renewed")
-      return
-    }
-    #expect(exchanges(network) == 1)
-    time.advance(by: FCMTokens.shortestLife)
+    _ = try await send(sender)
+    refuses.store(true, ordering: .relaxed)
+    time.advance(by: .seconds(age))
     #expect(try await send(sender) == .taken)
     #expect(exchanges(network) == 2)
   }
 
-  @Test func `a notice is sent twice at most`() async throws {
-    let network = Self.network { _ in .status(401) }
+  @Test func `a new token that is refused stops the sender, and the next notice asks Google again`()
+    async throws
+  {
+    let network = Self.network { request in
+      request.fields["Authorization"] == "Bearer token-4" ? .status(200) : .status(401)
+    }
     let sender = try sender(network)
-    _ = try await send(sender)
-    time.advance(by: .seconds(60))
     guard case .stopSender = try await send(sender) else {
       Issue.record("not stopped")
       return
     }
-    #expect(network.requests.count { $0.url != Self.tokenURL } == 3)
+    #expect(network.requests.map { $0.url == Self.tokenURL } == [true, false, true, false])
+    #expect(try await send(sender) == .taken)
+    #expect(exchanges(network) == 3)
+  }
+
+  @Test func `at most three POSTs are made, and the last one stops no sender`() async throws {
+    let network = Self.network { _ in .status(401) }
+    let sender = try sender(network)
+    var posts = NoticePosts(count: 2)
+    let verdict = await sender.send(
+      try .sample(), to: try .sample(.fcm), deadline: time.soon, posts: &posts)
+    #expect(verdict == .retry(after: nil, reason: "FCM 401; check the service account"))
+    #expect(network.requests.count { $0.url != Self.tokenURL } == 1 && !posts.hasMore)
+  }
+
+  @Test func `a POST on a connection that dies is repeated once, and counted`() async throws {
+    let network = Self.network { _ in .lost() }
+    let sender = try sender(network)
+    var posts = NoticePosts()
+    guard
+      case .retry(after: nil, _) = await sender.send(
+        try .sample(), to: try .sample(.fcm), deadline: time.soon, posts: &posts)
+    else {
+      Issue.record("no retry")
+      return
+    }
+    let sent = network.requests.filter { $0.url != Self.tokenURL }
+    #expect(sent.count == 2 && posts.count == 2)
+    #expect(sent.allSatisfy { $0.reuse == .allowed }, "the transport may repeat it uncounted")
+  }
+
+  @Test func `after a reload Google is asked at once, whatever failed before`() async throws {
+    let network = ScriptedTransport { number, request in
+      guard request.url == Self.tokenURL else { return .status(200) }
+      return number == 0
+        ? .status(400, "{\"error\":\"invalid_grant\"}")
+        : .status(200, "{\"access_token\":\"t\",\"expires_in\":3600}")
+    }
+    let sender = try sender(network)
+    _ = try await send(sender)
+    _ = try await send(sender)
+    #expect(exchanges(network) == 1)
+    sender.startAnew()
+    #expect(try await send(sender) == .taken)
+    sender.startAnew()
+    #expect(try await send(sender) == .taken)
+    #expect(exchanges(network) == 2, "a token that serves stays")
+    sender.forgetTokens()
+    #expect(try await send(sender) == .taken)
+    #expect(exchanges(network) == 3)
+  }
+
+  @Test func `what an exchange brings that was begun before is ignored`() async throws {
+    let network = ScriptedTransport { _, request in
+      request.url == Self.tokenURL ? .hold : .status(200)
+    }
+    let sender = try sender(network)
+    async let verdict = send(sender)
+    await time.untilSleepers(1)
+    try await until { network.held == [0] }
+    sender.startAnew()
+    try await until { network.held == [0, 1] }
+    try await network.answer(0, .status(403))
+    try await network.answer(1, .status(200, "{\"access_token\":\"t\",\"expires_in\":3600}"))
+    #expect(try await verdict == .taken)
+    #expect(try await send(sender) == .taken)
+    #expect(exchanges(network) == 2)
+  }
+
+  @Test func `while Google names a wait for tokens, no notice can go to FCM`() async throws {
+    let network = ScriptedTransport { _, _ in .status(503, fields: ["Retry-After": "4000"]) }
+    let sender = try sender(network)
+    let words = "Google's token endpoint 503"
+    #expect(try await send(sender) == .restProvider(for: .seconds(3600), reason: words))
+    time.advance(by: .seconds(3599))
+    #expect(try await send(sender) == .restProvider(for: .seconds(1), reason: words))
+    #expect(network.count == 1)
   }
 
   @Test(arguments: [

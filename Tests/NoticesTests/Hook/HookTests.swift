@@ -60,9 +60,10 @@ import Testing
       (200, nil, NoticeVerdict.taken), (204, "5", .taken), (299, nil, .taken),
       (302, nil, .retry(after: nil, reason: "web hook 302")),
       (404, nil, .retry(after: nil, reason: "web hook 404")),
-      (429, "5", .retry(after: .seconds(5), reason: "web hook 429")),
-      (503, "5", .retry(after: .seconds(5), reason: "web hook 503")),
-      (503, "99999", .retry(after: .seconds(3600), reason: "web hook 503")),
+      (429, "5", .restProvider(for: .seconds(5), reason: "web hook 429")),
+      (503, "5", .restProvider(for: .seconds(5), reason: "web hook 503")),
+      (503, "0", .retry(after: .zero, reason: "web hook 503")),
+      (503, "99999", .restProvider(for: .seconds(3600), reason: "web hook 503")),
       (500, "5", .retry(after: nil, reason: "web hook 500")),
       (
         410, nil,
@@ -114,5 +115,25 @@ import Testing
       return
     }
     #expect(await sender.send(try .sample(), to: try .sample(.http), deadline: time.soon) == .taken)
+  }
+
+  @Test(arguments: [0, 1, 2])
+  func `a POST on a connection that dies is repeated once where one is left, and counted`(
+    before: Int
+  ) async throws {
+    let network = ScriptedTransport { _, _ in .lost() }
+    let sender = HookSender(
+      url: "https://hooks.example/in", secrets: try HookSecrets(parsing: Array(Self.secret.utf8)),
+      transport: network, time: time)
+    var posts = NoticePosts(count: before)
+    guard
+      case .retry(after: nil, _) = await sender.send(
+        try .sample(), to: try .sample(.http), deadline: time.soon, posts: &posts)
+    else {
+      Issue.record("no retry")
+      return
+    }
+    #expect(posts.count == min(before + 2, NoticePosts.most) && network.count == posts.count - before)
+    #expect(network.requests.allSatisfy { $0.reuse == .allowed }, "the transport may repeat it uncounted")
   }
 }

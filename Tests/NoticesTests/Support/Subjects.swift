@@ -27,6 +27,14 @@ extension PushToken {
   }
 }
 
+extension NoticeSender {
+  /// The first try of a notice.
+  func send(_ notice: Notice, to device: PushToken, deadline: MonotonicTime) async -> NoticeVerdict {
+    var posts = NoticePosts()
+    return await send(notice, to: device, deadline: deadline, posts: &posts)
+  }
+}
+
 extension ManualTime {
   /// A deadline that nothing here reaches.
   var soon: MonotonicTime { now + .seconds(5) }

@@ -28,12 +28,12 @@ extension DemoCard {
     script: #"""
       const pushFaults = [
         ["Device unknown", { endpoint: "fcm", status: 404 }],
-        ["Quota used up", { endpoint: "fcm", status: 429, retry_after: 60 }],
+        ["Quota used up", { endpoint: "fcm", status: 429, retry_after: 8 }],
         ["503 twice", { endpoint: "fcm", status: 503, times: 2 }],
         ["3 s late", { endpoint: "fcm", delay_ms: 3000 }],
         ["Arrives, no response", { endpoint: "fcm", drop: "after" }],
         ["410, stops the sender", { endpoint: "hook", status: 410 }],
-        ["503", { endpoint: "hook", status: 503, retry_after: 60 }],
+        ["503", { endpoint: "hook", status: 503, retry_after: 8 }],
         ["3 s late", { endpoint: "hook", delay_ms: 3000 }],
         ["No response", { endpoint: "hook", drop: "before" }],
       ];

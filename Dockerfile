@@ -25,8 +25,8 @@ RUN for folder in $(sed -n -e 's,.*name: "\([A-Za-z]*Tests\)".*,Tests/\1,p' -e '
 ARG REVISION=unknown
 # Without a value it is no variable: clang takes nothing but a number.
 ARG SOURCE_DATE_EPOCH
-RUN CALLGATE_SWIFT=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9.]*\).*/\1/p') \
-  && export CALLGATE_SWIFT CALLGATE_REVISION="$REVISION" \
+RUN version=$(swift --version 2>/dev/null) && version=${version#*Swift version } \
+  && export CALLGATE_SWIFT="${version%% *}" CALLGATE_REVISION="$REVISION" \
   && swift build -c release --static-swift-stdlib --product callgate \
   && install -Ds "$(swift build -c release --static-swift-stdlib --show-bin-path)/callgate" /out/callgate
 

@@ -9,53 +9,53 @@ enum PostgresCallbacks {
   // MARK: Reading
 
   /// A record's columns.
-  static func row(_ row: [String?]) -> CallbackBook.Row? {
-    guard let id = row[0].flatMap({ StoreID(hex: $0) }), let callerID = row[1], let contact = row[4],
-      let created = integer(row[5]), let status = row[7].flatMap({ StoredCallback.Status(rawValue: $0) }),
-      let instance = integer(row[13]), let abandoned = integer(row[14]), let expires = integer(row[15])
-    else { return nil }
-    return CallbackBook.Row(
+  static func row(_ row: PostgresRow) throws(PostgresFailure) -> CallbackBook.Row {
+    CallbackBook.Row(
       record: StoredCallback(
-        id: CallbackID(id), callerID: callerID, subject: row[2], appID: row[3], contact: contact,
-        createdAt: Instant(nanosecondsSinceEpoch: created),
-        at: integer(row[19]).map { Instant(nanosecondsSinceEpoch: $0) },
-        settledAt: integer(row[6]).map { Instant(nanosecondsSinceEpoch: $0) }, status: status, code: row[8],
-        upstreamStatus: integer(row[9]).map { Int($0) }, platformTID: row[10],
-        verificationCode: row[16].flatMap { PostgresText.bytes($0) }.map {
-          SealedCode($0, until: Instant(nanosecondsSinceEpoch: integer(row[18]) ?? 0))
-        },
+        id: CallbackID(try row.id(0)), callerID: try row.text(1), subject: row[2], appID: row[3],
+        contact: try row.text(4), createdAt: try row.time(5), at: try row.optionalTime(19),
+        settledAt: try row.optionalTime(6), status: try row.word(7), code: row[8],
+        upstreamStatus: try row.optionalInteger(9).map { Int($0) }, platformTID: row[10],
+        verificationCode: try sealed(row, 16, until: 18),
         notices: CallbackNotices(
-          row[30].flatMap { StoreID(hex: $0) }, confirmAt: integer(row[31]), serial: integer(row[32]),
-          state: row[33], next: integer(row[34]), tries: integer(row[35]), snoozes: integer(row[36])),
+          try row.optionalID(30), confirmAt: try row.optionalInteger(31), serial: try row.optionalInteger(32),
+          state: try row.optionalWord(33), next: try row.optionalInteger(34),
+          tries: try row.optionalInteger(35), snoozes: try row.optionalInteger(36)),
         ticket: row[37].map(StoredTicket.init(stored:))),
-      key: row[11].flatMap { StoreID(hex: $0) }, place: row[12].flatMap { StoreID(hex: $0) },
-      instance: instance, abandoned: abandoned, expires: expires, appointment: appointment(row))
+      key: try row.optionalID(11), place: try row.optionalID(12), instance: try row.integer(13),
+      abandoned: try row.integer(14), expires: try row.integer(15), appointment: try appointment(row))
   }
 
-  private static func appointment(_ row: [String?]) -> CallbackBook.Appointment? {
-    guard let number = row[21].flatMap({ StoreID(hex: $0) }), let tries = integer(row[23]),
-      let keyRetention = integer(row[28]), let retention = integer(row[29])
-    else { return nil }
+  private static func appointment(_ row: PostgresRow) throws(PostgresFailure) -> CallbackBook.Appointment? {
+    guard let number = try row.optionalID(21) else { return nil }
     return CallbackBook.Appointment(
-      slot: integer(row[20]), number: number, due: integer(row[22]), tries: Int(tries), lastCode: row[24],
-      content: row[25].flatMap { PostgresText.bytes($0) }.map {
-        SealedCode($0, until: Instant(nanosecondsSinceEpoch: integer(row[27]) ?? 0))
-      }, keyRetention: .nanoseconds(keyRetention), retention: .nanoseconds(retention))
+      slot: try row.optionalInteger(20), number: number, due: try row.optionalInteger(22),
+      tries: Int(try row.integer(23)), lastCode: row[24], content: try sealed(row, 25, until: 27),
+      keyRetention: .nanoseconds(try row.integer(28)), retention: .nanoseconds(try row.integer(29)))
+  }
+
+  private static func sealed(
+    _ row: PostgresRow, _ column: Int, until end: Int
+  ) throws(PostgresFailure) -> SealedCode? {
+    guard let sealed = try row.optionalBytes(column) else { return nil }
+    return SealedCode(sealed, until: try row.time(end))
   }
 
   /// Adds a key's columns to a book; nothing for a row that was made to be locked.
-  static func add(key row: ArraySlice<String?>, to book: inout CallbackBook) {
-    let row = Array(row)
-    guard let name = row[0].flatMap({ StoreID(hex: $0) }),
-      let callback = row[1].flatMap({ StoreID(hex: $0) }),
-      let fingerprint = row[2].flatMap({ StoreID(hex: $0) }), let expires = integer(row[5])
-    else { return }
-    let answer = row[4].flatMap { PostgresText.bytes($0) }
+  static func add(key row: PostgresRow, to book: inout CallbackBook) throws(PostgresFailure) {
+    guard let callback = try row.optionalID(1) else { return }
     book.add(
-      name,
+      try row.id(0),
       CallbackBook.Key(
-        callback: CallbackID(callback), fingerprint: fingerprint,
-        refusedFields: answer.map { RefusedFields.read($0) } ?? [], expires: expires))
+        callback: CallbackID(callback), fingerprint: try row.id(2),
+        refusedFields: try row.optionalBytes(4).map { RefusedFields.read($0) } ?? [],
+        expires: try row.integer(5)))
+  }
+
+  /// Adds a place's columns to a book; nothing for a row that was made to be locked.
+  static func add(place row: PostgresRow, to book: inout CallbackBook) throws(PostgresFailure) {
+    guard let callback = try row.optionalID(1) else { return }
+    book.add(try row.id(0), CallbackBook.Place(callback: CallbackID(callback), expires: try row.integer(2)))
   }
 
   /// Adds a place's columns to a book.
@@ -68,32 +68,28 @@ enum PostgresCallbacks {
   }
 
   /// Adds how many places of slots are taken to a book.
-  static func add(slots rows: [[String?]], of slots: Set<Int64>, to book: inout CallbackBook) {
-    let taken = taken(rows)
+  static func add(
+    slots rows: [PostgresRow], of slots: Set<Int64>, to book: inout CallbackBook
+  ) throws(PostgresFailure) {
+    let taken = try taken(rows)
     for slot in slots { book.add(slot: slot, taken: taken[slot, default: 0]) }
   }
 
   /// Adds the appointments for numbers to a book.
-  static func add(numbers rows: [[String?]], of numbers: Set<StoreID>, to book: inout CallbackBook) {
+  static func add(
+    numbers rows: [PostgresRow], of numbers: Set<StoreID>, to book: inout CallbackBook
+  ) throws(PostgresFailure) {
     var ids = Dictionary(uniqueKeysWithValues: numbers.map { ($0, Set<CallbackID>()) })
-    for row in rows {
-      guard let number = row[0].flatMap({ StoreID(hex: $0) }), let id = row[1].flatMap({ StoreID(hex: $0) })
-      else { continue }
-      ids[number]?.insert(CallbackID(id))
-    }
+    for row in rows { ids[try row.id(0)]?.insert(CallbackID(try row.id(1))) }
     for (number, ids) in ids { book.add(number: number, ids) }
   }
 
   /// Rows of a slot and how many of its places are taken.
-  static func taken(_ rows: [[String?]]) -> [Int64: Int] {
+  static func taken(_ rows: [PostgresRow]) throws(PostgresFailure) -> [Int64: Int] {
     var taken: [Int64: Int] = [:]
-    for row in rows {
-      if let slot = integer(row[0]), let count = integer(row[1]) { taken[slot] = Int(count) }
-    }
+    for row in rows { taken[try row.integer(0)] = Int(try row.integer(1)) }
     return taken
   }
-
-  private static func integer(_ text: String?) -> Int64? { text.flatMap { Int64($0) } }
 
   // MARK: Writing
 
@@ -156,7 +152,8 @@ enum PostgresCallbacks {
       PostgresText.array(rows.map(\.record.status.rawValue)),
       PostgresText.array(quoting: rows.map(\.record.code)),
       PostgresText.array(rows.map { number($0.record.upstreamStatus) }),
-      PostgresText.array(quoting: rows.map(\.record.platformTID)),
+      // Talkdesk's words, which name nothing here: a NUL must not keep the outcome from being saved.
+      PostgresText.array(quoting: rows.map { $0.record.platformTID?.replacing("\0", with: "\u{FFFD}") }),
       PostgresText.array(rows.map { $0.key?.hex ?? "NULL" }),
       PostgresText.array(rows.map { $0.place?.hex ?? "NULL" }),
       PostgresText.array(rows.map { "\($0.instance)" }), PostgresText.array(rows.map { "\($0.abandoned)" }),

@@ -20,8 +20,7 @@ struct PostgresStatement: Sendable {
 
 /// The result of a statement.
 struct PostgresRows {
-  /// The rows' columns as text.
-  var rows: [[String?]]
+  var rows: [PostgresRow]
   /// How many rows it changed.
   var changed: Int
 }
@@ -44,9 +43,8 @@ final class PostgresConnection {
   ///
   /// - Throws: when it is refused, and when it takes longer than until a deadline.
   init(_ parameters: [(String, String)], until deadline: MonotonicTime) throws(PostgresFailure) {
-    let made = withCStrings(parameters.map(\.0)) { names in
-      withCStrings(parameters.map(\.1)) { values in PQconnectStartParams(names, values, 0) }
-    }
+    let (names, values) = (try CStrings(parameters.map(\.0)), try CStrings(parameters.map(\.1)))
+    let made = PQconnectStartParams(names.pointers, values.pointers, 0)
     guard let made else { throw PostgresFailure(operation: PostgresFailure.connecting, message: "no memory") }
     handle = made
     callgate_pq_silence(handle)
@@ -71,6 +69,11 @@ final class PostgresConnection {
         .plain("SET statement_timeout = '5s'"), .plain("SET lock_timeout = '4s'"),
         .plain("SET idle_in_transaction_session_timeout = '10s'"),
         .plain("SET default_transaction_isolation = 'read committed'"),
+        // The forms of values that `PostgresText` writes and reads, whatever the database or the role prefers.
+        .plain("SET bytea_output = 'hex'"), .plain("SET array_nulls = on"),
+        .plain("SET standard_conforming_strings = on"), .plain("SET client_encoding = 'UTF8'"),
+        // Else each failed statement would end the connection.
+        .plain("SET exit_on_error = off"),
         // A plan kept from when a table was small reads all of it when it has grown, until it is analyzed.
         .plain("SET plan_cache_mode = 'force_custom_plan'"),
         // Else COMMIT returns before the disk has it, and a crash forgets which callbacks were made. `local` waits for the
@@ -86,8 +89,8 @@ final class PostgresConnection {
           """),
         .plain("SHOW transaction_read_only"),
       ], within: deadline - clock.now)
-    unsafeSettings = found.dropLast().last?.rows.compactMap { $0.first ?? nil } ?? []
-    isReadOnly = found.last?.rows == [["on"]]
+    unsafeSettings = found.dropLast().last?.rows.compactMap { $0[0] } ?? []
+    isReadOnly = found.last?.rows.first?[0] == "on"
   }
 
   deinit { PQfinish(handle) }
@@ -96,20 +99,31 @@ final class PostgresConnection {
   /// transaction it stood in is rolled back.
   func run(_ commands: [PostgresCommand], within span: Duration) throws(PostgresFailure) -> [PostgresRows] {
     let deadline = clock.now + span
+    let parameters: [CStrings]
+    do throws(PostgresFailure) {
+      parameters = try commands.map { command throws(PostgresFailure) in
+        switch command {
+        case .plain(let sql): try CStrings([sql])
+        case .prepared(_, let values): try CStrings(values)
+        }
+      }
+    } catch {
+      // An earlier command may have begun a transaction.
+      try reset(until: deadline)
+      throw error
+    }
     var preparations = 0
     for case .prepared(let statement, _) in commands where prepared.insert(statement.name).inserted {
       guard PQsendPrepare(handle, statement.name, statement.sql, 0, nil) == 1 else { throw lost("prepare") }
       preparations += 1
     }
-    for command in commands {
-      let isSent: Int32
-      switch command {
-      case .plain(let sql): isSent = PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 0)
-      case .prepared(let statement, let values):
-        isSent = withCStrings(values) { pointers in
-          PQsendQueryPrepared(handle, statement.name, Int32(values.count), pointers, nil, nil, 0)
+    for (command, texts) in zip(commands, parameters) {
+      let isSent =
+        switch command {
+        case .plain: PQsendQueryParams(handle, texts.pointers[0], 0, nil, nil, nil, nil, 0)
+        case .prepared(let statement, let values):
+          PQsendQueryPrepared(handle, statement.name, Int32(values.count), texts.pointers, nil, nil, 0)
         }
-      }
       guard isSent == 1 else { throw lost("send") }
     }
     guard PQpipelineSync(handle) == 1 else { throw lost("send") }
@@ -208,21 +222,27 @@ final class PostgresConnection {
   private static func rows(of result: OpaquePointer) -> PostgresRows {
     let columns = PQnfields(result)
     let rows = (0..<PQntuples(result)).map { row in
-      (0..<columns).map { column -> String? in
-        PQgetisnull(result, row, column) == 1 ? nil : String(cString: PQgetvalue(result, row, column))
-      }
+      PostgresRow(
+        (0..<columns).map { column -> String? in
+          PQgetisnull(result, row, column) == 1 ? nil : String(cString: PQgetvalue(result, row, column))
+        })
     }
     return PostgresRows(rows: rows, changed: Int(String(cString: PQcmdTuples(result))) ?? 0)
   }
 }
 
-/// Lends texts as C strings in an array that ends with NULL.
-private func withCStrings<R>(_ texts: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R) -> R {
-  let copies = texts.map { $0.map { strdup($0) } }
-  defer { for copy in copies { free(copy ?? nil) } }
-  let pointers = copies.map { copy in (copy ?? nil).map { UnsafePointer<CChar>($0) } } + [nil]
-  return pointers.withUnsafeBufferPointer { buffer in
-    guard let start = buffer.baseAddress else { preconditionFailure("an empty array") }
-    return body(start)
+/// Texts as C strings, in an array that ends with NULL. Made by `strdup`, freed with the object, used by one call after the other.
+private final class CStrings {
+  let pointers: [UnsafePointer<CChar>?]
+
+  /// - Throws: `22021` for a text with a NUL: PostgreSQL would take what stands before it for the whole text.
+  init(_ texts: [String?]) throws(PostgresFailure) {
+    guard !texts.contains(where: { $0?.utf8.contains(0) == true }) else {
+      throw PostgresFailure(
+        operation: "send", state: "22021", message: "a text contains a NUL, which PostgreSQL cannot save")
+    }
+    pointers = texts.map { $0.flatMap { UnsafePointer(strdup($0)) } } + [nil]
   }
+
+  deinit { for pointer in pointers { free(UnsafeMutablePointer(mutating: pointer)) } }
 }

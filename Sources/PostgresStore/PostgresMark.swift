@@ -25,7 +25,7 @@ struct PostgresMark: Hashable, Sendable {
   var question: PostgresCommand { .prepared(PostgresStatements.lastMark, ["\(connection)"]) }
 
   /// Whether the result of the question shows that this transaction was committed.
-  func isCommitted(_ found: PostgresRows) -> Bool { found.rows.first?.first == "\(number)" }
+  func isCommitted(_ found: PostgresRows) -> Bool { found.rows.first?[0] == "\(number)" }
 }
 
 extension PostgresStatements {

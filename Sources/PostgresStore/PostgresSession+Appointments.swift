@@ -18,8 +18,9 @@ extension PostgresSession {
   }
 
   func takenPlaces(in slots: ClosedRange<Int64>) throws(StoreError) -> [Int64: Int] {
-    PostgresCallbacks.taken(
-      try rows(.prepared(PostgresStatements.takenPlaces, ["\(slots.lowerBound)", "\(slots.upperBound)"])))
+    let command = PostgresCommand.prepared(
+      PostgresStatements.takenPlaces, ["\(slots.lowerBound)", "\(slots.upperBound)"])
+    return try read(command) { rows throws(PostgresFailure) in try PostgresCallbacks.taken(rows) }
   }
 
   func callbacks(_ ids: Set<CallbackID>) throws(StoreError) -> [StoredCallback] {
@@ -28,16 +29,20 @@ extension PostgresSession {
 
   func appointmentCounts(dueBefore time: Instant) throws(StoreError) -> AppointmentCounts {
     let parameters = ["\(time.nanosecondsSinceEpoch)"]
-    let counts = try rows(.prepared(PostgresStatements.appointmentCounts, parameters)).first?.map { text in
-      text.flatMap { Int($0) } ?? 0
+    let command = PostgresCommand.prepared(PostgresStatements.appointmentCounts, parameters)
+    return try read(command) { rows throws(PostgresFailure) in
+      guard let row = rows.first else { return AppointmentCounts() }
+      return AppointmentCounts(
+        scheduled: Int(try row.integer(0)), pending: Int(try row.integer(1)), overdue: Int(try row.integer(2))
+      )
     }
-    guard let counts else { return AppointmentCounts() }
-    return AppointmentCounts(scheduled: counts[0], pending: counts[1], overdue: counts[2])
   }
 
   private func records(
     _ statement: PostgresStatement, _ parameters: [String?]
   ) throws(StoreError) -> [CallbackBook.Row] {
-    try rows(.prepared(statement, parameters)).compactMap { PostgresCallbacks.row($0) }
+    try read(.prepared(statement, parameters)) { rows throws(PostgresFailure) in
+      try rows.map(PostgresCallbacks.row)
+    }
   }
 }

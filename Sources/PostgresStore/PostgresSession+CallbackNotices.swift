@@ -14,35 +14,37 @@ extension PostgresSession {
         "\(most)",
       ]
     }
-    let found =
-      try rows(.prepared(PostgresStatements.dueQuestions, values(questions)))
-      + rows(.prepared(PostgresStatements.dueNews, values(news)))
-    return found.compactMap { row in
-      guard let record = PostgresCallbacks.row(row)?.record, let id = record.notices?.installation,
-        let token = row[PostgresStatements.columnCount],
-        let registered = row[PostgresStatements.columnCount + 1].flatMap({ Int64($0) })
-      else { return nil }
-      return DueNotice(
-        record,
-        to: StoredDevice(
-          installation: id, platform: platform, token: token,
-          registered: Instant(nanosecondsSinceEpoch: registered)))
-    }.earliest(most)
+    let read = { (statement: PostgresStatement, times: ClosedRange<Instant>) throws(StoreError) in
+      try self.read(.prepared(statement, values(times))) { rows throws(PostgresFailure) in
+        try rows.map { row throws(PostgresFailure) in try Self.notice(row, on: platform) }
+      }
+    }
+    let found = try read(PostgresStatements.dueQuestions, questions) + read(PostgresStatements.dueNews, news)
+    return found.compactMap(\.self).earliest(most)
+  }
+
+  /// A record with its device; nil where there is nothing to say.
+  private static func notice(_ row: PostgresRow, on platform: String) throws(PostgresFailure) -> DueNotice? {
+    let record = try PostgresCallbacks.row(row).record
+    guard let id = record.notices?.installation else { return nil }
+    return DueNotice(
+      record,
+      to: StoredDevice(
+        installation: id, platform: platform, token: try row.text(PostgresStatements.columnCount),
+        registered: try row.time(PostgresStatements.columnCount + 1)))
   }
 
   func notice(_ id: SHA256Digest) throws(StoreError) -> FoundNotice? {
-    let found = try rows(.prepared(PostgresStatements.notice, [PostgresText.bytea(id.bytes)]))
-    return found.first.flatMap { row in
-      guard let callback = row[0].flatMap({ StoreID(hex: $0) }),
-        let installation = row[1].flatMap({ StoreID(hex: $0) }),
-        let action = row[2].flatMap({ NoticeAction(rawValue: $0) }), let serial = row[3].flatMap({ Int($0) }),
-        let created = row[4].flatMap({ Int64($0) })
-      else { return nil }
+    let command = PostgresCommand.prepared(PostgresStatements.notice, [PostgresText.bytea(id.bytes)])
+    return try read(command) { rows throws(PostgresFailure) in
+      guard let row = rows.first else { return nil }
+      let record = row.dropFirst(5)
       return FoundNotice(
         notice: StoredNotice(
-          id: id, callback: CallbackID(callback), installation: InstallationID(installation), action: action,
-          serial: serial, created: Instant(nanosecondsSinceEpoch: created)),
-        record: PostgresCallbacks.row(Array(row[5...]))?.record)
+          id: id, callback: CallbackID(try row.id(0)), installation: InstallationID(try row.id(1)),
+          action: try row.word(2), serial: Int(try row.integer(3)), created: try row.time(4)),
+        // Without an id there is none: it was forgotten.
+        record: record[0] == nil ? nil : try PostgresCallbacks.row(record).record)
     }
   }
 

@@ -26,7 +26,7 @@ extension PostgresSession {
         PostgresCallbacks.add(key: row[PostgresStatements.columnCount...], to: &book)
       }
       if place != nil, let row = found.last?.rows.first, row == found.first?.rows.first {
-        PostgresCallbacks.add(place: row, to: &book)
+        try PostgresCallbacks.add(place: row, to: &book)
       }
     }
     guard let names else { preconditionFailure("the transaction succeeded without running its body") }
@@ -39,7 +39,7 @@ extension PostgresSession {
       _ = try self.maker(connection)
       let found = try connection.run(
         [.prepared(PostgresStatements.callback, [id.id.hex])], within: Self.span)
-      record = found[0].rows.first.flatMap { PostgresCallbacks.row($0) }?.record
+      record = try found[0].rows.first.map(PostgresCallbacks.row)?.record
     }
     return record?.callerID == callerID ? record : nil
   }
@@ -51,7 +51,7 @@ extension PostgresSession {
       let found = try connection.run(
         [.prepared(PostgresStatements.list(query.status), [query.bound.hex, "\(query.limit)"])],
         within: Self.span)
-      records = found[0].rows.compactMap { PostgresCallbacks.row($0)?.record }
+      records = try found[0].rows.map(PostgresCallbacks.row).map(\.record)
     }
     return records
   }
@@ -77,8 +77,8 @@ extension PostgresSession {
       let ids = PostgresText.array(working.ending.map(\.id.hex))
       let found = try connection.run([.prepared(PostgresStatements.rowsOfRecords, [ids])], within: Self.span)
       for row in found[0].rows {
-        if let key = row[1].flatMap({ StoreID(hex: $0) }) { keys.insert(key) }
-        if let place = row[2].flatMap({ StoreID(hex: $0) }) { places.insert(place) }
+        if let key = try row.optionalID(1) { keys.insert(key) }
+        if let place = try row.optionalID(2) { places.insert(place) }
       }
     }
     while true {
@@ -117,24 +117,24 @@ extension PostgresSession {
       working.numbers.isEmpty
       ? nil : run(PostgresStatements.ofNumbers, [PostgresText.array(working.numbers.map(\.hex))])
     let found = try connection.run(commands, within: Self.span)
-    let rows = rowPlace.map { found[$0].rows.compactMap { PostgresCallbacks.row($0) } } ?? []
+    let rows = try rowPlace.map { found[$0].rows }?.map(PostgresCallbacks.row) ?? []
     let late = rows.filter { working.ending.contains($0.record.id) }.compactMap(\.place)
     guard places.isSuperset(of: late) else { return Set(late) }
     if let keyPlace {
-      for row in found[keyPlace].rows { PostgresCallbacks.add(key: row[...], to: &working.book) }
+      for row in found[keyPlace].rows { try PostgresCallbacks.add(key: row, to: &working.book) }
     }
     if let placePlace {
-      for row in found[placePlace].rows { PostgresCallbacks.add(place: row, to: &working.book) }
+      for row in found[placePlace].rows { try PostgresCallbacks.add(place: row, to: &working.book) }
     }
     for row in rows { working.book.add(row) }
     if let allowancePlace {
-      for (id, state) in Self.states(found[allowancePlace]) { working.add(id, state) }
+      for (id, state) in try Self.states(found[allowancePlace]) { working.add(id, state) }
     }
     if let slotPlace {
-      PostgresCallbacks.add(slots: found[slotPlace].rows, of: working.slots, to: &working.book)
+      try PostgresCallbacks.add(slots: found[slotPlace].rows, of: working.slots, to: &working.book)
     }
     if let numberPlace {
-      PostgresCallbacks.add(numbers: found[numberPlace].rows, of: working.numbers, to: &working.book)
+      try PostgresCallbacks.add(numbers: found[numberPlace].rows, of: working.numbers, to: &working.book)
     }
     return []
   }
@@ -155,17 +155,17 @@ extension PostgresSession {
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
       try self.signalLife(connection, isDue: true)
-      let counts =
-        try connection.run(
-          [
-            .prepared(
-              PostgresStatements.recover,
-              [
-                "\(self.instance.number)", "\(now.nanosecondsSinceEpoch)", CallbackRecovery.code,
-                PostgresText.array(inHand.map(\.id.hex)), "\(CallbackNotices.grace.nanosecondsClamped)",
-              ])
-          ], within: Self.span)[0].rows.first?.map { $0.flatMap { Int($0) } ?? 0 } ?? [0, 0]
-      recovered = RecoveredRecords(callbacks: counts[0], tickets: counts[1])
+      let counts = try connection.run(
+        [
+          .prepared(
+            PostgresStatements.recover,
+            [
+              "\(self.instance.number)", "\(now.nanosecondsSinceEpoch)", CallbackRecovery.code,
+              PostgresText.array(inHand.map(\.id.hex)), "\(CallbackNotices.grace.nanosecondsClamped)",
+            ])
+        ], within: Self.span)[0].rows
+      guard let counts = counts.first else { return }
+      recovered = RecoveredRecords(callbacks: Int(try counts.integer(0)), tickets: Int(try counts.integer(1)))
     }
     return recovered
   }

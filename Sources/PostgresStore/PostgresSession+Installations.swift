@@ -6,12 +6,15 @@ import Store
 
 extension PostgresSession {
   func installation(_ id: InstallationID) throws(StoreError) -> Installation? {
-    try rows(.prepared(PostgresStatements.installation, [id.id.hex])).first.flatMap { Installation($0) }
+    try read(.prepared(PostgresStatements.installation, [id.id.hex])) { rows throws(PostgresFailure) in
+      try rows.first.map(Installation.init(row:))
+    }
   }
 
   func enrolment(userCode: String, at now: Instant) throws(StoreError) -> Enrolment? {
-    try rows(.prepared(PostgresStatements.enrolmentOfCode, [userCode, "\(now.nanosecondsSinceEpoch)"]))
-      .first.flatMap { Enrolment($0) }
+    let command = PostgresCommand.prepared(
+      PostgresStatements.enrolmentOfCode, [userCode, "\(now.nanosecondsSinceEpoch)"])
+    return try read(command) { rows throws(PostgresFailure) in try rows.first.map(Enrolment.init(row:)) }
   }
 
   /// Three kinds of locks, always in this order: of the list of requests, of a user, of an installation. Each is the
@@ -52,11 +55,15 @@ extension PostgresSession {
       let pending = scope.userCode.map { _ in read(PostgresStatements.pendingEnrolments, [time]) }
       let sameCode = scope.userCode.map { read(PostgresStatements.enrolmentOfCode, [$0, time]) }
       let found = try connection.run(commands, within: Self.span)
-      var view = InstallationView(installation: found[installation].rows.first.flatMap { Installation($0) })
-      view.enrolment = request.flatMap { found[$0].rows.first }.flatMap { Enrolment($0) }
-      view.others = others.flatMap { found[$0].number } ?? 0
-      view.live = live.flatMap { found[$0].number } ?? 0
-      view.pending = pending.flatMap { found[$0].number } ?? 0
+      var view = InstallationView(
+        installation: try found[installation].rows.first.map(Installation.init(row:)))
+      view.enrolment = try request.flatMap { found[$0].rows.first }.map(Enrolment.init(row:))
+      let count = { (index: Int?) throws(PostgresFailure) in
+        Int(try index.flatMap { found[$0].rows.first }?.integer(0) ?? 0)
+      }
+      view.others = try count(others)
+      view.live = try count(live)
+      view.pending = try count(pending)
       view.isUserCodeTaken = sameCode.map { !found[$0].rows.isEmpty } ?? false
       let (change, answer) = body(view)
       result = answer
@@ -82,19 +89,22 @@ extension PostgresSession {
   func touchInstallations(_ uses: [InstallationID: Instant]) throws(StoreError) {
     // In the order of their ids: two instances do not wait for each other in a circle.
     let uses = uses.sorted { $0.key < $1.key }
-    _ = try rows(
+    try read(
       .prepared(
         PostgresStatements.touchInstallations,
         [
           PostgresText.array(uses.map(\.key.id.hex)),
           PostgresText.array(uses.map { "\($0.value.nanosecondsSinceEpoch)" }),
-        ]))
+        ])
+    ) { _ in }
   }
 
   func installations(subject: String) throws(StoreError) -> [InstallationID] {
-    try rows(
-      .prepared(PostgresStatements.installationsOfSubject, [subject, InstallationID(subject)?.id.hex])
-    ).compactMap { $0[0].flatMap { StoreID(hex: $0) }.map { InstallationID($0) } }
+    let command = PostgresCommand.prepared(
+      PostgresStatements.installationsOfSubject, [subject, InstallationID(subject)?.id.hex])
+    return try read(command) { rows throws(PostgresFailure) in
+      try rows.map { row throws(PostgresFailure) in InstallationID(try row.id(0)) }
+    }
   }
 
   func installations(_ query: InstallationQuery) throws(StoreError) -> InstallationPage {
@@ -105,27 +115,32 @@ extension PostgresSession {
       let statement =
         query.state == .active
         ? PostgresStatements.activeInstallations : PostgresStatements.revokedInstallations
-      let found = try rows(.prepared(statement, [query.after, limit]))
-      entries = found.compactMap { Installation($0).map { .installation($0) } }
+      entries = try read(.prepared(statement, [query.after, limit])) { rows throws(PostgresFailure) in
+        try rows.map(Installation.init(row:)).map { .installation($0) }
+      }
     case .pending, .denied:
-      let found = try rows(
-        .prepared(
-          PostgresStatements.enrolments,
-          [
-            PostgresText.array(query.state == .pending ? ["pending", "approved"] : ["denied"]),
-            query.after.map { "\\x\($0)" } ?? "\\x",
-            query.state == .pending ? "\(query.now.nanosecondsSinceEpoch)" : "0", limit,
-          ]))
-      entries = found.compactMap { Enrolment($0).map { .enrolment($0) } }
+      let command = PostgresCommand.prepared(
+        PostgresStatements.enrolments,
+        [
+          PostgresText.array(query.state == .pending ? ["pending", "approved"] : ["denied"]),
+          query.after.map { "\\x\($0)" } ?? "\\x",
+          query.state == .pending ? "\(query.now.nanosecondsSinceEpoch)" : "0", limit,
+        ])
+      entries = try read(command) { rows throws(PostgresFailure) in
+        try rows.map(Enrolment.init(row:)).map { .enrolment($0) }
+      }
     }
     return InstallationPage(cutting: entries, to: query.limit)
   }
 
   func installationCounts(at now: Instant) throws(StoreError) -> InstallationCounts {
-    let found = try rows(
-      .prepared(PostgresStatements.installationCounts, ["\(now.nanosecondsSinceEpoch)"])
-    ).first
-    let numbers = found?.map { $0.flatMap { Int($0) } ?? 0 } ?? [0, 0, 0, 0]
+    let command = PostgresCommand.prepared(
+      PostgresStatements.installationCounts, ["\(now.nanosecondsSinceEpoch)"])
+    let numbers = try read(command) { rows throws(PostgresFailure) in
+      try rows.prefix(1).map { row throws(PostgresFailure) in
+        try (0..<4).map { column throws(PostgresFailure) in Int(try row.integer(column)) }
+      }.first ?? [0, 0, 0, 0]
+    }
     return InstallationCounts([
       .pending: numbers[0], .active: numbers[1] - numbers[2], .denied: numbers[3], .revoked: numbers[2],
     ])
@@ -149,44 +164,34 @@ extension PostgresSession {
     return removed
   }
 
-  /// The rows of one command.
-  func rows(_ command: PostgresCommand) throws(StoreError) -> [[String?]] {
-    var rows: [[String?]] = []
+  /// What the rows of one command say.
+  func read<Value>(
+    _ command: PostgresCommand, _ read: ([PostgresRow]) throws(PostgresFailure) -> Value
+  ) throws(StoreError) -> Value {
+    var value: Value?
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
-      rows = try connection.run([command], within: Self.span)[0].rows
+      value = try read(try connection.run([command], within: Self.span)[0].rows)
     }
-    return rows
+    guard let value else { preconditionFailure("the command succeeded without being read") }
+    return value
   }
 }
 
-extension PostgresRows {
-  /// The first column of the first row as a number.
-  fileprivate var number: Int? { rows.first?.first.flatMap { $0.flatMap { Int($0) } } }
-}
-
 extension Installation {
-  /// Nil for a row that is none.
-  fileprivate init?(_ row: [String?]) {
-    let number: (Int) -> Int64? = { row[$0].flatMap { Int64($0) } }
-    guard let id = row[0].flatMap({ StoreID(hex: $0) }), let app = row[1], let appID = row[3],
-      let address = row[6],
-      let secret = row[7].flatMap({ PostgresText.bytes($0) }).flatMap({ SHA256Digest($0) }),
-      let generation = number(8), let created = number(9), let used = number(10), let lastStep = number(12),
-      let counter = number(13), let failures = number(14)
-    else { return nil }
+  fileprivate init(row: PostgresRow) throws(PostgresFailure) {
     var user: InstallationUser?
     if let callerID = row[4], let subject = row[5] {
       user = InstallationUser(callerID: callerID, subject: subject)
     }
     self.init(
-      client: InstallationClient(id: InstallationID(id), app: app, detail: row[2]), appID: appID, user: user,
-      address: address, secret: secret, generation: generation,
-      createdAt: Instant(nanosecondsSinceEpoch: created), usedAt: Instant(nanosecondsSinceEpoch: used),
-      revokedAt: number(11).map { Instant(nanosecondsSinceEpoch: $0) },
+      client: InstallationClient(id: InstallationID(try row.id(0)), app: try row.text(1), detail: row[2]),
+      appID: try row.text(3), user: user, address: try row.text(6), secret: try row.digest(7),
+      generation: try row.integer(8), createdAt: try row.time(9), usedAt: try row.time(10),
+      revokedAt: try row.optionalTime(11),
       codes: CodeState(
-        lastStep: lastStep, counter: counter, failures: failures,
-        lockedUntil: number(15).map { Instant(nanosecondsSinceEpoch: $0) }))
+        lastStep: try row.integer(12), counter: try row.integer(13), failures: try row.integer(14),
+        lockedUntil: try row.optionalTime(15)))
   }
 
   fileprivate var parameters: [String?] {
@@ -200,18 +205,13 @@ extension Installation {
 }
 
 extension Enrolment {
-  /// Nil for a row that is none.
-  fileprivate init?(_ row: [String?]) {
-    let time: (Int) -> Instant? = { row[$0].flatMap { Int64($0) }.map { Instant(nanosecondsSinceEpoch: $0) } }
-    guard let request = row[0].flatMap({ PostgresText.bytes($0) }).flatMap({ SHA256Digest($0) }),
-      let id = row[1].flatMap({ StoreID(hex: $0) }), let app = row[2], let appID = row[4], let code = row[5],
-      let address = row[6], let created = time(7), let expires = time(8), let forgotten = time(9),
-      let answered = time(10), let state = row[11].flatMap({ State(rawValue: $0) })
-    else { return nil }
+  fileprivate init(row: PostgresRow) throws(PostgresFailure) {
     self.init(
-      request: request, client: InstallationClient(id: InstallationID(id), app: app, detail: row[3]),
-      appID: appID, userCode: code, address: address, createdAt: created, expiresAt: expires,
-      forgottenAt: forgotten, answeredAt: answered, state: state)
+      request: try row.digest(0),
+      client: InstallationClient(id: InstallationID(try row.id(1)), app: try row.text(2), detail: row[3]),
+      appID: try row.text(4), userCode: try row.text(5), address: try row.text(6), createdAt: try row.time(7),
+      expiresAt: try row.time(8), forgottenAt: try row.time(9), answeredAt: try row.time(10),
+      state: try row.word(11))
   }
 
   fileprivate var parameters: [String?] {

@@ -25,13 +25,11 @@ extension PostgresSession {
   }
 
   func device(of id: InstallationID) throws(StoreError) -> StoredDevice? {
-    try rows(.prepared(PostgresStatements.device, [id.id.hex])).first.flatMap { row in
-      guard let platform = row[0], let token = row[1], let registered = row[2].flatMap({ Int64($0) }) else {
-        return nil
+    try read(.prepared(PostgresStatements.device, [id.id.hex])) { rows throws(PostgresFailure) in
+      try rows.first.map { row throws(PostgresFailure) in
+        StoredDevice(
+          installation: id, platform: try row.text(0), token: try row.text(1), registered: try row.time(2))
       }
-      return StoredDevice(
-        installation: id, platform: platform, token: token,
-        registered: Instant(nanosecondsSinceEpoch: registered))
     }
   }
 
@@ -74,8 +72,12 @@ extension PostgresSession {
   }
 
   func claim(_ id: SHA256Digest) throws(StoreError) -> ClaimStanding? {
-    try rows(.prepared(PostgresStatements.claim, [PostgresText.bytea(id.bytes)])).first.flatMap { row in
-      StoredClaim(row).map { row[6] == ClaimState.live.rawValue ? .live($0) : .over($0) }
+    try read(.prepared(PostgresStatements.claim, [PostgresText.bytea(id.bytes)])) {
+      rows throws(PostgresFailure) in
+      try rows.first.map { row throws(PostgresFailure) in
+        let claim = try StoredClaim(row: row)
+        return row[6] == ClaimState.live.rawValue ? .live(claim) : .over(claim)
+      }
     }
   }
 
@@ -120,7 +122,7 @@ extension PostgresSession {
     try once { connection, mark throws(PostgresFailure) in
       let commands = [.plain("BEGIN"), mark.command] + locks(try self.maker(connection))
       let found = try connection.run(commands, within: Self.span)
-      lapsed = found[found.count - 1].rows.compactMap { StoredClaim($0) }
+      lapsed = try found[found.count - 1].rows.map(StoredClaim.init(row:))
       var writes: [PostgresCommand] = []
       if !lapsed.isEmpty {
         writes.append(
@@ -154,15 +156,9 @@ extension PostgresSession {
 }
 
 extension StoredClaim {
-  /// Nil for a row that is none.
-  fileprivate init?(_ row: [String?]) {
-    let time: (Int) -> Instant? = { row[$0].flatMap { Int64($0) }.map { Instant(nanosecondsSinceEpoch: $0) } }
-    guard let id = row[0].flatMap({ PostgresText.bytes($0) }).flatMap({ SHA256Digest($0) }),
-      let installation = row[1].flatMap({ StoreID(hex: $0) }), let app = row[2], let created = time(3),
-      let expires = time(4), let receipts = row[5].flatMap({ PostgresText.bytes($0) })
-    else { return nil }
+  fileprivate init(row: PostgresRow) throws(PostgresFailure) {
     self.init(
-      id: id, installation: InstallationID(installation), appID: app, created: created, expires: expires,
-      receipts: receipts)
+      id: try row.digest(0), installation: InstallationID(try row.id(1)), appID: try row.text(2),
+      created: try row.time(3), expires: try row.time(4), receipts: try row.bytes(5))
   }
 }

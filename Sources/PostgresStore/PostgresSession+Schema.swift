@@ -14,8 +14,7 @@ extension PostgresSession {
       let found = try connection.run([.prepared(PostgresStatements.time, [])], within: Self.span)
       let trip = self.clock.now - asked.0
       // The answer was given at some time of the trip: a long one says little.
-      guard trip < .seconds(1), let time = found[0].rows.first?.first.flatMap({ $0.flatMap { Int64($0) } })
-      else { return }
+      guard trip < .seconds(1), let time = try found[0].rows.first?.integer(0) else { return }
       let here = Duration.seconds(asked.1.seconds) + .nanoseconds(Int64(asked.1.nanoseconds)) + trip / 2
       self.instance.health.compared(clockAhead: here - .microseconds(time))
     }
@@ -56,10 +55,10 @@ extension PostgresSession {
   /// The version of the schema that is there; 0 for none.
   static func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int {
     let table = try connection.run([.plain("SELECT to_regclass('callgate_schema')")], within: span)
-    guard table[0].rows.first?.first.flatMap({ $0 }) != nil else { return 0 }
+    guard table[0].rows.first?[0] != nil else { return 0 }
     let version = try connection.run(
       [.plain("SELECT coalesce(max(version), 0) FROM callgate_schema")], within: span)
-    return version[0].rows.first?.first.flatMap { $0.flatMap { Int($0) } } ?? 0
+    return try version[0].rows.first.map { row throws(PostgresFailure) in Int(try row.integer(0)) } ?? 0
   }
 
   /// The version of the schema; 0 where there is none. What proves that this role can write is rolled back.
@@ -82,16 +81,13 @@ extension PostgresSession {
   /// The hash key of ids, read once for each connection. It also proves that the schema is ours.
   func maker(_ connection: PostgresConnection) throws(PostgresFailure) -> StoreIDMaker {
     if let ids { return ids }
-    let row =
-      try connection.run([.prepared(PostgresStatements.meta, [])], within: Self.span)[0].rows.first ?? [
-        nil, nil,
-      ]
-    let version = row[0].flatMap { Int($0) } ?? 0
+    let row = try connection.run([.prepared(PostgresStatements.meta, [])], within: Self.span)[0].rows.first
+    let version = try row?.optionalInteger(0).map { Int($0) } ?? 0
     guard version == Migration.latest else {
       throw PostgresFailure(
         operation: "schema", state: "42P01", message: Migration.mismatch(version))
     }
-    guard let key = row[1].flatMap({ StoreID(hex: $0) }) else {
+    guard let key = try row?.optionalID(1) else {
       throw PostgresFailure(operation: "schema", state: "XX001", message: "the hash key is missing")
     }
     let made = StoreIDMaker(key: key)

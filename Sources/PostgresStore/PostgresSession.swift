@@ -131,7 +131,7 @@ final class PostgresSession: StoreSession {
       let ids = keys.map { maker.id(of: $0) }
       let found = try connection.run(
         [.prepared(PostgresStatements.read, [PostgresText.array(ids.map(\.hex))])], within: Self.span)
-      let kept = Dictionary(Self.states(found[0]), uniquingKeysWith: { first, _ in first })
+      let kept = Dictionary(try Self.states(found[0]), uniquingKeysWith: { first, _ in first })
       states = ids.map { kept[$0] ?? nil }
     }
     return states
@@ -147,13 +147,12 @@ final class PostgresSession: StoreSession {
   }
 
   /// Rows of id, mark and count. A row without a mark was made for a lock, or is unused.
-  static func states(_ found: PostgresRows) -> [(StoreID, AllowanceState?)] {
-    found.rows.compactMap { row in
-      guard let id = row[0].flatMap({ StoreID(hex: $0) }) else { return nil }
-      guard let mark = row[1].flatMap({ Int64($0) }), let used = row[2].flatMap({ Int64($0) }) else {
-        return (id, nil)
+  static func states(_ found: PostgresRows) throws(PostgresFailure) -> [(StoreID, AllowanceState?)] {
+    try found.rows.map { row throws(PostgresFailure) in
+      guard let mark = try row.optionalInteger(1), let used = try row.optionalInteger(2) else {
+        return (try row.id(0), nil)
       }
-      return (id, AllowanceState(mark: mark, count: used))
+      return (try row.id(0), AllowanceState(mark: mark, count: used))
     }
   }
 

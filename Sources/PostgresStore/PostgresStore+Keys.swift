@@ -103,8 +103,8 @@ extension PostgresSession {
           value: "$1::bytea", key: "$2::bytea", id: "$3::uuid", before: "$4::bytea"))
       var commands: [PostgresCommand] = []
       for row in found[0].rows {
-        guard let text = row[0], let id = StoreID(hex: text) else { continue }
-        let sealed = row[1].flatMap(PostgresText.bytes).flatMap {
+        let id = try row.id(0)
+        let sealed = try row.optionalBytes(1).flatMap {
           seal(SealedValue(id: id.bytes, sealed: $0, for: table.purpose))
         }
         commands.append(
@@ -125,12 +125,11 @@ extension PostgresSession {
   ) throws(PostgresFailure) -> [KeyInUse] {
     var keys: [KeyInUse] = []
     for row in found.rows {
-      guard let id = row[0].flatMap(PostgresText.bytes).flatMap(StoreKeyID.init),
-        let check = row[1].flatMap(PostgresText.bytes), let since = row[2].flatMap({ Int64($0) })
-      else { continue }
+      let id = try row.value(0) { PostgresText.bytes($0).flatMap(StoreKeyID.init) }
       keys.append(
         KeyInUse(
-          StoreKeyMark(id: id, check: check), since: since, sealedUntil: try sealedUntil(id, connection)))
+          StoreKeyMark(id: id, check: try row.bytes(1)), since: try row.integer(2),
+          sealedUntil: try sealedUntil(id, connection)))
     }
     return keys
   }
@@ -147,9 +146,8 @@ extension PostgresSession {
     }
     guard !questions.isEmpty else { return nil }
     let found = try connection.run(questions, within: span)
-    return found.compactMap { $0.rows.first?.first?.flatMap { Int64($0) } }.max().map {
-      Instant(nanosecondsSinceEpoch: $0)
-    }
+    return try found.map { table throws(PostgresFailure) in try table.rows.first?.optionalTime(0) }
+      .compactMap(\.self).max()
   }
 }
 

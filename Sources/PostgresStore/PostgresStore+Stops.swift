@@ -23,10 +23,10 @@ extension PostgresSession {
     try use { connection throws(PostgresFailure) in
       _ = try self.maker(connection)
       let found = try connection.run([.prepared(PostgresStatements.stops, [])], within: Self.span)
-      rows = found[0].rows.map { row in
+      rows = try found[0].rows.map { row throws(PostgresFailure) in
         StopSet.Row(
-          scope: row[0] ?? "", id: row[1] ?? "", action: row[2] ?? "",
-          since: row[3].flatMap { Int64($0) } ?? 0, until: row[4].flatMap { Int64($0) }, reason: row[5])
+          scope: try row.text(0), id: try row.text(1), action: try row.text(2), since: try row.integer(3),
+          until: try row.optionalInteger(4), reason: row[5])
       }
     }
     return StopSet(rows: rows)

@@ -5,7 +5,7 @@ enum PostgresText {
   /// An array of values that need no quotes: digits and NULL.
   static func array(_ elements: [String]) -> String { "{\(elements.joined(separator: ","))}" }
 
-  /// An array of any texts (manual, §8.15.2). A NUL, which no text may have there, becomes U+FFFD.
+  /// An array of any texts (manual, §8.15.2). A connection refuses one with a NUL.
   static func array(quoting elements: [String?]) -> String {
     var bytes: [UInt8] = [UInt8(ascii: "{")]
     for (place, element) in elements.enumerated() {
@@ -17,7 +17,6 @@ enum PostgresText {
       bytes.append(UInt8(ascii: "\""))
       for byte in element.utf8 {
         switch byte {
-        case 0: bytes += "\u{FFFD}".utf8
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
         default: bytes.append(byte)
         }

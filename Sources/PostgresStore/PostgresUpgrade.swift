@@ -225,6 +225,6 @@ struct PostgresUpgrade {
 
   /// The only value of a query; nil where there is none.
   private func value(_ sql: String) throws(PostgresFailure) -> String? {
-    try connection.run([.plain(sql)], within: PostgresSession.span)[0].rows.first?.first ?? nil
+    try connection.run([.plain(sql)], within: PostgresSession.span)[0].rows.first?[0]
   }
 }

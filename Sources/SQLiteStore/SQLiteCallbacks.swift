@@ -135,8 +135,8 @@ struct SQLiteCallbacks {
   /// Adds a key and its record to a book.
   func read(key name: StoreID, into book: inout CallbackBook) throws(StoreError) {
     try readKey.run([.blob(name.bytes)]) { row in
-      guard let record = Self.row(row), let callback = StoreID(bytes: row.blob(Self.count)),
-        let fingerprint = StoreID(bytes: row.blob(Self.count + 1))
+      guard let record = Self.row(row), let callback = row.id(Self.count),
+        let fingerprint = row.id(Self.count + 1)
       else { return }
       book.add(record)
       book.add(
@@ -152,7 +152,7 @@ struct SQLiteCallbacks {
   /// Adds a dedupe place to a book.
   func read(place name: StoreID, into book: inout CallbackBook) throws(StoreError) {
     try readPlace.run([.blob(name.bytes)]) { row in
-      guard let callback = StoreID(bytes: row.blob(0)) else { return }
+      guard let callback = row.id(0) else { return }
       book.add(name, CallbackBook.Place(callback: CallbackID(callback), expires: row.integer(1)))
     }
   }
@@ -181,15 +181,14 @@ struct SQLiteCallbacks {
     for number in working.numbers {
       var ids: Set<CallbackID> = []
       try self.number.run([.blob(number.bytes)]) { row in
-        if let id = StoreID(bytes: row.blob(0)) { ids.insert(CallbackID(id)) }
+        if let id = row.id(0) { ids.insert(CallbackID(id)) }
       }
       working.book.add(number: number, ids)
     }
   }
 
   static func row(_ row: SQLiteRow) -> CallbackBook.Row? {
-    guard let id = StoreID(bytes: row.blob(0)), let status = StoredCallback.Status(rawValue: row.text(7))
-    else { return nil }
+    guard let id = row.id(0), let status: StoredCallback.Status = row.word(7) else { return nil }
     return CallbackBook.Row(
       record: StoredCallback(
         id: CallbackID(id), callerID: row.text(1), subject: row.optionalText(2), appID: row.optionalText(3),
@@ -202,17 +201,16 @@ struct SQLiteCallbacks {
           SealedCode($0, until: Instant(nanosecondsSinceEpoch: row.integer(18)))
         },
         notices: CallbackNotices(
-          row.optionalBlob(30).flatMap { StoreID(bytes: $0) }, confirmAt: row.optionalInteger(31),
-          serial: row.optionalInteger(32), state: row.optionalText(33), next: row.optionalInteger(34),
+          row.optionalID(30), confirmAt: row.optionalInteger(31),
+          serial: row.optionalInteger(32), state: row.optionalWord(33), next: row.optionalInteger(34),
           tries: row.optionalInteger(35), snoozes: row.optionalInteger(36)),
         ticket: row.optionalText(37).map(StoredTicket.init(stored:))),
-      key: row.optionalBlob(11).flatMap { StoreID(bytes: $0) },
-      place: row.optionalBlob(12).flatMap { StoreID(bytes: $0) }, instance: row.integer(13),
+      key: row.optionalID(11), place: row.optionalID(12), instance: row.integer(13),
       abandoned: row.integer(14), expires: row.integer(15), appointment: appointment(row))
   }
 
   private static func appointment(_ row: SQLiteRow) -> CallbackBook.Appointment? {
-    guard let number = row.optionalBlob(21).flatMap({ StoreID(bytes: $0) }) else { return nil }
+    guard let number = row.optionalID(21) else { return nil }
     return CallbackBook.Appointment(
       slot: row.optionalInteger(20), number: number, due: row.optionalInteger(22),
       tries: Int(row.integer(23)), lastCode: row.optionalText(24),
@@ -295,7 +293,7 @@ struct SQLiteCallbacks {
   func abandoned(_ instance: Int64, at time: Int64) throws(StoreError) -> [CallbackID] {
     var ids: [CallbackID] = []
     try late.run([.integer(instance), .integer(time)]) { row in
-      if let id = StoreID(bytes: row.blob(0)) { ids.append(CallbackID(id)) }
+      if let id = row.id(0) { ids.append(CallbackID(id)) }
     }
     return ids
   }

@@ -56,8 +56,7 @@ extension SQLiteSession {
         open.connection,
         "SELECT callback, installation, action, serial, created FROM callgate_notice WHERE id = ?"
       ).run([.blob(id.bytes)]) { row in
-        guard let callback = StoreID(bytes: row.blob(0)), let installation = StoreID(bytes: row.blob(1)),
-          let action = NoticeAction(rawValue: row.text(2))
+        guard let callback = row.id(0), let installation = row.id(1), let action: NoticeAction = row.word(2)
         else { return }
         notice = StoredNotice(
           id: id, callback: CallbackID(callback), installation: InstallationID(installation), action: action,

@@ -116,7 +116,7 @@ extension SQLiteSession {
       _ = try open.prepared()
       found = []
       let row: (SQLiteRow) -> Void = { row in
-        if let id = StoreID(bytes: row.blob(0)) { found.append(InstallationID(id)) }
+        if let id = row.id(0) { found.append(InstallationID(id)) }
       }
       try SQLiteStatement(
         open.connection, "SELECT id FROM callgate_installation WHERE subject = ? AND revoked IS NULL"
@@ -233,9 +233,9 @@ extension Installation {
     INSERT OR REPLACE INTO callgate_installation (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
-  /// Nil for a row that is none.
+  /// Nil for a row that cannot be read.
   init?(_ row: SQLiteRow) {
-    guard let id = StoreID(bytes: row.blob(0)), let secret = SHA256Digest(row.blob(7)) else { return nil }
+    guard let id = row.id(0), let secret = row.digest(7) else { return nil }
     var user: InstallationUser?
     if let callerID = row.optionalText(4), let subject = row.optionalText(5) {
       user = InstallationUser(callerID: callerID, subject: subject)
@@ -271,11 +271,9 @@ extension Enrolment {
     INSERT OR REPLACE INTO callgate_enrolment (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
-  /// Nil for a row that is none.
+  /// Nil for a row that cannot be read.
   fileprivate init?(_ row: SQLiteRow) {
-    guard let request = SHA256Digest(row.blob(0)), let id = StoreID(bytes: row.blob(1)),
-      let state = State(rawValue: row.text(11))
-    else { return nil }
+    guard let request = row.digest(0), let id = row.id(1), let state: State = row.word(11) else { return nil }
     self.init(
       request: request,
       client: InstallationClient(id: InstallationID(id), app: row.text(2), detail: row.optionalText(3)),

@@ -167,9 +167,9 @@ extension StoredClaim {
   /// In the order in which rows are read and written; the state is last.
   fileprivate static let columns = "id, installation, app, created, expires, receipts, state"
 
-  /// Nil for a row that is none.
+  /// Nil for a row that cannot be read.
   fileprivate init?(_ row: SQLiteRow) {
-    guard let id = SHA256Digest(row.blob(0)), let installation = StoreID(bytes: row.blob(1)) else {
+    guard let id = row.digest(0), let installation = row.id(1) else {
       return nil
     }
     self.init(

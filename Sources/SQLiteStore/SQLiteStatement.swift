@@ -1,7 +1,9 @@
 // One prepared statement of SQLite.
 
 import CSQLite
+import Gate
 import Glibc
+import JOSE
 import Store
 
 /// A value a statement takes.
@@ -22,7 +24,9 @@ enum SQLiteValue {
 /// It keeps its connection alive, since a statement must end before it.
 final class SQLiteStatement {
   private let connection: SQLiteConnection
-  private let handle: OpaquePointer
+  fileprivate let handle: OpaquePointer
+  /// Whether the row that was read last has a value that cannot be read.
+  fileprivate var isUnreadable = false
 
   init(_ connection: SQLiteConnection, _ sql: String) throws(StoreError) {
     var handle: OpaquePointer?
@@ -35,7 +39,7 @@ final class SQLiteStatement {
 
   deinit { sqlite3_finalize(handle) }
 
-  /// Runs it with values for its parameters, and shows each row.
+  /// Runs it with values for its parameters, and shows each row. Fails at the first row that has a value that cannot be read.
   func run(_ values: [SQLiteValue] = [], row: (SQLiteRow) -> Void = { _ in }) throws(StoreError) {
     for (index, value) in values.enumerated() {
       let code: Int32
@@ -57,7 +61,12 @@ final class SQLiteStatement {
     while true {
       let code = sqlite3_step(handle)
       switch code {
-      case SQLITE_ROW: row(SQLiteRow(handle: handle))
+      case SQLITE_ROW:
+        row(SQLiteRow(statement: self))
+        guard !isUnreadable else {
+          isUnreadable = false
+          throw StoreError(.damaged, "read", "a row has a value that cannot be read")
+        }
       case SQLITE_DONE: return
       default: throw connection.error("step", code)
       }
@@ -67,7 +76,8 @@ final class SQLiteStatement {
 
 /// A row while its statement stands on it.
 struct SQLiteRow {
-  fileprivate let handle: OpaquePointer
+  fileprivate let statement: SQLiteStatement
+  private var handle: OpaquePointer { statement.handle }
 
   /// A column as an integer; 0 for NULL.
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
@@ -91,4 +101,22 @@ struct SQLiteRow {
   func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
   func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
   func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
+
+  // MARK: Values of which not every one is right: nil for one that cannot be read, and the statement fails
+
+  func id(_ column: Int32) -> StoreID? { StoreID(bytes: blob(column)) ?? unreadable() }
+  func optionalID(_ column: Int32) -> StoreID? { isNull(column) ? nil : id(column) }
+  func digest(_ column: Int32) -> SHA256Digest? { SHA256Digest(blob(column)) ?? unreadable() }
+  func word<Word: RawRepresentable<String>>(_ column: Int32) -> Word? {
+    Word(rawValue: text(column)) ?? unreadable()
+  }
+  func optionalWord<Word: RawRepresentable<String>>(_ column: Int32) -> Word? {
+    isNull(column) ? nil : word(column)
+  }
+
+  /// Lets the statement fail. Without that the value would count as absent, and might be written back so.
+  func unreadable<Value>() -> Value? {
+    statement.isUnreadable = true
+    return nil
+  }
 }

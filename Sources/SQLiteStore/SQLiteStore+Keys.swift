@@ -99,7 +99,7 @@ extension SQLiteSession {
     try SQLiteStatement(
       connection, "SELECT id, check_value, since FROM callgate_store_key ORDER BY since, id"
     ).run {
-      guard let id = StoreKeyID($0.blob(0)) else { return }
+      guard let id = StoreKeyID($0.blob(0)) ?? $0.unreadable() else { return }
       rows.append((StoreKeyMark(id: id, check: $0.blob(1)), $0.integer(2)))
     }
     var keys: [KeyInUse] = []

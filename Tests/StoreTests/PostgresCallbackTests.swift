@@ -267,8 +267,7 @@ struct PostgresCallbackTests {
   @Test func `arrays quote what they have to`() {
     #expect(PostgresText.array(["1", "NULL"]) == "{1,NULL}")
     #expect(
-      PostgresText.array(quoting: ["a", nil, "", "NULL", #"q"b\"#, "a\0b"])
-        == #"{"a",NULL,"","NULL","q\"b\\","# + "\"a\u{FFFD}b\"}")
+      PostgresText.array(quoting: ["a", nil, "", "NULL", #"q"b\"#]) == #"{"a",NULL,"","NULL","q\"b\\"}"#)
   }
 
   @Test func `bytes come back as they went`() {

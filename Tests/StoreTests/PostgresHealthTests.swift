@@ -49,7 +49,7 @@ struct PostgresHealthTests {
       _ = try server.query("postgres", "ALTER DATABASE \(name) SET synchronous_commit = \(setting)")
       let connection = try PostgresRoute().connect(to: address, within: .seconds(3))
       let rows = try connection.run([.plain("SHOW synchronous_commit")], within: .seconds(3))
-      #expect(rows[0].rows == [[used]])
+      #expect(rows[0].rows == [PostgresRow([used])])
     }
   }
 
@@ -100,7 +100,7 @@ struct PostgresHealthTests {
     }
     let address = try PostgresAddress("postgres://callgate:secret@db.example:\(server.port)/\(name)")
     let connection = try route.connect(to: address, within: .seconds(3))
-    #expect(try connection.run([.plain("SELECT 1")], within: .seconds(3))[0].rows == [["1"]])
+    #expect(try connection.run([.plain("SELECT 1")], within: .seconds(3))[0].rows == [PostgresRow(["1"])])
     withExtendedLifetime(silent) {}
   }
 
@@ -111,7 +111,7 @@ struct PostgresHealthTests {
     let address = try PostgresAddress("postgres://callgate:secret@\(hosts)/postgres")
     let connection = try PostgresRoute().connect(to: address, within: .seconds(3))
     let rows = try connection.run([.plain("SHOW port")], within: .seconds(3))
-    #expect(rows[0].rows == [["\(server.port)"]])
+    #expect(rows[0].rows == [PostgresRow(["\(server.port)"])])
   }
 
   @Test func `of one name's several addresses the one is used that can be written`() async throws {
@@ -126,14 +126,17 @@ struct PostgresHealthTests {
     for ports in [[standby.port, server.port], [server.port, standby.port]] {
       let connection = try route(ports).connect(to: address, within: .seconds(3))
       let rows = try connection.run([.plain("SHOW port")], within: .seconds(3))
-      #expect(rows[0].rows == [["\(server.port)"]])
+      #expect(rows[0].rows == [PostgresRow(["\(server.port)"])])
     }
     // One that stands alone can be read, and the address may ask for any.
     _ = try route([standby.port]).connect(to: address, within: .seconds(3))
     let any = try PostgresAddress(
       "postgres://callgate:secret@db.example/postgres?target_session_attrs=any")
     let connection = try route([standby.port, server.port]).connect(to: any, within: .seconds(3))
-    #expect(try connection.run([.plain("SHOW port")], within: .seconds(3))[0].rows == [["\(standby.port)"]])
+    #expect(
+      try connection.run([.plain("SHOW port")], within: .seconds(3))[0].rows == [
+        PostgresRow(["\(standby.port)"])
+      ])
   }
 
   @Test func `where no server can be written the first is used, and can be read`() async throws {

@@ -80,10 +80,10 @@ extension CallbackNotices {
 
   /// Reads the columns of a record; nil where it has no notices.
   package init?(
-    _ installation: StoreID?, confirmAt: Int64?, serial: Int64?, state: String?, next: Int64?, tries: Int64?,
+    _ installation: StoreID?, confirmAt: Int64?, serial: Int64?, state: State?, next: Int64?, tries: Int64?,
     snoozes: Int64?
   ) {
-    guard let installation, let state = state.flatMap({ State(rawValue: $0) }) else { return nil }
+    guard let installation, let state else { return nil }
     self.init(
       installation: InstallationID(installation),
       confirmAt: confirmAt.map { Instant(nanosecondsSinceEpoch: $0) }, serial: Int(serial ?? 1), state: state,

@@ -15,6 +15,14 @@ final class SQLiteConnection {
   /// and again, so a longer log costs fewer flushes for each.
   static let logPages = 4000
 
+  /// The same on the volume of a path: at most a quarter of a small one, since a log that fills it leaves no room to be moved.
+  static func logPages(for path: String) -> Int {
+    var volume = statvfs()
+    guard statvfs(path, &volume) == 0 else { return logPages }
+    let size = Double(volume.f_blocks) * Double(volume.f_frsize)
+    return Int(min(max(size / 4 / 4096, 32), Double(logPages)))
+  }
+
   let handle: OpaquePointer
   /// Whether a failure may have broken the connection. Then do not use it again.
   private(set) var isBroken = false
@@ -26,9 +34,10 @@ final class SQLiteConnection {
   convenience init(path: String, vfs: String? = nil) throws(StoreError) {
     try Self.protect(path)
     try self.init(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs)
+    let logPages = Self.logPages(for: path)
     for pragma in [
-      "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = \(Self.logPages)",
-      "journal_size_limit = \(6144 * Self.logPages)",
+      "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = \(logPages)",
+      "journal_size_limit = \(6144 * logPages)",
     ] {
       try execute("PRAGMA \(pragma)")
     }
@@ -97,6 +106,14 @@ final class SQLiteConnection {
 
   /// Whether a transaction is open.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Whether its file is no longer the one at the path that it was opened by: removed, replaced or moved.
+  var hasMoved: Bool {
+    var moved: Int32 = 0
+    // A VFS that cannot tell leaves the value.
+    _ = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
+    return moved != 0
+  }
 
   /// How many rows the last statement changed.
   var changes: Int { Int(sqlite3_changes(handle)) }

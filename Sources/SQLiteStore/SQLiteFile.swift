@@ -38,6 +38,18 @@ enum SQLiteFile {
     }
   }
 
+  /// The device and number of the file at a path; nil where there is none.
+  struct Identity: Equatable {
+    private let device: dev_t
+    private let number: ino_t
+
+    init?(_ path: String) {
+      var status = Glibc.stat()
+      guard stat(path, &status) == 0 else { return nil }
+      (device, number) = (status.st_dev, status.st_ino)
+    }
+  }
+
   private static func failure(_ call: String, _ path: String, _ code: Int32) -> StoreError {
     let kind: StoreError.Kind =
       switch code {

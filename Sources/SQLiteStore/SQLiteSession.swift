@@ -15,6 +15,11 @@ final class SQLiteSession: StoreSession {
   private var open: Open?
   private var backOff = BackOff()
   var closedUntil: (time: MonotonicTime, error: StoreError)?
+  /// The file that was opened first, and whether another one or none has been at its path since.
+  private var file: SQLiteFile.Identity?
+  private var isReplaced = false
+  /// When to free room on a full volume next.
+  private var nextRoom = MonotonicTime(nanoseconds: 0)
 
   init(path: String, vfs: String?) {
     self.path = path
@@ -135,18 +140,46 @@ final class SQLiteSession: StoreSession {
   /// Opens the file if need be, and lets go of it where a failure says that the connection may not be usable any more.
   func use(_ body: (Open) throws(StoreError) -> Void) throws(StoreError) {
     if let closedUntil, clock.now < closedUntil.time { throw closedUntil.error }
+    try requireSameFile()
     do throws(StoreError) {
-      if open == nil { open = try Open(path: path, vfs: vfs) }
+      if open == nil {
+        open = try Open(path: path, vfs: vfs)
+        file = file ?? SQLiteFile.Identity(path)
+        try requireSameFile()
+      }
       guard let open else { preconditionFailure("no file after opening it") }
       try body(open)
       closedUntil = nil
       backOff.succeeded()
     } catch {
+      if error.kind == .full { makeRoom() }
       if open?.connection.isBroken ?? true {
         open = nil
         closedUntil = (clock.now + backOff.failed(), error)
       }
       throw error
+    }
+  }
+
+  /// Moves the log into the database, where that needs no room, and so frees the log's. At most once a second: a log can be long.
+  private func makeRoom() {
+    guard let open, !open.connection.isBroken, !open.connection.isInTransaction, clock.now >= nextRoom else {
+      return
+    }
+    nextRoom = clock.now + .seconds(1)
+    // Where it fails, the volume is as full as before, and the caller is told.
+    do throws(StoreError) { try open.connection.emptyLog() } catch {}
+  }
+
+  /// Fails for good once the file was removed or replaced: what is written to the open one is lost with this process, and what stands in
+  /// the other one may be older than what was promised.
+  private func requireSameFile() throws(StoreError) {
+    guard let file else { return }
+    isReplaced = isReplaced || open?.connection.hasMoved == true || SQLiteFile.Identity(path) != file
+    guard !isReplaced else {
+      throw StoreError(
+        .unavailable, "file",
+        "\(path) was replaced or removed while this server used it: start the server anew")
     }
   }
 }

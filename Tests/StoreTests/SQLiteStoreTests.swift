@@ -274,6 +274,65 @@ import Testing
     await store.close()
   }
 
+  @Test func `a volume smaller than the usual log is not filled by the log`() async throws {
+    let (place, _) = try place()
+    defer { place.end() }
+    let volume = place.path + "/volume"
+    mkdir(volume, 0o700)
+    guard (try? ChildProcess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", volume])) != nil else {
+      // Needs the right to mount, which not every builder has.
+      return FileHandle.standardError.write(
+        Data("StoreTests: no right to mount: a small volume is not tested\n".utf8))
+    }
+    defer { _ = try? ChildProcess.run(["umount", "-l", volume]) }
+    let store = SQLiteStore(path: volume + "/state.sqlite3")
+    try await store.migrate()
+    // Each writes a page or more: more than the volume, one after the other.
+    for _ in 0..<2000 { try await store.ping() }
+    let log = try #require(try SQLiteFile.status(volume + "/state.sqlite3-wal"))
+    #expect(log.st_size < 3 << 20)
+    await store.close()
+    let again = SQLiteStore(path: volume + "/state.sqlite3")
+    try await again.migrate()
+    try await again.ping()
+    await again.close()
+  }
+
+  @Test(arguments: ["removed", "replaced", "moved away and back"])
+  func `a file that does not stay is not used until the server starts anew`(_ what: String) async throws {
+    let (place, path) = try place()
+    defer { place.end() }
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    let intent = CallbackIntent.made(key: "k1")
+    #expect(try await store.begin(intent, at: .noon()) == .begun)
+    switch what {
+    case "removed": try #require(unlink(path) == 0)
+    case "replaced":
+      let other = SQLiteStore(path: path + ".restored")
+      try await other.migrate()
+      await other.close()
+      try #require(rename(path + ".restored", path) == 0)
+    default: try #require(rename(path, path + ".away") == 0)
+    }
+    for _ in 0..<2 {
+      #expect(await kind { try await store.ping() } == .unavailable)
+      #expect(await kind { _ = try await store.begin(.made("+14155550166"), at: .noon()) } == .unavailable)
+      #expect(await kind { _ = try await store.callback(intent.id, of: "ios-app") } == .unavailable)
+      if what == "moved away and back" { rename(path + ".away", path) }
+    }
+    // Nothing was made in its place.
+    if what == "removed" { #expect(access(path, F_OK) != 0) }
+    await store.close()
+    // The log belongs to the file that has gone.
+    if what != "moved away and back" { for end in ["-wal", "-shm"] { unlink(path + end) } }
+    let again = SQLiteStore(path: path)
+    try await again.migrate()
+    try await again.ping()
+    #expect(try await (again.callback(intent.id, of: "ios-app") != nil) == (what == "moved away and back"))
+    await again.close()
+  }
+
   @Test func `a full disk fails closed and works again when there is room`() async throws {
     let (place, _) = try place()
     defer { place.end() }

@@ -36,6 +36,8 @@
 
 #define SQLITE_PREPARE_PERSISTENT 0x01
 
+#define SQLITE_FCNTL_HAS_MOVED 20
+
 #define SQLITE_INTEGER 1
 #define SQLITE_TEXT 3
 #define SQLITE_BLOB 4
@@ -52,6 +54,7 @@ const char *sqlite3_errstr(int code);
 int sqlite3_busy_timeout(sqlite3 *connection, int milliseconds);
 int sqlite3_changes(sqlite3 *connection);
 int sqlite3_get_autocommit(sqlite3 *connection);
+int sqlite3_file_control(sqlite3 *connection, const char *database, int operation, void *argument);
 
 int sqlite3_prepare_v3(
     sqlite3 *connection, const char *sql, int bytes, unsigned int flags, sqlite3_stmt **statement, const char **rest);

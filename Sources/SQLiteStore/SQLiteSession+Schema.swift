@@ -4,32 +4,70 @@ import Platform
 import Store
 
 extension SQLiteSession {
-  func migrate() throws(StoreError) {
+  /// Does one part of an upgrade, each in a transaction of its own: another process that serves the file waits for one part only.
+  ///
+  /// - Returns: Whether the schema is up to date.
+  func migrate() throws(StoreError) -> Bool {
     closedUntil = nil
+    var isDone = false
     try transaction { open throws(StoreError) in
       let connection = open.connection
       let version = try Self.version(connection)
       guard version <= Migration.latest else { throw Migration.incompatible(version) }
-      guard version < Migration.latest else { return false }
-      if version == 0 {
-        try connection.execute(
-          "CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT"
-        )
-      }
-      for (index, step) in Migration.all.enumerated().dropFirst(version) {
-        for statement in step.sqlite { try connection.execute(statement) }
-        try SQLiteStatement(connection, "INSERT INTO callgate_schema (version, applied) VALUES (?, ?)").run([
-          .integer(Int64(index + 1)), .integer(clock.unixTime.seconds),
-        ])
-      }
-      if version == 0 {
-        try SQLiteStatement(connection, "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', ?)").run(
-          [
-            .text(StoreIDMaker.newKey().hex)
-          ])
-      }
+      isDone = version == Migration.latest
+      guard !isDone else { return false }
+      isDone = version == 0 ? try create(connection) : try upgrade(connection, from: version)
       return true
     }
+    return isDone
+  }
+
+  private func create(_ connection: SQLiteConnection) throws(StoreError) -> Bool {
+    try connection.execute(
+      "CREATE TABLE callgate_schema (version INTEGER PRIMARY KEY NOT NULL, applied INTEGER NOT NULL) STRICT")
+    for statement in Migration.all.flatMap(\.sqlite) { try connection.execute(statement) }
+    try SQLiteStatement(connection, "INSERT INTO callgate_meta (name, value) VALUES ('hash_key', ?)").run([
+      .text(StoreIDMaker.newKey().hex)
+    ])
+    return try finish(connection, from: 0)
+  }
+
+  /// The changes first, then one index after the other, and the version last.
+  private func upgrade(_ connection: SQLiteConnection, from version: Int) throws(StoreError) -> Bool {
+    var prepared = 0
+    try SQLiteStatement(connection, "SELECT value FROM callgate_meta WHERE name = ?").run([
+      .text(SchemaUpgrade.mark)
+    ]) { prepared = Int($0.text(0)) ?? 0 }
+    let plan = SchemaUpgrade(from: version, prepared: prepared, \.sqlite)
+    for statement in plan.changes { try connection.execute(statement) }
+    if !plan.changes.isEmpty, !plan.indexes.isEmpty {
+      try SQLiteStatement(
+        connection,
+        "INSERT INTO callgate_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+      ).run([.text(SchemaUpgrade.mark), .text("\(Migration.latest)")])
+      return false
+    }
+    var made: Set<String> = []
+    try SQLiteStatement(connection, "SELECT name FROM sqlite_schema WHERE type = 'index'").run {
+      made.insert($0.text(0))
+    }
+    guard let index = plan.indexes.first(where: { !made.contains($0.name) }) else {
+      return try finish(connection, from: version)
+    }
+    try connection.execute(index.sql)
+    return false
+  }
+
+  private func finish(_ connection: SQLiteConnection, from version: Int) throws(StoreError) -> Bool {
+    for step in version..<Migration.latest {
+      try SQLiteStatement(connection, "INSERT INTO callgate_schema (version, applied) VALUES (?, ?)").run([
+        .integer(Int64(step + 1)), .integer(clock.unixTime.seconds),
+      ])
+    }
+    try SQLiteStatement(connection, "DELETE FROM callgate_meta WHERE name = ?").run([
+      .text(SchemaUpgrade.mark)
+    ])
+    return true
   }
 
   /// The version of the schema of a file that another process may have open; 0 for an empty one.

@@ -33,7 +33,12 @@ public final class SQLiteStore: Store {
   public var sharing: StoreSharing { .machine }
 
   public func migrate(_: MigrationWait) async throws(StoreError) {
-    try await sessions.call(.reads, isProbe: true) { session throws(StoreError) in try session.migrate() }
+    while try await !sessions.call(
+      .reads, isProbe: true, { session throws(StoreError) in try session.migrate() })
+    {
+      // Another process that serves the file gets its turn. Cancelled, the upgrade goes on without pauses.
+      try? await Task.sleep(for: .milliseconds(150))
+    }
   }
 
   public func inspect() async throws(StoreError) -> Int {

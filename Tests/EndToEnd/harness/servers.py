@@ -54,10 +54,10 @@ class Controls:
 class Process(Controls, Client):
     """A running callgate: waits for its listening line and keeps its output in LOGS (`log`, and stderr in `log`.err)."""
 
-    def __init__(self, arguments, name, user=None, authority=None, changes={}, wrapper=()):
+    def __init__(self, arguments, name, user=None, authority=None, changes={}, wrapper=(), binary=CALLGATE):
         self.log = log_path(name)
         with open(self.log, "wb") as out, open(self.log + ".err", "wb") as err:
-            self.process = spawn([*wrapper, CALLGATE, *map(str, arguments)], out, err, changes)
+            self.process = spawn([*wrapper, binary, *map(str, arguments)], out, err, changes)
         self.pid = self.process.pid
         found = until(lambda: self._listening() or (self.process.poll() is not None and "ended"), START_LIMIT)
         if not found or found == "ended":
@@ -141,9 +141,12 @@ class Server(Process):
 
         with Server("--sandbox", config="callers: …", CALLGATE_ADMIN_TOKEN="canary-operators-token") as server:
             equal("a stranger is refused", server.get("/access").status, 401)
+
+    `binary` is another release's program.
     """
 
-    def __init__(self, *arguments, config=None, name="serve", user=None, authority=None, admin=None, wrapper=(), **variables):
+    def __init__(self, *arguments, config=None, name="serve", user=None, authority=None, admin=None, wrapper=(), binary=CALLGATE,
+                 **variables):
         given = list(arguments)
         self.config = None
         if config is not None:
@@ -153,7 +156,7 @@ class Server(Process):
             if flag not in given:
                 given += [flag, value]
         self.admin = admin or variables.get("CALLGATE_ADMIN_TOKEN")
-        super().__init__(["serve", *given], name, user, authority, variables, wrapper)
+        super().__init__(["serve", *given], name, user, authority, variables, wrapper, binary)
 
     def reload(self, config=None, sent=SIGHUP):
         """Writes a new configuration where one is given, and sends SIGHUP. Wait for what must follow with `logged` or `until`."""

@@ -58,13 +58,12 @@ enum PostgresCallbacks {
     book.add(try row.id(0), CallbackBook.Place(callback: CallbackID(callback), expires: try row.integer(2)))
   }
 
-  /// Adds a place's columns to a book.
-  static func add(place row: [String?], to book: inout CallbackBook) {
-    guard let name = row[0].flatMap({ StoreID(hex: $0) }),
-      let callback = row[1].flatMap({ StoreID(hex: $0) }),
-      let expires = integer(row[2])
-    else { return }
-    book.add(name, CallbackBook.Place(callback: CallbackID(callback), expires: expires))
+  /// Adds dedupe entries of an older release and their records to a book.
+  static func add(former rows: [PostgresRow], to book: inout CallbackBook) throws(PostgresFailure) {
+    for row in rows {
+      let place = CallbackBook.Place(callback: CallbackID(try row.id(1)), expires: try row.integer(2))
+      book.add(former: try row.id(0), place, try Self.row(row.dropFirst(3)))
+    }
   }
 
   /// Adds how many places of slots are taken to a book.

@@ -18,12 +18,12 @@ extension PostgresSession {
       // did not change, it was the same when the key was read: if the key is free, the entry belongs to another request.
       let commands = [place, key, key == nil ? nil : place].compactMap(\.self)
       guard !commands.isEmpty else { return }
-      let found = try connection.run(commands, within: Self.span)
-      if key != nil, let row = found[place == nil ? 0 : 1].rows.first,
-        let record = PostgresCallbacks.row(row)
-      {
-        book.add(record)
-        PostgresCallbacks.add(key: row[PostgresStatements.columnCount...], to: &book)
+      let former = made.former.map { self.former(of: [$0]) }
+      var found = try connection.run(commands + [former].compactMap(\.self), within: Self.span)
+      if former != nil { try PostgresCallbacks.add(former: found.removeLast().rows, to: &book) }
+      if key != nil, let row = found[place == nil ? 0 : 1].rows.first {
+        book.add(try PostgresCallbacks.row(row))
+        try PostgresCallbacks.add(key: row.dropFirst(PostgresStatements.columnCount), to: &book)
       }
       if place != nil, let row = found.last?.rows.first, row == found.first?.rows.first {
         try PostgresCallbacks.add(place: row, to: &book)
@@ -31,6 +31,11 @@ extension PostgresSession {
     }
     guard let names else { preconditionFailure("the transaction succeeded without running its body") }
     return book.standing(of: names, at: now)
+  }
+
+  /// Reads dedupe entries of an older release. Nobody writes these any more, so they need no lock.
+  private func former(of places: [FormerPlace]) -> PostgresCommand {
+    .prepared(PostgresStatements.formerPlaces, [PostgresText.array(places.map(\.name.hex))])
   }
 
   func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
@@ -116,6 +121,8 @@ extension PostgresSession {
     let numberPlace =
       working.numbers.isEmpty
       ? nil : run(PostgresStatements.ofNumbers, [PostgresText.array(working.numbers.map(\.hex))])
+    let former = working.begins.compactMap(\.former)
+    if !former.isEmpty { commands.append(self.former(of: former)) }
     let found = try connection.run(commands, within: Self.span)
     let rows = try rowPlace.map { found[$0].rows }?.map(PostgresCallbacks.row) ?? []
     let late = rows.filter { working.ending.contains($0.record.id) }.compactMap(\.place)
@@ -127,6 +134,9 @@ extension PostgresSession {
       for row in found[placePlace].rows { try PostgresCallbacks.add(place: row, to: &working.book) }
     }
     for row in rows { working.book.add(row) }
+    if !former.isEmpty, let last = found.last {
+      try PostgresCallbacks.add(former: last.rows, to: &working.book)
+    }
     if let allowancePlace {
       for (id, state) in try Self.states(found[allowancePlace]) { working.add(id, state) }
     }

@@ -39,6 +39,14 @@ extension PostgresStatements {
       FROM callgate_callback_key AS kept JOIN callgate_callback AS named ON named.id = kept.callback
       WHERE kept.id = $1::uuid
       """)
+  /// The dedupe entries of the first release, with the records that they name.
+  static let formerPlaces = PostgresStatement(
+    name: "callgate_former_places",
+    sql: """
+      SELECT kept.id, kept.callback, kept.expires, \(columns("named"))
+      FROM callgate_callback_place AS kept JOIN callgate_callback AS named ON named.id = kept.callback
+      WHERE kept.id = ANY($1::uuid[])
+      """)
   static let placeStanding = PostgresStatement(
     name: "callgate_place_standing",
     sql: "SELECT id, callback, expires FROM callgate_callback_place WHERE id = $1::uuid")
@@ -167,6 +175,7 @@ extension PostgresStatements {
     case .places: purgePlaces
     case .keys: purgeKeys
     case .codes: purgeCodes
+    case .contents: purgeContents
     case .records: purgeCallbacks
     }
   }
@@ -193,6 +202,15 @@ extension PostgresStatements {
         SELECT id FROM callgate_callback
         WHERE verification_key IS NOT NULL AND verification_until <= $1::bigint
           AND status NOT IN ('scheduled', 'pending')
+        LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
+      """)
+  private static let purgeContents = PostgresStatement(
+    name: "callgate_purge_contents",
+    sql: """
+      UPDATE callgate_callback SET content = NULL, content_key = NULL, content_until = NULL
+      WHERE id IN (
+        SELECT id FROM callgate_callback
+        WHERE content_key IS NOT NULL AND content_until <= $1::bigint AND status NOT IN ('scheduled', 'pending')
         LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
       """)
   private static let purgeCallbacks = PostgresStatement(

@@ -161,6 +161,16 @@ struct SQLiteCallbacks {
   func read(_ names: CallbackNames, into book: inout CallbackBook) throws(StoreError) {
     if let key = names.key { try read(key: key, into: &book) }
     if let place = names.place { try read(place: place, into: &book) }
+    try read(former: names.former, into: &book)
+  }
+
+  /// Adds a dedupe entry of an older release and its record to a book.
+  func read(former: FormerPlace?, into book: inout CallbackBook) throws(StoreError) {
+    guard let former else { return }
+    var found = CallbackBook()
+    try read(place: former.name, into: &found)
+    guard let place = found.places[former.name], let row = try row(place.callback) else { return }
+    book.add(former: former.name, place, row)
   }
 
   /// Adds the rows of a transaction.

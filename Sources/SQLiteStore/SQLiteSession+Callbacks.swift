@@ -19,6 +19,7 @@ extension SQLiteSession {
       if let key = made.key { try statements.callbacks.read(key: key, into: &book) }
       if let place = made.place { try statements.callbacks.read(place: place, into: &book) }
       if let place = made.place, before.places[place] != book.places[place] { book.forget(place: place) }
+      try statements.callbacks.read(former: made.former, into: &book)
     }
     guard let names else { preconditionFailure("the transaction succeeded without running its body") }
     return book.standing(of: names, at: now)
@@ -149,6 +150,13 @@ extension SQLiteSession {
         SELECT id FROM callgate_callback
         WHERE verification_key IS NOT NULL AND verification_until <= ? AND status NOT IN ('scheduled', 'pending')
         LIMIT ?)
+      """
+    case .contents:
+      """
+      UPDATE callgate_callback SET content = NULL, content_key = NULL, content_until = NULL
+      WHERE id IN (
+        SELECT id FROM callgate_callback
+        WHERE content_key IS NOT NULL AND content_until <= ? AND status NOT IN ('scheduled', 'pending') LIMIT ?)
       """
     case .records:
       """

@@ -123,6 +123,12 @@ package struct CallbackBook: Sendable {
   package mutating func add(_ id: StoreID, _ place: Place) { places[id] = place }
   package mutating func add(_ row: Row) { rows[row.record.id] = row }
 
+  /// Adds a dedupe entry of an older release and the record that it names, unless the transaction has read them for itself.
+  package mutating func add(former name: StoreID, _ place: Place, _ row: Row) {
+    if places[name] == nil { places[name] = place }
+    if rows[place.callback] == nil { rows[place.callback] = row }
+  }
+
   package mutating func add(slot: Int64, taken: Int) { slots[slot] = taken }
   package mutating func add(number: StoreID, _ ids: Set<CallbackID>) { numbers[number] = ids }
 
@@ -148,7 +154,11 @@ package struct CallbackBook: Sendable {
   }
 
   func duplicate(of names: CallbackNames, at now: Int64) -> CallbackID? {
-    guard let name = names.place, let place = places[name], now < place.expires else { return nil }
+    if let name = names.place, let place = places[name], now < place.expires { return place.callback }
+    guard let former = names.former, let place = places[former.name], now < place.expires,
+      let subject = rows[place.callback]?.record.subject,
+      subject.utf8.elementsEqual((former.subject ?? "").utf8)
+    else { return nil }
     return place.callback
   }
 

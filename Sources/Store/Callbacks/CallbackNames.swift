@@ -10,6 +10,23 @@ package struct CallbackNames: Hashable, Sendable {
   package let fingerprint: StoreID?
   /// Of owner and number, and of the time of an appointment; of owner and content of a ticket; nil where repetitions are no duplicates.
   package let place: StoreID?
+  /// The place that the first release gave a user's call; nil where it is the same one.
+  package let former: FormerPlace?
+
+  package init(key: StoreID?, fingerprint: StoreID?, place: StoreID?, former: FormerPlace? = nil) {
+    self.key = key
+    self.fingerprint = fingerprint
+    self.place = place
+    self.former = former
+  }
+}
+
+/// A dedupe entry by caller and number. The first release made one for the users of a caller together, so it counts for the user of its
+/// record only. This release makes it for callers without users, and reads the others until they expire.
+package struct FormerPlace: Hashable, Sendable {
+  package let name: StoreID
+  /// The user.
+  package let subject: String?
 }
 
 /// The hashes of a booking.
@@ -24,10 +41,15 @@ extension StoreIDMaker {
   package func names(of intent: CallbackIntent) -> CallbackNames {
     let caller = Array(intent.callerID.utf8)
     let key = intent.key.map { Array($0.text.utf8) }
+    let isDeduped = intent.terms.dedupeWindow > .zero
+    var former: FormerPlace?
+    if isDeduped, !intent.isTicket, !intent.owner.utf8.elementsEqual(caller) {
+      former = FormerPlace(name: place(of: intent.matter, caller), subject: intent.subject)
+    }
     return CallbackNames(
       key: key.map { id(of: .callbackKey, [caller, $0]) },
       fingerprint: key.map { id(of: .fingerprint, [caller, $0, intent.key?.fingerprint ?? []]) },
-      place: intent.terms.dedupeWindow > .zero ? place(of: intent.matter, Array(intent.owner.utf8)) : nil)
+      place: isDeduped ? place(of: intent.matter, Array(intent.owner.utf8)) : nil, former: former)
   }
 
   private func place(of matter: CallbackIntent.Matter, _ owner: [UInt8]) -> StoreID {

@@ -1,0 +1,143 @@
+// Tests of rows that instances of the first release write, before an upgrade and beside this release.
+
+import Gate
+import Testing
+
+@testable import PostgresStore
+@testable import SQLiteStore
+@testable import Store
+
+@Suite struct FormerReleaseTests {
+  /// A store of the version of the first release with some rows, brought up to date.
+  private static func upgraded(
+    _ kind: StoreKind, at path: String, rows: [String], later: [String] = []
+  ) async throws -> any Store {
+    let store: any Store
+    switch kind {
+    case .postgres:
+      let (name, address) = try OldStore.postgres(version: 3, rows: rows)
+      store = PostgresStore(address)
+      try await store.migrate()
+      for sql in later { _ = try PostgresServer.shared.get().query(name, sql) }
+    default:
+      try OldStore.sqlite(path, version: 3, rows: rows)
+      store = SQLiteStore(path: path)
+      try await store.migrate()
+      for sql in later { try SQLiteConnection(path: path).execute(sql) }
+    }
+    return store
+  }
+
+  @Test func `an upgrade of a file that was ended between its parts is completed by the next one`()
+    async throws
+  {
+    let place = try TemporaryPlace()
+    defer { place.end() }
+    let schema = "SELECT count(*) FROM sqlite_schema"
+    func count(_ path: String, _ sql: String) throws -> Int64 {
+      var found: Int64 = 0
+      try SQLiteStatement(try SQLiteConnection(path: path), sql).run { found = $0.integer(0) }
+      return found
+    }
+    let new = SQLiteStore(path: place.path + "/new.sqlite3")
+    try await new.migrate()
+    await new.close()
+    let path = place.path + "/state.sqlite3"
+    try OldStore.sqlite(path, version: 3)
+    let session = SQLiteSession(path: path, vfs: nil)
+    // The changes, and two of the indexes.
+    for _ in 0..<3 { #expect(try !session.migrate()) }
+    session.close()
+    #expect(try count(path, "SELECT max(version) FROM callgate_schema") == 3)
+    let store = SQLiteStore(path: path)
+    try await store.migrate()
+    try await store.ping()
+    await store.close()
+    #expect(try count(path, "SELECT max(version) FROM callgate_schema") == Int64(Migration.latest))
+    #expect(try count(path, schema) == count(place.path + "/new.sqlite3", schema))
+    #expect(try count(path, "SELECT count(*) FROM callgate_meta WHERE name = 'upgrade'") == 0)
+  }
+
+  private static func literal(_ id: StoreID, _ kind: StoreKind) -> String {
+    kind == .postgres ? "'\(id.hex)'" : "x'\(id.hex)'"
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func `a user's call of the first release is a duplicate for that user until its window ends`(
+    _ kind: StoreKind
+  ) async throws {
+    let place = try TemporaryPlace()
+    defer { place.end() }
+    let first = CallbackIntent.made(caller: "app-users", subject: "ann")
+    // That release made the entry by caller and number alone, as this one does for a caller without users.
+    let entry = try #require(
+      StoreIDMaker(key: OldStore.key).names(of: .made(caller: "app-users")).place)
+    let (now, end) = (Instant.noon().nanosecondsSinceEpoch, Instant.noon(60).nanosecondsSinceEpoch)
+    let store = try await Self.upgraded(
+      kind, at: place.path + "/state.sqlite3",
+      rows: [
+        """
+        INSERT INTO callgate_callback (id, caller, subject, contact, created, settled, status, place, instance, abandoned, expires)
+        VALUES (\(Self.literal(first.id.id, kind)), 'app-users', 'ann', '+*********65', \(now), \(now), 'accepted',
+          \(Self.literal(entry, kind)), 1, \(now), \(end * 2))
+        """,
+        """
+        INSERT INTO callgate_callback_place (id, callback, expires)
+        VALUES (\(Self.literal(entry, kind)), \(Self.literal(first.id.id, kind)), \(end))
+        """,
+      ])
+    let again = CallbackIntent.made(caller: "app-users", key: "k", subject: "ann")
+    #expect(try await store.standing(of: again, at: .noon(59)).duplicate == first.id)
+    #expect(try await store.begin(again, at: .noon(59)) == .duplicate(first.id))
+    // Neither another user's nor another number's, and not for ever.
+    #expect(try await store.begin(.made(caller: "app-users", subject: "bob"), at: .noon(59)) == .begun)
+    #expect(
+      try await store.begin(.made("+14155550199", caller: "app-users", subject: "ann"), at: .noon(59))
+        == .begun)
+    #expect(try await store.standing(of: again, at: .noon(60)).duplicate == nil)
+    #expect(try await store.begin(again, at: .noon(60)) == .begun)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.lasting)
+  func `the sealed content of an appointment that an instance of an older release has ended is wiped`(
+    _ kind: StoreKind
+  ) async throws {
+    let place = try TemporaryPlace()
+    defer { place.end() }
+    let path = place.path + "/state.sqlite3"
+    let store = try await Self.upgraded(kind, at: path, rows: [])
+    let (ended, waiting) = (Booking.made(), Booking.made("+14155550177"))
+    for booking in [ended, waiting] { #expect(try await store.book(booking, at: .noon()) == .booked) }
+    let sql = """
+      UPDATE callgate_callback SET status = 'unknown', code = 'interrupted', settled = \(Instant.noon(10).nanosecondsSinceEpoch)
+      WHERE id = \(Self.literal(ended.id.id, kind))
+      """
+    if kind == .postgres, let store = store as? PostgresStore {
+      _ = try await store.sessions.call(.writes) { session throws(StoreError) in
+        try session.read(.plain(sql)) { _ in }
+      }
+    } else {
+      try SQLiteConnection(path: path).execute(sql)
+    }
+    // The latest time at which it could have been called, and a grace, are over.
+    try await store.purge(at: .noon(4000))
+    #expect(try await store.callback(ended.id, of: "ios-app")?.status == .unknown)
+    #expect(try await Self.contents(store, path) == 1)
+    #expect(try await store.scheduledAppointment(waiting.id)?.content == waiting.content)
+    await store.close()
+  }
+
+  /// How many rows hold a sealed content.
+  private static func contents(_ store: any Store, _ path: String) async throws -> Int {
+    let sql = "SELECT count(*) FROM callgate_callback WHERE content IS NOT NULL"
+    if let store = store as? PostgresStore {
+      return try await store.sessions.call(.reads) { session throws(StoreError) in
+        try session.read(.plain(sql)) { rows throws(PostgresFailure) in Int(try rows[0].integer(0)) }
+      }
+    }
+    var count = 0
+    try SQLiteStatement(try SQLiteConnection(path: path), sql).run { count = Int($0.integer(0)) }
+    return count
+  }
+}

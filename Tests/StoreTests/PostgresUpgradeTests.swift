@@ -35,8 +35,11 @@ struct PostgresUpgradeTests {
   }
 
   private static func connection(_ address: PostgresAddress) throws -> PostgresConnection {
-    try PostgresConnection(
+    let made = try PostgresConnection(
       address.parameters(for: address.hosts?.first), until: SystemClock().now + .seconds(10))
+    // Transactions stay open for as long as a busy machine needs.
+    try run(made, "SET idle_in_transaction_session_timeout = 0", "SET statement_timeout = 0")
+    return made
   }
 
   private static func run(_ connection: PostgresConnection, _ statements: String...) throws {

@@ -233,13 +233,25 @@ enum APISchemas {
           """#)
     ),
     (
+      "NoticeSenderState",
+      JSONValue(
+        literally: #"""
+          { "type": "object", "required": ["status"],
+            "description": "The check notices:PROVIDER: the state of a sender of notices.",
+            "properties": {
+              "status": { "$ref": "#/components/schemas/Health" },
+              "stopped": { "type": "boolean", "description": "Whether the provider refuses the server's settings." },
+              "cool_down_seconds": { "type": "integer", "minimum": 0, "description": "The time for which the provider wants no notices." } } }
+          """#)
+    ),
+    (
       "Readiness",
       JSONValue(
         literally: #"""
           { "type": "object", "additionalProperties": false, "required": ["status", "checks"],
             "properties": {
               "status": { "$ref": "#/components/schemas/Health" },
-              "checks": { "type": "object", "additionalProperties": { "anyOf": [ { "$ref": "#/components/schemas/IssuerKeys" }, { "$ref": "#/components/schemas/DeskState" } ] },
+              "checks": { "type": "object", "additionalProperties": { "anyOf": [ { "$ref": "#/components/schemas/IssuerKeys" }, { "$ref": "#/components/schemas/DeskState" }, { "$ref": "#/components/schemas/NoticeSenderState" } ] },
                 "required": ["configuration", "process", "store", "clock"],
                 "description": "A server without a Talkdesk account has neither `key` nor `talkdesk_id`.",
                 "properties": {

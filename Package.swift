@@ -42,21 +42,25 @@ let package = Package(
     .target(name: "CBuild", cSettings: stamp),
 
     // Each target imports only targets above it.
+    .target(name: "Texts", swiftSettings: memorySafe),
     .target(name: "HTTP", swiftSettings: memorySafe),
-    .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
-    .target(name: "JSON", swiftSettings: memorySafe),
+    .target(name: "Platform", dependencies: ["CLinux", "Texts"], swiftSettings: strict),
+    .target(name: "JSON", dependencies: ["Texts"], swiftSettings: memorySafe),
     .target(name: "Pages", swiftSettings: memorySafe),
-    .target(name: "JOSE", dependencies: ["COpenSSL", "JSON"], swiftSettings: strict),
+    .target(name: "JOSE", dependencies: ["COpenSSL", "JSON", "Texts"], swiftSettings: strict),
     .target(name: "Sealing", dependencies: ["JOSE"], swiftSettings: memorySafe),
-    .target(name: "Documents", dependencies: ["JSON"], swiftSettings: memorySafe),
-    .target(name: "Gate", dependencies: ["Documents", "Platform"], swiftSettings: memorySafe),
+    .target(name: "Documents", dependencies: ["JSON", "Texts"], swiftSettings: memorySafe),
+    .target(name: "Gate", dependencies: ["Documents", "Platform", "Texts"], swiftSettings: memorySafe),
     .target(
-      name: "Store", dependencies: ["Gate", "JOSE", "JSON", "Platform", "Sealing"], swiftSettings: strict),
-    .target(
-      name: "SQLiteStore", dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CSQLite"],
+      name: "Store", dependencies: ["Gate", "JOSE", "JSON", "Platform", "Sealing", "Texts"],
       swiftSettings: strict),
     .target(
-      name: "PostgresStore", dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CLibPQ"],
+      name: "SQLiteStore",
+      dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CSQLite", "Texts"],
+      swiftSettings: strict),
+    .target(
+      name: "PostgresStore",
+      dependencies: ["Store", "Gate", "JOSE", "Platform", "Sealing", "CLibPQ", "Texts"],
       swiftSettings: strict),
     .target(name: "HTTPServer", dependencies: ["HTTP", "Platform"], swiftSettings: memorySafe),
     .target(name: "Metrics", dependencies: ["HTTP"], swiftSettings: memorySafe),
@@ -68,53 +72,55 @@ let package = Package(
       name: "Talkdesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
       swiftSettings: memorySafe),
     .target(
-      name: "ChatDesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate"],
+      name: "ChatDesk", dependencies: ["Tokens", "HTTP", "Platform", "JSON", "JOSE", "Gate", "Texts"],
       swiftSettings: memorySafe),
     .target(
       name: "Notices", dependencies: ["HTTP", "JOSE", "JSON", "Platform"], swiftSettings: memorySafe),
     .target(
-      name: "API", dependencies: ["HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages"],
+      name: "API",
+      dependencies: ["HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Platform", "Pages", "Texts"],
       swiftSettings: memorySafe),
     .target(
       name: "Records",
-      dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform"],
+      dependencies: ["API", "HTTP", "HTTPServer", "JSON", "JOSE", "Gate", "Metrics", "Platform", "Texts"],
       swiftSettings: memorySafe),
     .target(
       name: "Installations",
-      dependencies: ["API", "Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing", "Store"],
+      dependencies: ["API", "Gate", "HTTP", "JOSE", "JSON", "Platform", "Sealing", "Store", "Texts"],
       swiftSettings: memorySafe),
     .target(
       name: "Callers",
       dependencies: [
         "API", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Platform",
         "Records",
-        "Store", "Tokens",
+        "Store", "Tokens", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Delivery",
-      dependencies: ["Gate", "Metrics", "Platform", "Records", "Store", "Tokens"], swiftSettings: memorySafe),
+      dependencies: ["Gate", "Metrics", "Platform", "Records", "Store", "Tokens", "Texts"],
+      swiftSettings: memorySafe),
     .target(
       name: "Configuration",
       dependencies: [
         "API", "Callers", "ChatDesk", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE",
         "JSON", "Notices", "Platform", "PostgresStore", "Records", "SQLiteStore", "Sealing", "Store", "TLS",
         "Talkdesk",
-        "Tokens", "Upstream", .product(name: "Yams", package: "Yams"),
+        "Tokens", "Upstream", .product(name: "Yams", package: "Yams"), "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Callbacks",
       dependencies: [
         "API", "Configuration", "Gate", "HTTP", "HTTPServer", "JOSE", "JSON", "Platform", "Records",
-        "Talkdesk",
+        "Talkdesk", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Deciding",
       dependencies: [
         "API", "Callers", "Configuration", "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE",
-        "JSON", "Platform", "Records", "Store",
+        "JSON", "Platform", "Records", "Store", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -122,20 +128,21 @@ let package = Package(
       dependencies: [
         "API", "Callers", "Configuration", "Deciding", "Delivery", "Gate", "HTTP", "HTTPServer",
         "Installations", "JOSE", "JSON", "Metrics", "Platform", "Records", "Sealing", "Store", "Tokens",
+        "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
       name: "PushDelivery",
       dependencies: [
         "API", "Callers", "Configuration", "Deciding", "Gate", "HTTP", "Installations", "JOSE", "JSON",
-        "Metrics", "Notices", "Platform", "Records", "Sealing", "Store",
+        "Metrics", "Notices", "Platform", "Records", "Sealing", "Store", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
       name: "Responses",
       dependencies: [
         "API", "Callers", "ChatDesk", "Deciding", "Delivery", "Gate", "HTTP", "Installations", "JOSE", "JSON",
-        "Platform", "Records", "Store", "Tokens",
+        "Platform", "Records", "Store", "Tokens", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -144,7 +151,7 @@ let package = Package(
         "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Deciding", "Delivery",
         "Documents", "Gate", "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Notices",
         "Platform", "PushDelivery", "Records", "Responses", "Sealing", "Store", "TLS", "Talkdesk", "Tokens",
-        "Upstream",
+        "Upstream", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -152,7 +159,7 @@ let package = Package(
       dependencies: [
         "API", "Appointments", "Callers", "Configuration", "Deciding", "Delivery", "Documents", "Gate",
         "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Metrics", "Pages", "Platform", "Records",
-        "Responses", "Serving", "Store",
+        "Responses", "Serving", "Store", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -161,7 +168,7 @@ let package = Package(
         "API", "Appointments", "Callbacks", "Callers", "ChatDesk", "Configuration", "Delivery", "Gate",
         "HTTP",
         "HTTPServer", "Installations", "JOSE", "Platform", "Records", "Responses", "Serving", "Store",
-        "Tokens",
+        "Tokens", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -189,7 +196,7 @@ let package = Package(
         "Delivery", "Documents", "Gate", "HTTP", "HTTPServer", "Handling", "Installations", "JOSE", "JSON",
         "Metrics",
         "Notices", "Platform", "PushDelivery", "Records", "Responses", "SQLiteStore", "Sealing", "Serving",
-        "Store", "TLS", "Talkdesk", "TicketHandlers", "Tokens", "Upstream",
+        "Store", "TLS", "Talkdesk", "TicketHandlers", "Tokens", "Upstream", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
@@ -199,11 +206,11 @@ let package = Package(
         "Gate",
         "HTTP", "HTTPServer", "Installations", "JOSE", "JSON", "Notices", "Platform", "Records", "Sealing",
         "Store", "TLS",
-        "Talkdesk", "Tokens", "Upstream",
+        "Talkdesk", "Tokens", "Upstream", "Texts",
       ],
       swiftSettings: memorySafe),
     .target(
-      name: "Sandbox", dependencies: ["HTTP", "Platform", "JSON", "Pages", "JOSE", "HTTPServer"],
+      name: "Sandbox", dependencies: ["HTTP", "Platform", "JSON", "Pages", "JOSE", "HTTPServer", "Texts"],
       swiftSettings: memorySafe),
     .executableTarget(
       name: "callgate",
@@ -231,7 +238,8 @@ let package = Package(
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "DocumentsTests", dependencies: ["Documents", "JSON"], swiftSettings: strict),
     .testTarget(
-      name: "GateTests", dependencies: ["Gate", "Documents", "Platform", "TestSupport"], swiftSettings: strict
+      name: "GateTests", dependencies: ["Gate", "Documents", "Platform", "TestSupport"],
+      swiftSettings: strict
     ),
     .testTarget(
       name: "StoreTests",

@@ -16,6 +16,7 @@ package import Records
 import Responses
 package import Serving
 package import Store
+import Texts
 
 /// A request of an authenticated operator.
 package struct OperatorRequest: Sendable {
@@ -45,6 +46,7 @@ package final class Administration: Sendable {
   let audit: AuditLog
   let activity: RecentActivity
   /// The routes whose latency the status shows.
+  // Our text: the paths of this server.
   let appRoutes: Set<String>
   /// Nil without a store key.
   let keeper: AppointmentKeeper?
@@ -201,7 +203,7 @@ package final class Administration: Sendable {
       known = generation.configuration.callers.map(\.id) + [Caller.anonymousID, Caller.installationID]
     }
     let (scope, id) = target.parts
-    guard !known.contains(id) else { return }
+    guard !known.contains(exactly: id) else { return }
     let near = Spelling.nearest(to: id, among: known).map { " Did you mean \($0)?" } ?? ""
     throw .invalid([
       Problem.FieldProblem(name: "id", description: "There is no \(scope) \(quoted(id)).\(near)")

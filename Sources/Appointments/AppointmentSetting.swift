@@ -5,6 +5,7 @@ package import Configuration
 package import Deciding
 package import Delivery
 package import Installations
+import Texts
 
 /// The parts of one configuration that handle an appointment.
 package struct AppointmentSetting: Sendable {
@@ -34,12 +35,13 @@ package struct AppointmentSetting: Sendable {
   func objection(to content: AppointmentContent) -> String? {
     let id = content.callerID ?? Caller.anonymousID
     if content.installation != nil {
-      let app = configuration.apps.first { $0.id == content.appID }
+      let app = configuration.apps.first { content.appID?.hasSameBytes(as: $0.id) == true }
       return app?.installations == nil || directory == nil ? "its app has no installations" : nil
     }
-    if id == Caller.anonymousID {
+    if id.hasSameBytes(as: Caller.anonymousID) {
       return configuration.refusesAnonymous ? "requests without credentials are refused" : nil
     }
-    return configuration.callers.contains { $0.id == id } ? nil : "caller \(id) is not configured"
+    return configuration.callers.contains { $0.id.hasSameBytes(as: id) }
+      ? nil : "caller \(id) is not configured"
   }
 }

@@ -3,6 +3,7 @@
 import API
 import Configuration
 import JSON
+import Texts
 
 /// Reads `context` in Talkdesk's form, `{"fields": [ … ]}`, or in the short one, `{"issue": "…"}`, and holds it to the
 /// general limits and the app's schema. A context with a member `fields` is in Talkdesk's form.

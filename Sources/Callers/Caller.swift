@@ -4,6 +4,7 @@ package import Gate
 package import Installations
 package import Records
 package import Store
+package import Texts
 
 /// An authenticated caller.
 package struct Caller: Hashable, Sendable {
@@ -16,9 +17,9 @@ package struct Caller: Hashable, Sendable {
   package enum Proof: Hashable, Sendable { case none, basic, key, jwt, installation }
 
   /// The id of the configured caller, or `anonymous`.
-  package let id: String
+  @Exact package private(set) var id: String
   /// The subject of the caller's JWT; otherwise the caller's id.
-  package let subject: String
+  @Exact package private(set) var subject: String
   /// The claims of a JWT, or the description of an installation by its app; empty for other callers.
   package let claims: [FactMember]
   /// How the caller proved its identity.
@@ -26,7 +27,7 @@ package struct Caller: Hashable, Sendable {
   /// The installation, of callers that are one.
   package let installation: KnownInstallation?
   /// The subject for logs. Some identity providers name people by their telephone number.
-  let loggedSubject: String
+  @Exact private(set) var loggedSubject: String
 
   /// Only the authenticators of this module make a caller.
   init(authenticated id: String, by proof: Proof = .basic, subject: String? = nil, claims: [FactMember] = [])

@@ -1,6 +1,7 @@
 // Makes the Sendbird user id of a user from the authenticated subject.
 
 import JOSE
+package import Texts
 
 /// A user of a chat desk. Only a `UserIDForm` makes one, from an authenticated subject.
 package struct DeskUser: Sendable {
@@ -11,16 +12,9 @@ package struct DeskUser: Sendable {
 }
 
 /// The id of a user at Sendbird.
-package struct UserID: Sendable {
+package struct UserID: Hashable, Sendable {
   /// 1 to 80 characters.
-  package let text: String
-}
-
-extension UserID: Hashable {
-  /// By octets: `String` would take two spellings of one character for the same user.
-  package static func == (a: UserID, b: UserID) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
-
-  package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+  @Exact package private(set) var text: String
 }
 
 /// How user ids are made: a text with `{subject}` once, and `{caller}` at most once.

@@ -2,6 +2,7 @@
 
 public import JOSE
 public import Talkdesk
+import Texts
 
 extension Configuration {
   /// The account at Talkdesk.
@@ -116,7 +117,7 @@ extension Configuration.TalkdeskAccount {
     if upstream == nil, other.upstream == nil, scope == other.scope { return .none }
     guard scope == other.scope, let upstream, let others = other.upstream,
       upstream.tokenURL == others.tokenURL,
-      upstream.apiURL == others.apiURL, upstream.audience == others.audience
+      upstream.apiURL == others.apiURL, upstream.audience.hasSameBytes(as: others.audience)
     else { return .account }
     let isSame =
       upstream.clientID == others.clientID && upstream.authentication.isSame(as: others.authentication)

@@ -4,6 +4,7 @@ import API
 import Callers
 import Documents
 import Installations
+import Texts
 
 extension ConfigurationBuilder {
   /// The app of Talkdesk's own samples.
@@ -49,10 +50,12 @@ extension ConfigurationBuilder {
     var ids = callers.map(\.id)
     if case .list(let items)? = partial.sections["callers"]?.content {
       for item in items {
-        if let id = item["id"]?.text, !ids.contains(id) { ids.append(id) }
+        if let id = item["id"]?.text, !ids.contains(exactly: id) { ids.append(id) }
       }
     }
-    if place(of: Settings.username) != nil || place(of: Settings.password) != nil, !ids.contains("default") {
+    if place(of: Settings.username) != nil || place(of: Settings.password) != nil,
+      !ids.contains(exactly: "default")
+    {
       ids.append("default")
     }
     return ids
@@ -63,7 +66,7 @@ extension ConfigurationBuilder {
   ) -> Configuration.App? {
     guard var members = open(node, path: "apps.\(id)") else { return nil }
     let caller = TextForm { text throws(Refusal) in
-      guard known.contains(text) else {
+      guard known.contains(exactly: text) else {
         let meant = Spelling.nearest(to: text, among: known)
         throw Refusal(
           "there is no caller \(quoted(text))",
@@ -118,7 +121,7 @@ extension ConfigurationBuilder {
       known = members.map(\.name)
     }
     return TextForm { [known] text throws(Refusal) in
-      guard known.contains(text) else {
+      guard known.contains(exactly: text) else {
         let meant = Spelling.nearest(to: text, among: known)
         throw Refusal(
           "there is no desk \(quoted(text))",

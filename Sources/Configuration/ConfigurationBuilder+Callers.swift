@@ -3,6 +3,7 @@
 package import Callers
 package import Documents
 import JOSE
+import Texts
 
 extension ConfigurationBuilder {
   /// `callers`, with the caller of `DEFAULT_USERNAME` first.
@@ -16,7 +17,7 @@ extension ConfigurationBuilder {
         Refusal("is \(section.kind), not a list", "start each caller with - { id: … }"))
       return callers
     }
-    var ids: Set<String> = mentionsDefaultCaller ? [Self.defaultCallerID] : []
+    var ids: Set<ExactText> = mentionsDefaultCaller ? [ExactText(Self.defaultCallerID)] : []
     for item in items {
       refuseTwin(item, among: &ids)
       guard let caller = caller(item) else { continue }
@@ -32,8 +33,8 @@ extension ConfigurationBuilder {
   }
 
   /// Refuses an id that an earlier caller has, whatever else is wrong with either.
-  private mutating func refuseTwin(_ item: DocumentNode, among ids: inout Set<String>) {
-    guard let id = item["id"], let text = id.text, !ids.insert(text).inserted else { return }
+  private mutating func refuseTwin(_ item: DocumentNode, among ids: inout Set<ExactText>) {
+    guard let id = item["id"], let text = id.text, !ids.insert(ExactText(text)).inserted else { return }
     problems.add(
       id.place, "callers",
       Refusal(
@@ -53,9 +54,10 @@ extension ConfigurationBuilder {
     -> Bool
   {
     switch (a, b) {
-    case (.basic(let one, _), .basic(let other, _)): one == other
+    case (.basic(let one, _), .basic(let other, _)): one.hasSameBytes(as: other)
     case (.apiKey(let one), .apiKey(let other)): one == other && one != .unmatchable
-    case (.jwt(let one), .jwt(let other)): one.issuer == other.issuer && one.audience == other.audience
+    case (.jwt(let one), .jwt(let other)):
+      one.issuer.hasSameBytes(as: other.issuer) && one.audience.hasSameBytes(as: other.audience)
     default: false
     }
   }

@@ -5,6 +5,7 @@ public import ChatDesk
 import Documents
 import Installations
 public import JOSE
+import Texts
 
 extension Configuration {
   /// A chat desk: a Sendbird application.
@@ -175,7 +176,7 @@ extension Configuration.App {
   /// authorize are users themselves.
   fileprivate func callersWithSubjects(_ known: [ConfiguredCaller]) -> [String] {
     var ids = known.filter { caller in
-      if case .jwt = caller.proof { callers?.contains(caller.id) ?? true } else { false }
+      if case .jwt = caller.proof { callers?.contains(exactly: caller.id) ?? true } else { false }
     }.map(\.id)
     if installations?.authorize.contains(.operator) == true { ids.append(Caller.installationID) }
     return ids

@@ -1,6 +1,7 @@
 // Reads a YAML file into nodes with line numbers, and refuses YAML features that surprise people.
 
 package import Documents
+import Texts
 import Yams
 
 /// Reads YAML into ``DocumentNode``s, refusing what would surprise: several documents, duplicate keys, anchors,
@@ -177,7 +178,7 @@ package enum YAMLReader {
         _ = refused(keyPlace, Refusal("merge keys (<<) are not supported", "write the members out"))
         return
       }
-      guard !members.contains(where: { $0.name == scalar.string }) else {
+      guard !members.contains(where: { $0.name.hasSameBytes(as: scalar.string) }) else {
         _ = refused(
           keyPlace,
           Refusal("\(quoted(scalar.string)) is written more than once in one mapping", "keep one of them"))

@@ -9,6 +9,7 @@ package import Platform
 package import Records
 package import Serving
 package import Store
+import Texts
 
 extension AuditRecord {
   /// The address of a request's record. Only an appointment's may have none.
@@ -40,7 +41,7 @@ extension Generation {
 extension Caller {
   /// The text of a key in a record. Users of one issuer share a caller; a key is one user's own, with or without an installation.
   package func owned(_ key: IdempotencyKey) -> String {
-    owner.subject == owner.callerID ? key.text : owner.subject + "\u{0}" + key.text
+    owner.subject.hasSameBytes(as: owner.callerID) ? key.text : owner.subject + "\u{0}" + key.text
   }
 }
 

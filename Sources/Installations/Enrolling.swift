@@ -4,6 +4,7 @@ package import Gate
 package import JOSE
 import Platform
 package import Store
+import Texts
 
 /// Why a step is refused.
 package enum InstallationRefusal: Error, Hashable, Sendable {
@@ -76,7 +77,8 @@ package enum Enrolling {
     _ client: InstallationClient, appID: String, secret: SHA256Digest, _ view: InstallationView,
     at now: Instant
   ) -> Step<Poll> {
-    guard var enrolment = view.enrolment, enrolment.client == client, enrolment.appID == appID else {
+    guard var enrolment = view.enrolment, enrolment.client == client, enrolment.appID.hasSameBytes(as: appID)
+    else {
       return refuse(.invalidClient)
     }
     switch enrolment.state {
@@ -136,7 +138,7 @@ package enum Enrolling {
     var counts = false
     if let kept = view.installation, kept.revokedAt == nil {
       // Also if it is idle: this app's terms do not decide about another app's installation.
-      guard kept.user == user, kept.appID == appID else { return refuse(.taken) }
+      guard kept.user == user, kept.appID.hasSameBytes(as: appID) else { return refuse(.taken) }
       counts = isInstalled(kept, terms, at: now)
     }
     guard counts || view.others < terms.perSubject else { return refuse(.tooMany) }

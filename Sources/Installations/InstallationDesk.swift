@@ -5,6 +5,7 @@ package import JOSE
 package import Platform
 package import Store
 import Synchronization
+import Texts
 
 /// The values for an app whose request waits for an operator.
 package struct OpenedEnrolment: Sendable {
@@ -167,7 +168,7 @@ package struct InstallationDesk: Sendable {
     do throws(StoreError) { found = try await directory.look(client.id)?.installation } catch {
       throw .store(error)
     }
-    guard let found, found.secret == digest, found.client == client, found.appID == appID,
+    guard let found, found.secret == digest, found.client == client, found.appID.hasSameBytes(as: appID),
       Enrolling.isInstalled(found, terms, at: now)
     else { throw .refused(.invalidClient) }
     directory.used(found, terms, at: now)
@@ -256,7 +257,9 @@ package struct InstallationDesk: Sendable {
       guard let kept = view.installation, let terms = terms(kept.appID) else {
         return (InstallationChange(), .success(false))
       }
-      guard terms.verifiers.contains(callerID) else { return (InstallationChange(), .failure(.denied)) }
+      guard terms.verifiers.contains(exactly: callerID) else {
+        return (InstallationChange(), .failure(.denied))
+      }
       return Enrolling.verify(terms, view, at: now) { installation, step in
         codes.isCode(code, of: installation, step: step)
       }

@@ -2,6 +2,7 @@
 
 package import Gate
 package import Store
+import Texts
 
 /// An installation that the store has, ready for requests. Its texts are made once, when it is read.
 package final class KnownInstallation: Sendable {
@@ -44,6 +45,6 @@ extension InstallationClient {
 
   /// The same beside a token's claims. It replaces a claim of the same name, so that each name is there once.
   package func claims(beside others: [FactMember]) -> [FactMember] {
-    others.filter { $0.name != "client_app" && $0.name != "client_detail" } + claims
+    others.filter { !["client_app", "client_detail"].contains(exactly: $0.name) } + claims
   }
 }

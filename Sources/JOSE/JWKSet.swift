@@ -1,6 +1,7 @@
 // Reads a JSON Web Key Set and selects the key that must verify a token.
 
 public import JSON
+import Texts
 
 /// One key of a JWK set that may verify signatures (RFC 7517 §4).
 public struct JWK: Sendable {

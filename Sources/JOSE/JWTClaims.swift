@@ -1,6 +1,7 @@
 // Reads the claims of a JSON Web Token and checks issuer, audience, times and type.
 
 public import JSON
+import Texts
 
 /// The claims of a JSON Web Token (RFC 7519 §4). Read them only from a token whose signature has been verified.
 public struct JWTClaims: Sendable {
@@ -121,7 +122,7 @@ extension JWTClaims {
     }
     if let wanted = expected.audience {
       guard let audience else { throw .missing(claim: "aud") }
-      guard audience.contains(where: { $0.hasSameBytes(as: wanted) }) else { throw .wrongAudience }
+      guard audience.contains(exactly: wanted) else { throw .wrongAudience }
     }
   }
 }

@@ -1,3 +1,5 @@
+import Texts
+
 /// The members of a JSON object in the order they were written, each name once.
 ///
 /// Names compare by their UTF-8 bytes. Look-up walks the members: objects here are small, and the parser bounds them.

@@ -1,3 +1,5 @@
+import Texts
+
 /// One JSON value (RFC 8259 §3): the result of parsing, and the input of the writer.
 ///
 /// Strings compare by their UTF-8 bytes, as in every other JSON implementation. By Swift's canonical
@@ -77,12 +79,6 @@ extension JSONValue: Hashable {
 }
 
 extension String {
-  /// Whether both are the same sequence of UTF-8 bytes: the comparison for anything that decides, as `==` also holds
-  /// for texts that are only canonically equivalent.
-  package func hasSameBytes(as other: String) -> Bool {
-    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
-  }
-
   /// Feeds the UTF-8 bytes, so that the hash agrees with `hasSameBytes`.
   func hashBytes(into hasher: inout Hasher) {
     for byte in utf8 { hasher.combine(byte) }

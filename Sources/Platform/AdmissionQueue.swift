@@ -1,3 +1,5 @@
+public import Texts
+
 /// Decides which elements run now, wait or are refused, if only a number may run at once and each has a deadline.
 ///
 /// A queue that serves the longest wait first collapses under a small overload: it grows until each element starts with too little
@@ -34,9 +36,9 @@ public struct AdmissionQueue<ID: Hashable & Sendable>: Sendable {
   /// Whom an element belongs to.
   public struct Party: Hashable, Sendable {
     /// Takes turns with others.
-    public let name: String
+    @Exact public private(set) var name: String
     /// One of many within the party, if it has such.
-    public let member: String?
+    @Exact public private(set) var member: String?
 
     /// Names a party, and a member of it.
     public init(_ name: String, member: String? = nil) {

@@ -46,7 +46,7 @@ extension PostgresSession {
         [.prepared(PostgresStatements.callback, [id.id.hex])], within: Self.span)
       record = try found[0].rows.first.map(PostgresCallbacks.row)?.record
     }
-    return record?.callerID == callerID ? record : nil
+    return record.flatMap { $0.isOwned(by: callerID) ? $0 : nil }
   }
 
   func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {

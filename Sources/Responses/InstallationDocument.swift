@@ -10,6 +10,7 @@ package import JSON
 package import Platform
 import Records
 package import Store
+import Texts
 
 /// Documents about installations for apps and operators.
 package enum InstallationDocument {
@@ -149,7 +150,8 @@ extension Problem {
 extension Caller {
   /// Refuses a user's token that is too old to enrol an installation: a leaked one would make a lasting credential.
   package func requireFreshToken(at now: UnixTime) throws(Problem) {
-    guard let issued = claims.first(where: { $0.name == "iat" })?.value, case .number(let text) = issued,
+    guard let issued = claims.first(where: { $0.name.hasSameBytes(as: "iat") })?.value,
+      case .number(let text) = issued,
       let seconds = Double(text)
     else { throw .staleToken("The token has no iat.") }
     guard Double(now.seconds) - seconds <= 300 else {

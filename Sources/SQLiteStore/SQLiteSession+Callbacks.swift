@@ -28,7 +28,7 @@ extension SQLiteSession {
   func callback(_ id: CallbackID, of callerID: String) throws(StoreError) -> StoredCallback? {
     var record: StoredCallback?
     try use { open throws(StoreError) in record = try open.prepared().callbacks.row(id)?.record }
-    return record?.callerID == callerID ? record : nil
+    return record.flatMap { $0.isOwned(by: callerID) ? $0 : nil }
   }
 
   func callbacks(_ query: CallbackQuery) throws(StoreError) -> [StoredCallback] {

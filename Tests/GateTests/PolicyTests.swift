@@ -2,6 +2,7 @@
 
 import Gate
 import Platform
+import TestSupport
 import Testing
 
 @testable import Documents
@@ -318,6 +319,17 @@ struct PolicyTests {
       #expect(try !allows(claims, [(denied.0, [denied.1])]), "\(denied)")
     }
     #expect(try !allows(claims, [("tier", ["gold"]), ("level", ["6"])]))
+    for twins in equivalentNames {
+      let claims = [
+        FactMember(twins[0], .string("x")), FactMember("name", .string(twins[0])),
+        FactMember("realm", .object([FactMember(twins[0], .string("x"))])),
+      ]
+      for (place, name) in twins.enumerated() {
+        #expect(try allows(claims, [(name, ["x"])]) == (place == 0))
+        #expect(try allows(claims, [("realm.\(name)", ["x"])]) == (place == 0))
+        #expect(try allows(claims, [("name", [name])]) == (place == 0))
+      }
+    }
     #expect(throws: Refusal.self) { try ClaimsRule(require: []) }
   }
 

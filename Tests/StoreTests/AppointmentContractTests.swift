@@ -2,6 +2,7 @@
 
 import Gate
 import Store
+import TestSupport
 import Testing
 
 @Suite struct AppointmentContractTests {
@@ -280,6 +281,27 @@ import Testing
     _ = try await store.end(soonest[0], .cancelled, at: .noon(9))
     #expect(try await store.mark(soonest[1], for: .noon(5000), deadline: .noon(5030)))
     #expect(try await list("ios-app", "user") == Array(soonest.dropFirst(2)))
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `owners are told apart by their octets`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    for twins in equivalentNames {
+      var booked: [CallbackID] = []
+      for (place, subject) in twins.enumerated() {
+        // The same number and time: a duplicate only for the same owner.
+        let booking = Booking.made(for: 4000, subject: subject, at: .noon(Double(place)))
+        #expect(try await store.book(booking, at: .noon()) == .booked)
+        booked.append(booking.id)
+      }
+      for (subject, id) in zip(twins, booked) {
+        let seen = try await store.appointments(of: "ios-app", subject: subject, most: 10)
+        #expect(seen.map(\.id) == [id])
+        #expect(twins.filter { seen[0].belongs(to: $0) }.map { Array($0.utf8) } == [Array(subject.utf8)])
+      }
+    }
     await store.close()
   }
 

@@ -2,6 +2,7 @@
 
 import Gate
 import Store
+import TestSupport
 import Testing
 
 @Suite struct CallbackContractTests {
@@ -104,6 +105,12 @@ import Testing
     #expect(try await store.callback(intent.id, of: "ios-app") != nil)
     for other in ["", "ios-ap", "ios-app ", "IOS-APP"] {
       #expect(try await store.callback(intent.id, of: other) == nil)
+    }
+    for twins in equivalentNames {
+      let intent = CallbackIntent.made("+14155550199", caller: twins[0])
+      #expect(try await store.begin(intent, at: .noon()) == .begun)
+      #expect(try await store.callback(intent.id, of: twins[0]) != nil)
+      #expect(try await store.callback(intent.id, of: twins[1]) == nil)
     }
     #expect(try await store.callback(CallbackID(at: .noon()), of: "ios-app") == nil)
     await store.close()

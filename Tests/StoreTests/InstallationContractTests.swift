@@ -3,6 +3,7 @@
 import Gate
 import JOSE
 import Store
+import TestSupport
 import Testing
 
 @Suite struct InstallationContractTests {
@@ -69,6 +70,36 @@ import Testing
     #expect(try await others("bank", usedSince: used) == 0)
     let counts = try await store.installationCounts(at: .noon())
     #expect(counts[.active] == 3 && counts[.revoked] == 1 && counts[.pending] == 0)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `users and apps' texts are told apart by their octets`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    for (pair, twins) in equivalentNames.enumerated() {
+      let made = twins.enumerated().map { place, name in
+        Installation(
+          client: InstallationClient(id: Self.client(20 + 2 * pair + place).id, app: name, detail: name),
+          appID: "shop", user: InstallationUser(callerID: "users", subject: name), address: "192.0.2.1",
+          secret: SHA256Digest(of: [UInt8(place)]), generation: 5, createdAt: .noon(), usedAt: .noon())
+      }
+      for installation in made { try await Self.put(installation, store) }
+      for installation in made {
+        let user = try #require(installation.user)
+        #expect(try await store.installations(subject: user.subject) == [installation.client.id])
+        let counted = InstallationScope.CountedUser(user, appID: "shop", usedSince: .noon())
+        let others = try await store.changeInstallation(
+          InstallationScope(Self.client(99).id, user: counted), at: .noon()
+        ) { view in (InstallationChange(), view.others) }
+        #expect(others == 1)
+        #expect(try await store.installation(installation.client.id) == installation)
+      }
+      let (one, other) = (made[0].client, made[1].client)
+      #expect(made[0].user != made[1].user)
+      #expect(one != InstallationClient(id: one.id, app: other.app, detail: one.detail))
+      #expect(one != InstallationClient(id: one.id, app: one.app, detail: other.detail))
+    }
     await store.close()
   }
 

@@ -312,6 +312,21 @@ import Testing
     #expect(stops.list.filter { $0.target != .caller("partner") }.count == 2)
   }
 
+  @Test func `a stop compares names by their octets`() {
+    for twins in equivalentNames {
+      var stops = StopSet(rows: [
+        StopSet.Row(scope: "app", id: twins[0], action: "all", since: 4),
+        StopSet.Row(scope: "caller", id: twins[0], action: "all", since: 4),
+      ])
+      #expect(stops.stop(for: .access, callerID: twins[0], appID: nil, at: 9) != nil)
+      #expect(stops.stop(for: .access, callerID: "x", appID: twins[0], at: 9) != nil)
+      #expect(stops.stop(for: .access, callerID: twins[1], appID: twins[1], at: 9) == nil)
+      let before = stops
+      stops.resume(Stop.Target(scope: "caller", id: twins[1])!, .all)
+      #expect(stops == before)
+    }
+  }
+
   @Test func `words that are not known stop more, not less`() {
     let stops = StopSet(rows: [
       StopSet.Row(scope: "region", id: "eu", action: "video", since: 4)

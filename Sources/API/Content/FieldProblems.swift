@@ -1,6 +1,7 @@
 // Collects every problem in a request's body, so that one response can name them all.
 
 package import JSON
+import Texts
 
 /// The mistakes in a request's body, collected so that one response names them all. It never holds a value of the body.
 package struct FieldProblems {

@@ -2,13 +2,14 @@
 
 package import API
 package import HTTP
+import Texts
 
 /// A mobile app that vending is set up for. A class, because every request passes it on several times.
 package final class App: Sendable {
   /// The name in `/token/{app}` and `?app=`.
   package let id: String
   /// The callers that may ask for it; nil: all.
-  let callers: Set<String>?
+  let callers: Set<ExactText>?
   /// The scope of its tokens; nil: the configured default.
   package let scope: String?
   /// Whether its tokens come by push.
@@ -20,7 +21,7 @@ package final class App: Sendable {
     id: String, callers: Set<String>?, scope: String?, isPushed: Bool = false, desk: String? = nil
   ) {
     self.id = id
-    self.callers = callers
+    self.callers = callers.map { Set($0.map { ExactText($0) }) }
     self.scope = scope
     self.isPushed = isPushed
     self.desk = desk
@@ -29,28 +30,28 @@ package final class App: Sendable {
 
 /// All apps by name.
 package struct AppRegistry: Sendable {
-  private let apps: [String: App]
+  private let apps: [ExactText: App]
   /// The one app that lists a caller, for requests that name none.
-  private let appOfCaller: [String: App]
+  private let appOfCaller: [ExactText: App]
   /// The callers that apps take whose tokens are in the response and Talkdesk's, and those that other apps take.
   private let (plain, special): (Takers, Takers)
 
   /// The callers that some apps take.
   private struct Takers: Sendable {
     private let takesAll: Bool
-    private let listed: Set<String>
+    private let listed: Set<ExactText>
 
     init(_ apps: [App]) {
       takesAll = apps.contains { $0.callers == nil }
       listed = Set(apps.flatMap { $0.callers ?? [] })
     }
 
-    func contain(_ callerID: String) -> Bool { takesAll || listed.contains(callerID) }
+    func contain(_ callerID: String) -> Bool { takesAll || listed.contains(ExactText(callerID)) }
   }
 
   package init(_ apps: [App]) {
-    self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
-    var listed: [String: [App]] = [:]
+    self.apps = Dictionary(uniqueKeysWithValues: apps.map { (ExactText($0.id), $0) })
+    var listed: [ExactText: [App]] = [:]
     for app in apps {
       for caller in app.callers ?? [] { listed[caller, default: []].append(app) }
     }
@@ -110,10 +111,12 @@ package struct AppRegistry: Sendable {
     named name: Request.QueryItem, by callerID: String, installedFor appID: String? = nil
   ) -> Claim {
     if let appID { return claim(named: name, installedFor: appID) }
-    guard name != .absent else { return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[callerID]) }
+    guard name != .absent else {
+      return .admitted(appOfCaller.isEmpty ? nil : appOfCaller[ExactText(callerID)])
+    }
     // A repeated name, or one that does not decode, is no app's name.
-    guard case .value(let name) = name, let app = apps[name] else { return .unknown }
-    if let callers = app.callers, !callers.contains(callerID) { return .unlisted(app) }
+    guard case .value(let name) = name, let app = apps[ExactText(name)] else { return .unknown }
+    if let callers = app.callers, !callers.contains(ExactText(callerID)) { return .unlisted(app) }
     return .admitted(app)
   }
 
@@ -124,15 +127,17 @@ package struct AppRegistry: Sendable {
     case .value(let text): named = text
     case .malformed: return .unknown
     }
-    guard let app = apps[named] else { return .unknown }
-    return named == appID ? .admitted(app) : .unlisted(app)
+    guard let app = apps[ExactText(named)] else { return .unknown }
+    return named.hasSameBytes(as: appID) ? .admitted(app) : .unlisted(app)
   }
 
   /// Whether an app takes a caller.
-  package func lists(_ callerID: String, for app: App) -> Bool { app.callers?.contains(callerID) ?? true }
+  package func lists(_ callerID: String, for app: App) -> Bool {
+    app.callers?.contains(ExactText(callerID)) ?? true
+  }
 
   /// An app by its name.
-  package subscript(_ id: String) -> App? { apps[id] }
+  package subscript(_ id: String) -> App? { apps[ExactText(id)] }
 }
 
 extension Problem {

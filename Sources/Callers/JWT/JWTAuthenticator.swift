@@ -4,6 +4,7 @@ import Gate
 package import JOSE
 package import JSON
 package import Platform
+import Texts
 
 /// Verifies the JWTs of configured issuers.
 ///
@@ -92,7 +93,7 @@ package struct JWTAuthenticator: Sendable {
     } catch {
       return .notOurs
     }
-    let candidates = issuers.filter { $0.issuer == claimed }
+    let candidates = issuers.filter { $0.issuer.hasSameBytes(as: claimed) }
     guard !candidates.isEmpty else { return .notOurs }
 
     var refusal = "The token's signature is not the issuer's."
@@ -156,16 +157,16 @@ package struct JWTAuthenticator: Sendable {
   /// Whether the keys a token was verified with are still those in force.
   private func isCurrent(_ entry: VerifiedTokens.Entry) -> Bool {
     issuers.contains { issuer in
-      guard issuer.id == entry.caller.id else { return false }
+      guard issuer.id.hasSameBytes(as: entry.caller.id) else { return false }
       if case .source(let source) = issuer.keys { return source.generation == entry.generation }
       return true
     }
   }
 
   private static func caller(_ issuer: Issuer, _ claims: JWTClaims) -> Caller? {
-    guard let subject = claims[issuer.subjectClaim]?.string, (1...255).contains(subject.utf8.count) else {
-      return nil
-    }
+    guard let subject = claims[issuer.subjectClaim]?.string, (1...255).contains(subject.utf8.count),
+      !subject.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else { return nil }
     return Caller(
       authenticated: issuer.id, by: .jwt, subject: subject,
       claims: claims.members.members.map { FactMember($0.name, FactValue($0.value)) })

@@ -5,6 +5,7 @@ package import HTTP
 import JOSE
 package import Platform
 import Synchronization
+import Texts
 package import Tokens
 
 /// Where the session tokens of one chat desk come from.
@@ -99,7 +100,8 @@ package final class SessionSource: Sendable {
 
   private static func check(_ grant: borrowing Grant, _ user: DeskUser) {
     precondition(grant.action == .access, "a token for a client without a grant of access")
-    precondition(grant.subject == user.subject, "a token of another user than was granted")
+    precondition(
+      grant.subject?.hasSameBytes(as: user.subject) == true, "a token of another user than was granted")
   }
 
   private func cached(_ user: UserID, _ now: MonotonicTime, _ lane: Int?) -> SessionToken? {

@@ -5,6 +5,7 @@ package import HTTP
 import JOSE
 package import Platform
 import Synchronization
+import Texts
 package import Tokens
 
 /// Where the tickets of one chat desk are opened.
@@ -70,7 +71,8 @@ package final class TicketSource: Sendable {
     deadline: MonotonicTime, trace: TraceContext? = nil
   ) async -> TicketOutcome {
     precondition(grant.action == .ticket, "a ticket without a grant")
-    precondition(grant.subject == user.subject, "a ticket of another user than was granted")
+    precondition(
+      grant.subject?.hasSameBytes(as: user.subject) == true, "a ticket of another user than was granted")
     let (api, epoch) = state.withLock { ($0.api, $0.standing.epoch) }
     let start = time.now
     guard start + SendbirdAPI.shortestAttempt < deadline else { return .notOpened(.late) }

@@ -5,6 +5,7 @@ package import Configuration
 package import Documents
 package import Gate
 import Installations
+import Texts
 
 /// A hypothetical request, as far as the configuration alone decides about it.
 package struct Entrance: Sendable {
@@ -31,8 +32,8 @@ extension Configuration {
   package func entrance(_ facts: Facts, owner: String?) throws(Refusal) -> Entrance {
     var entrance = Entrance(facts: facts)
     entrance.isUser =
-      facts.callerID == nil || facts.callerID == Caller.installationID || hasUsers(facts.callerID)
-    let isInstallation = facts.callerID == Caller.installationID && facts.action != .enrol
+      facts.callerID == nil || facts.isInstallations || hasUsers(facts.callerID)
+    let isInstallation = facts.isInstallations && facts.action != .enrol
     guard isInstallation || owner == nil else {
       throw Refusal(
         at: "owner", "only an installation has an owner", "write the caller \"installation\", or remove it")
@@ -42,7 +43,7 @@ extension Configuration {
         owner: try self.owner(owner, of: facts.subject), appWithInstallations(named: facts.appID))
     } else if facts.action == .enrol {
       try entrance.enrol(for: appWithInstallations(named: facts.appID), isUser: hasUsers(facts.callerID))
-    } else if facts.callerID == Caller.anonymousID, refusesAnonymous {
+    } else if facts.callerID?.hasSameBytes(as: Caller.anonymousID) == true, refusesAnonymous {
       entrance.unauthenticated = Explanation.noCredential
     }
     return entrance
@@ -53,7 +54,7 @@ extension Configuration {
   private func appWithInstallations(named name: String?) throws(Refusal) -> (
     id: String, terms: InstallationTerms?
   ) {
-    if let name { return (name, apps.first { $0.id == name }?.installations) }
+    if let name { return (name, apps.first { $0.id.hasSameBytes(as: name) }?.installations) }
     let candidates = apps.filter { $0.installations != nil }
     guard let app = candidates.count == 1 ? candidates[0] : candidates.first(where: { $0.id == enrolmentApp })
     else {
@@ -75,7 +76,7 @@ extension Configuration {
     }
     let candidates = callers.map(\.id).filter(hasUsers)
     if let owner {
-      guard candidates.contains(owner) else { throw .unknown(at: "owner", owner, known: candidates) }
+      guard candidates.contains(exactly: owner) else { throw .unknown(at: "owner", owner, known: candidates) }
       return owner
     }
     guard let only = candidates.first, candidates.count == 1 else {
@@ -91,10 +92,15 @@ extension Configuration {
   /// Whether a caller's users prove themselves, by a JWT.
   private func hasUsers(_ callerID: String?) -> Bool {
     callers.contains { caller in
-      guard caller.id == callerID, case .jwt = caller.proof else { return false }
+      guard callerID?.hasSameBytes(as: caller.id) == true, case .jwt = caller.proof else { return false }
       return true
     }
   }
+}
+
+extension Facts {
+  /// Whether the caller is the one of every installation.
+  fileprivate var isInstallations: Bool { callerID?.hasSameBytes(as: Caller.installationID) == true }
 }
 
 extension Entrance {

@@ -8,6 +8,7 @@ import HTTP
 package import JSON
 import Platform
 import Store
+import Texts
 
 /// A request to be explained, not checked yet.
 public struct Question: Sendable {
@@ -103,7 +104,7 @@ extension Question {
       action: action ?? .access, callerID: nil, subject: subject, address: nil, phone: nil, instant: now)
 
     let known = configuration.callers.map(\.id) + [Caller.anonymousID, Caller.installationID]
-    if let caller, !known.contains(caller) {
+    if let caller, !known.contains(exactly: caller) {
       let near =
         Spelling.nearest(to: caller, among: known).map { "; did you mean \($0)?" }
         ?? "; the configuration has \(known.prefix(10).joined(separator: ", "))\(known.count > 10 ? ", …" : "")"
@@ -112,7 +113,9 @@ extension Question {
     if let installation {
       let id = InstallationID(installation)
       if id == nil { note("installation", "\(quoted(installation)) is not a UUID") }
-      if caller != Caller.installationID { note("installation", "is only for the caller installation") }
+      if caller?.hasSameBytes(as: Caller.installationID) != true {
+        note("installation", "is only for the caller installation")
+      }
       facts.installation = id.map { InstallationFacts(id: $0.description, callerID: nil) }
     }
     if let address {

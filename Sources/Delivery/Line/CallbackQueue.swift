@@ -3,6 +3,7 @@
 package import Platform
 package import Store
 import Synchronization
+import Texts
 
 /// Gives out the turns at Talkdesk's Callback API. It outlives configurations: a reload leaves running and waiting callbacks alone.
 ///
@@ -259,6 +260,7 @@ extension CallbackQueue.State {
 extension CallbackQueue.Party {
   /// The party that an intent belongs to.
   package init(_ intent: CallbackIntent) {
-    self.init(intent.callerID, member: intent.subject == intent.callerID ? nil : intent.subject)
+    self.init(
+      intent.callerID, member: intent.subject.flatMap { $0.hasSameBytes(as: intent.callerID) ? nil : $0 })
   }
 }

@@ -1,6 +1,7 @@
 // Identifies one allowance: the rule that counts, and the caller, user or number that it counts for.
 
 public import Platform
+import Texts
 
 /// The key by which a rate or quota counts.
 public enum AllowanceScope: String, CaseIterable, Sendable {
@@ -8,7 +9,7 @@ public enum AllowanceScope: String, CaseIterable, Sendable {
 }
 
 /// One party an allowance belongs to.
-public enum AllowanceParty: Hashable, Sendable {
+public enum AllowanceParty: Sendable {
   case caller(String)
   /// A caller's id; for the subject of its token, the id, NUL, which no id holds, and the subject. Subjects are unique to their
   /// issuer only (RFC 7519 §4.1.2), and some issuers let users choose them.
@@ -23,6 +24,21 @@ public enum AllowanceParty: Hashable, Sendable {
   case global
   /// All requests without that key: no app, or an unknown address or number.
   case unknown
+}
+
+extension AllowanceParty: Hashable {
+  /// Names are compared by their octets.
+  public static func == (a: Self, b: Self) -> Bool {
+    switch (a, b) {
+    case (.caller(let a), .caller(let b)), (.subject(let a), .subject(let b)),
+      (.installation(let a), .installation(let b)), (.app(let a), .app(let b)):
+      a.hasSameBytes(as: b)
+    case (.address(let a), .address(let b)): a == b
+    case (.phone(let a), .phone(let b)): a == b
+    case (.global, .global), (.unknown, .unknown): true
+    default: false
+    }
+  }
 }
 
 /// One allowance: a rule's, for one party. Rules have unique names, so its use survives a reload.
@@ -86,10 +102,11 @@ extension AllowanceScope {
   func party(of facts: Facts) -> AllowanceParty {
     switch self {
     case .caller: .caller(facts.effectiveCaller)
-    case .installation: facts.installation.map { .installation($0.id) } ?? Self.subject.party(of: facts)
+    case .installation:
+      facts.installation.map { .installation($0.id) } ?? Self.subject.party(of: facts)
     case .subject:
       .subject(
-        facts.effectiveSubject == facts.owner ? facts.owner : facts.owner + "\u{0}" + facts.effectiveSubject)
+        facts.isOwnerItself ? facts.owner : facts.owner + "\u{0}" + facts.effectiveSubject)
     case .app: facts.appID.map { .app($0) } ?? .unknown
     case .address: facts.address.map { .address($0.client) } ?? .unknown
     case .phone: facts.phone.map { .phone($0) } ?? .unknown

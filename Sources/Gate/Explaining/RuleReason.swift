@@ -171,7 +171,7 @@ extension AllowanceScope {
     case .caller(let id): "caller \(id)"
     case .installation(let id): "installation \(id)"
     case .subject:
-      facts.effectiveSubject == facts.owner
+      facts.isOwnerItself
         ? "caller \(facts.owner)"
         : "subject \(quoted(facts.effectiveSubject.hidingPhoneNumbers)) of caller \(facts.owner)"
     case .app(let id): "app \(id)"

@@ -1,7 +1,9 @@
 // Values of token claims and of remote policies, in the types of JSON but independent of the JSON module.
 
+public import Texts
+
 /// A value as JSON knows it, kept apart from any JSON library.
-public enum FactValue: Hashable, Sendable {
+public enum FactValue: Sendable {
   case null
   case bool(Bool)
   /// A number by its text, so that nothing is rounded.
@@ -13,14 +15,28 @@ public enum FactValue: Hashable, Sendable {
   /// The member of an object with a name; nil without one, and for values that are no object.
   public subscript(name: String) -> FactValue? {
     guard case .object(let members) = self else { return nil }
-    return members.first { $0.name == name }?.value
+    return members.first { $0.name.hasSameBytes(as: name) }?.value
+  }
+}
+
+extension FactValue: Hashable {
+  /// Texts are compared by their octets.
+  public static func == (a: FactValue, b: FactValue) -> Bool {
+    switch (a, b) {
+    case (.null, .null): true
+    case (.bool(let a), .bool(let b)): a == b
+    case (.number(let a), .number(let b)), (.string(let a), .string(let b)): a.hasSameBytes(as: b)
+    case (.array(let a), .array(let b)): a == b
+    case (.object(let a), .object(let b)): a == b
+    default: false
+    }
   }
 }
 
 /// A named value.
 public struct FactMember: Hashable, Sendable {
   /// The member's name.
-  public var name: String
+  @Exact public var name: String
   /// Its value.
   public var value: FactValue
 

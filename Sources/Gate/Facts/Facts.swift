@@ -1,6 +1,7 @@
 // The facts about a request that the rules may look at.
 
 public import Platform
+public import Texts
 
 /// The action that an app requests. Rules, tests, stops, audit lines and metrics use these names.
 public enum Action: String, CaseIterable, Sendable {
@@ -82,6 +83,9 @@ public struct Facts: Sendable {
   /// The caller to whom the subject belongs: of an installation that a user authorized, the caller of that user's token.
   public var owner: String { installation?.callerID ?? effectiveCaller }
 
+  /// Whether the subject is the owner's own name: there is no user.
+  var isOwnerItself: Bool { effectiveSubject.hasSameBytes(as: owner) }
+
   /// Who is behind the request: the token's subject, else the caller.
   public var effectiveSubject: String { subject ?? effectiveCaller }
 }
@@ -91,7 +95,7 @@ public struct InstallationFacts: Hashable, Sendable {
   /// Its id.
   public let id: String
   /// The caller of the user's token who authorized it; nil where an operator did.
-  public let callerID: String?
+  @Exact public private(set) var callerID: String?
 
   /// Names an installation.
   public init(id: String, callerID: String?) {

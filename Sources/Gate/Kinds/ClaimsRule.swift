@@ -1,6 +1,7 @@
 // The rule that requires certain claims in the caller's token.
 
 public import Documents
+import Texts
 
 /// Claims that have to be there, each with the values that are accepted.
 ///
@@ -43,7 +44,7 @@ public struct ClaimsRule: Sendable {
 
   /// Whether the claims fulfil the requirement at an index. Nothing is copied.
   private func fulfils(_ claims: [FactMember], _ index: Int) -> Bool {
-    for position in claims.indices where claims[position].name == requirements[index].name {
+    for position in claims.indices where claims[position].name.hasSameBytes(as: requirements[index].name) {
       return Self.fits(claims[position].value, requirements[index].accepted)
     }
     guard let value = Self.value(at: requirements[index].path, in: claims) else { return false }
@@ -52,7 +53,7 @@ public struct ClaimsRule: Sendable {
 
   /// The value at the end of a path into objects.
   private static func value(at path: [String], in claims: [FactMember]) -> FactValue? {
-    guard let first = path.first, var value = claims.first(where: { $0.name == first })?.value
+    guard let first = path.first, var value = claims.first(where: { $0.name.hasSameBytes(as: first) })?.value
     else { return nil }
     for name in path.dropFirst() {
       guard let member = value[name] else { return nil }
@@ -66,7 +67,8 @@ public struct ClaimsRule: Sendable {
     func words(_ requirement: Requirement, isFulfilled: Bool) -> String {
       let name = "claim \(quoted(requirement.name))"
       let found =
-        claims.first { $0.name == requirement.name }?.value ?? Self.value(at: requirement.path, in: claims)
+        claims.first { $0.name.hasSameBytes(as: requirement.name) }?.value
+        ?? Self.value(at: requirement.path, in: claims)
       guard let found else { return "\(name) is missing" }
       guard values == .shown else { return "\(name) has \(isFulfilled ? "an" : "no") accepted value" }
       return "\(name) is \(found.words)"
@@ -82,10 +84,8 @@ public struct ClaimsRule: Sendable {
 
   private static func fits(_ value: FactValue, _ accepted: [String]) -> Bool {
     switch value {
-    case .string(let text), .number(let text):
-      for candidate in accepted where candidate == text { return true }
-      return false
-    case .bool(let flag): return accepted.contains(flag ? "true" : "false")
+    case .string(let text), .number(let text): return accepted.contains(exactly: text)
+    case .bool(let flag): return accepted.contains(exactly: flag ? "true" : "false")
     case .array(let elements):
       for element in elements {
         // Only values of the list itself count, not those of a list inside it.

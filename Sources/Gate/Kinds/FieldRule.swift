@@ -1,6 +1,7 @@
 // The rule that requires a certain value in a header of the request.
 
 public import Documents
+import Texts
 
 /// A requirement on a field of the request. A missing field and a repeated field are denied.
 public struct FieldRule: Sendable {
@@ -72,8 +73,8 @@ public struct FieldRule: Sendable {
     }
     guard found >= 0 else { return false }
     switch requirement {
-    case .equals(let value): return fields[found].value == value
-    case .oneOf(let values): return values.contains(fields[found].value)
+    case .equals(let value): return fields[found].value.hasSameBytes(as: value)
+    case .oneOf(let values): return values.contains(exactly: fields[found].value)
     case .atLeast: return Self.isVersion(fields[found].value, atLeast: minimum)
     }
   }

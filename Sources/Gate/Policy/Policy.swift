@@ -1,6 +1,7 @@
 // The ordered list of rules that decides every request.
 
 public import Documents
+import Texts
 
 /// An ordered list of rules. Asking it is pure: the same facts and states have the same decision.
 public final class Policy: Sendable {
@@ -108,8 +109,8 @@ public final class Policy: Sendable {
   /// The entries' actions, side by side: most rules that do not concern a request are passed over by these alone.
   let entryActions: [UInt8]
   /// The names of apps and callers that any rule tells apart.
-  let appNames: [String: Int]
-  let callerNames: [String: Int]
+  let appNames: [ExactText: Int]
+  let callerNames: [ExactText: Int]
   /// When opening hours are open together.
   let openings = Openings()
   /// Whether any rule switches the built-in one off.
@@ -140,8 +141,8 @@ public final class Policy: Sendable {
     rules = configured
     self.brakes = brakes
     firstBrake = configured.count
-    var apps: [String: Int] = [:]
-    var callers: [String: Int] = [:]
+    var apps: [ExactText: Int] = [:]
+    var callers: [ExactText: Int] = [:]
     entries = asked.enumerated().map { index, rule in
       Entry(
         rule, index: index, apps: rule.apps.map { NameSet($0, numbering: &apps) },
@@ -213,8 +214,8 @@ public final class Policy: Sendable {
 
   func scope(of action: Action, app: String?, caller: String) -> RequestScope {
     RequestScope(
-      action: action.bit, app: appNames.isEmpty ? nil : app.flatMap { appNames[$0] },
-      caller: callerNames.isEmpty ? nil : callerNames[caller])
+      action: action.bit, app: appNames.isEmpty ? nil : app.flatMap { appNames[ExactText($0)] },
+      caller: callerNames.isEmpty ? nil : callerNames[ExactText(caller)])
   }
 
   /// Whether a rule concerns a request.
@@ -326,8 +327,8 @@ extension Rule.Kind {
 struct NameSet: Sendable {
   private var words: [UInt64] = []
 
-  init(_ names: [String], numbering numbers: inout [String: Int]) {
-    for name in names {
+  init(_ names: [String], numbering numbers: inout [ExactText: Int]) {
+    for name in names.map({ ExactText($0) }) {
       let number = numbers[name] ?? numbers.count
       numbers[name] = number
       while words.count <= number / 64 { words.append(0) }

@@ -1,6 +1,7 @@
 // Declares the keys of rules: for the reader, for its suggestions, and for the JSON Schema.
 
 package import Documents
+import Texts
 
 /// The keys of a rule: those of all rules, and those of each kind.
 enum RuleKeys {
@@ -32,7 +33,7 @@ enum RuleKeys {
   /// A name, which has to be one of those there are.
   static func name(among known: Set<String>?) -> TextForm<String> {
     TextForm { text throws(Refusal) in
-      if let known, !known.contains(text) { throw .unknown(text, known: known.sorted()) }
+      if let known, !known.contains(exactly: text) { throw .unknown(text, known: known.sorted()) }
       return text
     }
   }

@@ -6,8 +6,10 @@ import Platform
 /// The names a configuration defines besides rules; nil where any name will do.
 public struct KnownNames: Sendable {
   /// The callers' ids.
+  // Our text: ids of the configuration, looked up with `contains(exactly:)`.
   public var callers: Set<String>?
   /// The apps' ids.
+  // Our text: likewise.
   public var apps: Set<String>?
 
   /// Names to compare with.

@@ -11,6 +11,7 @@ import Records
 import Responses
 import Serving
 import Store
+import Texts
 
 extension Handlers {
   /// `DELETE /installations/self`: a phone revokes its own installation.
@@ -35,7 +36,7 @@ extension Handlers {
       try JSONContent.check(visit.request)
       let terms = visit.generation.installations?.terms ?? [:]
       guard let desk = visit.generation.desk,
-        terms.values.contains(where: { $0.verifiers.contains(visit.caller.id) })
+        terms.values.contains(where: { $0.verifiers.contains(exactly: visit.caller.id) })
       else { throw Problem(.denied, "This caller may not verify codes.") }
       let asked = try VerifyCodeRequest(parsing: visit.request.content)
       record?.installation = asked.id.description

@@ -89,6 +89,7 @@ package struct APNsSettings: Sendable {
 extension APNsSettings: Equatable {
   /// Whether both sign with the same key, for the same app.
   package static func == (a: APNsSettings, b: APNsSettings) -> Bool {
+    // Our text: ids of the configuration.
     a.signer.key.publicKey == b.signer.key.publicKey && a.keyID == b.keyID && a.teamID == b.teamID
       && a.topic == b.topic && a.base == b.base
   }

@@ -89,6 +89,7 @@ package struct FCMSettings: Sendable {
 extension FCMSettings: Equatable {
   /// Whether both are the same account with the same key, at the same place.
   package static func == (a: FCMSettings, b: FCMSettings) -> Bool {
+    // Our text: ids of the configuration.
     a.account.signer.key.publicKey == b.account.signer.key.publicKey && a.account.keyID == b.account.keyID
       && a.account.clientEmail == b.account.clientEmail && a.url == b.url && a.tokenURL == b.tokenURL
   }

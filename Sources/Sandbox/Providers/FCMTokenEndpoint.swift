@@ -4,6 +4,7 @@ import HTTP
 import JOSE
 import JSON
 import Platform
+import Texts
 
 /// `POST /fcm/token`: an access token for the assertion of a service account (RFC 7523 §2.1). Pure.
 enum FCMTokenEndpoint {

@@ -3,6 +3,7 @@
 import JOSE
 import JSON
 import Platform
+import Texts
 
 /// Judges a client assertion (RFC 7523 §3) the way Talkdesk ID would. Pure: the clock and the audience come in, and
 /// whether the `jti` was seen before is `ReplayGuard`'s to say.

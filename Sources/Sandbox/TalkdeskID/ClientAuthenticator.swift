@@ -3,6 +3,7 @@
 import HTTP
 import JOSE
 import Platform
+import Texts
 
 /// Decides who sent a token request: the client proves itself with a signed assertion or, where one is configured, with
 /// its secret in HTTP Basic; never with both (RFC 6749 §2.3).
@@ -40,7 +41,7 @@ struct ClientAuthenticator: Sendable {
   func forgetting(_ keyIDs: Set<String>) -> Self {
     var copy = self
     copy.verifier = AssertionVerifier(
-      clientID: verifier.clientID, keys: verifier.keys.filter { !keyIDs.contains($0.keyID) })
+      clientID: verifier.clientID, keys: verifier.keys.filter { !keyIDs.contains(exactly: $0.keyID) })
     return copy
   }
 

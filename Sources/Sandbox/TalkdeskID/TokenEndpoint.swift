@@ -2,6 +2,7 @@
 
 import HTTP
 import Platform
+import Texts
 
 /// Judges requests to `POST /oauth/token`: pure but for the `jti` memory that is passed in.
 struct TokenEndpoint: Sendable {

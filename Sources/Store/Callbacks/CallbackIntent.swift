@@ -1,6 +1,7 @@
 // A callback that a caller wants to make, before the store has a record of it.
 
 public import Gate
+public import Texts
 
 /// A callback that a caller requests: the start of its record, and the data that identify a repetition.
 ///
@@ -49,11 +50,11 @@ public struct CallbackIntent: Sendable {
   /// The name of the record to be.
   public let id: CallbackID
   /// Who asks.
-  public let callerID: String
+  @Exact public private(set) var callerID: String
   /// The person the caller speaks for, if the credential names one.
-  public let subject: String?
+  @Exact public private(set) var subject: String?
   /// The app, if there is one.
-  public let appID: String?
+  @Exact public private(set) var appID: String?
   /// What is requested.
   public let matter: Matter
   /// The key the client gave, if any.
@@ -109,7 +110,7 @@ extension CallbackIntent {
   /// The owner as one text: the caller, and its user where it has such. A number that one user has asked for is no duplicate for
   /// another one.
   package var owner: String {
-    guard let subject, subject != callerID else { return callerID }
+    guard let subject, !subject.hasSameBytes(as: callerID) else { return callerID }
     return callerID + "\u{0}" + subject
   }
 }

@@ -1,6 +1,7 @@
 // The record of a callback, as its caller may see it.
 
 public import Gate
+public import Texts
 
 /// The record of a callback. It holds no full number: a store never gets to keep one.
 public struct StoredCallback: Hashable, Sendable {
@@ -28,11 +29,11 @@ public struct StoredCallback: Hashable, Sendable {
   /// Its name.
   public let id: CallbackID
   /// Its owner. Other callers cannot read it.
-  public let callerID: String
+  @Exact public private(set) var callerID: String
   /// The person the caller spoke for, if the credential named one.
-  public let subject: String?
+  @Exact public private(set) var subject: String?
   /// The app, if there was one.
-  public let appID: String?
+  @Exact public private(set) var appID: String?
   /// The number to be called, masked: `+*********65`. Empty for a ticket.
   public let contact: String
   /// When the intent was kept.
@@ -91,5 +92,8 @@ public struct StoredCallback: Hashable, Sendable {
 
 extension StoredCallback {
   /// Whether it is a subject's of its caller: users of one issuer do not see each other's.
-  public func belongs(to subject: String) -> Bool { self.subject ?? callerID == subject }
+  public func belongs(to subject: String) -> Bool { (self.subject ?? callerID).hasSameBytes(as: subject) }
+
+  /// Whether a caller has asked for it.
+  package func isOwned(by callerID: String) -> Bool { self.callerID.hasSameBytes(as: callerID) }
 }

@@ -2,6 +2,7 @@
 
 public import Gate
 public import JOSE
+public import Texts
 
 /// A request for an installation that an operator approves or denies by its user code.
 public struct Enrolment: Hashable, Sendable {
@@ -24,7 +25,7 @@ public struct Enrolment: Hashable, Sendable {
   /// The app's description of itself.
   public let client: InstallationClient
   /// The id of the configured app.
-  public let appID: String
+  @Exact public private(set) var appID: String
   /// The code that the customer reads to the operator: eight letters.
   public let userCode: String
   /// The address that the request came from, as text.

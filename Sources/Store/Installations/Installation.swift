@@ -2,13 +2,14 @@
 
 public import Gate
 public import JOSE
+public import Texts
 
 /// A user of a configured caller: the caller's id and the subject that its token names.
 public struct InstallationUser: Hashable, Sendable {
   /// The id of the caller that the user's token belongs to.
-  public let callerID: String
+  @Exact public private(set) var callerID: String
   /// The token's subject.
-  public let subject: String
+  @Exact public private(set) var subject: String
 
   /// A user.
   public init(callerID: String, subject: String) {
@@ -22,9 +23,9 @@ public struct InstallationClient: Hashable, Sendable {
   /// The UUID that the app made.
   public let id: InstallationID
   /// The app's name for people: 1–64 Unicode scalars.
-  public let app: String
+  @Exact public private(set) var app: String
   /// A further detail from the app, for example the account: 1–255 Unicode scalars.
-  public let detail: String?
+  @Exact public private(set) var detail: String?
 
   /// A client.
   public init(id: InstallationID, app: String, detail: String?) {
@@ -39,7 +40,7 @@ public struct Installation: Hashable, Sendable {
   /// The app's description of itself.
   public let client: InstallationClient
   /// The id of the configured app that it belongs to.
-  public let appID: String
+  @Exact public private(set) var appID: String
   /// The user who authorized it; nil where an operator did.
   public let user: InstallationUser?
   /// The address that the request for it came from, as text.

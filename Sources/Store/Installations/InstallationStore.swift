@@ -2,6 +2,7 @@
 
 public import Gate
 public import JOSE
+public import Texts
 
 /// The rows that one transaction about an installation reads and locks.
 public struct InstallationScope: Hashable, Sendable {
@@ -33,7 +34,7 @@ public struct InstallationScope: Hashable, Sendable {
     /// The user.
     public let user: InstallationUser
     /// The app.
-    public let appID: String
+    @Exact public private(set) var appID: String
     /// Installations that were last used before this are idle, and count no more.
     public let usedSince: Instant
 

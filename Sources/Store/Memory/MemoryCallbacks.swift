@@ -93,7 +93,7 @@ struct MemoryCallbacks: Sendable {
 
   func appointments(of callerID: String, subject: String, most: Int) -> [StoredCallback] {
     let own = open.map(\.record).filter {
-      $0.status == .scheduled && $0.callerID == callerID && $0.belongs(to: subject)
+      $0.status == .scheduled && $0.isOwned(by: callerID) && $0.belongs(to: subject)
     }
     return Array(own.sorted { ($0.at ?? $0.createdAt, $0.id) < ($1.at ?? $1.createdAt, $1.id) }.prefix(most))
   }

@@ -3,6 +3,7 @@
 import Gate
 import JOSE
 import Synchronization
+import Texts
 
 /// All installations and requests. Counting and listing look at every one: this store is for one process, and for trying
 /// things out.
@@ -27,7 +28,8 @@ struct MemoryInstallations: Sendable {
     if let counted = scope.user {
       view.others =
         installations.values.count {
-          $0.user == counted.user && $0.appID == counted.appID && $0.usedAt >= counted.usedSince
+          $0.user == counted.user && $0.appID.hasSameBytes(as: counted.appID)
+            && $0.usedAt >= counted.usedSince
             && $0.revokedAt == nil && $0.client.id != scope.id
         }
     }
@@ -68,7 +70,9 @@ struct MemoryInstallations: Sendable {
     let id = InstallationID(subject)
     return installations.values.compactMap { installation in
       guard installation.revokedAt == nil else { return nil }
-      if let user = installation.user { return user.subject == subject ? installation.client.id : nil }
+      if let user = installation.user {
+        return user.subject.hasSameBytes(as: subject) ? installation.client.id : nil
+      }
       return installation.client.id == id ? id : nil
     }
   }

@@ -20,7 +20,7 @@ extension MemoryStore {
   public func withdraw(_ id: CallbackID) { callbacks.withLock { $0.withdraw(id) } }
 
   public func callback(_ id: CallbackID, of callerID: String) -> StoredCallback? {
-    callbacks.withLock { $0.record(id) }.flatMap { $0.callerID == callerID ? $0 : nil }
+    callbacks.withLock { $0.record(id) }.flatMap { $0.isOwned(by: callerID) ? $0 : nil }
   }
 
   public func callbacks(_ query: CallbackQuery) -> [StoredCallback] {

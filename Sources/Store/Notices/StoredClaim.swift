@@ -2,6 +2,7 @@
 
 public import Gate
 public import JOSE
+public import Texts
 
 /// A token that waits to be claimed.
 public struct StoredClaim: Hashable, Sendable {
@@ -15,7 +16,7 @@ public struct StoredClaim: Hashable, Sendable {
   /// The installation that asked for the token: no other may claim it.
   public let installation: InstallationID
   /// The id of the configured app that the token is for.
-  public let appID: String
+  @Exact public private(set) var appID: String
   /// When the installation asked.
   public let created: Instant
   /// From when on it can no longer be claimed.

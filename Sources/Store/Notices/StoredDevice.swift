@@ -2,15 +2,16 @@
 
 public import Gate
 package import JOSE
+public import Texts
 
 /// What the store keeps of an installation's device. Who has the token can push to the device, so it prints as `<redacted>`.
 public struct StoredDevice: Hashable, Sendable {
   /// The installation. It has one device at most.
   public let installation: InstallationID
   /// The service that carries notices to the device: `fcm`, `apns` or `http`.
-  public let platform: String
+  @Exact public private(set) var platform: String
   /// The name by which that service knows the device.
-  public let token: String
+  @Exact public private(set) var token: String
   /// When the installation registered it.
   public let registered: Instant
 

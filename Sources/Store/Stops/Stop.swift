@@ -1,11 +1,12 @@
 // One stop of the kill switch: its target, actions, start, end and reason.
 
 public import Gate
+import Texts
 
 /// One stop: target, action, start, end and reason.
 public struct Stop: Hashable, Sendable {
   /// Whom a stop is for.
-  public enum Target: Hashable, Sendable {
+  public enum Target: Sendable {
     /// Everyone.
     case all
     /// Requests for one app.
@@ -68,6 +69,17 @@ public struct Stop: Hashable, Sendable {
     joined.until = if let until, let other = later.until { max(until, other) } else { nil }
     joined.reason = later.reason ?? reason
     return joined
+  }
+}
+
+extension Stop.Target: Hashable {
+  /// Names are compared by their octets.
+  public static func == (a: Self, b: Self) -> Bool {
+    switch (a, b) {
+    case (.all, .all): true
+    case (.app(let a), .app(let b)), (.caller(let a), .caller(let b)): a.hasSameBytes(as: b)
+    default: false
+    }
   }
 }
 

@@ -110,6 +110,43 @@ import Testing
     #expect(try refusal([:], without: ["iss"]) == "not ours")
   }
 
+  @Test func `a subject has 1 to 255 octets and no control character`() throws {
+    let authenticator = try authenticator()
+    func outcome(_ subject: String) throws -> String {
+      self.outcome(authenticator, try token(["sub": .string(subject)]))
+    }
+    for subject in [
+      "", "\u{0}", "ann\u{0}x", "a\nb", "a\tb", "\u{1B}[0m", "ann\u{7F}", "ann\u{85}",
+      String(repeating: "x", count: 256),
+      String(repeating: "é", count: 128),
+    ] {
+      #expect(try outcome(subject) == "The token does not name a subject.", "\(subject.debugDescription)")
+    }
+    for subject in [" ", "a b", "ann\u{202E}", "\u{FEFF}", String(repeating: "x", count: 255)] {
+      #expect(try outcome(subject) == "caller app-users \(subject)")
+    }
+  }
+
+  @Test func `issuer, audience and key id are compared by their octets`() throws {
+    for twins in equivalentNames {
+      let issuer = JWTAuthenticator.Issuer(
+        id: "app-users", issuer: twins[0], audience: twins[0], subjectClaim: "sub",
+        keys: .set(try JWKSet(parsing: KeyProvider.set([twins[0]: key.publicKey]))))
+      let authenticator = JWTAuthenticator(issuers: [issuer])
+      func outcome(_ issuer: String, _ audience: String, _ keyID: String) throws -> String {
+        self.outcome(
+          authenticator,
+          try token(
+            header: ["alg": "ES256", "kid": .string(keyID)],
+            ["iss": .string(issuer), "aud": .string(audience)]))
+      }
+      #expect(try outcome(twins[0], twins[0], twins[0]) == "caller app-users ann")
+      #expect(try outcome(twins[1], twins[0], twins[0]) == "not ours")
+      #expect(try outcome(twins[0], twins[1], twins[0]) == "The token is for another audience.")
+      #expect(try outcome(twins[0], twins[0], twins[1]) == "The token's signature is not the issuer's.")
+    }
+  }
+
   @Test func `only the issuer's key verifies, by its own algorithm`() throws {
     let authenticator = try authenticator()
     let other = try Signer(key: PrivateKey.generate(for: .ES256), algorithm: .ES256)

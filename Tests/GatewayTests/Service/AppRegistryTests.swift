@@ -1,6 +1,7 @@
 // Tests of which app a request belongs to.
 
 import HTTP
+import TestSupport
 import Testing
 
 @testable import API
@@ -49,6 +50,22 @@ import Testing
     }
     #expect { try registry.claim(named: .malformed, by: ios.id).admitted() } throws: {
       ($0 as? Problem)?.code == .unknownApp
+    }
+  }
+
+  @Test func `names are compared by their octets`() throws {
+    for twins in equivalentNames {
+      let registry = AppRegistry([App(id: twins[0], callers: [twins[0]], scope: nil)])
+      #expect(try registry.claim(named: .value(twins[0]), by: twins[0]).admitted() != nil)
+      #expect(try registry.claim(named: .absent, by: twins[1]).admitted() == nil)
+      #expect { try registry.claim(named: .value(twins[1]), by: twins[0]).admitted() } throws: {
+        ($0 as? Problem)?.code == .unknownApp
+      }
+      #expect { try registry.claim(named: .value(twins[0]), by: twins[1]).admitted() } throws: {
+        ($0 as? Problem)?.code == .denied
+      }
+      let other = registry.claim(named: .value(twins[1]), by: twins[0], installedFor: twins[0])
+      #expect { try other.admitted() } throws: { ($0 as? Problem)?.code == .unknownApp }
     }
   }
 

@@ -1,0 +1,74 @@
+// Compares texts from outside by their octets, because `String` compares by canonical equivalence.
+
+extension String {
+  /// Whether both are the same UTF-8 octets. `==` also holds for canonically equivalent texts: by it, U+212A KELVIN SIGN is
+  /// a `K`, and `é` is `e` with U+0301. Another user of an identity provider may have such a name.
+  package func hasSameBytes(as other: String) -> Bool {
+    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+  }
+}
+
+extension Sequence where Element == String {
+  /// Whether one of the texts has these UTF-8 octets.
+  package func contains(exactly text: String) -> Bool { contains { $0.hasSameBytes(as: text) } }
+}
+
+/// A text that is equal to another one only if both have the same UTF-8 octets: as a key, in a set, or in a case.
+public struct ExactText: Sendable {
+  /// The text, for output.
+  public let text: String
+
+  /// A text from outside.
+  public init(_ text: String) { self.text = text }
+}
+
+extension ExactText: Hashable {
+  public static func == (a: ExactText, b: ExactText) -> Bool { a.text.hasSameBytes(as: b.text) }
+
+  /// The hash of `String` is equal for equal octets.
+  public func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
+
+extension ExactText: ExpressibleByStringLiteral, CustomStringConvertible {
+  public init(stringLiteral value: String) { self.init(value) }
+
+  public var description: String { text }
+}
+
+/// A member with a text from outside. The type that has it is equal to another value only if this text has the same UTF-8
+/// octets:
+///
+///     struct User: Hashable { @Exact var subject: String }
+@propertyWrapper
+public struct Exact<Value: ExactlyComparable>: Hashable, Sendable {
+  /// The text.
+  public var wrappedValue: Value
+
+  /// Wraps a text.
+  public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+
+  public static func == (a: Self, b: Self) -> Bool { Value.haveSameBytes(a.wrappedValue, b.wrappedValue) }
+
+  /// The hash of `String` is equal for equal octets.
+  public func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
+}
+
+/// What `Exact` wraps: a text, or an optional one.
+public protocol ExactlyComparable: Hashable, Sendable {
+  /// Whether both have the same UTF-8 octets.
+  static func haveSameBytes(_ a: Self, _ b: Self) -> Bool
+}
+
+extension String: ExactlyComparable {
+  public static func haveSameBytes(_ a: String, _ b: String) -> Bool { a.hasSameBytes(as: b) }
+}
+
+extension Optional: ExactlyComparable where Wrapped == String {
+  public static func haveSameBytes(_ a: String?, _ b: String?) -> Bool {
+    switch (a, b) {
+    case (let a?, let b?): a.hasSameBytes(as: b)
+    case (nil, nil): true
+    default: false
+    }
+  }
+}

@@ -1,5 +1,7 @@
 // A mistake in a document, explained to the person who wrote it.
 
+import Texts
+
 /// One mistake in a document: its place, its description and its remedy. The text never holds a secret.
 public struct DocumentProblem: Sendable, Hashable, CustomStringConvertible {
   /// The position.
@@ -95,12 +97,8 @@ package func quoted(_ text: some StringProtocol, limit: Int = 64) -> String {
     case "\r": result += "\\r"
     case "\t": result += "\\t"
     case "\"", "\\": result += "\\\(scalar)"
-    default:
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator:
-        result += "\\u{\(String(scalar.value, radix: 16))}"
-      default: result.unicodeScalars.append(scalar)
-      }
+    case _ where scalar.steersText: result += "\\u{\(String(scalar.value, radix: 16))}"
+    default: result.unicodeScalars.append(scalar)
     }
   }
   return result + (text.unicodeScalars.count > limit ? "…\"" : "\"")

@@ -1,3 +1,5 @@
+import Texts
+
 /// Writes JSON: the shortest form, members in their order, so that equal values built alike give equal bytes.
 
 extension JSONValue {
@@ -67,6 +69,23 @@ public enum JSONText {
       let raw = Array(bytes[start...])
       bytes.removeSubrange(start...)
       appendEscaped(raw, to: &bytes)
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Appends a string with its quotation marks, for a person's eyes: every character that steers the text around it is escaped,
+  /// such as marks of direction.
+  public static func appendShown(_ string: String, to bytes: inout [UInt8]) {
+    guard string.unicodeScalars.contains(where: { $0.value >= 0x80 && $0.steersText }) else {
+      return append(string, to: &bytes)
+    }
+    bytes.append(UInt8(ascii: "\""))
+    for scalar in string.unicodeScalars {
+      if scalar.value >= 0x80, scalar.steersText {
+        for unit in String(scalar).utf16 { appendEscape(unit, to: &bytes) }
+      } else {
+        appendEscaped(Array(String(scalar).utf8), to: &bytes)
+      }
     }
     bytes.append(UInt8(ascii: "\""))
   }

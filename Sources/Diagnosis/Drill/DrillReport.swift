@@ -5,6 +5,7 @@ import Gate
 import HTTP
 import Platform
 import Talkdesk
+import Texts
 import Tokens
 import Upstream
 
@@ -158,10 +159,10 @@ public struct DrillReport: Sendable {
   private static func shown(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars.prefix(2000) {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator:
+      if scalar.steersText {
         shown += scalar == "\n" ? " " : "\\u{\(String(scalar.value, radix: 16))}"
-      default: shown.unicodeScalars.append(scalar)
+      } else {
+        shown.unicodeScalars.append(scalar)
       }
     }
     return shown + (text.unicodeScalars.count > 2000 ? "…" : "")

@@ -28,6 +28,11 @@ extension OperatorPage {
       return element;
     }
 
+    // A stranger's text beside other words: its marks of direction end with it.
+    function stranger(text) {
+      return make("bdi", text);
+    }
+
     function button(text, name, action) {
       const element = make("button", text, name);
       element.type = "button";
@@ -145,7 +150,7 @@ extension OperatorPage {
     function confirmed(title, text, act) {
       const dialog = $("confirm");
       put($("confirm-title"), title);
-      put($("confirm-text"), text);
+      $("confirm-text").replaceChildren(...[text].flat());
       put($("confirm-act"), act);
       dialog.returnValue = "cancel";
       dialog.showModal();

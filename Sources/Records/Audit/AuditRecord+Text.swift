@@ -6,6 +6,7 @@ import HTTP
 import HTTPServer
 import JSON
 import Platform
+import Texts
 
 extension AuditRecord {
   /// Appends the record as one readable line:
@@ -30,8 +31,8 @@ extension AuditRecord {
     if let reason { Self.append(member: "reason", reason, to: &line) }
     let objections = verdicts.filter { $0.verdict == .wouldDeny }.map(\.rule)
     if !objections.isEmpty { Self.append(member: "would_deny", objections.joined(separator: ","), to: &line) }
-    if let subject = caller?.subject, subject != caller?.id {
-      Self.append(member: "subject", subject, to: &line)
+    if let caller, !caller.subject.hasSameBytes(as: caller.id) {
+      Self.append(member: "subject", caller.subject, to: &line)
     }
     if cache != .none { Self.append(member: "cache", cache.rawValue, to: &line) }
     if let upstreamStatus { Self.append(member: "upstream_status", "\(upstreamStatus)", to: &line) }
@@ -58,14 +59,18 @@ extension AuditRecord {
     append(word: value, to: &line)
   }
 
-  /// Appends a value: unchanged if it is a plain word, otherwise quoted like JSON, so that no value can forge a line or move a
-  /// terminal's cursor.
+  /// Appends a value: unchanged if it is a plain word, otherwise quoted like JSON, so that no value can forge a line, move a
+  /// terminal's cursor or turn the text around it.
   private static func append(word: String, to line: inout [UInt8]) {
     let isPlain = word.utf8.allSatisfy {
       (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
         || "-._:,@+*".utf8.contains($0)
     }
-    if isPlain, !word.isEmpty { line.append(contentsOf: word.utf8) } else { JSONText.append(word, to: &line) }
+    if isPlain, !word.isEmpty {
+      line.append(contentsOf: word.utf8)
+    } else {
+      JSONText.appendShown(word, to: &line)
+    }
   }
 }
 

@@ -102,8 +102,8 @@ public struct Log: Sendable {
       line.append(contentsOf: " \(message)".utf8)
       for (name, value) in particulars {
         line.append(contentsOf: " \(name)=".utf8)
-        // Quoted like JSON, so that no value can forge a line or move a terminal's cursor.
-        JSONText.append(value, to: &line)
+        // Quoted like JSON, so that no value can forge a line, move a terminal's cursor or turn the text around it.
+        JSONText.appendShown(value, to: &line)
       }
       for (name, value) in ids { line.append(contentsOf: " \(name)=\(value)".utf8) }
       line.append(UInt8(ascii: "\n"))

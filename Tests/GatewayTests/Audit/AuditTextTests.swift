@@ -111,6 +111,21 @@ import Testing
     #expect(line(record).contains("reason=\""))
   }
 
+  /// Marks of direction, isolates, a byte order mark, a tag, a line separator and a C1 control.
+  @Test(arguments: [
+    ("\u{202E}", #"\u202e"#), ("\u{2066}", #"\u2066"#), ("\u{200F}", #"\u200f"#), ("\u{FEFF}", #"\ufeff"#),
+    ("\u{E0041}", #"\udb40\udc41"#), ("\u{2028}", #"\u2028"#), ("\u{85}", #"\u0085"#),
+    ("\u{61C}", #"\u061c"#),
+  ])
+  func `no value turns the text around it`(mark: String, escaped: String) throws {
+    var record = try record("r-1")
+    record.caller = Caller(authenticated: "app-users", subject: "é\(mark)x\"").audited
+    record.reason = "a\(mark)b"
+    let line = line(record)
+    #expect(!line.unicodeScalars.contains(mark.unicodeScalars.first!))
+    #expect(line.contains(#" reason="a\#(escaped)b""#) && line.contains(#" subject="é\#(escaped)x\"""#))
+  }
+
   @Test func `audit lines follow the log's format, also after a reload`() throws {
     let written = Mutex<[UInt8]>([])
     let sink = LogSink(lanes: 2) { bytes in

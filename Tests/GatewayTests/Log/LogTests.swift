@@ -66,6 +66,11 @@ import Testing
     #expect(line.dropLast().allSatisfy { $0 >= 0x20 && $0 != 0x7F } && line.last == 0x0A)
   }
 
+  @Test func `no value turns the text around it on a terminal`() {
+    let line = log(.info, .text).line(.info, "a", ["b": "x\u{202E}y\u{E0041}"])
+    #expect(text(line).hasSuffix(#" info a b="x\u202ey\udb40\udc41""# + "\n"))
+  }
+
   @Test func `what is done for a request carries its ids, on every way`() async throws {
     let log = log()
     try RequestContext.$current.withValue(context(traced: true)) {

@@ -71,8 +71,10 @@ extension OperatorCard {
 
       function activeItem(entry) {
         const item = make("li");
-        item.append(make("strong", entry.client_app), ` ${entry.client_detail ?? ""} `, make("span", entry.app, "badge"));
-        item.append(make("div", `${entry.subject}, used ${moment(entry.used_at)} from ${entry.address}`, "soft"));
+        const [name, use] = [make("strong"), make("div", null, "soft")];
+        name.append(stranger(entry.client_app));
+        use.append(stranger(entry.subject), `, used ${moment(entry.used_at)} from ${entry.address}`);
+        item.append(name, " ", stranger(entry.client_detail), " ", make("span", entry.app, "badge"), use);
         const row = make("div", null, "row");
         const revoke = button("Revoke…", "small danger", () => revokeOne(entry));
         revoke.setAttribute("aria-label", `Revoke ${entry.client_app} of ${entry.subject}`);
@@ -82,7 +84,10 @@ extension OperatorCard {
       }
 
       async function revokeOne(entry) {
-        const text = `${entry.client_app} of ${entry.subject} gets no token from now on. The customer has to enrol the phone again.`;
+        const text = [
+          stranger(entry.client_app), " of ", stranger(entry.subject),
+          " gets no token from now on. The customer has to enrol the phone again.",
+        ];
         if (!await confirmed("Revoke this installation?", text, "Revoke")) return;
         await attempt("active-status", async () => {
           const answer = await ask("POST", "/admin/installations/revoke", { client_id: entry.client_id });

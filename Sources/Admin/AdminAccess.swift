@@ -91,33 +91,10 @@ package enum AdminAccess: Sendable {
     return problem
   }
 
-  private static let secFetchSite = FieldName("Sec-Fetch-Site")
-
   /// Refuses requests of web pages of other origins; nil for the operator's page and for clients that are no browsers.
-  ///
-  /// A page of any site can make a browser send requests here, but the browser reveals it by fields that no page can set. It
-  /// sends `Sec-Fetch-Site` over TLS and to loopback. Elsewhere there is `Origin`, which has to name this server's host.
   private static func judgeOrigin(_ request: borrowing Request) -> Problem? {
-    let isForeign =
-      switch request.values(of: secFetchSite).map(request.string) {
-      case ["none"], ["same-origin"]: false
-      case []: !areOrigin(request.values(of: .origin), of: request)
-      default: true
-      }
-    return isForeign ? Problem(.denied, "Pages of other origins may not use this interface.") : nil
-  }
-
-  /// Whether all origins have the authority that the request is for. A proxy that ends TLS keeps the host but not the scheme.
-  private static func areOrigin(_ origins: [Range<Int>], of request: borrowing Request) -> Bool {
-    let hosts = request.values(of: .host).map { request.head[$0].map(lowercased) }
-    return origins.allSatisfy { origin in
-      let origin = request.head[origin].map(lowercased)
-      return hosts.contains { origin == Array("http://".utf8) + $0 || origin == Array("https://".utf8) + $0 }
-    }
-  }
-
-  private static func lowercased(_ octet: UInt8) -> UInt8 {
-    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
+    request.isOfForeignPage
+      ? Problem(.denied, "Pages of other origins may not use this interface.") : nil
   }
 
   /// Refuses requests that a page of another site could make a browser on this machine send to loopback. After DNS rebinding

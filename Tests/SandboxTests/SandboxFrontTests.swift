@@ -61,7 +61,16 @@ private struct Gateway: RequestHandler {
       let path = "/_sandbox/installations/approve"
       #expect(try await http.send("POST", path, content: "asked")?.content == "asked")
       #expect(try await http.send("GET", path)?.status == 405)
-      #expect(try await http.send("POST", path, fields: [("Sec-Fetch-Site", "cross-site")])?.status == 403)
+      for (name, value, status) in [
+        ("Sec-Fetch-Site", "cross-site", 403), ("Sec-Fetch-Site", "same-origin", 200),
+        ("Origin", "https://evil.example", 403), ("Origin", "null", 403),
+        ("Origin", "http://127.0.0.1:\(http.port)", 200),
+      ] {
+        #expect(
+          try await http.send("POST", path, fields: [(name, value)])?.status == status, "\(name): \(value)")
+      }
+      let evil = [("Origin", "https://evil.example")]
+      #expect(try await http.send("GET", "/_sandbox/faults", fields: evil)?.status == 403)
       #expect(try await emulator.http.send("POST", path)?.status == 404)
 
       await server.shutdown(within: .seconds(1))

@@ -170,8 +170,8 @@ enum ControlEndpoint {
     .json(.ok, value.serialized(), fields: ["Cache-Control": "no-store"])
   }
 
-  /// The method if it is allowed, HEAD counting as GET. What changes something is refused to pages of other sites:
-  /// they could otherwise reach a developer's loopback through the browser.
+  /// The method if it is allowed, HEAD counting as GET. Pages of other sites may link here, and do nothing else: they could
+  /// otherwise reach a developer's loopback through the browser.
   private static func method(of call: Call, among allowed: [Method]) throws(ControlRefusal) -> Method {
     let method = call.method == .head ? .get : call.method
     guard allowed.contains(method) else {
@@ -180,9 +180,9 @@ enum ControlEndpoint {
         detail: "This path does not support the method. Use one in Allow.",
         allow: allowed)
     }
-    guard method == .get || [nil, "none", "same-origin"].contains(call.fetchSite) else {
+    guard method == .get ? !call.hasForeignOrigin : !call.isOfForeignPage else {
       throw ControlRefusal(
-        status: .forbidden, code: "denied", detail: "Other sites may not change the sandbox.")
+        status: .forbidden, code: "denied", detail: "Pages of other sites may only link to the sandbox.")
     }
     return method
   }

@@ -3,7 +3,6 @@
 import HTTP
 
 extension Call {
-  private static let secFetchSite = FieldName("Sec-Fetch-Site")
   private static let webhookID = FieldName("webhook-id")
   private static let webhookTimestamp = FieldName("webhook-timestamp")
   private static let webhookSignature = FieldName("webhook-signature")
@@ -20,7 +19,8 @@ extension Call {
     host = request.text(of: .host)
     userAgent = request.text(of: .userAgent)
     traceparent = request.text(of: .traceparent)
-    fetchSite = request.text(of: Self.secFetchSite)
+    isOfForeignPage = request.isOfForeignPage
+    hasForeignOrigin = request.hasForeignOrigin
     webhook = Webhook(
       id: request.text(of: Self.webhookID), timestamp: request.text(of: Self.webhookTimestamp),
       signature: request.text(of: Self.webhookSignature))

@@ -22,8 +22,10 @@ struct Call: Sendable {
   var userAgent: String?
   /// The `traceparent` field (W3C Trace Context).
   var traceparent: String?
-  /// The `Sec-Fetch-Site` field: how a browser relates the page that asks to this server.
-  var fetchSite: String?
+  /// Whether a web page of another origin sent it, or a link on one.
+  var isOfForeignPage = false
+  /// Whether a script or form of another origin sent it.
+  var hasForeignOrigin = false
   /// The fields of a web hook (Standard Webhooks).
   var webhook = Webhook()
   /// The content.

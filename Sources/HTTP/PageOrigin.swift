@@ -1,0 +1,30 @@
+// Tells requests that a browser sends for a page of another origin.
+
+extension Request {
+  private static let secFetchSite = FieldName("Sec-Fetch-Site")
+
+  /// Whether a web page of another origin sent the request, or a link on one. False for this server's own pages, for addresses
+  /// that a person typed, and for clients that are no browsers.
+  ///
+  /// A page of any site can make a browser send requests here, but the browser reveals it by fields that no page can set. It
+  /// sends `Sec-Fetch-Site` over TLS and to loopback. Elsewhere there is `Origin`, which has to name this server's host.
+  package var isOfForeignPage: Bool {
+    switch values(of: Self.secFetchSite).map(string) {
+    case ["none"], ["same-origin"]: false
+    case []: !values(of: .origin).allSatisfy(isOwnOrigin)
+    default: true
+    }
+  }
+
+  /// Whether a script or form of another origin sent the request, as far as `Origin` tells. A link never sends that field.
+  package var hasForeignOrigin: Bool { values(of: Self.secFetchSite).isEmpty && isOfForeignPage }
+
+  /// Whether an origin has the authority that the request is for. A proxy that ends TLS keeps the host but not the scheme.
+  private func isOwnOrigin(_ range: Range<Int>) -> Bool {
+    let origin: [UInt8] = head[range].map(\.lowercasedASCII)
+    return values(of: .host).contains { range in
+      let host: [UInt8] = head[range].map(\.lowercasedASCII)
+      return ["http://", "https://"].contains { origin.elementsEqual(Array($0.utf8) + host) }
+    }
+  }
+}

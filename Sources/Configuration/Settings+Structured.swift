@@ -113,7 +113,8 @@ extension Settings {
   static let callerID = TypedSetting(
     Setting(
       "callers[].id", required: "give it a name: id: ios-app", example: "ios-app",
-      "The caller's unique name in logs, rules and `apps`. You cannot use `anonymous`."), callerName)
+      "The caller's unique name in logs, rules and `apps`. You cannot use `anonymous` and `installation`."),
+    callerName)
   static let basicUsername = TypedSetting(
     Setting(
       "callers[].basic.username", required: "give it a username", example: "app-user",

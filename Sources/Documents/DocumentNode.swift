@@ -48,8 +48,11 @@ public struct DocumentNode: Sendable {
     if case .text(let text, _) = content, !isNothing { text } else { nil }
   }
 
-  /// Whether the key has no value.
-  package var isNothing: Bool { if case .text("", isPlain: true) = content { true } else { false } }
+  /// Whether the key has no value: YAML's null (YAML 1.2.2 §10.2.1.1), which is a text only in quotes.
+  package var isNothing: Bool {
+    guard case .text(let text, isPlain: true) = content else { return false }
+    return ["", "~", "null", "Null", "NULL"].contains(text)
+  }
 
   /// The kind of content, for problems. Never the text itself: it may be a secret under a wrong key.
   package var kind: String {

@@ -202,7 +202,7 @@ struct RuleTestReader {
   /// A claim. Rules treat a text the same as a number or a string.
   private static func value(_ node: DocumentNode) -> FactValue {
     switch node.content {
-    case .text(let text, _): .string(text)
+    case .text(let text, _): node.isNothing ? .null : .string(text)
     case .list(let items): .array(items.map(value))
     case .mapping(let members): .object(members.map { FactMember($0.name, value($0.value)) })
     }

@@ -194,11 +194,18 @@ package struct ConfigurationBuilder {
         Refusal("names the variable \(variable), which is not set", "set it, or correct the name"))
       return nil
     }
-    guard !text.isEmpty else {
+    let bytes = Self.withoutFinalLineFeed(Array(text.utf8))
+    guard !bytes.isEmpty else {
       problems.add(place, name, Refusal("names the variable \(variable), which is empty", "fill it in"))
       return nil
     }
-    return Array(text.utf8)
+    return bytes
+  }
+
+  /// Without one line feed or CR LF at the end, which editors and `echo` write.
+  private static func withoutFinalLineFeed(_ bytes: [UInt8]) -> [UInt8] {
+    guard bytes.last == 0x0A else { return bytes }
+    return Array(bytes.dropLast(bytes.dropLast().last == 0x0D ? 2 : 1))
   }
 
   /// What a secret's file or variable holds.
@@ -222,8 +229,7 @@ package struct ConfigurationBuilder {
       problems.note(
         place, "\(quoted(path: path)) can be read by others (mode \(Self.octal(content.mode))); chmod 600 it")
     }
-    if content.bytes.last == 0x0A { content.bytes.removeLast() }
-    if content.bytes.last == 0x0D { content.bytes.removeLast() }
+    content.bytes = Self.withoutFinalLineFeed(content.bytes)
     guard !content.bytes.isEmpty else {
       problems.add(
         place, name, Refusal("names \(Self.shown(path)), which is empty", "put the secret into the file"))

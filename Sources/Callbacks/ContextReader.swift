@@ -145,7 +145,9 @@ struct ContextReader {
   private mutating func check(
     _ value: String, of name: String, as type: ContextField.DataType, _ path: @autoclosure () -> String
   ) -> Bool {
-    let longest = settled(name)?.maximumLength ?? CallbackLimits.valueLength
+    let longest =
+      settled(name)?.maximumLength
+      ?? (type == .url ? AbsoluteURI.maximumLength : CallbackLimits.valueLength)
     guard let fault = ContextText.fault(in: value, as: type, longest: longest) else { return true }
     problems.add(path(), fault)
     return false

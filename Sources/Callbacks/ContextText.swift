@@ -22,7 +22,7 @@ enum ContextText {
     case .text:
       return nil
     case .url:
-      return WebURL.fault(in: value)
+      return AbsoluteURI.fault(in: value)
     case .phone:
       do throws(E164Error) {
         _ = try E164(value)

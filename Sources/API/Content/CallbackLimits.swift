@@ -11,7 +11,7 @@ package enum CallbackLimits {
   package static let nameLength = 64
   /// Characters of `display_name` and of `tooltip_text`.
   package static let labelLength = 255
-  /// Characters of a value, unless the app's schema says otherwise.
+  /// Characters of a value that is no URL, unless the app's schema says otherwise.
   package static let valueLength = 255
   /// Arrays and objects within each other.
   package static let depth = 32

@@ -34,13 +34,16 @@ extension APISchemas {
               "tooltip_text": { "$ref": "#/components/schemas/ContextText", "description": "The tooltip; the name by default." },
               "data_type": { "type": "string", "enum": ["phone", "text", "url"],
                 "description": "The type of the value. The default is the type in the app's `context_schema`, otherwise text." },
-              "value": { "$ref": "#/components/schemas/ContextText",
-                "description": "At most 255 characters, or as many as the app's `context_schema` says; no control characters." } },
+              "value": { "type": "string",
+                "description": "At most 255 characters, of a `url` 2,048, or as many as the app's `context_schema` says; no control characters." } },
             "allOf": [
               { "if": { "required": ["data_type"], "properties": { "data_type": { "type": "string", "const": "phone" } } },
                 "then": { "properties": { "value": { "$ref": "#/components/schemas/PhoneNumber" } } } },
               { "if": { "required": ["data_type"], "properties": { "data_type": { "type": "string", "const": "url" } } },
-                "then": { "properties": { "value": { "type": "string", "pattern": "^https?://" } } } } ] }
+                "then": { "properties": { "value": { "type": "string", "maxLength": 2048,
+                  "description": "An absolute URI (RFC 3986), but not `javascript:`, `data:` or `file:`.",
+                  "pattern": "^[A-Za-z][A-Za-z0-9+.\\-]*:[!#-;=?-\\[\\]_a-z~]*$" } } },
+                "else": { "properties": { "value": { "$ref": "#/components/schemas/ContextText" } } } } ] }
           """#)
     ),
     (

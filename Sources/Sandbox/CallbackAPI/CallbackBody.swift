@@ -2,6 +2,7 @@
 
 import HTTP
 import JSON
+import Texts
 
 /// The body of `POST /calls/callback`, validated by the strictest reading of everything known about it: both numbers,
 /// all five properties of every field, and nothing else. What passes here satisfies every account's backend.
@@ -59,7 +60,7 @@ struct CallbackBody: Hashable, Sendable {
     findings.refuseUnknown(in: context, known: ["fields"], prefix: "context.")
     guard let fields = context["fields"] else { return findings.shape("context.fields", "is missing") }
     guard let fields = fields.array else { return findings.shape("context.fields", "is not an array") }
-    var names: Set<String> = []
+    var names: Set<ExactText> = []
     for (index, field) in fields.enumerated() {
       let place = "context.fields[\(index)]"
       guard let field = field.object else {
@@ -73,7 +74,7 @@ struct CallbackBody: Hashable, Sendable {
       }
       if let name = properties["name"] {
         if name.isEmpty { findings.value(place + ".name", "is empty") }
-        if !names.insert(name).inserted { findings.value(place + ".name", "is not unique") }
+        if !names.insert(ExactText(name)).inserted { findings.value(place + ".name", "is not unique") }
       }
       guard let dataType = properties["data_type"] else { continue }
       guard dataTypes.contains(dataType) else {
@@ -93,10 +94,10 @@ struct CallbackBody: Hashable, Sendable {
       && octets[1...].allSatisfy { (0x30...0x39).contains($0) }
   }
 
-  /// A scheme, a colon and something after it, in the characters of RFC 3986.
+  /// A scheme, a colon and the rest, in the characters of RFC 3986.
   static func isURI(_ text: String) -> Bool {
     let octets = Array(text.utf8)
-    guard let colon = octets.firstIndex(of: UInt8(ascii: ":")), colon > 0, colon + 1 < octets.count else {
+    guard let colon = octets.firstIndex(of: UInt8(ascii: ":")), colon > 0 else {
       return false
     }
     let isLetter: (UInt8) -> Bool = { (0x61...0x7A).contains($0 | 0x20) }

@@ -195,21 +195,16 @@ struct BadBody: Sendable, CustomTestStringConvertible {
   }
 
   private static let urls = [
-    "", "javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\\nscript:alert(1)", " https://a.example",
-    "data:text/html,x",
-    "vbscript:x", "file:///etc/passwd", "ftp://a.example", "//a.example", "/path", "a.example", "https:",
-    "https:/a.example",
-    "https://", "https:///path", "https://?q", "https://a b", "https://a.example/a b",
-    "https://a.example/\\u0000",
-    "https://a.example/%0d%0aX", "https://a.example/%00", "https://a.example/%", "https://a.example/%zz",
-    "https://user@a.example", "https://good.example@evil.example", "https://a.example\\\\@evil.example",
-    "https://a.example:0", "https://a.example:65536", "https://a.example:x", "https://a.example:",
-    "https://[::1",
-    "https://[zz]", "https://[127.0.0.1]", "https://2130706433", "https://0x7f.1", "https://1.2.3",
-    "https://256.1.1.1",
-    "https://-a.example", "https://a..example", "https://é.example", "https://a.example/é",
-    "https://a.example/<script>",
-    "https://a.example/\\\"", "https://a.example/`x`", "https://a.example/{x}", "blob:https://a.example/x",
+    "", "javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\\nscript:alert(1)", "data:text/html,x", "DATA:,x",
+    "file:///etc/passwd", "File:x", " https://a.example", "//a.example", "/path", "a.example", ":x", "1a:x",
+    "a b:x",
+    "https://a b", "https://a.example/a b", "https://a.example/\\u0000", "https://a.example/%",
+    "https://a.example/%zz",
+    "https://a.example\\\\@evil.example", "https://a@b@c", "https://a.example:x", "https://[::1",
+    "https://[zz]",
+    "https://[127.0.0.1]", "https://[v1.]", "https://[::1]x", "https://a]", "https://[@a", "x:[", "x:#a#b",
+    "https://é.example", "https://a.example/é", "https://a.example/<script>", "https://a.example/\\\"",
+    "https://a.example/`x`", "https://a.example/{x}", "https://a.example/" + x(2031),
   ].map { field("url \($0)", "{\"name\":\"a\",\"data_type\":\"url\",\"value\":\"\($0)\"}", ".value") }
 
   private static let phones = notNumbers.map {

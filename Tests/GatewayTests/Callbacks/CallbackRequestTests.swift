@@ -69,6 +69,21 @@ import Testing
     #expect(first.contactNumber == second.contactNumber && first.talkdeskNumber == second.talkdeskNumber)
   }
 
+  @Test(arguments: [
+    "https://a.example", "HTTP://a.example:8443/x?y=1#z", "https://", "https:///path",
+    "https://user@a.example:",
+    "https://a.example/%00", "https://[::1]:443", "https://[v1.a:b]", "https://256.1.1.1:65536", "https:/a",
+    "x:", "x:#a?b/c",
+    "mailto:ann@example.com", "tel:+14155550100", "ftp://h/x", "shop://order/1",
+    "urn:uuid:6e8bc430-9c3a-11d9-9669-0800200c9a66",
+    "vbscript:x", "datax:", "h323:a;b", "blob:https://a.example/x",
+    "https://a.example/" + String(repeating: "x", count: 2030),
+  ]) func `a url is any absolute URI`(text: String) throws {
+    let request = try CallbackRequest(
+      body(field: #"{"name":"u","data_type":"url","value":"\#(text)"}"#), terms: .plain())
+    #expect(request.fields.map(\.value) == [text])
+  }
+
   @Test func `made-up requests survive being sent and read again`() throws {
     var seed: UInt64 = 7
     func dice(_ sides: Int) -> Int {

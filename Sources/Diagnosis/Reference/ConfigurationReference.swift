@@ -45,7 +45,7 @@ public enum ConfigurationReference {
       file of root may read it.
     - The YAML file itself never holds a secret, except a password inside `store.url`.
     - Wherever a YAML key ends in `_file`, the same key ending in `_variable` names an environment variable with the
-      content, for platforms without files: `client_secret_variable: SHOP_TALKDESK_SECRET`. Setting both keys is an error,
+      content, for platforms without files: `client_secret_variable: SHOP_TALKDESK_SECRET`. One line feed at the end is dropped. Setting both keys is an error,
       and so is a variable that is unset or empty.
     - Paths are relative to the working directory.
     - Durations have a unit: `500ms`, `10s`, `1m`, `1h`, `30d`. Sizes are whole numbers of bytes. Digests are SHA-256 in
@@ -54,7 +54,8 @@ public enum ConfigurationReference {
     - Editors check the file while you write it: its first line names the [JSON Schema](schema/callgate.schema.json).
       `callgate reference --schema callgate` prints this schema. `--schema tests` prints the schema of the tests.
     - Every value in the YAML file is text. Its key decides its type: `on`, `22:00` and `+1` mean themselves, quoted or
-      not. The server refuses duplicate keys, several documents, anchors, aliases, merge keys and tags.
+      not. An empty value, `~` and `null` are no text: the server refuses them, unless they are quoted.
+    - The server refuses duplicate keys, several documents, anchors, aliases, merge keys, and tags that change a value's type.
 
     ## Variables
 

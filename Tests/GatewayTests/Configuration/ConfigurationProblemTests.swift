@@ -63,6 +63,11 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     Mistake(
       "log: { level: }", "config.yaml:1:8: log.level: is empty — fill it in, or remove the line"),
     Mistake(
+      "log: { level: ~ }", "config.yaml:1:8: log.level: is empty — fill it in, or remove the line"),
+    Mistake(
+      "talkdesk: { account: null }",
+      "config.yaml:1:13: talkdesk.account: is empty — fill it in, or remove the line"),
+    Mistake(
       "log: { level: [info] }", "config.yaml:1:15: log.level: is a list, not a single value — write one value"
     ),
     Mistake(

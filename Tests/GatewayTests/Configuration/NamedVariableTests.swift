@@ -65,6 +65,21 @@ import Upstream
     #expect(origins["outbound.ca_file"] == "the variable SHOP_AUTHORITIES")
   }
 
+  @Test(arguments: [("", ""), ("\n", ""), ("\r\n", ""), ("\n\n", "\n"), ("\r", "\r"), ("\n\r\n", "\n")])
+  func `one final line feed of a variable is dropped, as of a file`(ending: String, left: String) throws {
+    let configuration = try Fixture.load(
+      "callers: [{ id: app, basic: { username: app, password_variable: SHOP_PASSWORD } }]",
+      environment: Fixture.changed([
+        "DEFAULT_USERNAME": nil, "DEFAULT_PASSWORD": nil, "SHOP_PASSWORD": "correct horse battery" + ending,
+      ])
+    ).configuration
+    guard case .basic(_, let digest) = configuration.callers.first?.proof else {
+      Issue.record("no caller")
+      return
+    }
+    #expect(digest.value.bytes == SHA256.digest(Array(("correct horse battery" + left).utf8)))
+  }
+
   @Test func `the variable of a setting goes before the variable that the file names`() throws {
     let configuration = try Fixture.load(
       "store: { key_variable: SHOP_STORE_KEY }",
@@ -85,6 +100,10 @@ import Upstream
       [
         "config.yaml:1:24: store.key_file: names the variable SHOP_MISSING, which is not set — set it, or correct the name"
       ]
+    ),
+    (
+      "store: { key_variable: SHOP_LINE_FEED }",
+      ["config.yaml:1:24: store.key_file: names the variable SHOP_LINE_FEED, which is empty — fill it in"]
     ),
     (
       "store: { key_variable: SHOP_EMPTY }",
@@ -137,7 +156,8 @@ import Upstream
       Fixture.problems(
         yaml,
         environment: Fixture.changed([
-          "SHOP_STORE_KEY": Self.first, "SHOP_EMPTY": "", "SHOP_WRONG": "secret", "SHOP_PATH": "/run/key.pem",
+          "SHOP_STORE_KEY": Self.first, "SHOP_EMPTY": "", "SHOP_LINE_FEED": "\n", "SHOP_WRONG": "secret",
+          "SHOP_PATH": "/run/key.pem",
         ]),
         files: ["/key": Fixture.content(Self.first + "\n")]) == problems)
   }

@@ -43,6 +43,15 @@ import Testing
     #expect(members.map(\.value.isNothing) == [true, false])
   }
 
+  @Test func `null is nothing, and in quotes a text`() {
+    let (node, _) = read("[~, null, Null, NULL, '', '~', 'null', nULL, nil, none]")
+    guard case .list(let items) = node?.content else {
+      Issue.record("no list")
+      return
+    }
+    #expect(items.map(\.isNothing) == [true, true, true, true] + Array(repeating: false, count: 6))
+  }
+
   @Test func `every piece knows its place`() {
     let (node, _) = read("listen:\n  host: x\n  ports: [1,\n    2]\n")
     guard case .mapping(let top) = node?.content, case .mapping(let inner) = top.first?.value.content,

@@ -77,11 +77,7 @@ extension Handlers {
   private func consider(
     _ calling: inout Calling, _ requested: RequestedCallback, _ hold: inout Hold
   ) async -> Verdict {
-    if calling.generation.configuration.purpose == .sandbox,
-      let problem = TestNumbers.problem(requested.intent.contact)
-    {
-      return .answer(refuse(&calling, problem))
-    }
+    if let problem = await testRefusal(of: requested, calling) { return .answer(refuse(&calling, problem)) }
     // Before the store is asked: whatever had the key until now has its answer there.
     let claim = claim(calling, requested, &hold)
     let now = Instant(clock.unixTime)

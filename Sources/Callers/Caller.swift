@@ -13,6 +13,9 @@ package struct Caller: Hashable, Sendable {
   /// The id of every installation.
   package static let installationID = Facts.installationCaller
 
+  /// The id of the users that the sandbox makes.
+  package static let sandboxUsersID = "sandbox-users"
+
   /// How a caller proved its identity.
   package enum Proof: Hashable, Sendable { case none, basic, key, jwt, installation }
 

@@ -10,7 +10,7 @@ extension Configuration {
     /// Its name, as in `POST /token/{app}`.
     public let id: String
     /// The callers it takes; nil takes every one.
-    public let callers: [String]?
+    public package(set) var callers: [String]?
     /// What its tokens are for; nil takes the account's.
     public let scope: String?
     /// How its tokens reach it.

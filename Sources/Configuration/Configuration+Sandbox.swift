@@ -1,8 +1,10 @@
-// Gives a configuration for the sandbox what the sandbox has of its own: providers of notices, and an admin token.
+// Gives a configuration for the sandbox what the sandbox has of its own: users, providers of notices, and an admin token.
 
+import Callers
 package import JOSE
 import Notices
 import Platform
+import Texts
 
 extension Configuration {
   /// Whether the sandbox makes an admin token: only this machine reaches the server, and operators have neither a token nor a
@@ -14,6 +16,20 @@ extension Configuration {
   /// Opens the operator's page on the public port, where the configuration leaves that to the sandbox.
   package mutating func addAdminToken(_ token: Secret) {
     if takesAdminToken { admin.token = token }
+  }
+
+  /// Adds the caller of the sandbox's own users, which every app takes.
+  ///
+  /// - Parameters:
+  ///   - key: The secret that signs the users' JWTs.
+  package mutating func addUsers(of issuer: String, audience: String, key: SymmetricKey) {
+    let id = Caller.sandboxUsersID
+    guard !callers.contains(where: { $0.id.hasSameBytes(as: id) }) else { return }
+    callers.append(
+      ConfiguredCaller(
+        id: id,
+        proof: .jwt(JWTIssuer(issuer: issuer, audience: audience, keys: .secret(key), subjectClaim: "sub"))))
+    for index in apps.indices { apps[index].callers?.append(id) }
   }
 
   /// Adds the sandbox's providers of notices and its URL, where the configuration has none.

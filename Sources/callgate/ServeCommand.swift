@@ -93,12 +93,14 @@ struct ServeCommand: ParsableCommand {
       let emulated = try talkdesk.map { try Self.upstream(of: $0) }
       let providers = try talkdesk?.server.emulator.openProviders()
       let adminToken = sandbox && configuration.takesAdminToken ? try Self.makeAdminToken() : nil
-      Self.enter(emulated, providers, adminToken, into: &configuration)
+      let users = sandbox ? try SandboxUsers() : nil
+      Self.enter(emulated, providers, adminToken, users, into: &configuration)
       let clock = SandboxClock()
       let service = try Service(
         configuration: configuration, loops: try EventLoopGroup(), descriptorLimit: descriptors.soft,
         inherited: inherited, clock: sandbox ? clock : SystemClock(),
-        scheduler: talkdesk?.server.emulator.clock, reload: reloading(with: emulated, providers, adminToken),
+        scheduler: talkdesk?.server.emulator.clock,
+        reload: reloading(with: emulated, providers, adminToken, users),
         front: { gateway, controls in
           talkdesk.map {
             SandboxFront(
@@ -106,7 +108,7 @@ struct ServeCommand: ParsableCommand {
               listeningOn: IPAddress(configuration.listen.host),
               link: GatewayLink(
                 clock: clock, forgetTokens: controls.forgetTokens, clockMoved: controls.clockMoved,
-                approve: controls.approveInstallation, adminToken: adminToken))
+                approve: controls.approveInstallation, adminToken: adminToken, users: users))
           } ?? gateway
         },
         isColoured: Style(STDOUT_FILENO).isColoured, write: StandardOutput.write)
@@ -158,13 +160,14 @@ struct ServeCommand: ParsableCommand {
 
   /// Reloads the configuration from the same sources. The sandbox keeps its emulator.
   private func reloading(
-    with emulated: Configuration.Upstream?, _ providers: NoticeProviders?, _ adminToken: Secret?
+    with emulated: Configuration.Upstream?, _ providers: NoticeProviders?, _ adminToken: Secret?,
+    _ users: SandboxUsers?
   ) -> @Sendable () throws(ConfigurationErrors) -> LoadedConfiguration {
     let sources = source.sources(flags)
     let purpose: ConfigurationPurpose = sandbox ? .sandbox : .serve
     return { () throws(ConfigurationErrors) in
       var loaded = try ConfigurationLoader.load(sources, for: purpose)
-      Self.enter(emulated, providers, adminToken, into: &loaded.configuration)
+      Self.enter(emulated, providers, adminToken, users, into: &loaded.configuration)
       return loaded
     }
   }
@@ -172,7 +175,7 @@ struct ServeCommand: ParsableCommand {
   /// Has a server use the sandbox.
   private static func enter(
     _ emulated: Configuration.Upstream?, _ providers: NoticeProviders?, _ adminToken: Secret?,
-    into configuration: inout Configuration
+    _ users: SandboxUsers?, into configuration: inout Configuration
   ) {
     if let emulated { configuration.use(emulated) }
     if let providers {
@@ -182,6 +185,9 @@ struct ServeCommand: ParsableCommand {
         hookSecret: providers.hookSecret)
     }
     if let adminToken { configuration.addAdminToken(adminToken) }
+    if let users {
+      configuration.addUsers(of: SandboxUsers.issuer, audience: SandboxUsers.audience, key: users.key)
+    }
   }
 
   private static func makeAdminToken() throws -> Secret {

@@ -45,7 +45,7 @@ private final class LinkedGateway: Sendable {
     GatewayLink(
       clock: clock, forgetTokens: { [self] in forgotten.withLock { $0 += 1 } },
       clockMoved: { [self] seconds in moves.withLock { $0.append(seconds) } }, approve: { _, _ in },
-      adminToken: Secret("canary-admin-token"))
+      adminToken: Secret("canary-admin-token"), users: try? SandboxUsers())
   }
 }
 
@@ -57,6 +57,45 @@ private final class LinkedGateway: Sendable {
     #expect(list == ["faults": [["endpoint": "token", "times": 1, "status": 503]], "count": 1])
     #expect(console.ask(.delete, "faults").status == .noContent)
     #expect(console.state.faults.waiting.isEmpty)
+  }
+
+  @Test func `a user's JWT has the claims that are asked for, and its own`() throws {
+    let console = Console()
+    console.gateway = LinkedGateway().link
+    let users = try #require(console.gateway?.users)
+    let now = console.gateway!.clock.unixTime.seconds
+    let reply = console.ask(.post, "jwt", #"{"sub":"ann","claims":{"tier":"gold","groups":["a"]}}"#)
+    #expect(reply.status == .ok)
+    let text = try #require(try JSONValue(parsing: reply.content)["jwt"]?.string)
+    let jws = try JWS.Compact(parsing: Array(text.utf8))
+    #expect(jws.verify(with: users.key))
+    #expect(
+      try JSONValue(parsing: jws.payload) == [
+        "iss": .string(SandboxUsers.issuer), "aud": .string(SandboxUsers.audience), "sub": "ann",
+        "iat": .number(JSONNumber(now)), "exp": .number(JSONNumber(now + 3600)), "tier": "gold",
+        "groups": ["a"],
+      ])
+  }
+
+  @Test(arguments: [
+    (#"{}"#, "sub"), (#"{"sub":1}"#, "sub"), (#"{"sub":"a","claims":[]}"#, "claims"),
+    (#"{"sub":"a","exp":1}"#, "exp"),
+    (#"{"sub":"a","claims":{"iss":"x"}}"#, "claims.iss"),
+    (#"{"sub":"a","claims":{"aud":"x"}}"#, "claims.aud"),
+    (#"{"sub":"a","claims":{"iat":1}}"#, "claims.iat"), (#"{"sub":"a","claims":{"exp":1}}"#, "claims.exp"),
+    (#"{"sub":"a","claims":{"sub":"x"}}"#, "claims.sub"),
+  ])
+  func `a JWT without a subject, or with claims of the sandbox's, is refused`(body: String, member: String)
+    throws
+  {
+    let console = Console()
+    console.gateway = LinkedGateway().link
+    let reply = console.ask(.post, "jwt", body)
+    #expect(reply.status == .unprocessableContent)
+    #expect(try JSONValue(parsing: reply.content)["fields"]?.array?.first?["name"]?.string == member)
+    #expect(console.ask(.get, "jwt").status == .methodNotAllowed)
+    console.gateway = nil
+    #expect(console.ask(.post, "jwt", #"{"sub":"ann"}"#).status == .notFound)
   }
 
   @Test func `an unknown member is 422 and named`() throws {

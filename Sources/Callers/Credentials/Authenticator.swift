@@ -7,6 +7,7 @@ package import Installations
 package import JOSE
 package import Platform
 package import Store
+import Texts
 
 /// Identifies the caller of a request: HTTP Basic (RFC 7617), API keys, JWTs, or anonymous if that is
 /// allowed.
@@ -121,11 +122,7 @@ package final class Authenticator: Sendable {
   /// Credentials must be right even if anonymous callers are allowed: a wrong password never counts as no
   /// password. Only without configured callers are they ignored, because stock clients always send some.
   package func authenticate(_ request: borrowing Request, _ circumstances: Circumstances) -> Outcome {
-    if allowsAnonymous, basicCallers.isEmpty, keyCallers.isEmpty, jwt.issuers.isEmpty {
-      guard installations != nil, let range = request.value(of: .authorization),
-        case .basic(let pair) = Credentials(request.head.span.extracting(range)), pair.installation != nil
-      else { return .caller(anonymous) }
-    }
+    if isOpen, !isOwnCredential(request) { return .caller(anonymous) }
     if let range = request.value(of: .authorization) {
       let value = request.head.span.extracting(range)
       switch Credentials(value) {
@@ -141,6 +138,22 @@ package final class Authenticator: Sendable {
       return .refused(unauthenticated("Send the credentials that this server's operator gave you."))
     }
     return .caller(anonymous)
+  }
+
+  /// Whether no caller is configured. The sandbox's own users are none.
+  private var isOpen: Bool {
+    allowsAnonymous && basicCallers.isEmpty && keyCallers.isEmpty
+      && jwt.issuers.allSatisfy { $0.id.hasSameBytes(as: Caller.sandboxUsersID) }
+  }
+
+  /// Whether a credential may be an installation's, or a JWT of the sandbox's own users.
+  private func isOwnCredential(_ request: borrowing Request) -> Bool {
+    guard let range = request.value(of: .authorization) else { return false }
+    return switch Credentials(request.head.span.extracting(range)) {
+    case .basic(let pair): installations != nil && pair.installation != nil
+    case .bearer: !jwt.issuers.isEmpty
+    case nil: false
+    }
   }
 
   private func basic(_ pair: Credentials.UserPass, _ circumstances: Circumstances) -> Outcome {
@@ -240,6 +253,7 @@ package final class Authenticator: Sendable {
   }
 
   private func key(_ digest: SHA256Digest, _ circumstances: Circumstances) -> Outcome {
+    if isOpen { return .caller(anonymous) }
     let credential = LoginThrottle.Credential(digest: digest)
     if let refusal = tooOften(nil, credential, circumstances) { return .refused(refusal) }
     guard let found = keyCallers[digest] else {

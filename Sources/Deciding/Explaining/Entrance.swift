@@ -74,7 +74,10 @@ extension Configuration {
       }
       return nil
     }
-    let candidates = callers.map(\.id).filter(hasUsers)
+    let users = callers.map(\.id).filter(hasUsers)
+    // The sandbox's own users are meant only where they are named, or no others are there.
+    let others = users.filter { !$0.hasSameBytes(as: Caller.sandboxUsersID) }
+    let candidates = owner == nil && !others.isEmpty ? others : users
     if let owner {
       guard candidates.contains(exactly: owner) else { throw .unknown(at: "owner", owner, known: candidates) }
       return owner

@@ -1,8 +1,8 @@
-// Reads the small JSON bodies of `/_sandbox/clock` and `/_sandbox/keys`.
+// Reads the small JSON bodies of `/_sandbox/clock`, `/_sandbox/keys` and `/_sandbox/jwt`.
 
 import JSON
 
-/// The bodies of `/_sandbox/clock` and `/_sandbox/keys`: one object with known members only.
+/// The bodies of `/_sandbox/clock`, `/_sandbox/keys` and `/_sandbox/jwt`: one object with known members only.
 struct ControlBody {
   private let object: JSONObject
 
@@ -44,6 +44,23 @@ struct ControlBody {
       throw refusal(name, "is not one of \(known.joined(separator: ", "))")
     }
     return value
+  }
+
+  func text(_ name: String) throws(ControlRefusal) -> String {
+    guard let value = object[name]?.string else { throw refusal(name, "is not a string") }
+    return value
+  }
+
+  /// An object, empty where it is absent.
+  ///
+  /// - Parameter refused: The members that it must not have.
+  func object(_ name: String, without refused: [String]) throws(ControlRefusal) -> JSONObject {
+    guard let value = object[name] else { return JSONObject() }
+    guard let members = value.object else { throw refusal(name, "is not a JSON object") }
+    for member in refused where members[member] != nil {
+      throw refusal("\(name).\(member)", "is the sandbox's own; leave it out")
+    }
+    return members
   }
 
   /// - Parameter default: The value of an absent member.

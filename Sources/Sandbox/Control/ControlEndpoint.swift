@@ -58,6 +58,9 @@ enum ControlEndpoint {
     case "operator":
       _ = try method(of: call, among: [.get])
       return json(["admin_token": gateway?.adminToken.map { .string($0.exposedString()) } ?? .null])
+    case "jwt":
+      _ = try method(of: call, among: [.post])
+      return try jwt(call, gateway)
     case "clock":
       switch try method(of: call, among: [.get, .post, .delete]) {
       case .post:
@@ -142,6 +145,16 @@ enum ControlEndpoint {
     // The gateway first, so that the scheduler checks due appointments at the new time.
     gateway.setClock(ahead: offset)
     clock.offset = offset
+  }
+
+  /// A user's JWT that the gateway takes.
+  private static func jwt(_ call: Call, _ gateway: GatewayLink?) throws(ControlRefusal) -> Reply {
+    guard let gateway, let users = gateway.users else { throw noGateway }
+    let body = try ControlBody(call, members: ["sub"], optional: ["claims"])
+    let jwt = users.jwt(
+      subject: try body.text("sub"), claims: try body.object("claims", without: SandboxUsers.ownClaims),
+      now: gateway.clock.unixTime.seconds)
+    return json(["jwt": .string(jwt)])
   }
 
   private static func show(_ clock: SandboxClock, _ gateway: GatewayLink?) -> JSONValue {

@@ -16,6 +16,8 @@ public struct GatewayLink: Sendable {
   let approve: @Sendable (borrowing Request, inout Exchange) -> Void
   /// The admin token that the sandbox made for it, if it did.
   let adminToken: Secret?
+  /// The identity provider whose users it takes, if it does.
+  let users: SandboxUsers?
 
   /// Links a gateway.
   ///
@@ -25,16 +27,19 @@ public struct GatewayLink: Sendable {
   ///   - clockMoved: Tells the gateway that its clock was moved by so many seconds; less than zero is back.
   ///   - approve: Has the gateway answer a request to approve an installation.
   ///   - adminToken: The admin token that the sandbox made for the gateway. The demo page opens the operator's page with it.
+  ///   - users: The identity provider whose users the gateway takes.
   public init(
     clock: SandboxClock, forgetTokens: @escaping @Sendable () -> Void,
     clockMoved: @escaping @Sendable (Int64) -> Void,
-    approve: @escaping @Sendable (borrowing Request, inout Exchange) -> Void, adminToken: Secret? = nil
+    approve: @escaping @Sendable (borrowing Request, inout Exchange) -> Void, adminToken: Secret? = nil,
+    users: SandboxUsers? = nil
   ) {
     self.clock = clock
     self.forgetTokens = forgetTokens
     self.clockMoved = clockMoved
     self.approve = approve
     self.adminToken = adminToken
+    self.users = users
   }
 
   /// Sets how far its clock is ahead of this machine's, and tells it.

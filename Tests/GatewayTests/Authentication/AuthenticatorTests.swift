@@ -32,10 +32,10 @@ import Testing
   }
 
   /// The issuer of the users' tokens, whose keys are there.
-  private static func users(_ keys: JWTAuthenticator.Keys) -> JWTAuthenticator {
+  private static func users(_ keys: JWTAuthenticator.Keys, id: String = "users") -> JWTAuthenticator {
     JWTAuthenticator(issuers: [
       .init(
-        id: "users", issuer: "https://id.example", audience: "callgate", subjectClaim: "sub", keys: keys)
+        id: id, issuer: "https://id.example", audience: "callgate", subjectClaim: "sub", keys: keys)
     ])
   }
 
@@ -99,6 +99,22 @@ import Testing
     #expect(try outcome("X-API-Key:") == "invalid_token")
     // A wrong credential beside a right one of another kind stays wrong.
     #expect(try outcome(basic("app:wrong"), "X-API-Key: the.partner's.key") == "unauthenticated")
+  }
+
+  @Test func `beside the sandbox's own users no credential counts where no caller is configured`() throws {
+    let keys = JWTAuthenticator.Keys.set(try JWKSet(parsing: KeyProvider.set(["k1": key.publicKey])))
+    let users = Self.users(keys, id: Caller.sandboxUsersID)
+    let open = Authenticator(jwt: users, allowsAnonymous: true)
+    #expect(try outcome("Authorization: Bearer \(try token("ann"))", by: open) == "sandbox-users ann")
+    for field in [
+      "Authorization: Bearer a.b.c", "Authorization: Bearer <your token here>", "Authorization: Bearer x",
+      "X-API-Key: x",
+      basic("app:wrong"), "Authorization: Digest x", "X-Nothing: x",
+    ] {
+      #expect(try outcome(field, by: open) == "anonymous", "\(field)")
+    }
+    let closed = Authenticator(jwt: users)
+    #expect(try outcome("Authorization: Bearer x", by: closed) == "invalid_token")
   }
 
   @Test func `two Authorization fields are refused`() throws {

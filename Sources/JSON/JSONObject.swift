@@ -1,3 +1,5 @@
+// An object of JSON: its members in their order, each name once.
+
 import Texts
 
 /// The members of a JSON object in the order they were written, each name once.

@@ -1,6 +1,6 @@
-import Texts
+// Writes JSON: the shortest form, members in their order, so that equal values built alike give equal bytes.
 
-/// Writes JSON: the shortest form, members in their order, so that equal values built alike give equal bytes.
+import Texts
 
 extension JSONValue {
   /// The value as UTF-8 without white space.

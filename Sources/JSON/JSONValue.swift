@@ -1,3 +1,5 @@
+// A value of JSON: what the parser returns and the writer takes.
+
 import Texts
 
 /// One JSON value (RFC 8259 §3): the result of parsing, and the input of the writer.

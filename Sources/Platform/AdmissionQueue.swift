@@ -1,3 +1,5 @@
+// The one queue for work with deadlines.
+
 public import Texts
 
 /// Decides which elements run now, wait or are refused, if only a number may run at once and each has a deadline.

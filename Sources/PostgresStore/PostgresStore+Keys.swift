@@ -129,25 +129,26 @@ extension PostgresSession {
       keys.append(
         KeyInUse(
           StoreKeyMark(id: id, check: try row.bytes(1)), since: try row.integer(2),
-          sealedUntil: try sealedUntil(id, connection)))
+          try sealed(by: id, connection)))
     }
     return keys
   }
 
-  /// When the last value that a key has sealed is forgotten; nil where there is none.
-  static func sealedUntil(
-    _ key: StoreKeyID, in tables: [SealedTable] = SealedTable.all, _ connection: PostgresConnection
-  ) throws(PostgresFailure) -> Instant? {
+  /// What a key has sealed in each table.
+  static func sealed(
+    by key: StoreKeyID, in tables: [SealedTable] = SealedTable.all, _ connection: PostgresConnection
+  ) throws(PostgresFailure) -> [(until: Int64?, open: Int64?)] {
     let questions = tables.map { table in
       PostgresCommand.prepared(
         PostgresStatement(
           name: "callgate_sealed_\(table.key)", sql: table.question(parameter: "$1::bytea")),
         [PostgresText.bytea(key.bytes)])
     }
-    guard !questions.isEmpty else { return nil }
-    let found = try connection.run(questions, within: span)
-    return try found.map { table throws(PostgresFailure) in try table.rows.first?.optionalTime(0) }
-      .compactMap(\.self).max()
+    guard !questions.isEmpty else { return [] }
+    return try connection.run(questions, within: span).compactMap(\.rows.first).map {
+      row throws(PostgresFailure) in
+      (until: try row.optionalInteger(0), open: try row.optionalInteger(1))
+    }
   }
 }
 

@@ -104,21 +104,21 @@ extension SQLiteSession {
     }
     var keys: [KeyInUse] = []
     for (mark, since) in rows {
-      keys.append(KeyInUse(mark, since: since, sealedUntil: try sealedUntil(mark.id, connection)))
+      keys.append(KeyInUse(mark, since: since, try sealed(by: mark.id, connection)))
     }
     return keys
   }
 
-  /// When the last value that a key has sealed is forgotten; nil where there is none.
-  static func sealedUntil(
-    _ key: StoreKeyID, in tables: [SealedTable] = SealedTable.all, _ connection: SQLiteConnection
-  ) throws(StoreError) -> Instant? {
-    var last: Int64?
+  /// What a key has sealed in each table.
+  static func sealed(
+    by key: StoreKeyID, in tables: [SealedTable] = SealedTable.all, _ connection: SQLiteConnection
+  ) throws(StoreError) -> [(until: Int64?, open: Int64?)] {
+    var answers: [(until: Int64?, open: Int64?)] = []
     for table in tables {
       try SQLiteStatement(connection, table.question(parameter: "?")).run([.blob(key.bytes)]) {
-        if let until = $0.optionalInteger(0) { last = max(last ?? until, until) }
+        answers.append(($0.optionalInteger(0), $0.optionalInteger(1)))
       }
     }
-    return last.map { Instant(nanosecondsSinceEpoch: $0) }
+    return answers
   }
 }

@@ -13,8 +13,8 @@ import Testing
   private static let (old, new, other) = (key(1), key(2), key(3))
   private static let until = Instant(seconds: 1_800_000_000)
 
-  private static func row(_ key: StoreKey, sealed: Bool = false) -> KeyInUse {
-    KeyInUse(key.mark, since: 1, sealedUntil: sealed ? until : nil)
+  private static func row(_ key: StoreKey, sealed: Bool = false, open: Bool = false) -> KeyInUse {
+    KeyInUse(key.mark, since: 1, sealedUntil: sealed ? until : nil, isOpen: open)
   }
 
   private static func usable(
@@ -143,8 +143,23 @@ import Testing
         for: .sealing)
     ]
     let connection = try SQLiteConnection(reading: fixture.path, vfs: nil)
+    let (old, new) = (
+      try SQLiteSession.sealed(by: Self.old.id, in: tables, connection),
+      try SQLiteSession.sealed(by: Self.new.id, in: tables, connection)
+    )
+    #expect(KeyInUse(Self.old.mark, since: 7, old).sealedUntil == Instant(seconds: 7))
+    #expect(KeyInUse(Self.new.mark, since: 7, new).sealedUntil == nil)
+  }
+
+  @Test func `a key is needed while an appointment that it sealed has not ended, whatever its time`() {
+    let later = Self.until.later(1)
+    func ruling(open: Bool, _ keys: StoreKeys) -> KeyRuling {
+      KeyRuling([Self.row(Self.old, sealed: true, open: open), Self.row(Self.new)], holding: keys, at: later)
+    }
+    #expect(ruling(open: false, Self.onlyNew) == Self.usable(removed: [Self.old]))
+    #expect(ruling(open: true, Self.onlyNew) == .refused(.stillSealed(Self.old.id, until: later)))
     #expect(
-      try SQLiteSession.sealedUntil(Self.old.id, in: tables, connection) == Instant(seconds: 7))
-    #expect(try SQLiteSession.sealedUntil(Self.new.id, in: tables, connection) == nil)
+      ruling(open: true, Self.swapped)
+        == Self.usable(previous: .init(id: Self.old.id, sealedUntil: later)))
   }
 }

@@ -82,14 +82,17 @@ extension KeyRuling {
   /// | the previous key, not the current one | both | usable; the current key is added |
   ///
   /// - Parameters:
-  ///   - now: Values whose time is over by then count as forgotten, though no purge has removed them yet.
+  ///   - now: Values whose time is over by then count as forgotten, though no purge has removed them yet. Appointments that have not
+  ///     ended count as sealed until then at least.
   ///   - removesPrevious: Whether the previous key goes as soon as nothing is sealed with it, though it is held.
   public init(
     _ rows: [KeyInUse], holding keys: StoreKeys?, at now: Instant = Instant(seconds: 0),
     removesPrevious: Bool = false
   ) {
     let rows = rows.map { row in
-      KeyInUse(row.mark, since: row.since, sealedUntil: row.sealedUntil.flatMap { now < $0 ? $0 : nil })
+      KeyInUse(
+        row.mark, since: row.since,
+        sealedUntil: row.sealedUntil.flatMap { now < $0 || row.isOpen ? max($0, now) : nil })
     }
     let held = keys?.all.map(\.mark) ?? []
     var changes = KeyChanges()

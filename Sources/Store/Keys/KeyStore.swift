@@ -47,12 +47,24 @@ public struct KeyInUse: Hashable, Sendable {
   public let since: Int64
   /// When the last value that was sealed with it is forgotten; nil where there is none.
   public let sealedUntil: Instant?
+  /// Whether it has sealed an appointment that has not ended. Then it is needed although `sealedUntil` is over: the time may have been
+  /// written with a shorter `late`.
+  public let isOpen: Bool
 
   /// Describes a key.
-  public init(_ mark: StoreKeyMark, since: Int64, sealedUntil: Instant? = nil) {
+  public init(_ mark: StoreKeyMark, since: Int64, sealedUntil: Instant? = nil, isOpen: Bool = false) {
     self.mark = mark
     self.since = since
     self.sealedUntil = sealedUntil
+    self.isOpen = isOpen
+  }
+
+  /// A key by the answers of `SealedTable.question`, one for each table.
+  package init(_ mark: StoreKeyMark, since: Int64, _ answers: [(until: Int64?, open: Int64?)]) {
+    self.init(
+      mark, since: since,
+      sealedUntil: answers.compactMap(\.until).max().map { Instant(nanosecondsSinceEpoch: $0) },
+      isOpen: answers.contains { $0.open == 1 })
   }
 }
 
@@ -66,11 +78,16 @@ package struct SealedTable: Sendable {
   package let key: String
   /// The column that says when the value is forgotten, in nanoseconds since the epoch.
   let until: String
+  /// Whether the values of records that have not ended outlast that time.
+  let outlasts: Bool
   /// What the values are sealed for.
   package let purpose: Purpose
 
   /// Describes a table.
-  package init(_ name: String, value: String, key: String, until: String, for purpose: Purpose) {
+  package init(
+    _ name: String, value: String, key: String, until: String, outlasts: Bool = false, for purpose: Purpose
+  ) {
+    self.outlasts = outlasts
     self.purpose = purpose
     self.name = name
     self.value = value
@@ -84,12 +101,14 @@ package struct SealedTable: Sendable {
       "callgate_callback", value: "verification_code", key: "verification_key", until: "verification_until",
       for: .sealing),
     SealedTable(
-      "callgate_callback", value: "content", key: "content_key", until: "content_until", for: .appointment),
+      "callgate_callback", value: "content", key: "content_key", until: "content_until", outlasts: true,
+      for: .appointment),
   ]
 
-  /// Asks when the last value that a key has sealed is forgotten; NULL where there is none.
+  /// Asks when the last value that a key has sealed is forgotten, NULL where there is none, and whether one outlasts its time: 1 or 0.
   package func question(parameter: String) -> String {
-    "SELECT max(\(until)) FROM \(name) WHERE \(key) = \(parameter)"
+    let open = outlasts ? "max(CASE WHEN settled IS NULL THEN 1 ELSE 0 END)" : "0"
+    return "SELECT max(\(until)), \(open) FROM \(name) WHERE \(key) = \(parameter)"
   }
 
   /// Asks for some of the values that a key has sealed, in the order of their ids. Each portion begins after the last id of the one

@@ -257,6 +257,9 @@ struct MemoryCallbacks: Sendable {
     }.filter { $0.key == key.bytes }.map(\.until).max()
   }
 
+  /// Whether a key has sealed an appointment that has not ended.
+  func hasOpen(_ key: StoreKeyID) -> Bool { open.contains { $0.appointment?.content?.key == key.bytes } }
+
   /// Replaces the codes that a key has sealed.
   mutating func reseal(_ key: StoreKeyID, _ seal: (SealedValue) -> [UInt8]?) -> Int {
     let sealed = book.rows.values.compactMap { row in

@@ -9,8 +9,8 @@ extension MemoryStore {
 
   /// A key with the end of its sealed values.
   private func counted(_ key: KeyInUse) -> KeyInUse {
-    KeyInUse(
-      key.mark, since: key.since, sealedUntil: callbacks.withLock { $0.sealedUntil(key.mark.id) })
+    let (until, isOpen) = callbacks.withLock { ($0.sealedUntil(key.mark.id), $0.hasOpen(key.mark.id)) }
+    return KeyInUse(key.mark, since: key.since, sealedUntil: until, isOpen: isOpen)
   }
 
   public func updateKeys(

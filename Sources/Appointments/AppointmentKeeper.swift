@@ -52,6 +52,7 @@ package final class AppointmentKeeper: Sendable {
   private let store: any AppointmentStore
   private let clock: any TimeSource
   private let inHand: CallbacksInHand
+  private let isClockRight: @Sendable () -> Bool
   private let lateness: @Sendable () -> Duration?
   private let handle: @Sendable (DueAppointment) async -> Handling
   private let state = Mutex(State())
@@ -62,16 +63,18 @@ package final class AppointmentKeeper: Sendable {
   /// - Parameters:
   ///   - clock: The scheduler's clock. Its wall clock decides which appointments are due.
   ///   - inHand: Counts the work that an ending process waits for.
+  ///   - isClockRight: Whether this process may judge times (`StoreHealth.isClockRight`). If not, it leaves all appointments to others.
   ///   - lateness: How late calls may be made; nil if none are made, and appointments only expire.
   ///   - handle: Handles an appointment whose time has come, once at a time for each.
   package init(
     store: any AppointmentStore, clock: any TimeSource, inHand: CallbacksInHand,
-    lateness: @escaping @Sendable () -> Duration?,
+    isClockRight: @escaping @Sendable () -> Bool, lateness: @escaping @Sendable () -> Duration?,
     handle: @escaping @Sendable (DueAppointment) async -> Handling
   ) {
     self.store = store
     self.clock = clock
     self.inHand = inHand
+    self.isClockRight = isClockRight
     self.lateness = lateness
     self.handle = handle
   }
@@ -137,6 +140,8 @@ package final class AppointmentKeeper: Sendable {
           failures += 1
         }
       }
+      // Since the look the clock may have been set.
+      if !isClockRight() { upcoming = [] }
       let now = Instant(clock.unixTime)
       let due = upcoming.prefix { $0.due <= now }
       for appointment in due { begin(appointment) }
@@ -164,8 +169,9 @@ package final class AppointmentKeeper: Sendable {
     state.withLock { $0.nap = nil }
   }
 
-  /// The appointments that are due soon and not in hand, the earliest first.
+  /// The appointments that are due soon and not in hand, the earliest first; none where this process may not judge times.
   private func look() async throws(StoreError) -> [DueAppointment] {
+    guard isClockRight() else { return [] }
     let now = clock.now
     let (before, inHand) = state.withLock { state in
       state.aside = state.aside.filter { $0.value > now }

@@ -25,7 +25,7 @@ public final class PostgresStore: Store {
   /// A store with a given clock.
   init(_ address: PostgresAddress, connections: Int, clock: any TimeSource) {
     precondition((1...64).contains(connections))
-    let health = StoreHealth()
+    let health = StoreHealth(hasClock: true)
     self.health = health
     let instance = PostgresInstance(health)
     self.instance = instance

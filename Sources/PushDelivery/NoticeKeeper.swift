@@ -56,6 +56,7 @@ package final class NoticeKeeper: Sendable {
   private let claims: ClaimBook
   private let scheduler: any TimeSource
   private let metrics: ServiceMetrics
+  private let isClockRight: @Sendable () -> Bool
   private let setting: @Sendable () -> Setting?
   private let state = Mutex(State())
 
@@ -64,15 +65,17 @@ package final class NoticeKeeper: Sendable {
   /// - Parameters:
   ///   - claims: Forgets devices that their providers do not know.
   ///   - scheduler: The clock of appointments. In the sandbox it may differ from the clock of all else.
+  ///   - isClockRight: Whether this process may judge times (`StoreHealth.isClockRight`). If not, it leaves all notices to others.
   ///   - setting: The current configuration; nil where no notices are sent.
   package init(
     _ book: NoticeBook, _ claims: ClaimBook, scheduler: any TimeSource, metrics: ServiceMetrics,
-    setting: @escaping @Sendable () -> Setting?
+    isClockRight: @escaping @Sendable () -> Bool, setting: @escaping @Sendable () -> Setting?
   ) {
     self.book = book
     self.claims = claims
     self.scheduler = scheduler
     self.metrics = metrics
+    self.isClockRight = isClockRight
     self.setting = setting
   }
 
@@ -95,7 +98,7 @@ package final class NoticeKeeper: Sendable {
       var lookAt = scheduler.now
       while !state.withLock({ $0.isStopped }) {
         if isWoken() { lookAt = min(lookAt, scheduler.now + Self.shortestInterval) }
-        guard let setting = setting() else {
+        guard let setting = setting(), isClockRight() else {
           upcoming = []
           await nap(until: scheduler.now + Self.interval)
           continue

@@ -4,7 +4,7 @@ public import Gate
 public import Platform
 
 /// Recovers callbacks of ended processes, refreshes the kill switch, writes every three seconds to test the
-/// store, gives unused leases back and purges. The store's health shows its failures.
+/// store, gives unused leases back and purges. The store's health shows its failures. With a wrong clock it neither recovers nor purges.
 public struct Upkeep: Sendable {
   private let store: any Store
   private let ledger: AllowanceLedger
@@ -78,19 +78,22 @@ public struct Upkeep: Sendable {
   }
 
   private func tidy(turn: Int) async {
-    // The next second tries again.
-    do throws(StoreError) {
-      let now = now
-      let records = try await store.recoverCallbacks(at: now, besides: inHand(now))
-      if !records.isEmpty { recovered(records) }
-    } catch {}
+    // The next second tries again. A ping is a sign of life, too.
+    if store.health.isClockRight {
+      do throws(StoreError) {
+        let now = now
+        let records = try await store.recoverCallbacks(at: now, besides: inHand(now))
+        if !records.isEmpty { recovered(records) }
+      } catch {}
+    }
     // The store's health shows a failure.
     if turn % 3 == 0 { do throws(StoreError) { try await store.ping() } catch {} }
     if turn % 2 == 1 { await ledger.sweep(at: now) }
   }
 
   private func purge() async {
-    // The next minute tries again.
+    // A wrong clock would delete what still holds. The next minute tries again.
+    guard store.health.isClockRight else { return }
     do throws(StoreError) { try await store.purge(at: now) } catch {}
     do throws(StoreError) { try await store.purgeInstallations(at: now, unusedSince: unused(now)) } catch {}
   }

@@ -25,9 +25,13 @@ import Testing
   }
 
   private func keeper(
-    reading book: NoticeBook? = nil, _ senders: @escaping @Sendable () -> NoticeSenders
+    reading book: NoticeBook? = nil, isClockRight: @escaping @Sendable () -> Bool = { true },
+    _ senders: @escaping @Sendable () -> NoticeSenders
   ) -> NoticeKeeper {
-    NoticeKeeper(book ?? fixture.notices, fixture.book, scheduler: fixture.clock, metrics: fixture.metrics) {
+    NoticeKeeper(
+      book ?? fixture.notices, fixture.book, scheduler: fixture.clock, metrics: fixture.metrics,
+      isClockRight: isClockRight
+    ) {
       NoticeKeeper.Setting(senders: senders(), texts: Configuration.Notices().texts)
     }
   }
@@ -120,6 +124,23 @@ import Testing
     #expect(try await fixture.notices.find("x") == nil)
     fixture.clock.advance(by: .seconds(86_400))
     #expect(try await fixture.notices.find(sender.sent[0].id.exposed) == nil)
+  }
+
+  @Test func `with a wrong clock no notice is sent or dropped`() async throws {
+    try await fixture.enrol()
+    let sender = ScriptedSender()
+    let late = try await book(in: .seconds(20), asked: .seconds(19))
+    let isRight = Mutex(false)
+    let senders = senders([.http: sender])
+    try await run(keeper(isClockRight: { isRight.withLock { $0 } }) { senders }) {
+      try await advance(by: .seconds(10))
+      #expect(sender.sent.isEmpty)
+      #expect(try await notices(of: late)?.state == .waiting)
+      isRight.withLock { $0 = true }
+      try await advance(by: .seconds(2))
+      try await until { counted("confirm", "taken") == 1 }
+    }
+    #expect(sender.sent.map(\.action) == [.confirm])
   }
 
   @Test func `each end is told after a second, and not if the app was told`() async throws {

@@ -247,6 +247,37 @@ import Testing
     await task.value
   }
 
+  @Test(arguments: [true, false])
+  func `with a wrong clock nothing is recovered or forgotten`(_ isRight: Bool) async throws {
+    let store = MemoryStore()
+    let clock = ManualTime()
+    let now = Instant(clock.unixTime)
+    let (pending, over) = (
+      CallbackIntent.made(at: now), CallbackIntent.made("+14155550166", key: "k", at: now)
+    )
+    #expect(store.begin(pending, at: now) == .begun)
+    #expect(store.begin(over, at: now) == .begun)
+    _ = store.settle(over.id, .accepted(at: now))
+    clock.advance(by: .seconds(999_999))
+    store.health.compared(clockAhead: isRight ? .seconds(9) : .seconds(999_999))
+    let upkeep = Upkeep(
+      store: store, ledger: AllowanceLedger(store: store), board: StopBoard(store: store, clock: clock),
+      clock: clock)
+    let task = Task { await upkeep.run() }
+    for _ in 0..<32 {
+      await clock.untilSleepers(2)
+      clock.advance(by: .seconds(1))
+    }
+    await clock.untilSleepers(2)
+    try await wait(until: { !isRight || store.callback(over.id, of: "ios-app") == nil })
+    #expect((store.callback(over.id, of: "ios-app") == nil) == isRight)
+    // What was recovered has been forgotten, too.
+    #expect(store.callback(pending.id, of: "ios-app")?.status == (isRight ? nil : .pending))
+    task.cancel()
+    clock.advance(by: .seconds(1))
+    await task.value
+  }
+
   @Test func `a stop does not wait until what is over is forgotten`() async throws {
     let memory = MemoryStore()
     let clock = ManualTime()

@@ -114,6 +114,33 @@ import Testing
       ])
   }
 
+  @Test func `times are judged by a clock that was compared and differs by 10 s at most`() {
+    let health = StoreHealth(clock: clock, hasClock: true)
+    #expect(!health.isClockRight && health.clockStanding == .unknown)
+    for (ahead, isRight) in [
+      (Duration.zero, true), (.seconds(10), true), (.milliseconds(10_001), false), (.seconds(-10), true),
+      (.milliseconds(-10_001), false),
+    ] {
+      health.compared(clockAhead: ahead)
+      #expect(health.isClockRight == isRight, "\(ahead)")
+    }
+    // A store without a clock of its own has this machine's.
+    #expect(StoreHealth(clock: clock).isClockRight)
+  }
+
+  @Test func `a clock that is set counts at once`() {
+    let health = StoreHealth(clock: clock, hasClock: true)
+    health.compared(clockAhead: .seconds(1))
+    clock.advance(by: .seconds(100))
+    #expect(health.clockAhead == .seconds(1) && health.isClockRight)
+    clock.stepWallClock(by: 10)
+    #expect(health.clockAhead == .seconds(11) && !health.isClockRight)
+    clock.stepWallClock(by: -3600)
+    #expect(health.clockAhead == .seconds(-3589) && health.clockStanding == .isWrong)
+    health.compared(clockAhead: .zero)
+    #expect(health.isClockRight)
+  }
+
   @Test func `a new observer learns the current failures`() {
     let health = StoreHealth(clock: clock)
     health.failed(full, .writes, since: clock.now)

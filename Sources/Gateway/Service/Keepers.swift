@@ -8,6 +8,7 @@ import PushDelivery
 import Records
 import Sealing
 import Serving
+import Store
 
 extension AppointmentKeeper {
   /// The keeper of a server's appointments.
@@ -20,6 +21,7 @@ extension AppointmentKeeper {
       setting: { generations.current.handling(runtime) })
     self.init(
       store: parts.store, clock: parts.scheduler, inHand: parts.inHand,
+      isClockRight: { runtime.storeHealth.isClockRight },
       lateness: { generations.current.appointments?.late }, handle: carrier.handle)
   }
 }
@@ -27,10 +29,13 @@ extension AppointmentKeeper {
 extension NoticeKeeper {
   /// The keeper of a server's notices of callbacks.
   convenience init(_ push: PushParts, _ runtime: Runtime, _ generations: Generations) {
-    self.init(push.notices, push.book, scheduler: runtime.callbacks.scheduler, metrics: runtime.metrics) {
-      guard let push = generations.current.push, let notices = generations.current.configuration.notices
-      else { return nil }
-      return Setting(senders: push.senders, texts: notices.texts)
-    }
+    self.init(
+      push.notices, push.book, scheduler: runtime.callbacks.scheduler, metrics: runtime.metrics,
+      isClockRight: { runtime.storeHealth.isClockRight },
+      setting: {
+        guard let push = generations.current.push, let notices = generations.current.configuration.notices
+        else { return nil }
+        return Setting(senders: push.senders, texts: notices.texts)
+      })
   }
 }

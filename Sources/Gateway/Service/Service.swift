@@ -177,11 +177,11 @@ public final class Service: Sendable {
     try await useStoreKeys()
     do throws(StoreError) {
       // Before the first request: records that an ended process left `pending` become `unknown`.
-      runtime.recovered(try await store.recoverCallbacks(at: Instant(clock.unixTime)))
+      if store.health.isClockRight {
+        runtime.recovered(try await store.recoverCallbacks(at: Instant(clock.unixTime)))
+      }
       // Stops survive a restart.
       try await runtime.stops.refresh()
-      // A clock that is wrong is known before the first request.
-      try await store.ping()
       await runtime.callbacks.brakes.restore(configuration.policy, runtime.ledger)
     } catch {
       throw .store(kind: runtime.storeKind, StoreFailure(error, of: runtime.storeKind))
@@ -197,9 +197,13 @@ public final class Service: Sendable {
     do throws(StoreError) {
       try await store.migrate(
         MigrationWait(.seconds(90)) { [log] in log.write(.info, "schema upgrade", ["progress": $0]) })
+      // A clock that is wrong is known before the first request, and before anything is judged by it.
+      try await store.ping()
       let now = Instant(clock.unixTime)
+      // By a wrong clock no value counts as forgotten.
+      let judged = store.health.isClockRight ? now : Instant(seconds: 0)
       ruling = try await store.updateKeys(at: now) { [storeKeys] in
-        KeyRuling($0, holding: storeKeys, at: now)
+        KeyRuling($0, holding: storeKeys, at: judged)
       }
     } catch {
       throw .store(kind: runtime.storeKind, StoreFailure(error, of: runtime.storeKind))

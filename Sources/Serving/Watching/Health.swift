@@ -73,10 +73,11 @@ package final class Health: Sendable {
   }
 
   /// The worst check: `pass`, `warn` or `fail`. Without its store an instance can neither count nor see a
-  /// stop. With a wrong clock it counts at the wrong time, and misjudges the end of dedupe windows, tokens and callers' JWTs.
+  /// stop. With a wrong clock it counts at the wrong time, and misjudges the end of dedupe windows, tokens and callers' JWTs. The same holds
+  /// before the clocks are compared.
   package var word: String {
     let clocks = store.clockStanding
-    guard !draining.load(ordering: .relaxed), store.failure == nil, clocks != .isWrong else { return "fail" }
+    guard !draining.load(ordering: .relaxed), store.failure == nil, store.isClockRight else { return "fail" }
     let isTalkdeskWell = talkdesk.map { $0.isWell && !$0.hasRefusedCredential } ?? true
     let hasIssuers = issuers.allSatisfy { $0.keys.status.isWell }
     let sends = senders.map { senders in senders.platforms.allSatisfy { Self.sends(senders, $0) } } ?? true
@@ -205,7 +206,7 @@ extension StoreHealth.ClockStanding {
     switch self {
     case .agrees: "pass"
     case .differs: "warn"
-    case .isWrong: "fail"
+    case .unknown, .isWrong: "fail"
     }
   }
 }

@@ -1,5 +1,6 @@
 // Judges from a store's recent operations whether it works, for readiness, metrics and log, and to refuse hopeless work early.
 
+import Gate
 public import Platform
 import Synchronization
 
@@ -49,23 +50,35 @@ public final class StoreHealth: Sendable {
     var wrote: MonotonicTime?
     var failure: (error: StoreError, isWrite: Bool, since: MonotonicTime)?
     var isHanging = false
-    var clockAhead: Duration?
+    /// The difference of the clocks when they were compared, and this machine's clocks then.
+    var comparison: (ahead: Duration, unixTime: UnixTime, now: MonotonicTime)?
     var unsafeSettings: [String] = []
     var errors: [StoreError.Kind: Int] = [:]
     var observer: (@Sendable (Event) -> Void)?
   }
 
   private let clock: any TimeSource
+  private let hasClock: Bool
   private let state = Mutex(State())
 
   /// The health of a store before its first operation: good.
-  public init(clock: any TimeSource = SystemClock()) { self.clock = clock }
+  /// - Parameter hasClock: Whether the store has a clock of its own, which other instances' clocks are compared with, too.
+  public init(clock: any TimeSource = SystemClock(), hasClock: Bool = false) {
+    self.clock = clock
+    self.hasClock = hasClock
+  }
 
   /// Why the store cannot be read or written; nil where it can.
   public var failure: StoreError? { state.withLock { $0.failure?.error } }
 
-  /// How far this machine's clock is ahead of the store's; nil where the store has no clock of its own, or was not asked.
-  public var clockAhead: Duration? { state.withLock { $0.clockAhead } }
+  /// How far this machine's clock is ahead of the store's; nil where the store has no clock of its own, or was not asked. If this
+  /// machine's wall clock was set since the comparison, that counts at once.
+  public var clockAhead: Duration? {
+    let (unixTime, now) = (clock.unixTime, clock.now)
+    return state.withLock { state in
+      state.comparison.map { $0.ahead + ((Instant(unixTime) - Instant($0.unixTime)) - (now - $0.now)) }
+    }
+  }
 
   /// How many operations have failed so far, by the kind of failure.
   public var errors: [StoreError.Kind: Int] { state.withLock { $0.errors } }
@@ -79,7 +92,7 @@ public final class StoreHealth: Sendable {
     state.withLock { state in
       state.observer = observer
       if let failure = state.failure { observer(.unavailable(failure.error)) }
-      if let ahead = state.clockAhead, let event = Self.event(of: ahead) { observer(event) }
+      if let ahead = state.comparison?.ahead, let event = Self.event(of: ahead) { observer(event) }
       if !state.unsafeSettings.isEmpty { observer(.unsafe(settings: state.unsafeSettings)) }
     }
   }
@@ -129,9 +142,10 @@ public final class StoreHealth: Sendable {
 
   /// The clocks were compared.
   package func compared(clockAhead ahead: Duration) {
+    let (unixTime, now) = (clock.unixTime, clock.now)
     state.withLock { state in
-      let old = state.clockAhead.flatMap(Self.event(of:))
-      state.clockAhead = ahead
+      let old = (state.comparison?.ahead).flatMap(Self.event(of:))
+      state.comparison = (ahead, unixTime, now)
       let new = Self.event(of: ahead)
       switch (old, new) {
       case (nil, nil): break
@@ -160,8 +174,10 @@ public final class StoreHealth: Sendable {
 extension StoreHealth {
   /// The difference between the clocks.
   public enum ClockStanding: Sendable {
-    /// They agree, or are not known to differ.
+    /// They agree, or the store has no clock of its own.
     case agrees
+    /// They were not compared yet.
+    case unknown
     /// They differ by more than `clockWarning`.
     case differs
     /// They differ by more than `clockLimit`: limits, dedupe windows and the lives of tokens no longer end when they should.
@@ -170,9 +186,19 @@ extension StoreHealth {
 
   /// The difference between the clocks.
   public var clockStanding: ClockStanding {
-    switch clockAhead.flatMap(Self.event(of:)) {
+    guard let clockAhead else { return hasClock ? .unknown : .agrees }
+    return switch Self.event(of: clockAhead) {
     case .clockDiffers(_, let isTooMuch)?: isTooMuch ? .isWrong : .differs
     default: .agrees
+    }
+  }
+
+  /// Whether this instance may judge by its wall clock what other instances share: what is due, too late, or over. Everything that does
+  /// so asks this first.
+  public var isClockRight: Bool {
+    switch clockStanding {
+    case .agrees, .differs: true
+    case .unknown, .isWrong: false
     }
   }
 }

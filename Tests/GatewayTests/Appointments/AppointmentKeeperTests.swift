@@ -23,6 +23,7 @@ import Testing
     let store = DoubtfulStore()
     let inHand: CallbacksInHand
     let lateness = Mutex<Duration?>(.seconds(180))
+    let isClockRight = Mutex(true)
     let visits = Mutex<[Visit]>([])
     /// When the store was asked.
     let looks = Mutex<[Duration]>([])
@@ -36,7 +37,8 @@ import Testing
 
     func keeper() -> AppointmentKeeper {
       AppointmentKeeper(
-        store: store, clock: time, inHand: inHand, lateness: { [self] in lateness.withLock { $0 } },
+        store: store, clock: time, inHand: inHand, isClockRight: { [self] in isClockRight.withLock { $0 } },
+        lateness: { [self] in lateness.withLock { $0 } },
         handle: { [self] due in
           visits.withLock { $0.append(Visit(id: due.record.id, after: time.now - start)) }
           guard let body = onVisit.withLock({ $0 }) else {
@@ -113,6 +115,24 @@ import Testing
     for _ in 0..<100 { keeper.wake(at: fixture.now) }
     try await fixture.pass(until: .milliseconds(900))
     #expect(fixture.lookTimes == [.zero, .milliseconds(500), .milliseconds(520)])
+    keeper.stop()
+    await work.value
+  }
+
+  @Test func `with a wrong clock nothing is looked for, and what was found is left`() async throws {
+    let fixture = Fixture()
+    let (first, second) = (try fixture.book(1), try fixture.book(4))
+    let keeper = fixture.keeper()
+    let work = Task { await keeper.run() }
+    // The first is read ahead.
+    try await fixture.pass(until: .milliseconds(500))
+    fixture.isClockRight.withLock { $0 = false }
+    keeper.wake(at: fixture.now)
+    try await fixture.pass(until: .seconds(6))
+    #expect(fixture.handled == [] && fixture.lookTimes == [.zero])
+    fixture.isClockRight.withLock { $0 = true }
+    try await fixture.pass(until: .milliseconds(7500))
+    #expect(Set(fixture.handled.map(\.id)) == [first, second])
     keeper.stop()
     await work.value
   }

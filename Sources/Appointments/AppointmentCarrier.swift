@@ -212,7 +212,7 @@ package final class AppointmentCarrier: Sendable {
 
   /// It may not be called any more.
   private func refuse(_ visit: Visit) async -> AppointmentKeeper.Handling {
-    await end(visit, .failed((visit.record.code ?? .internal).rawValue))
+    await end(visit, .failed((visit.record.code ?? .internal).rawValue, due: visit.due.due))
   }
 
   /// Its owner was asked and did not answer.
@@ -229,11 +229,11 @@ package final class AppointmentCarrier: Sendable {
     guard let code = visit.due.lastCode else {
       visit.record.outcome = .error
       visit.record.reason = "its time passed before the server could try it"
-      return await end(visit, .expired)
+      return await end(visit, .expired(due: visit.due.due))
     }
     visit.record.code = Problem.Code(rawValue: code) ?? .internal
     visit.record.reason = "its time passed, and each try was in vain"
-    return await end(visit, .failed(code))
+    return await end(visit, .failed(code, due: visit.due.due))
   }
 
   /// The rules could not be checked, for example because a policy service is too busy.
@@ -284,8 +284,10 @@ package final class AppointmentCarrier: Sendable {
       return .leftAside(for: .seconds(30))
     }
     let ending: AppointmentEnding =
-      isLate ? due.lastCode.map { .failed($0) } ?? .expired : .failed(Problem.Code.internal.rawValue)
-    guard case .ended(let record, _) = await ended(due.record.id, ending) else { return .done }
+      isLate
+      ? due.lastCode.map { .failed($0, due: due.due) } ?? .expired(due: due.due)
+      : .failed(Problem.Code.internal.rawValue, due: due.due)
+    guard let record = await ended(due.record.id, ending) else { return .done }
     // The request that booked it is in its content.
     var line = AuditRecord(action: .callback, requestID: RequestID(), address: nil)
     line.trigger = .appointment
@@ -304,27 +306,25 @@ package final class AppointmentCarrier: Sendable {
 
   /// Ends it without a call, gives its allowances back and writes its audit line, unless another instance or its owner was faster.
   private func end(_ visit: Visit, _ ending: AppointmentEnding) async -> AppointmentKeeper.Handling {
-    guard case .ended = await ended(visit.id, ending) else { return .done }
+    guard await ended(visit.id, ending) != nil else { return .done }
     await giveBack(visit.content)
     append(visit)
     return .done
   }
 
-  private func ended(_ id: CallbackID, _ ending: AppointmentEnding) async -> EndResult? {
+  /// Ends it, and returns its record. Nil if this did not end it: then it is over, was moved, or is still due.
+  private func ended(_ id: CallbackID, _ ending: AppointmentEnding) async -> StoredCallback? {
     let now = now
-    var result: EndResult?
+    var ended: StoredCallback?
     do throws(StoreError) {
-      result = try await parts.store.end(id, ending, at: now)
+      if case .ended(let record, _) = try await parts.store.end(id, ending, at: now) { ended = record }
     } catch {
-      // After a certain failure it is still due.
-      guard error.isInDoubt else { return nil }
-      result = await parts.store.end(id, ending, at: now, after: error)
+      if error.isInDoubt { ended = await parts.store.ended(id, ending, at: now) }
     }
-    if case .ended(let record, _) = result {
-      parts.ended(record.status)
-      watch.changed(record)
-    }
-    return result
+    guard let ended else { return nil }
+    parts.ended(ended.status)
+    watch.changed(ended)
+    return ended
   }
 
   private func giveBack(_ content: AppointmentContent) async {

@@ -83,9 +83,9 @@ extension Handlers {
     do throws(StoreError) {
       result = try await callbacks.store.book(time.booking(intent, content: content), at: now)
     } catch {
-      // Should it have been kept all the same, the store withdraws it.
       callbacks.log.storeFailed(error, doing: "book", calling.context)
-      return .answer(refuse(&calling, Problem(.notSaved)))
+      guard error.isInDoubt else { return .answer(refuse(&calling, Problem(.notSaved))) }
+      return .mayBeBooked(refuse(&calling, .mayBeBooked))
     }
     if let response = await response(to: result, &calling, time) { return .answer(response) }
     keeper?.wake(at: at)

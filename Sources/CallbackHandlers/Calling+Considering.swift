@@ -47,6 +47,8 @@ extension Handlers {
     case make(CallbackOrder, String?, [AllowanceStatus])
     /// It is booked for a later time.
     case booked(PreparedResponse)
+    /// The store did not confirm its booking, so it may be booked.
+    case mayBeBooked(PreparedResponse)
   }
 
   /// Goes on once the request is known to be sound: key, rules, dedupe, allowances, and then Talkdesk.
@@ -61,6 +63,10 @@ extension Handlers {
       callbacks.inHand.leave()
     case .booked(let response):
       hold.settle()
+      responder.respond(response)
+      callbacks.inHand.leave()
+    case .mayBeBooked(let response):
+      hold.findOut()
       responder.respond(response)
       callbacks.inHand.leave()
     case .make(let order, let code, let statuses):

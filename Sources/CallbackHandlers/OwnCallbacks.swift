@@ -244,7 +244,7 @@ extension Handlers {
       result = try await callbacks.store.end(record.id, ending, at: now)
     } catch {
       callbacks.log.storeFailed(error, doing: "cancel", context)
-      if error.isInDoubt, let kept { cancelLater(record.id, ending, kept, at: now, after: error, generation) }
+      if error.isInDoubt, let kept { findOut(record.id, ending, kept, at: now, generation) }
       throw .notChanged(error)
     }
     switch result {
@@ -270,18 +270,15 @@ extension Handlers {
       content.receipts.map(AllowanceReceipt.init), to: generation.decider.ledger)
   }
 
-  /// Completes a cancellation in doubt beside the response. An ending server waits for it, too.
-  private func cancelLater(
+  /// Finds out beside the response whether a cancellation in doubt was made, and completes it if so. If not, the appointment stays: its
+  /// owner was told to try again, and may have moved it since.
+  private func findOut(
     _ id: CallbackID, _ ending: AppointmentEnding, _ content: [UInt8], at now: Instant,
-    after failure: StoreError,
     _ generation: Generation
   ) {
-    callbacks.inHand.enter()
-    Task {
-      if case .ended(let record, _) = await callbacks.store.end(id, ending, at: now, after: failure) {
-        await cancelled(record, content, generation)
-      }
-      callbacks.inHand.leave()
+    callbacks.store.inBackground { [self] in
+      guard let record = await callbacks.store.ended(id, ending, at: now) else { return }
+      await cancelled(record, content, generation)
     }
   }
 }

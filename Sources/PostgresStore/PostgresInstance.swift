@@ -36,12 +36,12 @@ final class PostgresInstance: Sendable {
   /// The server has a sign of life, sent after this time.
   func seen(at now: MonotonicTime) { seen.withLock { $0 = now } }
 
-  // MARK: Beginnings in doubt
+  // MARK: Transactions in doubt
 
-  /// How many are remembered; each is the end of a connection, and is looked at with the first withdrawal.
+  /// How many are remembered; each is the end of a connection, and is looked at with the first withdrawal or question.
   static let mostDoubts = 1024
 
-  /// A transaction in which a callback began may be committed, now or later.
+  /// A transaction in which a callback began, or an appointment was booked or ended, may be committed, now or later.
   func doubt(_ mark: PostgresMark) {
     doubts.withLock { doubts in
       if doubts.marks.count == Self.mostDoubts { doubts.marks.removeFirst() }

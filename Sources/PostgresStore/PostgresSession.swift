@@ -38,7 +38,7 @@ final class PostgresSession: StoreSession {
   /// Runs all jobs in one transaction, which takes effect at most once: if its COMMIT gets no response, the session first reads from
   /// the mark whether it was committed, and repeats it only if it was not.
   func updateAll(_ jobs: [UpdateJob]) throws(StoreError) {
-    var mayBeTakenBack = false
+    var isFoundOut = false
     let body = {
       (connection: PostgresConnection, mark: PostgresMark) throws(PostgresFailure) -> [PostgresCommand]? in
       var working = WorkingSet(jobs, ids: try self.maker(connection))
@@ -46,7 +46,7 @@ final class PostgresSession: StoreSession {
         working.run(instance: self.instance.number)
         return nil
       }
-      mayBeTakenBack = working.mayBeTakenBack
+      isFoundOut = working.isFoundOut
       // Who begins something is known to be alive before that is there.
       if working.startsCallbacks { try self.signalLife(connection) }
       try self.lock(&working, connection, mark)
@@ -58,7 +58,7 @@ final class PostgresSession: StoreSession {
       }
       return commands
     }
-    try once(body, onDoubt: { if mayBeTakenBack { instance.doubt($0) } })
+    try once(body, onDoubt: { if isFoundOut { instance.doubt($0) } })
   }
 
   /// Runs one transaction, which takes effect at most once: if its COMMIT gets no response, the session first reads from the mark
@@ -100,7 +100,7 @@ final class PostgresSession: StoreSession {
     }
   }
 
-  /// Waits for transactions in which callbacks may have begun, so that a withdrawn callback cannot begin later.
+  /// Waits for transactions in doubt, so that a withdrawn callback cannot begin later, and a booking or an end is known.
   ///
   /// - Returns: Whether all of them have ended.
   func settleDoubts(_ marks: [PostgresMark]) throws(StoreError) -> Bool {

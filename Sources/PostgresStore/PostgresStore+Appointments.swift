@@ -22,6 +22,11 @@ extension PostgresStore {
     try await sessions.mark(id, for: due, deadline: deadline)
   }
 
+  public func certainRecord(_ id: CallbackID) async throws(StoreError) -> StoredCallback? {
+    try await settleDoubts()
+    return try await callbacks([id]).first
+  }
+
   /// A mark in doubt that may be committed yet holds the lock of its record: this waits for it, or fails.
   @discardableResult
   public func postpone(_ id: CallbackID, until due: Instant, code: String?) async throws(StoreError) -> Bool {

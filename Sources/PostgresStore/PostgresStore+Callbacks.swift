@@ -25,14 +25,15 @@ extension PostgresStore {
 
   /// Nothing that was begun before this, and whose fate was not known, comes later: it is waited for.
   public func withdraw(_ id: CallbackID) async throws(StoreError) {
-    if instance.hasDoubts { try await settleDoubts() }
+    try await settleDoubts()
     try await sessions.withdraw(id)
   }
 
   /// Waits for the transactions with an unknown outcome. If one of them is still open, or another task looks, that is no failure of the
   /// store: this function throws, and `health` does not change.
-  private func settleDoubts() async throws(StoreError) {
-    let open = StoreError(.unavailable, "withdraw", "a transaction that may save the record has not ended")
+  func settleDoubts() async throws(StoreError) {
+    let open = StoreError(.unavailable, "doubt", "a transaction that may save the record has not ended")
+    guard instance.hasDoubts else { return }
     guard let marks = instance.lookAtDoubts(at: clock.now) else { throw open }
     var isAll = false
     defer { instance.looked(isAll: isAll, at: clock.now) }

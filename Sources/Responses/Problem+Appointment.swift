@@ -33,6 +33,14 @@ extension Problem {
     return problem
   }
 
+  /// The store did not confirm a booking.
+  package static var mayBeBooked: Problem {
+    Problem(
+      .storeUnavailable,
+      "The store did not confirm the booking, so it may be booked. Try again with the same Idempotency-Key.",
+      retryAfter: 1)
+  }
+
   /// The store failed, so an appointment may have been changed, or not.
   package static func notChanged(_ error: StoreError) -> Problem {
     Problem(

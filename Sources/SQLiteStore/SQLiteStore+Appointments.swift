@@ -18,6 +18,11 @@ extension SQLiteStore {
     try await sessions.end(id, ending, at: now)
   }
 
+  /// One queue runs everything, so nothing is under way.
+  public func certainRecord(_ id: CallbackID) async throws(StoreError) -> StoredCallback? {
+    try await callbacks([id]).first
+  }
+
   public func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError) -> Bool {
     try await sessions.mark(id, for: due, deadline: deadline)
   }

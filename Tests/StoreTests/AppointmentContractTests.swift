@@ -315,6 +315,7 @@ import Testing
       #expect(try await store.book(booking, at: .noon()) == .booked)
       ids.append(booking.id)
     }
+    #expect(try await store.mark(ids[1], for: .noon(10), deadline: .noon(40)))
     #expect(try await store.postpone(ids[1], until: .noon(25), code: nil))
     func due(_ most: Int) async throws -> [CallbackID] {
       try await store.dueAppointments(at: .noon(30), most: most).map(\.record.id)

@@ -33,19 +33,28 @@ import Testing
   }
 
   @Test(arguments: StoreKind.available)
-  func `only its owner ends an appointment before its time`(_ kind: StoreKind) async throws {
+  func `only its owner ends an appointment whatever its time is`(_ kind: StoreKind) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
-    for (place, ending) in [AppointmentEnding.expired, .failed("closed")].enumerated() {
+    for (place, isExpired) in [true, false].enumerated() {
+      func ending(_ due: Instant) -> AppointmentEnding {
+        isExpired ? .expired(due: due) : .failed("closed", due: due)
+      }
       let booking = Booking.made("+1415555016\(place)", key: "\(place)", perNumber: 1)
       #expect(try await store.book(booking, at: .noon()) == .booked)
       let scheduled = try #require(try await store.callback(booking.id, of: "ios-app"))
-      #expect(try await store.end(booking.id, ending, at: .noon(3599)) == .unchanged(scheduled))
-      guard case .ended(let record, let content) = try await store.end(booking.id, ending, at: .noon(3600))
+      // Judged before it had this time.
+      for due in [3599, 3601] {
+        let result = try await store.end(booking.id, ending(.noon(Double(due))), at: .noon(3600))
+        #expect(result == .unchanged(scheduled))
+      }
+      guard
+        case .ended(let record, let content) = try await store.end(
+          booking.id, ending(.noon(3600)), at: .noon(3600))
       else { return #expect(Bool(false)) }
       #expect(content == booking.content && record.settledAt == .noon(3600))
-      #expect(record.status == (ending == .expired ? .expired : .failed))
-      #expect(record.code == (ending == .expired ? nil : "closed"))
+      #expect(record.status == (isExpired ? .expired : .failed))
+      #expect(record.code == (isExpired ? nil : "closed"))
       // Its number is free; its place was in the past.
       #expect(
         try await store.book(.made("+1415555016\(place)", for: 7200, perNumber: 1), at: .noon(3600))
@@ -92,7 +101,7 @@ import Testing
     #expect(try await store.postpone(booking.id, until: .noon(3605), code: "upstream_unavailable"))
     let due = try #require(try await store.scheduledAppointment(booking.id))
     #expect(due.due == .noon(7200) && due.tries == 0)
-    #expect(try await store.end(booking.id, .expired, at: .noon(3800)).ended == nil)
+    #expect(try await store.end(booking.id, .expired(due: .noon(3600)), at: .noon(3800)).ended == nil)
     #expect(try await store.mark(booking.id, for: .noon(7200), deadline: .noon(7230)))
     await store.close()
   }
@@ -127,11 +136,14 @@ import Testing
     var due = try #require(try await store.dueAppointments(at: .noon(3602), most: 9).first)
     #expect(due.record.status == .scheduled && due.at == .noon(3600) && due.due == .noon(3602))
     #expect(due.tries == 1 && due.lastCode == "upstream_unavailable" && due.content == [7, 8])
-    // A token could not be had: it was not marked.
+    // A repetition finds no mark, and changes nothing that came since.
     #expect(try await store.postpone(booking.id, until: .noon(3606), code: "token_unavailable"))
     #expect(try await store.postpone(booking.id, until: .noon(3607), code: nil))
+    #expect(try await store.scheduledAppointment(booking.id) == due)
+    #expect(try await store.mark(booking.id, for: .noon(3602), deadline: .noon(3632)))
+    #expect(try await store.postpone(booking.id, until: .noon(3607), code: nil))
     due = try #require(try await store.scheduledAppointment(booking.id))
-    #expect(due.due == .noon(3607) && due.tries == 2 && due.lastCode == "token_unavailable")
+    #expect(due.due == .noon(3607) && due.tries == 1 && due.lastCode == "upstream_unavailable")
     // What was postponed is not abandoned at the deadline of the mark before.
     #expect(try await store.recoverCallbacks(at: .noon(3700)).callbacks == 0)
     #expect(try await store.end(booking.id, .cancelled, at: .noon(3603)).ended?.status == .cancelled)
@@ -271,32 +283,60 @@ import Testing
     #expect(
       try await store.standing(of: scheduled.intent, at: .noon(9_999_999)).key == .replay(due.record))
     #expect(
-      try await store.end(scheduled.id, .expired, at: .noon(9_999_999)).ended?.status == .expired)
+      try await store.end(scheduled.id, .expired(due: .noon(3600)), at: .noon(9_999_999)).ended?.status
+        == .expired)
     try await store.purge(at: .noon(9_999_999 + 86_400))
     #expect(try await store.callback(scheduled.id, of: "ios-app") == nil)
     #expect(try await store.takenPlaces(in: scheduled.slot...scheduled.slot).isEmpty)
     await store.close()
   }
 
-  @Test(arguments: StoreKind.available)
-  func `a booking in doubt is withdrawn with all that it took, and nothing later is`(_ kind: StoreKind)
-    async throws
-  {
+  // MARK: In doubt
+
+  /// What another instance acknowledges while the one that booked does not know yet that it did.
+  enum Acknowledgement: CaseIterable { case nothing, booking, move, cancel, call }
+
+  @Test(arguments: StoreKind.lasting, Acknowledgement.allCases)
+  func `what another instance has acknowledged of a booking holds, whatever its own instance does later`(
+    _ kind: StoreKind, _ acknowledged: Acknowledgement
+  ) async throws {
     let (fixture, store) = try await StoreFixture.migrated(kind)
     defer { fixture.end() }
+    let other = fixture.open()
     let booking = Booking.made(key: "k", perSlot: 1, perNumber: 1)
     #expect(try await store.book(booking, at: .noon()) == .booked)
+    switch acknowledged {
+    case .nothing: break
+    case .booking:
+      let record = try #require(try await other.callback(booking.id, of: "ios-app"))
+      #expect(try await other.standing(of: booking.intent, at: .noon(1)).key == .replay(record))
+      #expect(try await other.book(.made(key: "k"), at: .noon(1)) == .replay(record))
+    case .move:
+      #expect(try await other.move(.made(for: 7200, moving: booking.id), at: .noon(1)).moved != nil)
+    case .cancel: #expect(try await other.end(booking.id, .cancelled, at: .noon(1)).ended != nil)
+    case .call: #expect(try await other.mark(booking.id, for: .noon(3600), deadline: .noon(3630)))
+    }
+    let before = try #require(try await other.callback(booking.id, of: "ios-app"))
+    let due = try await other.scheduledAppointment(booking.id)
     try await store.withdraw(booking.id)
-    #expect(try await store.callback(booking.id, of: "ios-app") == nil)
-    #expect(try await store.takenPlaces(in: booking.slot...booking.slot).isEmpty)
-    let again = Booking.made(key: "k", perSlot: 1, perNumber: 1)
-    #expect(try await store.book(again, at: .noon(1)) == .booked)
-    #expect(try await store.mark(again.id, for: .noon(3600), deadline: .noon(3630)))
-    try await store.withdraw(again.id)
-    #expect(try await store.callback(again.id, of: "ios-app")?.status == .pending)
-    #expect(try await store.recoverCallbacks(at: .noon(3640)).callbacks == 1)
-    try await store.withdraw(again.id)
-    #expect(try await store.callback(again.id, of: "ios-app")?.status == .unknown)
+    #expect(try await store.certainRecord(booking.id) == before)
+    if due != nil {
+      // The release of a mark that was never made.
+      #expect(try await store.postpone(booking.id, until: .noon(3605), code: "internal"))
+    }
+    #expect(try await store.end(booking.id, .expired(due: .noon(3599)), at: .noon(9999)).ended == nil)
+    #expect(try await other.callback(booking.id, of: "ios-app") == before)
+    #expect(try await other.scheduledAppointment(booking.id) == due)
+    #expect(try await other.standing(of: booking.intent, at: .noon(2)).key == .replay(before))
+    await other.close()
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.available)
+  func `what was never booked has no record`(_ kind: StoreKind) async throws {
+    let (fixture, store) = try await StoreFixture.migrated(kind)
+    defer { fixture.end() }
+    #expect(try await store.certainRecord(CallbackID(at: .noon())) == nil)
     await store.close()
   }
 
@@ -329,6 +369,7 @@ import Testing
       try await group.waitForAll()
     }
     #expect(try await store.keys().map(\.sealedUntil) == [.noon(3600 + 210 + 3600), nil])
+    #expect(try await store.keys().map(\.isOpen) == [true, false])
     let replaced = try await store.reseal(old.current.id) { value in
       guard let content = try? rotation.open(value.sealed, for: value.purpose, associated: value.id) else {
         return nil
@@ -345,10 +386,14 @@ import Testing
         #expect(try new.open(due.content, for: .appointment, associated: booking.id.bytes) == [7])
       }
     }
+    // Its appointments need it although their time is over.
+    #expect(try await store.keys().map(\.isOpen) == [false, true])
     for booking in bookings.dropFirst(4) { _ = try await store.end(booking.id, .cancelled, at: .noon(5)) }
     _ = try await store.end(bookings[0].id, .cancelled, at: .noon(5))
     try await store.purge(at: .noon(3605))
     #expect(try await store.keys().map(\.sealedUntil) == [nil, .noon(3600 + 210)])
+    for booking in bookings[1..<3] { _ = try await store.end(booking.id, .cancelled, at: .noon(5)) }
+    #expect(try await store.keys().map(\.isOpen) == [false, false])
     await store.close()
   }
 }

@@ -251,7 +251,7 @@ import Testing
     #expect(try await store.begin(intent, at: .noon()) == .begun)
     #expect(try await Self.due(store, 3599).isEmpty)
     try await store.settle(intent.id, .accepted(at: .noon(1)))
-    #expect(try await store.end(booking.id, .expired, at: .noon(3600)).ended != nil)
+    #expect(try await store.end(booking.id, .expired(due: .noon(3600)), at: .noon(3600)).ended != nil)
     #expect(try await Self.due(store, 1.999).isEmpty)
     let news = try await Self.due(store, 3601)
     #expect(news.map(\.action) == [.changed, .expired])

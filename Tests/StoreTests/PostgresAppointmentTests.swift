@@ -70,7 +70,7 @@ struct PostgresAppointmentTests {
   private struct NeverWaited: Error {}
 
   @Test(arguments: [true, false])
-  func `a mark in doubt is postponed, whatever came of it`(_ isCommitted: Bool) async throws {
+  func `a mark in doubt is taken back, and was not made otherwise`(_ isCommitted: Bool) async throws {
     let place = try await Place()
     let booking = Booking.made()
     #expect(try await place.direct.book(booking, at: .noon()) == .booked)
@@ -83,21 +83,47 @@ struct PostgresAppointmentTests {
       #expect(isPostponed)
     }
     let due = try #require(try await place.direct.scheduledAppointment(booking.id))
-    #expect(due.due == .noon(3605) && due.tries == 0 && due.content == booking.content)
-    #expect(try await place.direct.mark(booking.id, for: .noon(3605), deadline: .noon(3640)))
+    #expect(due.due == .noon(isCommitted ? 3605 : 3600) && due.tries == 0 && due.content == booking.content)
+    #expect(try await place.direct.mark(booking.id, for: due.due, deadline: .noon(3640)))
     await place.end()
   }
 
   @Test(arguments: [true, false])
-  func `a booking in doubt is withdrawn for good, whatever came of it`(_ isCommitted: Bool) async throws {
+  func `what came of a booking in doubt is known once it is certain, and not before`(_ isCommitted: Bool)
+    async throws
+  {
     let place = try await Place()
     let booking = Booking.made(key: "k", perSlot: 1, perNumber: 1)
     try await place.hold { _ = try await place.behind.book(booking, at: .noon()) }
+    try await eventually { try await place.behind.ping() }
+    let early = await #expect(throws: StoreError.self) { try await place.behind.certainRecord(booking.id) }
+    #expect(early?.kind == .unavailable && early?.isInDoubt == false)
     place.proxy.release(passesOn: isCommitted)
-    try await eventually { try await place.behind.withdraw(booking.id) }
-    #expect(try place.query("SELECT count(*) FROM callgate_callback") == "0")
+    var record: StoredCallback?
+    try await eventually { record = try await place.behind.certainRecord(booking.id) }
+    #expect(record?.status == (isCommitted ? .scheduled : nil))
     let again = Booking.made(key: "k", perSlot: 1, perNumber: 1)
-    #expect(try await place.direct.book(again, at: .noon(1)) == .booked)
+    let result = try await place.direct.book(again, at: .noon(1))
+    #expect(result == record.map(BookingResult.replay) ?? .booked)
+    await place.end()
+  }
+
+  @Test(arguments: [true, false])
+  func `what came of a cancel in doubt is known once it is certain, and not before`(_ isCommitted: Bool)
+    async throws
+  {
+    let place = try await Place()
+    let booking = Booking.made()
+    #expect(try await place.direct.book(booking, at: .noon()) == .booked)
+    try await place.hold { _ = try await place.behind.end(booking.id, .cancelled, at: .noon(1)) }
+    try await eventually { try await place.behind.ping() }
+    let early = await #expect(throws: StoreError.self) { try await place.behind.certainRecord(booking.id) }
+    #expect(early?.kind == .unavailable && early?.isInDoubt == false)
+    place.proxy.release(passesOn: isCommitted)
+    var record: StoredCallback?
+    try await eventually { record = try await place.behind.certainRecord(booking.id) }
+    #expect(record?.status == (isCommitted ? .cancelled : .scheduled))
+    #expect(record?.settledAt == (isCommitted ? .noon(1) : nil))
     await place.end()
   }
 
@@ -126,7 +152,7 @@ struct PostgresAppointmentTests {
       }
       switch way {
       case 0: _ = try await place.direct.end(booking.id, .cancelled, at: .noon(1))
-      case 1: _ = try await place.direct.end(booking.id, .expired, at: .noon(3600))
+      case 1: _ = try await place.direct.end(booking.id, .expired(due: .noon(3600)), at: .noon(3600))
       case 2: _ = try await place.direct.settle(booking.id, .accepted(at: .noon(3601)))
       default: #expect(try await place.direct.recoverCallbacks(at: .noon(3700)).callbacks == 1)
       }

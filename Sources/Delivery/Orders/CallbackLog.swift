@@ -23,6 +23,18 @@ package struct CallbackLog: Sendable {
     log.write(.info, "an outcome is saved now", ["id": id, "outcome": state])
   }
 
+  /// The store did not confirm a change of an appointment, and cannot say yet whether the change was made.
+  func notKnown(_ error: any Error, id: String, state: String, isLast: Bool) {
+    log.write(
+      .error, "the store cannot say yet whether an appointment was changed",
+      ["id": id, "change": state, "detail": "\(error)", "tries_again": String(!isLast)])
+  }
+
+  /// Whether a change was made that the store did not confirm at first.
+  func knownLate(id: String, state: String) {
+    log.write(.info, "the server knows now whether an appointment was changed", ["id": id, "change": state])
+  }
+
   /// A record was withdrawn that could not be withdrawn at first.
   func withdrawnLate(id: String) {
     log.write(.info, "the record of a request that was not sent is deleted now", ["id": id])

@@ -91,6 +91,21 @@ package struct Hold: ~Copyable, Sendable {
     end()
   }
 
+  /// The commit of the booking is in doubt: gives its allowances back once it is certain that nothing was booked. What was booked keeps
+  /// them, and any instance gives them back when it ends. In the background, because a client waits.
+  package consuming func findOut() {
+    let (parts, ledger, receipts, intent) = (parts, ledger, receipts, intent)
+    // No record is forgotten before. Later, a missing one may have ended and given them back.
+    let end = Instant(parts.clock.unixTime).advanced(by: intent.terms.retention)
+    parts.store.inBackground {
+      guard await parts.store.isBooked(intent.id) == false, Instant(parts.clock.unixTime) < end else {
+        return
+      }
+      await parts.giveBack(receipts, to: ledger)
+    }
+    self.end()
+  }
+
   private mutating func end() {
     endTurn(wasSent: false)
     if let number { parts.inHand.release(number, standing: nil) }

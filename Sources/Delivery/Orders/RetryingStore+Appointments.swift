@@ -1,18 +1,17 @@
-// The operations on appointments without retries. They leave out bookings that are being withdrawn.
+// The operations on appointments without retries.
 
 package import Gate
 package import Store
 
 extension RetryingStore {
   package func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult {
-    try checkNotWithdrawn(booking.intent.id)
-    return try await store.move(booking, at: now)
+    try await store.move(booking, at: now)
   }
 
   package func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
     -> EndResult
   {
-    try checkNotWithdrawn(id)
+    if !ending.isOwners { try checkClock() }
     return try await store.end(id, ending, at: now)
   }
 
@@ -22,19 +21,22 @@ extension RetryingStore {
     try await store.postpone(id, until: due, code: code)
   }
 
+  package func certainRecord(_ id: CallbackID) async throws(StoreError) -> StoredCallback? {
+    try await store.certainRecord(id)
+  }
+
   package func dueAppointments(at time: Instant, most: Int) async throws(StoreError) -> [DueAppointment] {
-    try await store.dueAppointments(at: time, most: most).filter { !isWithdrawn($0.record.id) }
+    try await store.dueAppointments(at: time, most: most)
   }
 
   package func scheduledAppointment(_ id: CallbackID) async throws(StoreError) -> DueAppointment? {
-    try checkNotWithdrawn(id)
-    return try await store.scheduledAppointment(id)
+    try await store.scheduledAppointment(id)
   }
 
   package func appointments(of callerID: String, subject: String, most: Int) async throws(StoreError)
     -> [StoredCallback]
   {
-    try await store.appointments(of: callerID, subject: subject, most: most).filter { !isWithdrawn($0.id) }
+    try await store.appointments(of: callerID, subject: subject, most: most)
   }
 
   package func takenPlaces(in slots: ClosedRange<Int64>) async throws(StoreError) -> [Int64: Int] {

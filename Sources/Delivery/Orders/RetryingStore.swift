@@ -1,20 +1,29 @@
-// Saves or withdraws callback records, and takes marks of appointments back, in the background until the store accepts it.
+// Saves outcomes, withdraws unsent callbacks, and finds out what came of commits in doubt, in the background until that is certain.
 
 package import Gate
 package import Platform
 package import Store
 import Synchronization
 
-/// A store that repeats failed writes in the background, until they succeed or the process ends. Only this process knows these
-/// values, so no other process can write them. The cases:
+/// A store that repeats failed writes in the background, until they succeed or the process ends. A repetition comes late: another
+/// instance may have acknowledged something since. So this repeats only what no other instance can have acknowledged, and finds out the
+/// rest. The cases:
 ///
-/// 1. *An outcome cannot be saved.* The server saves it later. If the process ends first, the record becomes `unknown`.
-/// 2. *A commit of a new record or booking is in doubt.* Its client got an error, so the server withdraws the record.
-/// 3. *A mark is in doubt.* Without a certain mark the server sends nothing, so it takes the mark back.
-/// 4. *The end of an appointment is in doubt.* The server repeats it.
+/// 1. *An outcome cannot be saved.* The server saves it later. Only this process knows it, and what has ended changes no more. If the
+///    process ends first, the record becomes `unknown`.
+/// 2. *A commit of a new callback or ticket is in doubt.* Its client got an error and nothing was sent, so the server withdraws the record.
+///    Until then other instances confirm nothing of it: to them the first request still runs.
+/// 3. *A commit of a booking is in doubt.* Other instances confirm, move and call what was saved. So nothing withdraws it: the server
+///    finds out whether it is there. If not, it gives the allowances back.
+/// 4. *A mark is in doubt.* Without a certain mark the server sends nothing, so it takes its mark back. What is `scheduled` stays as it is:
+///    it was moved or tried since, or never marked.
+/// 5. *The end of an appointment is in doubt.* Its owner may have moved it since. So nothing repeats the end: the server finds out whether
+///    it was made. If so, it gives the allowances back.
+/// 6. *Taking a mark back is in doubt.* The server repeats it, as in case 4.
+///
+/// Moves, answers to dialogs and what was read by an app are not repeated: their clients do that.
 ///
 /// In case 2 a retry meets the record that is being withdrawn. The retry gets the store's error, and succeeds after the withdrawal.
-/// Other instances do not know of the withdrawal: to them the first request still runs.
 package final class RetryingStore: CallbackStore, AppointmentStore {
   /// The most withdrawals at once. Only commits on a few broken connections, or in one flush, are in doubt together.
   static let most = 8192
@@ -25,6 +34,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   private let inHand: CallbacksInHand
   private let clock: any TimeSource
   private let log: CallbackLog
+  private let isClockRight: @Sendable () -> Bool
   private let underWay = Mutex<Set<CallbackID>>([])
   /// The appointments whose marks the server takes back.
   private let releasing = Mutex<Set<CallbackID>>([])
@@ -35,10 +45,13 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   private let settling = Mutex<[CallbackID: Bool]>([:])
   private let isEnded = Mutex(false)
 
+  /// - Parameter isClockRight: Whether this process may judge times (`StoreHealth.isClockRight`). If not, it begins and marks nothing, and
+  ///   ends nothing but what its owner ends.
   package init(
     _ store: any CallbackStore & AppointmentStore, inHand: CallbacksInHand, clock: any TimeSource,
-    log: CallbackLog
+    log: CallbackLog, isClockRight: @escaping @Sendable () -> Bool
   ) {
+    self.isClockRight = isClockRight
     self.store = store
     self.inHand = inHand
     self.clock = clock
@@ -56,6 +69,14 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   }
 
   private func forget(_ id: CallbackID) { inHandUntil.withLock { _ = $0.removeValue(forKey: id) } }
+
+  /// Throws where this process must not judge times. Keys, dedupe entries and due times would end too early or too late for all instances.
+  func checkClock() throws(StoreError) {
+    guard !isClockRight() else { return }
+    throw StoreError(
+      .unavailable, "clock",
+      "this machine's clock differs from the database server's, or was not compared yet")
+  }
 
   /// Ends all retries: the process ends.
   package func end() { isEnded.withLock { $0 = true } }
@@ -83,6 +104,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   {
     let before = underWay.withLock { $0 }
     let beginning: CallbackBeginning
+    try checkClock()
     hold(intent.id, until: intent.deadline)
     do throws(StoreError) {
       beginning = try await store.begin(intent, at: now)
@@ -101,26 +123,16 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
 
   package func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult {
     let before = underWay.withLock { $0 }
-    let result: BookingResult
-    do throws(StoreError) {
-      result = try await store.book(booking, at: now)
-    } catch {
-      if error.isInDoubt { withdraw(booking.intent) }
-      throw error
-    }
+    try checkClock()
+    let result = try await store.book(booking, at: now)
     switch result {
+    // The key of a callback that is being withdrawn.
     case .inProgress(let first), .duplicate(let first): try check(first, before)
-    // A saved booking is complete. One that is being withdrawn was never confirmed.
     case .replay(let first): try check(first.id, before)
     case .booked, .full, .mismatch: break
     }
     return result
   }
-
-  /// Whether the booking of an appointment is being withdrawn. Its client got an error, so other requests must not see it.
-  func isWithdrawn(_ id: CallbackID) -> Bool { underWay.withLock { $0.contains(id) } }
-
-  func checkNotWithdrawn(_ id: CallbackID) throws(StoreError) { try check(id, []) }
 
   /// Throws for a record that is being withdrawn, or was when the request began: a request must not count as its duplicate.
   private func check(_ first: CallbackID, _ before: Set<CallbackID>) throws(StoreError) {
@@ -195,7 +207,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
       // Otherwise the release of the last mark could release this one, too, while its request is on its way.
       throw StoreError(.unavailable, "mark", "the last mark of the appointment is not taken back yet")
     }
-    try checkNotWithdrawn(id)
+    try checkClock()
     hold(id, until: deadline)
     do throws(StoreError) {
       let isMarked = try await store.mark(id, for: due, deadline: deadline)
@@ -243,28 +255,46 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
     return isScheduled || !isOwn
   }
 
-  // MARK: Ending
+  // MARK: Finding out
 
-  /// Repeats an end in doubt until it is certain, or the process ends.
+  /// What a commit in doubt came to.
+  private enum Fact: Sendable {
+    case record(StoredCallback)
+    case missing
+  }
+
+  /// Whether a booking in doubt was saved. Waits until that is certain; nil if the process ends first.
+  package func isBooked(_ id: CallbackID) async -> Bool? {
+    switch await fact(id, .scheduled) {
+    case .record: true
+    case .missing: false
+    case nil: nil
+    }
+  }
+
+  /// The record of an appointment if an end in doubt was made. Waits until that is certain; nil if it was not, or the process ends first.
   /// - Parameter now: The time of the end whose commit failed. It distinguishes that end from an end by others.
-  /// - Returns: The result, without the content if an earlier commit has wiped it; nil if the process ends.
-  package func end(
-    _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant, after failure: StoreError
-  ) async -> EndResult? {
-    var result: EndResult?
-    await save(id, ending.status.rawValue, after: failure, late: log.settledLate) { () throws(StoreError) in
-      result = try await self.store.end(id, ending, at: now)
+  package func ended(
+    _ id: CallbackID, _ ending: AppointmentEnding, at now: Instant
+  ) async -> StoredCallback? {
+    guard case .record(let record) = await fact(id, ending.status),
+      record.status == ending.status, record.settledAt == now
+    else { return nil }
+    return record
+  }
+
+  private func fact(_ id: CallbackID, _ status: StoredCallback.Status) async -> Fact? {
+    var fact: Fact?
+    await save(id, status.rawValue, late: log.knownLate, failed: log.notKnown) { () throws(StoreError) in
+      fact = try await self.store.certainRecord(id).map(Fact.record) ?? .missing
     }
-    if case .unchanged(let record) = result, record.status == ending.status, record.settledAt == now {
-      return .ended(record, content: [])
-    }
-    return result
+    return fact
   }
 
   // MARK: Trying again
 
   /// Runs something in the background. An ending server waits for it, too.
-  private func inBackground(_ body: @escaping @Sendable () async -> Void) {
+  package func inBackground(_ body: @escaping @Sendable () async -> Void) {
     inHand.enter()
     Task {
       await body()
@@ -273,11 +303,18 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
   }
 
   /// Runs a step, and repeats it until it succeeds or the process ends.
-  /// - Parameter failure: The error of the first try; nil if there was none yet.
+  ///
+  /// - Parameters:
+  ///   - failure: The error of the first try; nil if there was none yet.
+  ///   - late: Logs a success that was not the first try.
+  ///   - failed: Logs the first failure, and the last one; nil for a failure to save.
   private func save(
     _ id: CallbackID, _ state: String, after failure: StoreError? = nil,
-    late: (_ id: String, _ state: String) -> Void, _ step: () async throws(StoreError) -> Void
+    late: (_ id: String, _ state: String) -> Void,
+    failed: ((_ error: any Error, _ id: String, _ state: String, _ isLast: Bool) -> Void)? = nil,
+    _ step: () async throws(StoreError) -> Void
   ) async {
+    let failed = failed ?? log.notSettled
     var last: StoreError
     if let failure {
       last = failure
@@ -289,7 +326,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
       }
     }
     var pauses = Self.pauses[...]
-    log.notSettled(last, id: id.description, state: state, isLast: false)
+    failed(last, id.description, state, false)
     repeat {
       let pause = Duration.seconds(pauses.first ?? 5)
       if pauses.count > 1 { pauses.removeFirst() }
@@ -302,7 +339,7 @@ package final class RetryingStore: CallbackStore, AppointmentStore {
         last = error
       }
     } while !isEnded.withLock { $0 }
-    log.notSettled(last, id: id.description, state: state, isLast: true)
+    failed(last, id.description, state, true)
   }
 
   // MARK: Passed on

@@ -64,7 +64,8 @@ extension CallbackParts {
     let (clock, log) = (surroundings.clock, CallbackLog(log: surroundings.log))
     let inHand = CallbacksInHand(time: clock)
     self.init(
-      store: RetryingStore(store, inHand: inHand, clock: clock, log: log),
+      store: RetryingStore(
+        store, inHand: inHand, clock: clock, log: log, isClockRight: { store.health.isClockRight }),
       queue: CallbackQueue(concurrency: configuration.callbacks.concurrency, time: clock),
       inHand: inHand, clock: clock, log: log, metrics: surroundings.metrics,
       brakes: BrakeWatch(log: surroundings.log, clock: clock), scheduler: scheduler)

@@ -8,14 +8,16 @@ public import Gate
 /// content in the same commit. So does recovery.
 public protocol AppointmentStore: Sendable {
   /// Saves a booking as `scheduled`, unless its key, an appointment of the same owner or a full slot forbids it, in this order. The
-  /// limits hold for parallel bookings of all instances. After an error in doubt, call `withdraw`.
+  /// limits hold for parallel bookings of all instances. After an error in doubt, ask `certainRecord`: any instance may already have
+  /// confirmed the booking, so nothing withdraws it.
   func book(_ booking: Booking, at now: Instant) async throws(StoreError) -> BookingResult
 
   /// Gives a `scheduled` appointment another time. The checks are those of a booking, without its own place. Its content and key stay.
   func move(_ booking: Booking, at now: Instant) async throws(StoreError) -> MoveResult
 
-  /// Ends a `scheduled` appointment, before its time only as `cancelled`. A cancelled one gives its place in the slot back. Every one
-  /// gives its dedupe entry back.
+  /// Ends a `scheduled` appointment, if it is still what the end was judged for. A cancelled one gives its place in the slot back. Every
+  /// one gives its dedupe entry back. After an error in doubt, ask `certainRecord`. Do not repeat the end: its owner may have moved the
+  /// appointment since.
   func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) async throws(StoreError)
     -> EndResult
 
@@ -29,8 +31,14 @@ public protocol AppointmentStore: Sendable {
   func mark(_ id: CallbackID, for due: Instant, deadline: Instant) async throws(StoreError)
     -> Bool
 
-  /// Reschedules an appointment that this process marked, or that is still `scheduled`, for another try. Call it only if the provider
-  /// certainly accepted nothing. An appointment that was moved to a later time than `due` stays unchanged.
+  /// What came of a booking or an end whose commit was in doubt. Nothing that was in doubt in this process before the call changes the
+  /// record after it. Throws as long as that is not certain.
+  ///
+  /// - Returns: Nil if there is no such record, and never will be.
+  func certainRecord(_ id: CallbackID) async throws(StoreError) -> StoredCallback?
+
+  /// Takes the mark of this process back, for another try. Call it only if the provider certainly accepted nothing. An appointment that is
+  /// `scheduled` stays unchanged, so that a repetition changes nothing that came after the first time.
   ///
   /// - Parameters:
   ///   - due: The time of the next try.

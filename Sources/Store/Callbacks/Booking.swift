@@ -81,15 +81,25 @@ public enum AppointmentEnding: Hashable, Sendable {
   /// Its owner was asked by the notice with this serial number and has not answered. It ends as `cancelled`.
   case unanswered(serial: Int)
   /// Its time passed before it could be tried.
-  case expired
+  /// - due: The due time when it was read. If it has another one by now, it was moved, or another instance tried it.
+  case expired(due: Instant)
   /// It may not be made, or could not be in time: a problem's code.
-  case failed(String)
+  /// - due: As for `expired`.
+  case failed(String, due: Instant)
 
-  /// Whether its owner ends it, at any time.
-  var isOwners: Bool {
+  /// Whether its owner ends it, at any time. Anything else is judged by a clock.
+  package var isOwners: Bool {
     switch self {
     case .cancelled, .declined: true
     case .unanswered, .expired, .failed: false
+    }
+  }
+
+  /// The due time that it was judged for, if it was judged for one.
+  var due: Instant? {
+    switch self {
+    case .expired(let due), .failed(_, let due): due
+    case .cancelled, .declined, .unanswered: nil
     }
   }
 
@@ -106,7 +116,7 @@ public enum AppointmentEnding: Hashable, Sendable {
 public enum EndResult: Hashable, Sendable {
   /// It has ended now, and this was its sealed content, which the store has wiped.
   case ended(StoredCallback, content: [UInt8])
-  /// Nothing was changed: it was not `scheduled`, or it was moved and its time is still to come.
+  /// Nothing was changed: it was not `scheduled`, or it is no longer what the end was judged for.
   case unchanged(StoredCallback)
   /// There is no such appointment.
   case missing

@@ -189,11 +189,10 @@ extension CallbackBook {
   }
 
   mutating func postpone(_ id: CallbackID, until due: Instant, code: String?, instance: Int64) -> Bool {
-    guard let row = rows[id], var appointment = row.appointment,
-      row.record.status == .scheduled || (row.record.status == .pending && row.instance == instance)
-    else { return false }
-    // It was moved meanwhile: the try was not for the time that it has now.
-    if row.record.status == .scheduled, let at = row.record.at, due < at { return true }
+    guard let row = rows[id], var appointment = row.appointment else { return false }
+    // There is no mark to take back. Its time is that of an earlier commit of this, of a move, or of another instance's try.
+    guard row.record.status != .scheduled else { return true }
+    guard row.record.status == .pending, row.instance == instance else { return false }
     appointment.due = due.nanosecondsSinceEpoch
     if let code {
       appointment.tries += 1
@@ -221,14 +220,11 @@ extension CallbackBook {
 
   mutating func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) -> EndResult {
     guard let row = rows[id], let appointment = row.appointment else { return .missing }
-    // Only its owner ends it before its time: anything else was judged before it was moved.
-    guard row.record.status == .scheduled, ending.isOwners || row.record.at ?? now <= now else {
-      return .unchanged(row.record)
-    }
-    // An answer that came meanwhile counted the serial number up.
-    if let serial = ending.serial, row.record.notices?.serial != serial {
-      return .unchanged(row.record)
-    }
+    guard row.record.status == .scheduled else { return .unchanged(row.record) }
+    // It was moved, or another instance tried it.
+    if let due = ending.due, appointment.due != due.nanosecondsSinceEpoch { return .unchanged(row.record) }
+    // An answer or a move that came meanwhile counted the serial number up.
+    if let serial = ending.serial, row.record.notices?.serial != serial { return .unchanged(row.record) }
     var kept = appointment
     if ending.isOwners {
       release(appointment.slot)
@@ -239,7 +235,7 @@ extension CallbackBook {
       switch ending {
       case .cancelled, .declined, .unanswered: record.status = .cancelled
       case .expired: record.status = .expired
-      case .failed(let code):
+      case .failed(let code, _):
         record.status = .failed
         record.code = code
       }

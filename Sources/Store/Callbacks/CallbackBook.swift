@@ -252,13 +252,10 @@ package struct CallbackBook: Sendable {
 
   mutating func withdraw(_ id: CallbackID) -> Bool {
     guard let row = rows[id] else { return false }
-    // An appointment that is being carried out was kept for certain.
-    let mayGo =
-      row.appointment == nil
-      ? row.record.status == .pending || row.record.isRecovered : row.record.status == .scheduled
-    guard mayGo else { return false }
-    release(row.appointment?.slot)
-    forgetNumber(of: row)
+    // Any instance may have confirmed or moved an appointment.
+    guard row.appointment == nil, row.record.status == .pending || row.record.isRecovered else {
+      return false
+    }
     rows[id] = nil
     changes.rows.insert(id)
     if let name = row.key, keys[name]?.callback == id {

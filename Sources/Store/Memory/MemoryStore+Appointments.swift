@@ -16,6 +16,8 @@ extension MemoryStore {
     callbacks.withLock { $0.end(id, ending, at: now) }
   }
 
+  public func certainRecord(_ id: CallbackID) -> StoredCallback? { callbacks.withLock { $0.record(id) } }
+
   public func mark(_ id: CallbackID, for due: Instant, deadline: Instant) -> Bool {
     callbacks.withLock { $0.mark(id, for: due, deadline: deadline) }
   }

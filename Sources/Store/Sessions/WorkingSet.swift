@@ -35,8 +35,8 @@ package struct WorkingSet {
   package private(set) var numbers: Set<StoreID> = []
   /// Whether a callback begins in this process. The store then saves the process's sign of life first.
   package private(set) var startsCallbacks = false
-  /// Whether a new record may have to be withdrawn. The store then remembers an error in doubt.
-  package private(set) var mayBeTakenBack = false
+  /// Whether somebody asks what came of it after an error in doubt: of a new record or an end. The store then remembers its mark.
+  package private(set) var isFoundOut = false
   /// The records to read: of callbacks that are to begin too, since their ids must be free.
   package private(set) var callbacks: Set<CallbackID> = []
   /// The records among them that exist already, whose keys and dedupe entries are read too.
@@ -61,7 +61,7 @@ package struct WorkingSet {
         begins.append(names)
         callbacks.insert(intent.id)
         startsCallbacks = true
-        mayBeTakenBack = true
+        isFoundOut = true
         self.jobs.append(.begin(intent, names, now, onResult))
       case .callback(.settle(let id, let settlement, let onResult)):
         callbacks.insert(id)
@@ -74,7 +74,7 @@ package struct WorkingSet {
       case .callback(.book(let booking, let now, let onResult)):
         let names = maker.names(of: booking)
         read(booking, names.callback, names.number)
-        mayBeTakenBack = true
+        isFoundOut = true
         self.jobs.append(.book(booking, names, now, onResult))
       case .callback(.move(let booking, let now, let onResult)):
         let names = maker.names(of: booking)
@@ -91,6 +91,7 @@ package struct WorkingSet {
       case .callback(.end(let id, let ending, let now, let onResult)):
         callbacks.insert(id)
         self.ending.insert(id)
+        isFoundOut = true
         self.jobs.append(.end(id, ending, now, onResult))
       case .callback(.takeNotice(let notice, let id, let lease, let now, let onResult)):
         callbacks.insert(notice.record.id)

@@ -295,6 +295,59 @@ class Through(Listener):
             target.shutdown(socket.SHUT_WR)
 
 
+class Link(Listener):
+    """The way to a port of loopback, which breaks when it is told: where a client sends certain octets, before the other side has them, or
+    after the other side has answered them. From then on nobody gets through until `mend`."""
+
+    def __init__(self, port):
+        self.target, self.losses, self.is_broken, self.loss = port, 0, False, None
+        super().__init__()
+
+    def lose(self, *texts, arrives=True):
+        """The next octets with all of these texts are the last. `arrives` says whether the other side gets them: then its answer is lost."""
+        self.loss = (texts, arrives)
+
+    def mend(self):
+        self.is_broken = False
+
+    def handle(self, connection):
+        if self.is_broken:
+            return
+        with socket.create_connection(("127.0.0.1", self.target)) as target:
+            for one in (connection, target):
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self.answers, args=(target, connection), daemon=True).start()
+            while octets := connection.recv(1 << 20):
+                with self.changed:
+                    is_lost = self.loss and all(text in octets for text in self.loss[0])
+                    if is_lost:
+                        arrives, self.loss, self.is_broken = self.loss[1], None, True
+                if is_lost and arrives:
+                    target.sendall(octets)
+                    # Its answer stays here, and then everybody is cut off.
+                    select.select([target], [], [], 5)
+                if is_lost:
+                    with self.changed:
+                        self.losses += 1
+                        everybody = list(self.open)
+                        self.changed.notify_all()
+                    for one in everybody:
+                        with contextlib.suppress(OSError):
+                            one.shutdown(socket.SHUT_RDWR)
+                    return
+                target.sendall(octets)
+
+    def answers(self, source, connection):
+        with contextlib.suppress(OSError):
+            while not self.is_broken and select.select([source], [], [])[0] and not self.is_broken:
+                octets = source.recv(1 << 20)
+                if not octets:
+                    break
+                connection.sendall(octets)
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+
 class Say(Listener):
     """Answers every connection with the same octets once something has come, and closes."""
 

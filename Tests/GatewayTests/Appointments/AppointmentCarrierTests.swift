@@ -339,22 +339,53 @@ import Testing
   }
 
   @Test(arguments: [DoubtfulStore.Fate.committedInDoubt, .lostInDoubt])
-  func `an end in doubt is repeated, and concluded once`(_ fate: DoubtfulStore.Fate) async throws {
+  func `an end in doubt is found out, and concluded once`(_ fate: DoubtfulStore.Fate) async throws {
     let fixture = try CarrierFixture()
     let booking = try await fixture.book()
     let due = try fixture.due(booking)
     fixture.delivery.store.set(ends: fate)
+    fixture.delivery.store.set(isCertain: false)
     fixture.delivery.time.advance(by: .seconds(600 + 181))
     let ending = Task { await fixture.carrier().handle(due) }
     try await fixture.delivery.untilSleeping(for: .seconds(1))
     fixture.delivery.store.set(ends: .fine)
+    fixture.delivery.store.set(isCertain: true)
     fixture.delivery.time.advance(by: .seconds(1))
     #expect(await ending.value == .done)
+    if fate == .lostInDoubt {
+      // Nothing was made, and nothing is given back. It is still due, and the next look ends it.
+      #expect(try fixture.record(booking).status == .scheduled)
+      #expect(try await !fixture.isGivenBack())
+      #expect(await fixture.carrier().handle(try fixture.due(booking)) == .done)
+    }
     #expect(try fixture.record(booking).status == .expired)
     #expect(try await fixture.isGivenBack())
     _ = await fixture.carrier().handle(due)
     #expect(try await !fixture.isGivenBack())
     #expect(try fixture.auditLine()["decision"] == "error")
+  }
+
+  @Test func `what was judged for the time before a move does not end the appointment`() async throws {
+    let remote = #"{ name: fraud, kind: remote, url: "https://policy.example/allow", on: [callback] }"#
+    let fixture = try CarrierFixture(yaml: CarrierFixture.yaml(rules: remote))
+    let booking = try await fixture.book(in: 1)
+    fixture.policy.set(.success("false"))
+    let due = try fixture.due(booking)
+    fixture.delivery.time.advance(by: .seconds(1))
+    // Its owner has moved it by a second, which has passed while the policy answered.
+    let moved = Booking(
+      intent: booking.intent, at: booking.at.advanced(by: .seconds(1)), slot: 0, content: [],
+      limits: booking.limits)
+    guard case .moved = fixture.memory.move(moved, at: fixture.now) else {
+      Issue.record("not moved")
+      return
+    }
+    fixture.delivery.time.advance(by: .seconds(1))
+    _ = await fixture.carrier().handle(due)
+    #expect(try fixture.record(booking).status == .scheduled)
+    // For its own time the policy counts.
+    _ = await fixture.carrier().handle(try fixture.due(booking))
+    #expect(try fixture.record(booking).status == .failed)
   }
 
   @Test func `an appointment that could not be judged fails where this process was taken for dead`()

@@ -500,42 +500,56 @@ import Tokens
     #expect(fixture.parts.store.overdue(at: later) == [])
   }
 
-  @Test func `a booking in doubt is withdrawn, and its key answers nothing meanwhile`() async throws {
+  /// What becomes of a booking in doubt before its instance finds out, and how many of its number's callbacks of the day are free then.
+  private static let doubts: [(DoubtfulStore.Fate, isCancelled: Bool, isFree: Bool)] = [
+    (.lostInDoubt, false, true), (.committedInDoubt, false, false), (.committedInDoubt, true, false),
+  ]
+
+  @Test(arguments: doubts.indices)
+  func `the allowances of a booking in doubt come back once, and only if nothing was booked`(_ index: Int)
+    async throws
+  {
+    let (fate, isCancelled, isFree) = Self.doubts[index]
     let fixture = Fixture()
     let booking = Booking(
       intent: try fixture.intent(), at: fixture.now, slot: 0, content: [1],
       limits: .init(perSlot: 1, perNumber: 1))
-    let store = fixture.parts.store
-    fixture.store.set(.committedInDoubt, withdraws: false)
-    await #expect(throws: StoreError.self) { try await store.book(booking, at: fixture.now) }
-    try await fixture.untilSleeping(for: .seconds(1))
-    fixture.store.set(.fine, withdraws: false)
-    let again = Booking(
-      intent: try fixture.intent(), at: booking.at, slot: 0, content: [1], limits: booking.limits)
-    // The record is there, and its first request was told that it is not.
-    await #expect(throws: StoreError.self) { try await store.book(again, at: fixture.now) }
-    await #expect(throws: StoreError.self) { try await store.standing(of: again.intent, at: fixture.now) }
-    await #expect(throws: StoreError.self) { try await store.begin(again.intent, at: fixture.now) }
-    // It is neither called, moved nor cancelled meanwhile.
-    let id = booking.intent.id
-    await #expect(throws: StoreError.self) {
-      try await store.mark(id, for: booking.at, deadline: fixture.now)
-    }
-    await #expect(throws: StoreError.self) { try await store.move(booking, at: fixture.now) }
-    await #expect(throws: StoreError.self) { try await store.end(id, .cancelled, at: fixture.now) }
-    await #expect(throws: StoreError.self) { try await store.scheduledAppointment(id) }
-    #expect(fixture.memory.appointments(of: "app", subject: "app", most: 9).count == 1)
-    #expect(try await store.appointments(of: "app", subject: "app", most: 9) == [])
-    #expect(try await store.dueAppointments(at: fixture.now, most: 9) == [])
+    var hold = Hold(booking.intent, fixture.parts, fixture.ledger)
+    #expect(fixture.order(booking.intent, &hold) != nil)
+    fixture.store.set(fate)
+    await #expect(throws: StoreError.self) { try await fixture.parts.store.book(booking, at: fixture.now) }
     fixture.store.set(.fine)
+    fixture.store.set(isCertain: false)
+    hold.findOut()
+    // The next request waits for nothing of it.
+    #expect(fixture.isFree(booking.intent))
+    try await fixture.untilSleeping(for: .seconds(1))
+    #expect(fixture.parts.inHand.count == 1)
+    // Another instance has cancelled it, and has given back what it took.
+    if isCancelled { _ = fixture.memory.end(booking.intent.id, .cancelled, at: fixture.now) }
+    fixture.store.set(isCertain: true)
     fixture.time.advance(by: .seconds(1))
-    try await until { store.count == 0 && fixture.parts.inHand.count == 0 }
-    #expect(try await store.book(again, at: fixture.now) == .booked)
-    // One that is certain answers.
-    guard case .replay(let record) = try await store.book(again, at: fixture.now) else {
-      Issue.record("no replay")
+    try await until { fixture.parts.inHand.count == 0 }
+    var next = Hold(try fixture.intent(), fixture.parts, fixture.ledger)
+    #expect((fixture.order(booking.intent, &next) != nil) == isFree)
+    await next.withdraw()
+  }
+
+  @Test func `with a wrong clock nothing is sent, and the appointment waits for others`() async throws {
+    let fixture = Fixture(.accepted, .accepted)
+    let booking = try await fixture.book()
+    fixture.health.compared(clockAhead: .seconds(11))
+    guard case .notSaved = postponed(try await fixture.tryOut(booking))?.reason else {
+      Issue.record("not refused")
       return
     }
-    #expect(record.id == again.intent.id)
+    #expect(fixture.courier.requests.isEmpty)
+    let due = try #require(fixture.memory.scheduledAppointment(booking.intent.id))
+    #expect(due.tries == 0 && due.due == booking.at)
+    fixture.health.compared(clockAhead: .seconds(10))
+    guard case .accepted = try await fixture.tryOut(booking).outcome else {
+      Issue.record("not accepted")
+      return
+    }
   }
 }

@@ -89,6 +89,8 @@ final class DeliveryFixture: Sendable {
   let stops: StopBoard
   /// The caller whom the policy grants it to; the record belongs to `app`.
   let callerID: String
+  /// What is known of the clocks.
+  let health: StoreHealth
 
   convenience init(_ outcomes: CourierReport.Outcome..., callerID: String = "app") {
     self.init(outcomes, callerID: callerID)
@@ -98,11 +100,14 @@ final class DeliveryFixture: Sendable {
     self.callerID = callerID
     courier = ScriptedCourier(outcomes)
     ledger = AllowanceLedger(store: store.memory)
+    health = StoreHealth(clock: time)
     let log = Log(sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .info, format: .json, clock: time)
     let inHand = CallbacksInHand(time: time)
     let callbackLog = CallbackLog(log: log)
     parts = CallbackParts(
-      store: RetryingStore(store, inHand: inHand, clock: time, log: callbackLog),
+      store: RetryingStore(
+        store, inHand: inHand, clock: time, log: callbackLog,
+        isClockRight: { [health] in health.isClockRight }),
       queue: CallbackQueue(concurrency: 1, time: time), inHand: inHand, clock: time, log: callbackLog,
       metrics: ServiceMetrics(loops: 1, routes: ["other"], audited: []),
       brakes: BrakeWatch(log: log, clock: time))

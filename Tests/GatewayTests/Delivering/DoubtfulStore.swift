@@ -14,6 +14,7 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
     var settles = true
     var postpones = Fate.fine
     var ends = Fate.fine
+    var isCertain = true
     var tries = 0
     var onMark: (@Sendable () -> Void)?
     var looks = Fate.fine
@@ -29,6 +30,8 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
   }
   func set(settles: Bool) { state.withLock { $0.settles = settles } }
   func set(postpones: Fate) { state.withLock { $0.postpones = postpones } }
+  /// Whether it can say what came of a commit in doubt.
+  func set(isCertain: Bool) { state.withLock { $0.isCertain = isCertain } }
   /// What ending an appointment comes to.
   func set(ends: Fate) { state.withLock { $0.ends = ends } }
   /// Runs when a mark is committed, before it is answered.
@@ -37,7 +40,7 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
   func set(looks: Fate) { state.withLock { $0.looks = looks } }
   /// Runs when due appointments are read, before they are answered.
   func onLook(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onLook = body } }
-  /// How often it was asked to withdraw, settle or postpone.
+  /// How often it was asked to withdraw, settle or postpone, or what came of something.
   var tries: Int { state.withLock { $0.tries } }
 
   private func commit<Result>(_ fate: Fate, _ body: () -> Result) throws(StoreError) -> Result {
@@ -108,6 +111,10 @@ final class DoubtfulStore: CallbackStore, AppointmentStore {
 
   func end(_ id: CallbackID, _ ending: AppointmentEnding, at now: Instant) throws(StoreError) -> EndResult {
     try commit(state.withLock { $0.ends }) { memory.end(id, ending, at: now) }
+  }
+
+  func certainRecord(_ id: CallbackID) throws(StoreError) -> StoredCallback? {
+    try end({ $0.isCertain ? .fine : .refused }, { memory.certainRecord(id) })
   }
 
   func dueAppointments(at time: Instant, most: Int) throws(StoreError) -> [DueAppointment] {

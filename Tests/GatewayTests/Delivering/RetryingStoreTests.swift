@@ -16,13 +16,19 @@ import Testing
     let doubtful = DoubtfulStore()
     let time = ManualTime()
     let inHand: CallbacksInHand
+    let health: StoreHealth
     let store: RetryingStore
     var now: Instant { Instant(time.unixTime) }
 
     init() {
       inHand = CallbacksInHand(time: time)
       let log = Log(sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .info, format: .json, clock: time)
-      store = RetryingStore(doubtful, inHand: inHand, clock: time, log: CallbackLog(log: log))
+      let health = StoreHealth(clock: time, hasClock: true)
+      health.compared(clockAhead: .zero)
+      self.health = health
+      store = RetryingStore(
+        doubtful, inHand: inHand, clock: time, log: CallbackLog(log: log),
+        isClockRight: { health.isClockRight })
     }
 
     func intent(_ number: String = "+14155550165", key: String? = nil) throws -> CallbackIntent {
@@ -37,6 +43,12 @@ import Testing
       CallbackSettlement(
         .accepted, code: nil, upstreamStatus: 201, platformTID: nil,
         keepsKey: true, at: now)
+    }
+
+    func booking(_ number: String = "+14155550165", key: String? = nil) throws -> Booking {
+      Booking(
+        intent: try intent(number, key: key), at: now, slot: now.seconds, content: [1],
+        limits: .init(perSlot: 9, perNumber: 9))
     }
 
     /// What beginning throws.
@@ -212,6 +224,117 @@ import Testing
     #expect(fixture.store.overdue(at: later) == [first.id])
     await fixture.store.settle(first, fixture.accepted) { #expect(!$0) }
     #expect(fixture.store.overdue(at: later) == [])
+  }
+
+  // MARK: Appointments
+
+  @Test func `a booking in doubt is confirmed, moved and called at once, and nothing withdraws it`()
+    async throws
+  {
+    let fixture = Fixture()
+    let booking = try fixture.booking(key: "k")
+    fixture.doubtful.set(.committedInDoubt)
+    let error = try #require(
+      await #expect(throws: StoreError.self) { try await fixture.store.book(booking, at: fixture.now) })
+    #expect(error.isInDoubt)
+    fixture.doubtful.set(.fine)
+    guard case .replay(let record) = try await fixture.store.book(booking, at: fixture.now) else {
+      Issue.record("no replay")
+      return
+    }
+    #expect(record.id == booking.intent.id)
+    #expect(await fixture.store.isBooked(booking.intent.id) == true)
+    try await fixture.store.withdraw(booking.intent.id)
+    #expect(try await fixture.store.scheduledAppointment(booking.intent.id) != nil)
+    #expect(try await fixture.store.mark(booking.intent.id, for: booking.at, deadline: fixture.now))
+    #expect(fixture.store.count == 0 && fixture.inHand.count == 0)
+  }
+
+  @Test func `what came of a booking is asked until that is certain, or the process ends`() async throws {
+    let fixture = Fixture()
+    let booking = try fixture.booking()
+    fixture.doubtful.set(isCertain: false)
+    let asking = Task { await fixture.store.isBooked(booking.intent.id) }
+    try await until { fixture.doubtful.tries == 1 }
+    try await fail(3, fixture)
+    fixture.doubtful.set(isCertain: true)
+    try await fail(1, fixture)
+    #expect(await asking.value == false)
+    fixture.doubtful.set(isCertain: false)
+    let before = fixture.doubtful.tries
+    let last = Task { await fixture.store.isBooked(booking.intent.id) }
+    try await until { fixture.doubtful.tries > before }
+    try await fail(1, fixture)
+    fixture.store.end()
+    try await fail(1, fixture)
+    #expect(await last.value == nil)
+  }
+
+  @Test(arguments: [DoubtfulStore.Fate.committedInDoubt, .lostInDoubt])
+  func `a cancel in doubt is found out, and never made later`(_ fate: DoubtfulStore.Fate) async throws {
+    let fixture = Fixture()
+    let booking = try fixture.booking()
+    let id = booking.intent.id
+    #expect(try await fixture.store.book(booking, at: fixture.now) == .booked)
+    fixture.doubtful.set(ends: fate)
+    let now = fixture.now
+    let error = try #require(
+      await #expect(throws: StoreError.self) { try await fixture.store.end(id, .cancelled, at: now) })
+    #expect(error.isInDoubt)
+    fixture.doubtful.set(ends: .fine)
+    fixture.doubtful.set(isCertain: false)
+    let asking = Task { await fixture.store.ended(id, .cancelled, at: now) }
+    try await until { fixture.doubtful.tries == 1 }
+    try await fail(1, fixture)
+    // Another instance moves it meanwhile, if it is there, and that is acknowledged.
+    var moved = booking
+    moved = Booking(
+      intent: moved.intent, at: now.advanced(by: .seconds(600)), slot: 0, content: [], limits: moved.limits)
+    let isCancelled = fate == .committedInDoubt
+    if case .moved = fixture.doubtful.memory.move(moved, at: fixture.now) {
+      #expect(!isCancelled)
+    } else {
+      #expect(isCancelled)
+    }
+    fixture.doubtful.set(isCertain: true)
+    try await fail(1, fixture)
+    #expect(await asking.value?.status == (isCancelled ? .cancelled : nil))
+    #expect(fixture.doubtful.memory.callbacks([id]).first?.status == (isCancelled ? .cancelled : .scheduled))
+    // An end by another instance is not this one.
+    #expect(await fixture.store.ended(id, .cancelled, at: now.advanced(by: .seconds(1))) == nil)
+  }
+
+  @Test(arguments: [nil, Duration.seconds(11), .seconds(-3600)])
+  func `with a clock that is wrong or unknown nothing begins, is marked or expires`(_ ahead: Duration?)
+    async throws
+  {
+    let fixture = Fixture()
+    let booking = try fixture.booking()
+    #expect(try await fixture.store.book(booking, at: fixture.now) == .booked)
+    let health = StoreHealth(clock: fixture.time, hasClock: true)
+    if let ahead { health.compared(clockAhead: ahead) }
+    let log = Log(
+      sink: LogSink(lanes: 1) { _ in true }, lane: 0, level: .info, format: .json, clock: fixture.time)
+    let store = RetryingStore(
+      fixture.doubtful, inHand: fixture.inHand, clock: fixture.time, log: CallbackLog(log: log),
+      isClockRight: { health.isClockRight })
+    let (id, now) = (booking.intent.id, fixture.now)
+    func expectRefused(_ body: () async throws -> Void) async throws {
+      let error = try #require(await #expect(throws: StoreError.self) { try await body() })
+      #expect(error.kind == .unavailable && error.operation == "clock" && !error.isInDoubt)
+    }
+    try await expectRefused { _ = try await store.begin(try fixture.intent("+14155550166"), at: now) }
+    try await expectRefused { _ = try await store.book(try fixture.booking("+14155550167"), at: now) }
+    try await expectRefused { _ = try await store.mark(id, for: now, deadline: now) }
+    try await expectRefused { _ = try await store.end(id, .expired(due: now), at: now) }
+    try await expectRefused { _ = try await store.end(id, .failed("closed", due: now), at: now) }
+    try await expectRefused { _ = try await store.end(id, .unanswered(serial: 1), at: now) }
+    #expect(store.overdue(at: now.advanced(by: .seconds(9999))) == [])
+    // Its owner needs no clock.
+    guard case .ended = try await store.end(id, .cancelled, at: now) else {
+      Issue.record("not cancelled")
+      return
+    }
   }
 
   @Test func `no more are under way than a bound`() async throws {

@@ -68,7 +68,8 @@ import Tokens
       remotes: RemotePolicies(transport: Nobody(), log: log), throttle: LoginThrottle(),
       keys: KeySources(transport: Nobody(), time: clock, log: log), metrics: metrics,
       callbacks: CallbackParts(
-        store: RetryingStore(store, inHand: inHand, clock: clock, log: callbackLog),
+        store: RetryingStore(
+          store, inHand: inHand, clock: clock, log: callbackLog, isClockRight: { true }),
         queue: CallbackQueue(concurrency: first.callbacks.concurrency, time: clock), inHand: inHand,
         clock: clock, log: callbackLog, metrics: metrics,
         brakes: BrakeWatch(log: log, clock: clock)),

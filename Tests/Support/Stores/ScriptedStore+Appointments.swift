@@ -21,6 +21,11 @@ extension ScriptedStore {
     return memory.end(id, ending, at: now)
   }
 
+  package func certainRecord(_ id: CallbackID) throws(StoreError) -> StoredCallback? {
+    try check()
+    return memory.certainRecord(id)
+  }
+
   package func mark(_ id: CallbackID, for due: Instant, deadline: Instant) throws(StoreError) -> Bool {
     try check()
     return memory.mark(id, for: due, deadline: deadline)

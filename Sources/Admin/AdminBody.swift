@@ -166,6 +166,7 @@ extension Question {
     if let value = body.value("counts") {
       if value.object == nil { body.note("counts", "Give an object of rule names and counts.") }
       for (rule, value) in value.object?.members ?? [] {
+        // Any number: `CountedStates` has the bounds.
         if let count = value.int {
           counts.append((rule, count))
         } else {

@@ -180,6 +180,7 @@ extension AppointmentContent {
       let fields = object["fields"]?.all({ $0.strings(2) }),
       let receipts = object["receipts"]?.all({ KeptReceipt(document: FactValue($0)) }),
       let requestID = object["request_id"]?.string.flatMap({ RequestID($0) }),
+      // Any number: this server wrote them, and spans have room for all.
       let spans = object["terms"]?.all({ $0.int }), spans.count == 3,
       let callerID = object.optionalText("caller"), let subject = object.optionalText("subject"),
       let appID = object.optionalText("app"), let trace = object.optionalText("trace"),
@@ -217,6 +218,7 @@ extension KeptInstallation {
 
   fileprivate init?(_ value: JSONValue) {
     guard let object = value.object, let id = object["id"]?.string.flatMap({ InstallationID($0) }),
+      // Any number: this server wrote it, and only compares it.
       let generation = object["generation"]?.int, let callerID = object.optionalText("caller")
     else { return nil }
     self.init(id: id, callerID: callerID, generation: generation)

@@ -58,17 +58,6 @@ extension Calling: AuditedWork {
   var needsContent: Bool { true }
 }
 
-extension Instant {
-  /// The point a span later; saturates far beyond any date.
-  fileprivate func later(by span: Duration) -> Instant {
-    let total = Int64(nanoseconds) + span.nanosecondsClamped % 1_000_000_000
-    let carry: Int64 = total >= 1_000_000_000 ? 1 : 0
-    return Instant(
-      seconds: seconds + span.nanosecondsClamped / 1_000_000_000 + carry,
-      nanoseconds: Int32(total - carry * 1_000_000_000))
-  }
-}
-
 extension Handlers {
   /// Answers a request for a callback. All steps without a wait run on the loop.
   package func call(_ request: borrowing Request, _ exchange: inout Exchange) {
@@ -139,7 +128,7 @@ extension Handlers {
       contact: asked.contactNumber,
       key: key.map { .init(text: caller.owned($0), fingerprint: Array(asked.fingerprint.utf8)) },
       terms: terms.kept,
-      deadline: facts.instant.later(by: terms.timeout))
+      deadline: facts.instant.advanced(by: terms.timeout))
     intent.notifies = calling.generation.notified(caller)
     return RequestedCallback(
       request: asked, key: key, caller: caller, carriesCode: own.addsVerificationCode, facts: facts,

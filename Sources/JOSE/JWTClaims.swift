@@ -51,7 +51,7 @@ public struct JWTClaims: Sendable {
   /// A NumericDate (RFC 7519 §2): seconds, possibly with a fraction, from 1970 to the year 9999.
   private static func time(_ name: String, in members: JSONObject) throws(JWTError) -> Double? {
     guard let value = members[name] else { return nil }
-    guard let time = value.double, time >= 0, time <= 253_402_300_799 else { throw .malformed(claim: name) }
+    guard let time = value.double(in: 0...253_402_300_799) else { throw .malformed(claim: name) }
     return time
   }
 

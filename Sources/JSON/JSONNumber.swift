@@ -40,6 +40,9 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     return Int64(exactly: magnitude).map { -$0 }
   }
 
+  /// Whether it is written without fraction and exponent; it may still not fit 64 bits.
+  var isInteger: Bool { text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) } }
+
   /// The nearest double; beyond its range an infinity or zero of the right sign.
   public var double: Double {
     // The grammar of JSON numbers lies within Swift's, so this reads every text there can be.

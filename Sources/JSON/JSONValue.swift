@@ -28,11 +28,38 @@ extension JSONValue {
   /// The number if this is one.
   public var number: JSONNumber? { if case .number(let number) = self { number } else { nil } }
 
-  /// The integer if this is a number written without fraction and exponent that fits 64 bits.
+  /// The integer if this is a number written without fraction and exponent that fits 64 bits. To compare or to print:
+  /// a sum with it may overflow. For calculations there are `int(in:)` and `int(clampedTo:)`.
   public var int: Int64? { number?.int64 }
 
-  /// The number as the nearest double if this is a number.
+  /// The number as the nearest double if this is a number; beyond a double's range an infinity. To compare or to print.
   public var double: Double? { number?.double }
+
+  /// The integer if this is one within a range.
+  ///
+  /// - Parameter range: Bounds small enough for what is calculated with the integer.
+  public func int(in range: ClosedRange<Int64>) -> Int64? {
+    guard let value = int, range.contains(value) else { return nil }
+    return value
+  }
+
+  /// The integer of a range that is nearest to this number; nil unless this is a number written without fraction and
+  /// exponent, of any length.
+  ///
+  /// - Parameter range: Bounds small enough for what is calculated with the integer.
+  public func int(clampedTo range: ClosedRange<Int64>) -> Int64? {
+    guard let number, number.isInteger else { return nil }
+    let value = number.int64 ?? (number.text.utf8.first == UInt8(ascii: "-") ? .min : .max)
+    return min(max(value, range.lowerBound), range.upperBound)
+  }
+
+  /// The number as the nearest double if this is a number within a range.
+  ///
+  /// - Parameter range: Bounds within which every conversion to an integer fits.
+  public func double(in range: ClosedRange<Double>) -> Double? {
+    guard let value = double, range.contains(value) else { return nil }
+    return value
+  }
 
   /// The elements if this is an array.
   public var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }

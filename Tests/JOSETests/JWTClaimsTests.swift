@@ -1,6 +1,7 @@
 // Tests of how the claims of a token are read and checked.
 
 import JSON
+import TestSupport
 import Testing
 
 @testable import JOSE
@@ -116,6 +117,22 @@ import Testing
       try token.validate(claims, JWTExpectations(), now: Self.now)
     } else {
       #expect(throws: JWTError.wrongType) { try token.validate(claims, JWTExpectations(), now: Self.now) }
+    }
+  }
+}
+
+@Suite struct StrangeNumberTests {
+  @Test func `every number in a claim is read or refused, at every lifetime that is allowed`() throws {
+    let payload = #"{"iss":"i","sub":"s","aud":["a"],"exp":1,"nbf":1,"iat":1,"jti":"j","tier":{"n":[1]}}"#
+    for content in try StrangeNumbers.documents(like: payload) {
+      for lifetime in [nil, 0, 3600, Int.max] {
+        do {
+          try JWTClaims(payload: Array(content.utf8)).validate(
+            JWTExpectations(maximumLifetime: lifetime), now: JWTClaimsTests.now)
+        } catch {
+          // Refused, as most are.
+        }
+      }
     }
   }
 }

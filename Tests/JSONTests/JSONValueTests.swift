@@ -1,6 +1,7 @@
 // Tests of JSON values: numbers, equality and access to members.
 
 import JSON
+import TestSupport
 import Testing
 
 @Suite struct JSONValueTests {
@@ -13,6 +14,22 @@ import Testing
     ] as [(String, Int64?)])
   func `an integer is exact or nil`(text: String, expected: Int64?) throws {
     #expect(try JSONValue(parsing: Array(text.utf8)).int == expected)
+  }
+
+  @Test func `an integer with bounds lies within them, or is nil, or is the nearest`() throws {
+    for text in StrangeNumbers.texts {
+      let value = try JSONValue(parsing: Array(text.utf8))
+      for range in [0...10, .min ... .max, -5 ... -1] as [ClosedRange<Int64>] {
+        #expect(value.int(in: range) == value.int.flatMap { range.contains($0) ? $0 : nil })
+        if let clamped = value.int(clampedTo: range) { #expect(range.contains(clamped)) }
+        #expect((value.int(clampedTo: range) == nil) == text.utf8.contains { ".eE".utf8.contains($0) })
+      }
+    }
+    #expect(JSONValue.string("1").int(clampedTo: 0...1) == nil)
+    #expect(try JSONValue(parsing: Array("-99999999999999999999".utf8)).int(clampedTo: -7...7) == -7)
+    #expect(try JSONValue(parsing: Array("99999999999999999999".utf8)).int(clampedTo: -7...7) == 7)
+    #expect(try JSONValue(parsing: Array("1e400".utf8)).double(in: 0...1e300) == nil)
+    #expect(JSONValue(0.5).double(in: 0...1) == 0.5)
   }
 
   @Test func `doubles beyond the range become infinite or zero`() throws {

@@ -285,4 +285,22 @@ private final class LinkedGateway: Sendable {
     #expect(console.ask(.delete, "callbacks").status == .noContent)
     #expect(try JSONValue(parsing: console.ask(.get, "callbacks").content) == empty)
   }
+
+  @Test func `every number in a body is taken or refused`() throws {
+    for (name, body) in [
+      (
+        "faults",
+        #"{"endpoint":"token","status":503,"delay_ms":1,"times":1,"retry_after":1,"body":{},"drop":false,"expires_in":1}"#
+      ),
+      ("clock", #"{"offset_seconds":1,"everything":true}"#), ("keys", #"{"key_id":"old","accepted":true}"#),
+    ] {
+      let console = Console()
+      console.gateway = LinkedGateway().link
+      for content in try StrangeNumbers.documents(like: body) {
+        #expect(
+          [.ok, .created, .noContent, .unprocessableContent, .badRequest].contains(
+            console.ask(.post, name, content).status))
+      }
+    }
+  }
 }

@@ -59,7 +59,7 @@ enum SchemaText {
       ("minimum", "from"), ("maximum", "to"), ("minLength", "at least"), ("maxLength", "at most"),
       ("maxItems", "at most"),
     ] {
-      if let number = schema[name]?.int { words += " \(word) \(number)" }
+      if let number = schema[name]?.number { words += " \(word) \(number)" }
     }
     return words
   }

@@ -62,6 +62,7 @@ enum DeskAPI {
     for result in results {
       let name = (result["sendbirdId"] ?? result["sendbird_id"])?.string
       guard name.map({ UserID(text: $0) == user }) ?? (results.count == 1) else { continue }
+      // Any number: an id, which is only written.
       guard let id = result["id"]?.int else { throw .noToken }
       return CustomerID(number: id)
     }
@@ -70,6 +71,7 @@ enum DeskAPI {
 
   /// Reads a customer that was made.
   static func newCustomer(in content: [UInt8]) throws(UnusableReply) -> CustomerID {
+    // Any number: an id, which is only written.
     guard let id = try object(content)["id"]?.int else { throw .noToken }
     return CustomerID(number: id)
   }
@@ -77,6 +79,7 @@ enum DeskAPI {
   /// Reads a ticket that was created.
   static func ticket(in content: [UInt8]) throws(UnusableReply) -> OpenedTicket {
     let object = try object(content)
+    // Any number: an id, which is only written.
     let id = object["id"]?.int.map { String($0) } ?? object["id"]?.string
     guard let id, let channelURL = object["channelUrl"]?.string, isSound(id), isSound(channelURL) else {
       throw .noToken

@@ -19,6 +19,9 @@ package final class SessionToken: Sendable {
   /// The last point at which it may be vended: when 20 % of its life is left.
   let vendableUntil: MonotonicTime
 
+  /// The last millisecond of the year 9999.
+  private static let latestEnd: Int64 = 253_402_300_799_999
+
   /// The token's SHA-256 in lower-case hex: what logs call it by.
   package var sha256: String { Hex.encode(digest.bytes) }
 
@@ -41,7 +44,9 @@ package final class SessionToken: Sendable {
     guard text.utf8.count <= SendbirdAPI.longestToken, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else { throw .malformedToken }
     var life = life
-    if let end = object["expires_at"]?.int { life = min(life, .milliseconds(end - sent.milliseconds)) }
+    if let end = object["expires_at"]?.int(clampedTo: 0...Self.latestEnd) {
+      life = min(life, .milliseconds(end - sent.milliseconds))
+    }
     guard life >= .seconds(1) else { throw .expired }
     let token = Array(text.utf8)
     secret = Secret(token)

@@ -129,7 +129,7 @@ public struct AdminClient: Sendable {
   private static func reloaded(_ document: JSONObject) -> [String] {
     let notices = document["notices"]?.array?.compactMap(\.string) ?? []
     let restart = document["restart_needed"]?.array?.compactMap(\.string) ?? []
-    return ["The server uses configuration number \(document["generation"]?.int ?? 0) now."]
+    return ["The server uses configuration number \(document["generation"]?.number?.text ?? "0") now."]
       + notices.map { "notice: \($0)" }
       + (restart.isEmpty ? [] : ["Restart the server to use the new \(restart.joined(separator: ", "))."])
   }

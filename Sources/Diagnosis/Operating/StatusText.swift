@@ -36,7 +36,10 @@ struct StatusText {
     let configuration = document["configuration"]
     let files = list(configuration?["files"])
     var rows = [
-      (name: "Configuration", value: "number \(configuration?["generation"]?.int ?? 0), files: \(files)")
+      (
+        name: "Configuration",
+        value: "number \(configuration?["generation"]?.number?.text ?? "0"), files: \(files)"
+      )
     ]
     guard let reload = configuration?["last_reload"] else { return rows }
     rows.append(("Last reload", "\(word(reload["status"])) at \(word(reload["time"]))"))
@@ -53,18 +56,18 @@ struct StatusText {
 
   private func token(_ scope: JSONValue) -> String {
     var facts: [String] = []
-    if let left = scope["token_expires_in_seconds"]?.int { facts.append("valid for \(left) s") }
+    if let left = scope["token_expires_in_seconds"]?.number { facts.append("valid for \(left) s") }
     if let last = scope["last_exchange"] {
-      let age = scope["last_exchange_age_seconds"]?.int.map { " \($0) s ago" } ?? ""
+      let age = scope["last_exchange_age_seconds"]?.number.map { " \($0) s ago" } ?? ""
       facts.append("last exchange \(word(last))\(age)")
     }
-    if let pause = scope["cool_down_seconds"]?.int { facts.append("next exchange in \(pause) s") }
+    if let pause = scope["cool_down_seconds"]?.number { facts.append("next exchange in \(pause) s") }
     return "\(word(scope["scope"])): " + (facts.isEmpty ? "not requested yet" : facts.joined(separator: ", "))
   }
 
   private func key(_ key: JSONValue) -> String {
-    let age = key["age_seconds"]?.int.map { " for \($0) s" } ?? ""
-    let retry = key["retry_in_seconds"]?.int.map { ", next try in \($0) s" } ?? ""
+    let age = key["age_seconds"]?.number.map { " for \($0) s" } ?? ""
+    let retry = key["retry_in_seconds"]?.number.map { ", next try in \($0) s" } ?? ""
     return "\(word(key["key_id"])) (\(word(key["role"]))): \(word(key["state"]))\(age)\(retry)"
   }
 

@@ -246,7 +246,7 @@ public struct Probe: Sendable {
     var words = quoted(document["code"]?.string ?? "none").dropFirst().dropLast().description
     if let rule = document["rule"]?.string { words += " by rule \(quoted(rule))" }
     if let next = document["next_open"]?.string { words += ", opens \(quoted(next))" }
-    if let wait = document["retry_after"]?.int { words += ", again in \(wait) s" }
+    if let wait = document["retry_after"]?.number { words += ", again in \(wait) s" }
     if let detail = document["detail"]?.string { words += " (\(quoted(detail, limit: 160)))" }
     return words
   }

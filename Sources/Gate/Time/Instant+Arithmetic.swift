@@ -7,14 +7,17 @@ extension Instant {
   public func advanced(by span: Duration) -> Instant {
     let total = Int64(nanoseconds) + span.nanosecondsClamped % 1_000_000_000
     let carry = total.flooredDivision(by: 1_000_000_000)
-    return Instant(
-      seconds: seconds + span.nanosecondsClamped / 1_000_000_000 + carry.quotient,
-      nanoseconds: Int32(carry.remainder))
+    let (sum, overflow) = seconds.addingReportingOverflow(
+      span.nanosecondsClamped / 1_000_000_000 + carry.quotient)
+    guard !overflow else { return Instant(seconds: seconds < 0 ? .min : .max) }
+    return Instant(seconds: sum, nanoseconds: Int32(carry.remainder))
   }
 
-  /// The span from one point to a later one; negative where it is earlier.
+  /// The span from one point to a later one; negative where it is earlier; saturates.
   public static func - (later: Instant, earlier: Instant) -> Duration {
-    .seconds(later.seconds - earlier.seconds)
+    let (seconds, overflow) = later.seconds.subtractingReportingOverflow(earlier.seconds)
+    // Not the least number: the part of a second below it would not fit.
+    return .seconds(overflow ? (later < earlier ? .min + 1 : .max) : max(seconds, .min + 1))
       + .nanoseconds(Int64(later.nanoseconds) - Int64(earlier.nanoseconds))
   }
 }

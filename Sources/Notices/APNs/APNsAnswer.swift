@@ -28,7 +28,7 @@ enum APNsAnswer {
           reason: "\(words); if this happens to every device, check notices.apns.environment and topic"))
 
     case "Unregistered", "ExpiredToken":
-      return .settled(.deviceGone(since: time(body?["timestamp"]?.int), reason: words))
+      return .settled(.deviceGone(since: time(body?["timestamp"]), reason: words))
 
     case "BadTopic", "MissingTopic", "TopicDisallowed":
       return .settled(.stopSender(reason: "\(words); check notices.apns.topic"))
@@ -81,9 +81,9 @@ enum APNsAnswer {
     }
   }
 
-  /// A time in milliseconds since 1970.
-  private static func time(_ milliseconds: Int64?) -> UnixTime? {
-    guard let milliseconds, milliseconds >= 0 else { return nil }
+  /// A time in milliseconds since 1970, up to the year 9999.
+  private static func time(_ value: JSONValue?) -> UnixTime? {
+    guard let milliseconds = value?.int(in: 0...253_402_300_799_999) else { return nil }
     return UnixTime(seconds: milliseconds / 1000, nanoseconds: Int32(milliseconds % 1000) * 1_000_000)
   }
 }

@@ -263,13 +263,13 @@ final class FCMTokens: Sendable {
     switch reply.status {
     case 200..<300:
       guard let text = object?["access_token"]?.string, (1...8192).contains(text.utf8.count),
-        text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let seconds = object?["expires_in"]?.int,
-        seconds > 0
+        text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+        let seconds = object?["expires_in"]?.int(clampedTo: 0...86_400), seconds > 0
       else {
         return .failure(
           Failure(verdict: .retry(after: nil, reason: "\(words): no usable access_token and expires_in")))
       }
-      let lifetime = Duration.seconds(min(seconds, 86_400))
+      let lifetime = Duration.seconds(seconds)
       return .success(FCMToken(text, lifetime: lifetime, obtainedAt: start, unit: unit))
     case 408, 429, 500...599:
       return .failure(Failure(verdict: .retry(reply, now: now, reason: words)))

@@ -131,7 +131,7 @@ private struct FactsReader {
 
   /// A whole number that has to be there.
   mutating func integer(_ value: JSONValue?, _ path: String, within range: ClosedRange<Int64>) -> Int64? {
-    if let integer = value?.int, range.contains(integer) { return integer }
+    if let integer = value?.int(in: range) { return integer }
     problem(path, "is not a whole number from \(range.lowerBound) to \(range.upperBound)")
     return nil
   }
@@ -171,7 +171,7 @@ private struct FactsReader {
     guard let value, value != .null else { return }
     guard let object = value.object else { return problem(path, "is not an object") }
     refuseUnknown(in: object, path + ".", known: ["dns", "tcp", "tls", "first_byte"])
-    for (name, value) in object.members where (value.number?.double ?? -1) < 0 {
+    for (name, value) in object.members where value.double(in: 0...(.infinity)) == nil {
       problem("\(path).\(shown(name))", "is not a number of milliseconds")
     }
   }

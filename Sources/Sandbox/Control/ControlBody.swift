@@ -33,7 +33,7 @@ struct ControlBody {
   }
 
   func integer(_ name: String, within range: ClosedRange<Int64>) throws(ControlRefusal) -> Int64 {
-    guard let value = object[name]?.int, range.contains(value) else {
+    guard let value = object[name]?.int(in: range) else {
       throw refusal(name, "is not a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return value

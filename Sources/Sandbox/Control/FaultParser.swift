@@ -83,7 +83,7 @@ struct FaultParser {
     -> Int64?
   {
     guard let value = given(name, in: object) else { return nil }
-    guard let integer = value.int, range.contains(integer) else {
+    guard let integer = value.int(in: range) else {
       problem(name, "is not a whole number from \(range.lowerBound) to \(range.upperBound)")
       return nil
     }
@@ -103,7 +103,7 @@ struct FaultParser {
 
   private mutating func retryAfter(in object: JSONObject) -> String? {
     guard let value = given("retry_after", in: object) else { return nil }
-    if let seconds = value.int, seconds >= 0 { return String(seconds) }
+    if let seconds = value.int(in: 0...(.max)) { return String(seconds) }
     // A string goes out as it is, so that dates and nonsense can be tried; but it must stay one field value.
     let text = value.string.map { Array($0.utf8) } ?? []
     guard let first = text.first, let last = text.last, text.count <= Self.maximumRetryAfterLength,
@@ -128,11 +128,8 @@ struct FaultParser {
     case .null: return .leftOut
     case .string(let text): return .verbatim(.string(text))
     case .number(let number):
-      guard let seconds = number.int64 else { return .verbatim(.number(number)) }
-      guard (-Self.maximumExpiresIn...Self.maximumExpiresIn).contains(seconds) else {
-        return .verbatim(.number(number))
-      }
-      return .seconds(seconds)
+      let range = -Self.maximumExpiresIn...Self.maximumExpiresIn
+      return JSONValue.number(number).int(in: range).map { .seconds($0) } ?? .verbatim(.number(number))
     default:
       problem("expires_in", "is neither a number, a string nor null")
       return nil

@@ -54,7 +54,8 @@ enum FCMTokenEndpoint {
       throw invalidGrant("Invalid grant: account not found.")
     }
     guard claims["aud"] == .string(audience) else { throw invalidGrant("Invalid JWT: wrong audience.") }
-    guard let issued = claims["iat"]?.int, let expires = claims["exp"]?.int, (0...(1 << 40)).contains(issued),
+    guard let issued = claims["iat"]?.int(in: 0...(1 << 40)),
+      let expires = claims["exp"]?.int(in: 0...(1 << 40)),
       issued <= now + AssertionVerifier.clockSkew, now < expires, issued < expires,
       expires - issued <= lifetime
     else {

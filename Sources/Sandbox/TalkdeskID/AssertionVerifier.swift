@@ -108,7 +108,7 @@ struct AssertionVerifier: Sendable {
   /// A date claim in whole seconds, within a range that leaves room to calculate in.
   private static func date(_ name: String, in claims: JSONObject) throws(AssertionFailure) -> Int64 {
     guard let claim = claims[name] else { throw .missing(name) }
-    guard let seconds = claim.int, (0...(1 << 40)).contains(seconds) else { throw .notADate(name) }
+    guard let seconds = claim.int(in: 0...(1 << 40)) else { throw .notADate(name) }
     return seconds
   }
 }

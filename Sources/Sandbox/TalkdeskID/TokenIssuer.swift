@@ -74,8 +74,9 @@ final class TokenIssuer: Sendable {
       parsed.header["kid"] == .string(keyID), parsed.verify(with: key.publicKey, algorithm: .ES256)
     else { return .failure(.notIssuedHere) }
     // Our own tokens always parse; all others were refused above.
-    guard let claims = try? JSONValue(parsing: parsed.payload), let expirationTime = claims["exp"]?.int,
-      let notBefore = claims["nbf"]?.int, let scopes = claims["scp"]?.array
+    guard let claims = try? JSONValue(parsing: parsed.payload),
+      let expirationTime = claims["exp"]?.int(in: 0...(1 << 40)),
+      let notBefore = claims["nbf"]?.int(in: 0...(1 << 40)), let scopes = claims["scp"]?.array
     else { return .failure(.malformed) }
     guard claims["aud"] == .string(audience) else { return .failure(.wrongAudience) }
     guard notBefore <= now else { return .failure(.notYetValid) }

@@ -69,6 +69,7 @@ struct TokenReply {
     let seconds: Double
     switch value {
     case .number(let number):
+      // Any number: the bounds below.
       seconds = number.double
     case .string(let text):
       guard isDecimal(text), let number = Double(text) else { return nil }
@@ -78,6 +79,7 @@ struct TokenReply {
     }
     guard seconds >= 1 else { throw .expired }
     guard seconds < 86_400 else { return longestLife }
+    // Any number: at least 1 and below 86,400.
     return .milliseconds(Int64(seconds * 1000))
   }
 

@@ -1,6 +1,7 @@
 // Tests of which token responses are accepted.
 
 import JSON
+import TestSupport
 import Testing
 
 @testable import Talkdesk
@@ -119,5 +120,29 @@ import Testing
     let refusal = TokenReply.refusal(Array(content.utf8))
     #expect(refusal.code == code)
     #expect(refusal.description == description)
+  }
+}
+
+@Suite struct StrangeNumberTests {
+  @Test func `every number in a reply of Talkdesk ID is read or refused, and no life is beyond a day`() throws
+  {
+    let text = #"{"access_token":"t","token_type":"Bearer","expires_in":600,"scope":["a"],"error":"e"}"#
+    for content in try StrangeNumbers.documents(like: text, more: ["error_description"]) {
+      _ = TokenReply.refusal(Array(content.utf8))
+      do {
+        let reply = try TokenReply(parsing: Array(content.utf8), requestedScope: "a")
+        #expect(reply.lifetime ?? .seconds(1) <= TokenReply.longestLife)
+      } catch {
+        // Refused, as most are.
+      }
+    }
+  }
+
+  @Test func `every number in a rejection of a callback is read`() throws {
+    let text = #"{"code":"1","message":"m","description":"d","fields":[{"name":"n","description":"d"}]}"#
+    for content in try StrangeNumbers.documents(like: text) {
+      _ = CallbackRejection.read(Array(content.utf8))
+      _ = CallbackRejection.error(in: Array(content.utf8))
+    }
   }
 }

@@ -8,11 +8,25 @@ import Synchronization
 /// others, the watch reads all watched records once a second.
 package final class AppointmentWatch: Sendable {
   /// The most requests that wait. Others are answered at once.
-  static let most = 1000
+  package static let most = 1000
+  /// The most of one party, so that no client takes the others' room.
+  package static let mostOfOne = 8
   /// The time between two reads of the store while requests wait.
   static let interval = Duration.seconds(1)
 
+  /// Whom a waiting request counts for.
+  package enum Party: Hashable, Sendable {
+    /// An owner with a subject of its own: a user, or an installation.
+    case owner(callerID: String, subject: String)
+    /// The address of a caller that may stand for many: an IPv6 /64 is one.
+    case address(IPAddress)
+
+    /// The party of any other caller at an address.
+    package static func any(at address: IPAddress) -> Party { .address(address.client) }
+  }
+
   private struct Waiter {
+    let party: Party
     /// The record as it was.
     let record: StoredCallback
     let continuation: CheckedContinuation<StoredCallback, Never>
@@ -22,6 +36,7 @@ package final class AppointmentWatch: Sendable {
     /// By record, and by a number of its own.
     var waiters: [CallbackID: [UInt64: Waiter]] = [:]
     var count = 0
+    var parties: [Party: Int] = [:]
     var lastID: UInt64 = 0
     /// The task that reads the store. It ends when nothing waits.
     var look: Task<Void, Never>?
@@ -31,6 +46,8 @@ package final class AppointmentWatch: Sendable {
       guard let waiter = waiters[id]?.removeValue(forKey: number) else { return nil }
       if waiters[id]?.isEmpty == true { waiters[id] = nil }
       count -= 1
+      let left = parties[waiter.party, default: 1] - 1
+      parties[waiter.party] = left > 0 ? left : nil
       return waiter
     }
   }
@@ -58,11 +75,13 @@ package final class AppointmentWatch: Sendable {
 
   /// Waits until a record differs from the given one. A move is a change.
   ///
-  /// It returns without a change at the deadline, when the task is cancelled, at a drain, and at once if too many requests wait or the
-  /// record is final.
+  /// It returns without a change at the deadline, when the task is cancelled, at a drain, and at once if too many requests wait, of its
+  /// party or of all, or the record is final.
   ///
   /// - Returns: The record at that time.
-  package func wait(for record: StoredCallback, until deadline: MonotonicTime) async -> StoredCallback {
+  package func wait(
+    for record: StoredCallback, of party: Party, until deadline: MonotonicTime
+  ) async -> StoredCallback {
     guard !record.status.isFinal, time.now < deadline else { return record }
     let number = state.withLock { state in
       state.lastID += 1
@@ -77,12 +96,13 @@ package final class AppointmentWatch: Sendable {
       await withCheckedContinuation { continuation in
         let waits = state.withLock { state in
           // A cancellation or a deadline before this point found no one to wake.
-          guard !Task.isCancelled, time.now < deadline, !state.isEnded, state.count < Self.most else {
-            return false
-          }
+          guard !Task.isCancelled, time.now < deadline, !state.isEnded, state.count < Self.most,
+            state.parties[party, default: 0] < Self.mostOfOne
+          else { return false }
           state.count += 1
+          state.parties[party, default: 0] += 1
           state.waiters[record.id, default: [:]][number] = Waiter(
-            record: record, continuation: continuation)
+            party: party, record: record, continuation: continuation)
           if state.look == nil { state.look = Task { await self.look() } }
           return true
         }
@@ -119,6 +139,7 @@ package final class AppointmentWatch: Sendable {
       defer {
         state.waiters = [:]
         state.count = 0
+        state.parties = [:]
         state.isEnded = true
       }
       return (state.waiters.values.flatMap(\.values), state.look)

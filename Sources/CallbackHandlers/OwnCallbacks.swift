@@ -33,11 +33,30 @@ extension Handlers {
       let wait = try Self.wait(visit.request.queryItem("wait"))
       var record = try await record(id, of: visit.caller)
       if wait > 0 {
-        record = await appointments.watch.wait(for: record, until: visit.start + .seconds(wait))
+        record = await change(of: record, within: .seconds(wait), visit)
       }
       // HEAD has no body.
       if visit.request.method != .head { visit.generation.told(record, by: visit.responder) }
       return CallbackDocument.response(document(of: record, visit))
+    }
+  }
+
+  /// Waits for a change of a record, until its client has finished writing: it may have closed its end, and gives its room back.
+  private func change(
+    of record: StoredCallback, within span: Duration, _ visit: Visit
+  ) async -> StoredCallback {
+    let owner = visit.caller.owner
+    let party: AppointmentWatch.Party =
+      visit.caller.hasOwnSubject
+      ? .owner(callerID: owner.callerID, subject: owner.subject) : .any(at: visit.address)
+    let waiting = Task { [watch = appointments.watch] in
+      await watch.wait(for: record, of: party, until: visit.start + span)
+    }
+    visit.responder.whenClientFinishes { waiting.cancel() }
+    return await withTaskCancellationHandler {
+      await waiting.value
+    } onCancel: {
+      waiting.cancel()
     }
   }
 

@@ -35,6 +35,13 @@ public struct Responder: Sendable {
     pending.presence.whenClientLeaves(body)
   }
 
+  /// Calls a function once if the connection closes before the request is answered, or as soon as the client has finished writing; on the
+  /// connection's loop, which it must not block; at once if that has happened already. For a request that only waits: its client
+  /// gets the answer early if it still reads.
+  public func whenClientFinishes(_ body: @escaping @Sendable () -> Void) {
+    pending.presence.whenClientFinishes(body)
+  }
+
   /// Whether the client may read no response: the connection has closed, or the client has finished writing. One that closes its end
   /// looks the same to the kernel as one that still reads.
   public var mayClientHaveLeft: Bool { pending.presence.mayHaveLeft }
@@ -65,7 +72,12 @@ final class ClientPresence: Sendable {
   }
 
   private let state = Mutex(State.present(nil))
-  private let hasFinished = Atomic(false)
+  /// What is called once the client has finished writing.
+  private enum Finish: Sendable {
+    case awaited((@Sendable () -> Void)?)
+    case happened
+  }
+  private let finish = Mutex(Finish.awaited(nil))
 
   func whenClientLeaves(_ body: @escaping @Sendable () -> Void) {
     let hasLeft = state.withLock { state in
@@ -80,15 +92,30 @@ final class ClientPresence: Sendable {
     if hasLeft { body() }
   }
 
-  var mayHaveLeft: Bool {
-    hasFinished.load(ordering: .relaxed) || state.withLock { if case .left = $0 { true } else { false } }
+  func whenClientFinishes(_ body: @escaping @Sendable () -> Void) {
+    let hasFinished = finish.withLock { finish in
+      if case .happened = finish { return true }
+      finish = .awaited(body)
+      return false
+    }
+    if hasFinished { body() }
   }
 
+  var mayHaveLeft: Bool { finish.withLock { if case .happened = $0 { true } else { false } } }
+
   /// The client has finished writing.
-  func finished() { hasFinished.store(true, ordering: .relaxed) }
+  func finished() {
+    let body = finish.withLock { finish -> (@Sendable () -> Void)? in
+      guard case .awaited(let body) = finish else { return nil }
+      finish = .happened
+      return body
+    }
+    body?()
+  }
 
   /// The connection has closed.
   func left() {
+    finished()
     let body = state.withLock { state -> (@Sendable () -> Void)? in
       guard case .present(let body) = state else { return nil }
       state = .left
@@ -98,7 +125,10 @@ final class ClientPresence: Sendable {
   }
 
   /// The request is answered: nothing is called any more.
-  func answered() { state.withLock { $0 = .answered } }
+  func answered() {
+    state.withLock { $0 = .answered }
+    finish.withLock { if case .awaited = $0 { $0 = .awaited(nil) } }
+  }
 }
 
 /// The one response that a `Responder`'s copies share. If the last copy goes without a response, the response

@@ -105,3 +105,32 @@ func
   try second.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
   #expect(try second.answer().status == 200)
 }
+
+@Test(arguments: [true, false])
+func `a request that waits learns once that its client has finished writing, or has left`(onlyFinishes: Bool)
+  async throws
+{
+  let server = try TestServer()
+  let count = Mutex(0)
+  var client: Client? = try server.client()
+  try client?.send(waiting)
+  let responder = await server.handler.nextResponder()
+  responder.whenClientFinishes { count.withLock { $0 += 1 } }
+  server.settle()
+  #expect(count.withLock { $0 } == 0)
+  if onlyFinishes {
+    client?.finish()
+  } else {
+    client?.resetOnClose()
+    client = nil
+  }
+  while count.withLock({ $0 }) == 0 { await Task.yield() }
+  // Asking later is no different.
+  responder.whenClientFinishes { count.withLock { $0 += 10 } }
+  #expect(count.withLock { $0 } == 11)
+  responder.respond(Response(status: .ok))
+  if onlyFinishes { #expect(try client?.answer().status == 200) }
+  client = nil
+  while server.server.connectionCount > 0 { await Task.yield() }
+  #expect(count.withLock { $0 } == 11)
+}

@@ -314,7 +314,9 @@ import Testing
     let booking = try await fixture.book()
     let record = try fixture.record(booking)
     let deadline = fixture.delivery.time.now + .seconds(9999)
-    let waiting = Task { await fixture.watch.wait(for: record, until: deadline) }
+    let waiting = Task {
+      await fixture.watch.wait(for: record, of: .any(at: IPAddress(v4: 1)), until: deadline)
+    }
     try await until { fixture.watch.count == 1 }
     try await fixture.carryOut(booking)
     #expect(await waiting.value.status == .accepted)

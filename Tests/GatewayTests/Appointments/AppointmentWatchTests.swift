@@ -28,12 +28,20 @@ import Testing
 
     init() { watch = AppointmentWatch(time: time) { [store] ids throws(StoreError) in try store.read(ids) } }
 
+    /// One of many parties.
+    static func party(_ number: Int) -> AppointmentWatch.Party {
+      .owner(callerID: "users", subject: "user \(number)")
+    }
+
     /// Begins to wait, and returns once the request waits.
-    func wait(_ record: StoredCallback, _ span: Duration = .seconds(25)) async throws -> Task<
+    func wait(
+      _ record: StoredCallback, _ span: Duration = .seconds(25), of party: AppointmentWatch.Party? = nil
+    ) async throws -> Task<
       StoredCallback, Never
     > {
       let before = watch.count
-      let task = Task { await watch.wait(for: record, until: time.now + span) }
+      let party = party ?? Self.party(before)
+      let task = Task { await watch.wait(for: record, of: party, until: time.now + span) }
       try await until { watch.count == before + 1 }
       return task
     }
@@ -108,7 +116,9 @@ import Testing
     setting.watch.end()
     #expect(await long.value == record)
     // From then on nothing waits.
-    #expect(await setting.watch.wait(for: record, until: setting.time.now + .seconds(25)) == record)
+    #expect(
+      await setting.watch.wait(for: record, of: Setting.party(0), until: setting.time.now + .seconds(25))
+        == record)
     #expect(setting.watch.count == 0)
   }
 
@@ -116,25 +126,69 @@ import Testing
   func `a final record is returned at once`(_ status: StoredCallback.Status) async {
     let setting = Setting()
     let record = Self.record(CallbackID(at: Instant(seconds: 1)), status)
-    #expect(await setting.watch.wait(for: record, until: setting.time.now + .seconds(25)) == record)
-    #expect(await setting.watch.wait(for: Self.record(), until: setting.time.now).status == .scheduled)
+    #expect(
+      await setting.watch.wait(for: record, of: Setting.party(0), until: setting.time.now + .seconds(25))
+        == record)
+    #expect(
+      await setting.watch.wait(for: Self.record(), of: Setting.party(0), until: setting.time.now).status
+        == .scheduled)
   }
 
   @Test func `a thousand wait, and one more does not`() async throws {
     let setting = Setting()
     let record = Self.record()
-    let tasks = (0..<AppointmentWatch.most).map { _ in
-      Task { await setting.watch.wait(for: record, until: setting.time.now + .seconds(25)) }
+    let tasks = (0..<AppointmentWatch.most).map { number in
+      Task {
+        await setting.watch.wait(
+          for: record, of: Setting.party(number / 8), until: setting.time.now + .seconds(25))
+      }
     }
     try await until { setting.watch.count == AppointmentWatch.most }
-    #expect(await setting.watch.wait(for: record, until: setting.time.now + .seconds(25)) == record)
+    #expect(
+      await setting.watch.wait(
+        for: record, of: Setting.party(999), until: setting.time.now + .seconds(25)) == record)
     tasks[0].cancel()
     _ = await tasks[0].value
-    let next = try await setting.wait(record)
+    let next = try await setting.wait(record, of: Setting.party(0))
     #expect(setting.watch.count == AppointmentWatch.most)
     setting.watch.end()
     for task in tasks { #expect(await task.value == record) }
     #expect(await next.value == record)
+  }
+
+  @Test(arguments: [
+    (
+      AppointmentWatch.Party.owner(callerID: "users", subject: "ann"),
+      AppointmentWatch.Party.owner(callerID: "users", subject: "bob")
+    ),
+    (.any(at: IPAddress(v4: 1)), .any(at: IPAddress(v4: 2))),
+    (.any(at: IPAddress(v6High: 1, low: 1)), .any(at: IPAddress(v6High: 2, low: 1))),
+    (.any(at: IPAddress(v4: 1)), .owner(callerID: "users", subject: "ann")),
+  ])
+  func `eight wait for one party, one more does not, and other parties do`(
+    one: AppointmentWatch.Party, other: AppointmentWatch.Party
+  ) async throws {
+    let setting = Setting()
+    let record = Self.record()
+    var tasks: [Task<StoredCallback, Never>] = []
+    for _ in 0..<AppointmentWatch.mostOfOne { tasks.append(try await setting.wait(record, of: one)) }
+    #expect(
+      await setting.watch.wait(for: record, of: one, until: setting.time.now + .seconds(25)) == record)
+    tasks.append(try await setting.wait(record, of: other))
+    // One that leaves makes room for one.
+    tasks[0].cancel()
+    _ = await tasks[0].value
+    tasks.append(try await setting.wait(record, of: one))
+    #expect(
+      await setting.watch.wait(for: record, of: one, until: setting.time.now + .seconds(25)) == record)
+    #expect(setting.watch.count == AppointmentWatch.mostOfOne + 1)
+    setting.watch.end()
+    for task in tasks { #expect(await task.value == record) }
+  }
+
+  @Test func `two addresses of one IPv6 network are one party`() {
+    #expect(
+      AppointmentWatch.Party.any(at: IPAddress(v6High: 1, low: 1)) == .any(at: IPAddress(v6High: 1, low: 2)))
   }
 }
 

@@ -17,7 +17,7 @@ package struct FixedDocument: Sendable {
     let keeping: Fields = ["Cache-Control": "no-cache", "ETag": entityTag]
     var all = fields
     for line in keeping.lines { all.append(line.name, line.value) }
-    whole = PreparedResponse(Response(status: .ok, fields: all, content: content))
+    whole = PreparedResponse(Response(status: .ok, fields: all, content: content), isShared: true)
     unchanged = PreparedResponse(Response(status: .notModified, fields: keeping))
   }
 

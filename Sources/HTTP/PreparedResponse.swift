@@ -9,10 +9,15 @@ public struct PreparedResponse: Sendable {
   public let status: Status
   /// Ends the connection once this is sent.
   public let closesConnection: Bool
+  /// The content lives on and is the same for all clients, so that one that waits for its client need not be copied.
+  public let isShared: Bool
 
   /// Serialises a response. A response that must not be written, because a field holds a control octet or is the
   /// server's to write, becomes an empty 500: a wrong answer harms less than a split one (RFC 9110 §5.5).
-  public init(_ response: Response) {
+  ///
+  /// - Parameter isShared: Whether the content lives on and is the same for all clients.
+  public init(_ response: Response, isShared: Bool = false) {
+    self.isShared = isShared
     var lines: [UInt8] = []
     if Self.append(response, to: &lines) {
       content = response.content
@@ -48,6 +53,7 @@ public struct PreparedResponse: Sendable {
     self.content = content ?? other.content
     status = other.status
     closesConnection = other.closesConnection
+    isShared = content == nil && other.isShared
   }
 
   /// Appends the status line and all field lines but the server's own. `Date`, `X-Request-Id`, `Connection`, the empty

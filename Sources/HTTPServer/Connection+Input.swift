@@ -99,7 +99,8 @@ extension Connection {
       switch parser.parse(input, from: &offset, into: &request) {
       case .complete:
         handle(request, inputFollows: offset < input.count)
-        if worker.output.count >= Self.outputThreshold { flush() }
+        // Nothing may come into the output behind a document.
+        if worker.output.count >= Self.outputThreshold || document != nil { flush() }
         if offset == input.count { break parsing }
       case .incomplete:
         _ = machine.step(.parsed(parser.phase), now: worker.loop.now)

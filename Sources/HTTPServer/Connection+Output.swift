@@ -22,9 +22,20 @@ extension Connection {
     response.appendLines(to: &worker.output)
     framing.fields?.appendLines(to: &worker.output)
     worker.appendServerLines(requestID, closing: closing, isFiltered: filter != nil)
-    if !framing.isHead { worker.output.append(contentsOf: response.content) }
+    if !framing.isHead {
+      if response.isShared, response.content.count > Self.smallDocument, document == nil {
+        document = (response.content, 0)
+      } else {
+        worker.output.append(contentsOf: response.content)
+      }
+    }
     answered(response.status, closing, framing)
   }
+
+  /// A document of as many octets is copied into the output: one call sends it with its head.
+  private static let smallDocument = 4096
+  /// So many octets of a document go through the filter at once: no connection alone holds more of it.
+  private static let filteredPiece = 16_384
 
   /// Sends an answer's head and the first half of its content, and closes.
   func answerCutOff(_ response: Response, _ requestID: RequestID, _ framing: AnswerFraming) {
@@ -91,11 +102,8 @@ extension Connection {
     if let filter {
       filter.send(worker.output, wire: &worker.wire)
       worker.output.removeAll(keepingCapacity: true)
-      if machine.phase == .ending, !isFinished {
-        isFinished = true
-        filter.finish(wire: &worker.wire)
-      }
       swap(&worker.wire, &worker.output)
+      endFilter(filter)
     }
     var progress = false
     if !unsent.isEmpty || !worker.output.isEmpty {
@@ -105,7 +113,50 @@ extension Connection {
       case .failed: return close()
       }
     }
-    perform(machine.step(.flushed(progress: progress, isEmpty: unsent.isEmpty), now: worker.loop.now))
+    while document != nil, unsent.isEmpty {
+      switch sendDocument() {
+      case .bytes(let count): progress = progress || count > 0
+      case .wouldBlock: break
+      case .failed: return close()
+      }
+      if filter == nil { break }
+    }
+    perform(machine.step(.flushed(progress: progress, isEmpty: !hasUnsent), now: worker.loop.now))
+    if counted > 0 || !unsent.isEmpty { count(progress: progress) }
+  }
+
+  /// Whether something waits for the client to read.
+  var hasUnsent: Bool { !unsent.isEmpty || document != nil }
+
+  /// Sends what goes of the document: without a filter from where it lies, through a filter a piece.
+  private func sendDocument() -> StreamSocket.Transfer {
+    guard let (content, offset) = document else { return .bytes(0) }
+    guard let filter else {
+      let result = socket.send(content, from: offset)
+      if case .bytes(let count) = result {
+        document = offset + count < content.count ? (content, offset + count) : nil
+      }
+      return result
+    }
+    let end = min(offset + Self.filteredPiece, content.count)
+    document = end < content.count ? (content, end) : nil
+    filter.send(Array(content[offset..<end]), wire: &worker.output)
+    endFilter(filter)
+    return send()
+  }
+
+  /// Appends the filter's end to the output, once, behind the last answer.
+  private func endFilter(_ filter: any StreamFilter) {
+    guard machine.phase == .ending, document == nil, !isFinished else { return }
+    isFinished = true
+    filter.finish(wire: &worker.output)
+  }
+
+  /// Tells the budget what this connection alone holds. Beyond the budget, connections are closed, perhaps this one.
+  private func count(progress: Bool) {
+    guard token != .none, counted != unsent.count || progress else { return }
+    counted = unsent.count
+    worker.state.unsent.hold(counted, token, of: worker, progressAt: progress ? worker.loop.now : nil)
   }
 
   /// Sends as much as goes and keeps the rest.

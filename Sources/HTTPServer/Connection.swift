@@ -30,6 +30,10 @@ final class Connection: EventReceiver {
   /// Output that waits for the client, from `unsentStart` on.
   var unsent: [UInt8] = []
   var unsentStart = 0
+  /// The content of a document that all clients share, from an offset on: it follows `unsent`.
+  var document: (content: [UInt8], offset: Int)?
+  /// How many octets of this connection's own the budget of unsent octets counts.
+  var counted = 0
   /// Edge-triggered: the socket may hold input until a read says otherwise.
   var isReadable = false
   /// The filter has sent its end.
@@ -90,7 +94,7 @@ final class Connection: EventReceiver {
       endIsNear = true
       noteFinishedWaiting()
     }
-    if !unsent.isEmpty, readiness.contains(.write) { flush() }
+    if hasUnsent, readiness.contains(.write) { flush() }
     pump()
     armDeadline()
   }
@@ -174,13 +178,24 @@ final class Connection: EventReceiver {
     let presence = presence
     stopWaiting()
     presence?.left()
+    if counted > 0 { worker.state.unsent.forget(token, of: worker) }
     worker.loop.unregister(token)
     token = .none
     worker.remove(self)
     unread = []
     unsent = []
     unsentStart = 0
+    document = nil
+    counted = 0
     partial = Request()
+  }
+
+  /// Closes a connection whose client does not read, and has the kernel drop what it holds for it, too. One whose client has read
+  /// everything meanwhile stays open.
+  func closeUnread() {
+    guard !unsent.isEmpty else { return }
+    socket.resetOnClose()
+    close()
   }
 
   /// The filter has agreed with the client, or never will.
@@ -205,7 +220,7 @@ final class Connection: EventReceiver {
 
   /// Sends the filter's end, once, after everything before it. A client that no longer reads misses nothing.
   private func sendFilterEnd() {
-    guard let filter, token != .none, !isFinished, unsent.isEmpty else { return }
+    guard let filter, token != .none, !isFinished, !hasUnsent else { return }
     isFinished = true
     filter.finish(wire: &worker.wire)
     if !worker.wire.isEmpty { _ = socket.send(worker.wire) }

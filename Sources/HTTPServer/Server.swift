@@ -20,7 +20,7 @@ public final class Server: Sendable {
 
   private let source: Source
   private let workers: [Worker]
-  private let state = ServerState()
+  private let state: ServerState
   private let listeners = Mutex<[Listener]>([])
 
   /// Makes a server that does not listen yet.
@@ -40,8 +40,9 @@ public final class Server: Sendable {
     clock: any TimeSource = SystemClock(), filter: Filter? = nil, filteredFields: Fields = Fields(),
     observer: (any ServerObserver)? = nil
   ) {
+    let state = ServerState(unsentOctets: limits.unsentOctets)
+    self.state = state
     self.source = source
-    let state = state
     workers = loops.loops.map {
       Worker(
         loop: $0, handler: handler, limits: limits, state: state, clock: clock,
@@ -59,6 +60,9 @@ public final class Server: Sendable {
 
   /// How many connections are open.
   public var connectionCount: Int { state.connections.load(ordering: .relaxed) }
+
+  /// How many octets wait for clients that do not read, without documents that all share.
+  var unsentOctets: Int { state.unsent.octets }
 
   /// How many requests wait for their answers, whether or not their clients are still connected.
   public var deferredCount: Int { state.deferred.load(ordering: .relaxed) }

@@ -26,6 +26,9 @@ public struct ServerLimits: Sendable {
   public var idleTimeout: Duration
   /// How long an answer may make no progress because the client does not read.
   public var writeTimeout: Duration
+  /// Octets that wait for clients that do not read, over all connections. Beyond that, the connection without progress for longest is
+  /// closed. Documents that all clients share do not count.
+  public var unsentOctets: Int
   /// How long and how far a connection is read on after its last answer, so that unread octets do not make the kernel
   /// reset the connection and the reset does not wipe the answer out (RFC 9112 §9.6).
   public var lingerTimeout: Duration
@@ -37,7 +40,7 @@ public struct ServerLimits: Sendable {
     connections: Int = 20_000, handshakes: Int = 512, handshakeProtection: Duration = .seconds(1),
     headerBytes: Int = 16_384, contentBytes: Int = 65_536,
     headerTimeout: Duration = .seconds(10), requestTimeout: Duration = .seconds(30),
-    idleTimeout: Duration = .seconds(95), writeTimeout: Duration = .seconds(30),
+    idleTimeout: Duration = .seconds(95), writeTimeout: Duration = .seconds(30), unsentOctets: Int = 16 << 20,
     lingerTimeout: Duration = .seconds(2), lingerBytes: Int = 1 << 20
   ) {
     self.connections = connections
@@ -48,6 +51,7 @@ public struct ServerLimits: Sendable {
     self.requestTimeout = requestTimeout
     self.idleTimeout = idleTimeout
     self.writeTimeout = writeTimeout
+    self.unsentOctets = unsentOctets
     self.lingerTimeout = lingerTimeout
     self.lingerBytes = lingerBytes
   }

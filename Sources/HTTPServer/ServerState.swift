@@ -12,8 +12,13 @@ final class ServerState: Sendable {
   let isDraining = Atomic<Bool>(false)
   /// Connections end as soon as they have nothing in hand.
   let isEnding = Atomic<Bool>(false)
+  /// What the connections hold for clients that do not read.
+  let unsent: UnsentBudget
   /// Who waits for the last connection to close.
   private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
+
+  /// - Parameter unsentOctets: The most octets that wait for clients.
+  init(unsentOctets: Int) { unsent = UnsentBudget(limit: unsentOctets) }
 
   /// A connection that was counted has closed.
   func connectionClosed() {

@@ -1,10 +1,11 @@
 // Tests of how a filter such as TLS stands between a connection and its socket.
 
 import HTTP
-import HTTPServer
 import Platform
 import Synchronization
 import Testing
+
+@testable import HTTPServer
 
 /// Turns every bit round, after a greeting; octet 0xFF on the wire is its end, 0xFE its failure, 0xFD a client without it.
 private final class Inverter: StreamFilter {
@@ -206,4 +207,21 @@ func `honest clients wait for each other's handshakes, and none is ended`(first:
   if first.isEmpty { early.finish() } else { try early.send(first) }
   late.finish()
   #expect(try late.octetsToEnd() == Array("hellobye".utf8))
+}
+
+@Test func `a shared document goes through a filter in pieces, whole and in order`() async throws {
+  let server = try TestServer { _ in Inverter() }
+  let clients = try (0..<20).map { _ in try server.client() }
+  for client in clients {
+    try client.send(
+      [0] + inverted("GET /document HTTP/1.1\r\nHost: a\r\n\r\nGET /close HTTP/1.1\r\nHost: a\r\n\r\n"))
+  }
+  while server.handler.handled.load(ordering: .relaxed) < clients.count { await Task.yield() }
+  server.settle()
+  #expect(server.server.unsentOctets <= clients.count * 17_000)
+  let octets = try clients[7].octetsToEnd().dropFirst(5).dropLast(3).map { ~$0 }
+  let head = try #require(octets.firstRange(of: Array("\r\n\r\n".utf8)))
+  let content = TestHandler.document.content
+  #expect(Array(octets[head.upperBound...].prefix(content.count)) == content)
+  #expect(octets[head.upperBound...].dropFirst(content.count).starts(with: "HTTP/1.1 200 OK\r\n".utf8))
 }

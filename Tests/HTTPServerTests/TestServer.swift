@@ -41,6 +41,11 @@ final class TestHandler: RequestHandler {
   let extra = PreparedFields(["X-Extra": "1"])
   let large = PreparedResponse(Response(status: .ok, content: Array(repeating: 0x78, count: 8192)))
 
+  /// More than the kernel's buffers hold; made only for the tests that ask for it.
+  static let document = PreparedResponse(
+    Response(status: .ok, content: Array(repeatElement(Array(0..<251), count: 50_000).joined())),
+    isShared: true)
+
   func handle(_ request: borrowing Request, _ exchange: inout Exchange) {
     handled.add(1, ordering: .relaxed)
     if request.value(of: .origin) != nil { exchange.put(extra) }
@@ -56,6 +61,10 @@ final class TestHandler: RequestHandler {
       _ = exchange.deferred()
     } else if request.pathIs("/large") {
       exchange.respond(large)
+    } else if request.pathIs("/document") {
+      exchange.respond(Self.document)
+    } else if request.pathIs("/own") {
+      exchange.respond(Response(status: .ok, content: Self.document.content))
     } else if request.pathIs("/twice") {
       exchange.respond(Response(status: .ok, content: Array("first".utf8)))
       exchange.respond(Response(status: .ok, content: Array("second".utf8)))

@@ -76,10 +76,14 @@ public struct UserIDForm: Hashable, Sendable {
     text.contains("{") ? text.replacing(Self.caller, with: callerID) : text
   }
 
-  /// A long id as its SHA-256 in hex. An id of dots alone would be a relative segment of the path, so it becomes a digest, too.
+  /// A long id as its SHA-256 in hex. So does one that cannot travel in a path: dots alone would be a relative segment, and servers
+  /// refuse an encoded control character. Others stay as they are, `/ ? # % \` included: Sendbird took them, encoded.
   private static func shortened(_ text: String) -> String {
     let isDots = text.utf8.allSatisfy { $0 == 0x2E }
-    guard isDots || (text.utf8.count > longest && text.unicodeScalars.count > longest) else { return text }
+    let hasControls = text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+    guard isDots || hasControls || (text.utf8.count > longest && text.unicodeScalars.count > longest) else {
+      return text
+    }
     return Hex.encode(SHA256.digest(Array(text.utf8)))
   }
 }

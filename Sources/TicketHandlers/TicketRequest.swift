@@ -17,13 +17,15 @@ struct TicketRequest: Sendable {
   static let mostChannels = 3
   /// Characters of a custom field's key and of a group's key.
   static let keyLength = 64
+  /// Characters of a user's name: a nickname at Sendbird.
+  static let nameLength = 80
 
   let ticket: NewTicket
   /// SHA-256 of the whole content in one order. Two requests with the same one ask for the same ticket.
   let digest: SHA256Digest
 
   private static let members = [
-    "title", "message", "custom_fields", "priority", "group_key", "related_channels",
+    "title", "message", "custom_fields", "priority", "group_key", "related_channels", "user_name",
   ]
 
   /// Reads a request's content and checks all of it.
@@ -39,6 +41,7 @@ struct TicketRequest: Sendable {
     let fields = problems.customFields(in: body)
     let group = problems.text("group_key", in: body, upTo: Self.keyLength)
     let channels = problems.channels(in: body)
+    let userName = problems.text("user_name", in: body, upTo: Self.nameLength)
     var priority: NewTicket.Priority?
     if let word = problems.string("priority", in: body) {
       priority = NewTicket.Priority(rawValue: word)
@@ -48,7 +51,7 @@ struct TicketRequest: Sendable {
     guard let title else { throw Problem(.invalidRequest, "A title is missing.") }
     ticket = NewTicket(
       title: title, message: message, customFields: fields.map(NewTicket.Field.init), priority: priority,
-      groupKey: group, relatedChannels: channels)
+      groupKey: group, relatedChannels: channels, userName: userName)
     var whole: JSONObject = ["title": .string(title)]
     if let message { whole.append("message", .string(message)) }
     var sorted = JSONObject()
@@ -59,6 +62,8 @@ struct TicketRequest: Sendable {
     if let priority { whole.append("priority", .string(priority.rawValue)) }
     if let group { whole.append("group_key", .string(group)) }
     whole.append("related_channels", .array(channels.map { .string($0) }))
+    // Last, and only where it is given: requests of earlier releases keep their digest.
+    if let userName { whole.append("user_name", .string(userName)) }
     digest = SHA256Digest(of: whole.serialized())
   }
 

@@ -86,7 +86,8 @@ extension Handlers {
     let customer: CustomerID
     do throws(TokenError) {
       customer = try await requested.desk.source.customer(
-        of: requested.user, deadline: requested.deadline, trace: ticketing.record.trace)
+        of: requested.user, named: requested.ticket.userName, deadline: requested.deadline,
+        trace: ticketing.record.trace)
     } catch {
       if case .exchangeFailed(let cause, _) = error { ticketing.record.upstreamStatus = cause.status }
       return .answer(refuse(&ticketing, Problem(ofTicket: error)))

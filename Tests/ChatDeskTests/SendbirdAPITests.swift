@@ -88,9 +88,11 @@ import Tokens
     (429, "", "rate_limited", .everyUser), (400, "500901", "failed", .everyUser),
     (500, "500901", "failed", .everyUser), (400, "500902", "failed", .everyUser),
     (500, "", "unavailable", .everyUser), (503, "900000", "unavailable", .everyUser),
-    (408, "", "unavailable", .everyUser), (400, "", "refused", .thisUser), (404, "", "refused", .everyUser),
+    (408, "", "unavailable", .everyUser), (400, "", "refused", .thisUser),
+    (404, "", "refused", .perhapsEveryUser),
     (401, "", "refused", .everyUser), (403, "", "refused", .thisUser), (403, "999999", "refused", .thisUser),
-    (400, "999999", "refused", .thisUser), (302, "", "unusable_reply", .everyUser),
+    (400, "999999", "refused", .thisUser), (302, "", "unusable_reply", .perhapsEveryUser),
+    (410, "", "refused", .perhapsEveryUser), (404, "404000", "refused", .thisUser),
   ])
   func `an error means what its code says, or else its status`(
     status: Int, code: String, label: String, concern: SendbirdFailure.Concern

@@ -109,6 +109,52 @@ import Tokens
     #expect(desk.transport.count == 3)
   }
 
+  /// Statuses that say something about Sendbird, the credential or the whole application even without a code.
+  private static func concernsAll(_ status: Int) -> Bool {
+    [401, 408, 429].contains(status) || status >= 500
+  }
+
+  @Test(arguments: 300..<600)
+  func
+    `a failure without a code of one user's request keeps others from their tokens only where its status says so`(
+      status: Int
+    ) async throws
+  {
+    let desk = Desk { _, request in request.path.contains("ann") ? .status(status, "<html>") : .session("t") }
+    _ = try await desk.vend("ann")
+    #expect((try await desk.vend("bob") == "t") == !Self.concernsAll(status))
+    #expect(desk.source.status.isWell == !Self.concernsAll(status))
+    // The user is not asked for again and again.
+    let count = desk.transport.count
+    _ = try await desk.vend("ann")
+    #expect(desk.transport.count == count)
+  }
+
+  @Test(arguments: [404, 410, 405, 451, 302])
+  func `a failure without a code concerns every user once two others have met it`(status: Int) async throws {
+    let desk = Desk { _, request in request.path.contains("zoe") ? .session("t") : .status(status, "") }
+    let label = status == 302 ? "unusable_reply" : "refused"
+    #expect(try await desk.vend("ann") == "failed \(label) 30000")
+    #expect(try await desk.vend("bob") == "failed \(label) 30000")
+    // The same user again is no other.
+    desk.time.advance(by: .seconds(29))
+    #expect(try await desk.vend("ann") == "failed \(label) 1000")
+    #expect(desk.source.status.isWell)
+    #expect(try await desk.vend("cyd").hasPrefix("failed \(label)"))
+    #expect(!desk.source.status.isWell)
+    #expect(try await desk.vend("zoe").hasPrefix("cooling \(label)"))
+  }
+
+  @Test func `users that met it long ago are no others`() async throws {
+    let desk = Desk { _, request in request.path.contains("zoe") ? .session("t") : .status(404, "") }
+    for name in ["ann", "bob", "cyd", "dan"] {
+      #expect(try await desk.vend(name) == "failed refused 30000")
+      desk.time.advance(by: .seconds(16))
+    }
+    #expect(try await desk.vend("zoe") == "t")
+    #expect(desk.source.status.isWell)
+  }
+
   @Test func `what this process did not send cools nothing down`() async throws {
     let full = TransportError(.overloaded, sent: false, detail: "full", retryAfter: .seconds(3))
     let desk = Desk { number, _ in number == 0 ? .fail(full) : .session("t") }

@@ -77,7 +77,7 @@ import Tokens
       (.status(400, #"{"detail":"no"}"#), "rejected"), (.status(422, ""), "rejected"),
       (.error(400_111), "rejected"), (.error(400_201), "rejected"),
       (.status(401, ""), "failed refused 30000"), (.status(403, ""), "failed refused 1000"),
-      (.status(404, ""), "failed refused 30000"), (.error(400_401), "failed refused 30000"),
+      (.status(404, ""), "failed refused 1000"), (.error(400_401), "failed refused 30000"),
       (.error(500_910, fields: ["Retry-After": "7"]), "failed rate_limited 7000"),
       (.status(429, ""), "failed rate_limited 5000"), (.status(503, ""), "failed unavailable 500"),
       (.status(500, ""), "unknown, answered"), (.status(502, ""), "unknown, answered"),
@@ -123,9 +123,9 @@ import Tokens
     #expect(transport.count == 0)
   }
 
-  private func customer(_ source: TicketSource) async -> String {
+  private func customer(_ source: TicketSource, of subject: String = "ann") async -> String {
     do throws(TokenError) {
-      return "\(try await source.customer(of: user("ann"), deadline: time.now + .seconds(10)).number)"
+      return "\(try await source.customer(of: user(subject), deadline: time.now + .seconds(10)).number)"
     } catch {
       return Desk.words(error)
     }
@@ -172,6 +172,35 @@ import Tokens
     #expect(try await open(source) == "failed refused 1000")
     #expect(source.isWell)
     #expect(try await open(source).hasPrefix("opened 7 c/1"))
+  }
+
+  @Test func `a desk's 404 without a code concerns every user once two others have met it`() async throws {
+    let transport = ScriptedTransport { _, _ in .status(404, "<html>") }
+    let source = source(transport)
+    for name in ["ann", "ann", "bob"] {
+      #expect(await customer(source, of: name) == "failed refused 1000")
+      #expect(source.isWell)
+    }
+    #expect(await customer(source, of: "cyd") == "failed refused 30000")
+    #expect(!source.isWell)
+    #expect(await customer(source, of: "dan") == "cooling refused 30000")
+  }
+
+  @Test func `the name of a user that Sendbird does not know becomes the nickname`() async throws {
+    let transport = ScriptedTransport { number, _ in
+      switch number {
+      case 0: .status(200, #"{"results":[]}"#)
+      case 1: .error(400_201)
+      case 3: .status(200, #"{"results":[]}"#)
+      default: .status(200, #"{"id":9}"#)
+      }
+    }
+    let found = try await source(transport).customer(
+      of: user("ann"), named: "Ann Ünal", deadline: time.now + .seconds(10))
+    #expect(found.number == 9)
+    let created = try #require(transport.requests.first { $0.url.hasSuffix("/v3/users") })
+    #expect(
+      try created.members == ["user_id": "ann", "nickname": "Ann Ünal", "profile_url": ""])
   }
 
   @Test func `a refused token cools down, and another token ends that`() async throws {

@@ -41,6 +41,20 @@ import Testing
     #expect(UserIDForm.subjectAlone.user(subject, of: "a").id.text.utf8.count == 64)
   }
 
+  @Test(arguments: ["a\r\nb", "a\u{0}b", "\u{7F}", "a\tb", "\u{1F}"])
+  func `an id with a control character becomes its digest`(subject: String) {
+    #expect(
+      UserIDForm.subjectAlone.user(subject, of: "a").id.text == Hex.encode(SHA256.digest(Array(subject.utf8)))
+    )
+  }
+
+  @Test(arguments: [
+    "a b", " ", "a\u{202E}b", "a/b", "a?b", "a#b", "a%b", "a\\b", "\u{85}", "~", "ann@example.com",
+  ])
+  func `an id that Sendbird always took stays`(subject: String) {
+    #expect(UserIDForm.subjectAlone.user(subject, of: "a").id.text == subject)
+  }
+
   @Test func `two spellings of one character are two users`() {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     #expect(composed == decomposed)

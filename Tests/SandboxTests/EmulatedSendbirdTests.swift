@@ -87,4 +87,29 @@ import Testing
       #expect(try await emulator.journal("sessions")["users"]?.int == users)
     }
   }
+
+  @Test func `a user is kept with nickname and picture`() async throws {
+    try await RunningEmulator.run { emulator in
+      let answer = try #require(
+        try await Self.ask(
+          emulator, "/v3/users",
+          #"{"user_id":"ann","nickname":"Ann","profile_url":"https://x.example/a.png"}"#))
+      #expect(
+        try answer.json == ["user_id": "ann", "nickname": "Ann", "profile_url": "https://x.example/a.png"])
+    }
+  }
+
+  @Test func `every number in a body is taken or refused`() async throws {
+    try await RunningEmulator.run { emulator in
+      _ = try await Self.ask(emulator, "/v3/users", Self.user("ann"))
+      for (path, body) in [
+        ("/v3/users", #"{"user_id":"bob","nickname":"","profile_url":""}"#),
+        ("/v3/users/ann/token", #"{"expires_at":1}"#),
+      ] {
+        for content in try StrangeNumbers.documents(like: body) {
+          #expect(try await Self.ask(emulator, path, content) != nil)
+        }
+      }
+    }
+  }
 }

@@ -36,7 +36,7 @@ extension APIOperation {
         [
           "title": "My reservation", "message": "I cannot change the date.",
           "custom_fields": ["reservation": "RX-4711"], "priority": "HIGH", "group_key": "travel",
-          "related_channels": ["sendbird_group_channel_1"],
+          "related_channels": ["sendbird_group_channel_1"], "user_name": "Ann",
         ]
       )),
     answers: [

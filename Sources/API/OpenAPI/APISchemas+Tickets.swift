@@ -21,7 +21,9 @@ extension APISchemas {
               "priority": { "type": "string", "enum": ["LOW", "MEDIUM", "HIGH", "URGENT"] },
               "group_key": { "$ref": "#/components/schemas/ContextName", "description": "The key of the agents' group." },
               "related_channels": { "type": "array", "maxItems": 3, "description": "The URLs of channels that belong to the ticket.",
-                "items": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-+\\--~]+$" } } } }
+                "items": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-+\\--~]+$" } },
+              "user_name": { "type": "string", "minLength": 1, "maxLength": 80, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028\\u2029]*$",
+                "description": "The name that agents see. It becomes the nickname of a user that Sendbird does not know yet." } } }
           """#)
     ),
     (

@@ -29,10 +29,12 @@ package struct NewTicket: Sendable {
   let priority: Priority?
   let groupKey: String?
   let relatedChannels: [String]
+  /// The name that agents see: the nickname of the Sendbird user, where the user is created by this ticket.
+  package let userName: String?
 
   package init(
     title: String, message: String?, customFields: [Field], priority: Priority?, groupKey: String?,
-    relatedChannels: [String]
+    relatedChannels: [String], userName: String? = nil
   ) {
     self.title = title
     self.message = message
@@ -40,6 +42,7 @@ package struct NewTicket: Sendable {
     self.priority = priority
     self.groupKey = groupKey
     self.relatedChannels = relatedChannels
+    self.userName = userName
   }
 }
 

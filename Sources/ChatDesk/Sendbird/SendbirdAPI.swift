@@ -60,15 +60,17 @@ package struct SendbirdAPI: Sendable {
 
   /// Does something that may be done twice. Creates the user once if Sendbird does not know it, and repeats temporary failures, all
   /// before the deadline.
+  ///
+  /// - Parameter nickname: The name of a user that is created.
   func persist<Reply>(
-    creating user: UserID, _ deadline: MonotonicTime, _ trace: TraceContext?,
+    creating user: UserID, nickname: String = "", _ deadline: MonotonicTime, _ trace: TraceContext?,
     _ observe: @Sendable (SendbirdReport) -> Void, _ body: () async throws(SendbirdFailure) -> Reply
   ) async throws(SendbirdFailure) -> Reply {
     var (needsUser, isCreated, repetitions) = (false, false, 0)
     while true {
       do throws(SendbirdFailure) {
         if needsUser {
-          try await create(user, deadline, trace?.child(), observe)
+          try await create(user, nickname, deadline, trace?.child(), observe)
           needsUser = false
         }
         return try await body()
@@ -117,11 +119,12 @@ package struct SendbirdAPI: Sendable {
 
   /// Creates a user. That the user exists already is a success.
   private func create(
-    _ user: UserID, _ deadline: MonotonicTime, _ trace: TraceContext?, _ observe: (SendbirdReport) -> Void
+    _ user: UserID, _ nickname: String, _ deadline: MonotonicTime, _ trace: TraceContext?,
+    _ observe: (SendbirdReport) -> Void
   ) async throws(SendbirdFailure) {
     let request = SendbirdRequest(
       .newUser, to: .platform, "/v3/users",
-      ["user_id": .string(user.text), "nickname": "", "profile_url": ""])
+      ["user_id": .string(user.text), "nickname": .string(nickname), "profile_url": ""])
     do throws(SendbirdFailure) {
       try await send(request, deadline, trace, observe) { _ in }
     } catch {

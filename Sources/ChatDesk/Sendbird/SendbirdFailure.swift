@@ -12,6 +12,9 @@ package struct SendbirdFailure: Error, Sendable {
     case everyUser
     /// This user, or this request.
     case thisUser
+    /// This user, until two others have met the same: something on the way may dislike the text of one user's request, or may
+    /// have taken the place of Sendbird's API.
+    case perhapsEveryUser
     /// This user, whom Sendbird does not know.
     case unknownUser
     /// This user, whom Sendbird knows already.
@@ -55,17 +58,17 @@ package struct SendbirdFailure: Error, Sendable {
     case (nil, 403): self.init(refused, concern: isDesk && !hasText ? .everyUser : .thisUser)
     case (nil, 400): self.init(refused, concern: .thisUser)
     case (nil, 409), (nil, 415), (nil, 422):
-      self.init(refused, concern: isDesk ? .thisUser : .everyUser)
-    // Without a code it is not Sendbird's API that answers: another host, or a proxy.
-    case (nil, 400...): self.init(refused)
+      self.init(refused, concern: isDesk ? .thisUser : .perhapsEveryUser)
+    case (nil, 400...): self.init(refused, concern: .perhapsEveryUser)
     case (_, 400...): self.init(refused, concern: .thisUser)
-    default: self.init(.unusableReply(.status(status)))
+    default: self.init(.unusableReply(.status(status)), concern: .perhapsEveryUser)
     }
   }
 
   /// The `code` of an error; nil where there is none.
   private static func code(_ content: [UInt8]) -> Int64? {
     do {
+      // Any number: a code, which is only compared.
       return try JSONValue(parsing: content).object?["code"]?.int
     } catch {
       // It is not JSON. The position of the mistake helps no operator.

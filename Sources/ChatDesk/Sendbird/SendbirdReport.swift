@@ -33,7 +33,7 @@ package struct SendbirdReport: Sendable {
     case nil: "success"
     case .unknownUser: "unknown_user"
     case .knownUser: "known_user"
-    case .everyUser, .thisUser: failure?.cause.label ?? ""
+    case .everyUser, .thisUser, .perhapsEveryUser: failure?.cause.label ?? ""
     }
   }
 }

@@ -9,6 +9,10 @@ struct SendbirdStanding {
   private(set) var epoch = 0
   /// The latest request of this epoch that says anything about all users; nil before the first.
   private(set) var latest: SendbirdReport?
+  /// The users that met a failure without a code, by its status, and until when that counts.
+  private var suspicions: [Int: [UserID: MonotonicTime]] = [:]
+  /// The latest request with such a failure.
+  private var suspect: SendbirdReport?
   private var cooldowns: [Cooldown.Kind: Cooldown] = [:]
 
   /// The cool-down in force: the one that lasts longest.
@@ -18,8 +22,33 @@ struct SendbirdStanding {
 
   /// Takes note of one request.
   mutating func note(_ report: SendbirdReport, of epoch: Int) {
-    if let failure = report.failure, failure.concern != .everyUser { return }
-    if epoch == self.epoch { latest = report }
+    guard epoch == self.epoch else { return }
+    switch report.failure?.concern {
+    case nil, .everyUser: latest = report
+    case .perhapsEveryUser: suspect = report
+    case .thisUser, .unknownUser, .knownUser: break
+    }
+  }
+
+  /// How long it counts that a user met a failure without a code, and how many users have to meet it before it concerns all.
+  static let suspicionLife = Duration.seconds(30)
+  static let enoughUsers = 3
+
+  /// The failure of one user's request. One without a code concerns every user as soon as two others have met it.
+  mutating func judged(
+    _ failure: SendbirdFailure, of user: UserID, of epoch: Int, now: MonotonicTime
+  ) -> SendbirdFailure {
+    guard case .perhapsEveryUser = failure.concern, epoch == self.epoch else { return failure }
+    let status = failure.cause.status ?? 0
+    var users = (suspicions[status] ?? [:]).filter { now < $0.value }
+    users[user] = now + Self.suspicionLife
+    guard users.count >= Self.enoughUsers else {
+      suspicions[status] = users
+      return failure
+    }
+    suspicions[status] = nil
+    latest = suspect
+    return SendbirdFailure(failure.cause)
   }
 
   /// Ends the cool-downs that began before a request that succeeded.
@@ -50,6 +79,7 @@ struct SendbirdStanding {
   /// - Parameter hasSameToken: Whether the credential stays. The cool-down of another one ends.
   mutating func begin(hasSameToken: Bool) {
     epoch += 1
+    (suspicions, suspect) = ([:], nil)
     guard !hasSameToken else { return }
     cooldowns[.credential] = nil
     latest = nil

@@ -182,7 +182,8 @@ package final class SessionSource: Sendable {
         state.refused[user] = nil
         state.cache.keep(token)
         return .success(token)
-      case .failure(let failure):
+      case .failure(let met):
+        let failure = state.standing.judged(met, of: user, of: epoch, now: now)
         guard failure.concern == .everyUser || epoch != state.standing.epoch else {
           if state.refused.count >= Self.mostRefused { state.refused = [:] }
           state.refused[user] = (failure.cause, now + Self.refusalLife)

@@ -44,8 +44,10 @@ package final class TicketSource: Sendable {
   // MARK: Tickets
 
   /// Finds the desk's customer of a user, and makes one if there is none. May be repeated: a user has one customer.
+  ///
+  /// - Parameter name: The nickname of the user where Sendbird does not know the user yet.
   package func customer(
-    of user: DeskUser, deadline: MonotonicTime, trace: TraceContext? = nil
+    of user: DeskUser, named name: String? = nil, deadline: MonotonicTime, trace: TraceContext? = nil
   ) async throws(TokenError) -> CustomerID {
     let (api, epoch) = state.withLock { ($0.api, $0.standing.epoch) }
     if let (cause, rest) = state.withLock({ $0.standing.coolingDown(time.now) }) {
@@ -53,13 +55,14 @@ package final class TicketSource: Sendable {
     }
     let start = time.now
     do throws(SendbirdFailure) {
-      let customer = try await api.customer(of: user.id, deadline: deadline, trace: trace) { report in
+      let customer = try await api.customer(of: user.id, named: name ?? "", deadline: deadline, trace: trace)
+      { report in
         note(report, epoch)
       }
       state.withLock { $0.standing.succeeded(startedAt: start, of: epoch) }
       return customer
     } catch {
-      throw failed(error, startedAt: start, epoch)
+      throw failed(error, of: user.id, startedAt: start, epoch)
     }
   }
 
@@ -82,10 +85,13 @@ package final class TicketSource: Sendable {
       opened = try await api.send(
         DeskAPI.create(ticket, for: customer), deadline, trace?.child(), observe, reading: DeskAPI.ticket)
     } catch {
-      let failure = failed(error, startedAt: start, epoch)
+      let failure = failed(error, of: user.id, startedAt: start, epoch)
       if let isAnswered = error.mayHaveBeenObeyed { return .unknown(isAnswered: isAnswered) }
       // A 403 without a code may be a firewall's, which says nothing about the ticket.
-      if case .everyUser = error.concern { return .notOpened(.failed(failure)) }
+      switch error.concern {
+      case .everyUser, .perhapsEveryUser: return .notOpened(.failed(failure))
+      case .thisUser, .unknownUser, .knownUser: break
+      }
       if error.cause.status == 403 { return .notOpened(.failed(failure)) }
       return .notOpened(.rejected)
     }
@@ -107,11 +113,14 @@ package final class TicketSource: Sendable {
   }
 
   private func failed(
-    _ failure: SendbirdFailure, startedAt start: MonotonicTime, _ epoch: Int
+    _ failure: SendbirdFailure, of user: UserID, startedAt start: MonotonicTime, _ epoch: Int
   ) -> TokenError {
     if case .transport(let error) = failure.cause, error.reason == .cancelled { return .cancelled }
     let (now, unit) = (time.now, jitter())
-    return state.withLock { $0.standing.failed(failure, startedAt: start, of: epoch, now: now, unit: unit) }
+    return state.withLock { state in
+      let failure = state.standing.judged(failure, of: user, of: epoch, now: now)
+      return state.standing.failed(failure, startedAt: start, of: epoch, now: now, unit: unit)
+    }
   }
 
   // MARK: Operating
@@ -136,10 +145,11 @@ package final class TicketSource: Sendable {
 extension SendbirdAPI {
   /// Finds the customer of a user, or makes one, with the user if Sendbird does not know it.
   fileprivate func customer(
-    of user: UserID, deadline: MonotonicTime, trace: TraceContext?,
+    of user: UserID, named name: String, deadline: MonotonicTime, trace: TraceContext?,
     observe: @Sendable (SendbirdReport) -> Void
   ) async throws(SendbirdFailure) -> CustomerID {
-    try await persist(creating: user, deadline, trace, observe) { () async throws(SendbirdFailure) in
+    try await persist(creating: user, nickname: name, deadline, trace, observe) {
+      () async throws(SendbirdFailure) in
       let known = try await send(
         DeskAPI.customer(of: user), deadline, trace?.child(), observe
       ) { (content: [UInt8]) throws(UnusableReply) in try DeskAPI.customer(of: user, in: content) }

@@ -11,6 +11,8 @@ struct TicketRecord: Sendable {
   var channelURL: String
   /// The user whose ticket it is.
   var userID: String
+  /// The name of that user.
+  var nickname: String
   /// What the request for it was.
   var content: JSONObject
   /// The messages in its channel, the first ones.
@@ -19,7 +21,7 @@ struct TicketRecord: Sendable {
   var json: JSONValue {
     var members: JSONObject = [
       "time": .string(time.rfc3339), "id": .number(JSONNumber(id)), "channel_url": .string(channelURL),
-      "user_id": .string(userID.shortened),
+      "user_id": .string(userID.shortened), "nickname": .string(nickname.shortened),
     ]
     for name in ["channelName", "customFields", "priority", "groupKey", "relatedChannelUrls"] {
       if let value = content[name] { members.append(name, value) }

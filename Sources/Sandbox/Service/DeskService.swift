@@ -61,7 +61,7 @@ struct DeskService: Sendable {
       guard let userID = object(call)?["sendbirdId"]?.string else {
         return (refusal(.badRequest, "no sendbirdId"), true)
       }
-      guard state.users.contains(Array(userID.utf8)) else {
+      guard state.users[Array(userID.utf8)] != nil else {
         return (SendbirdService.error(400_201, "User not found"), true)
       }
       guard state.desk.customers.count < SendbirdService.mostUsers else {
@@ -79,6 +79,7 @@ struct DeskService: Sendable {
     _ call: Call, now: UnixTime, _ state: inout EmulatorState
   ) -> (Reply, isRefusal: Bool) {
     guard let content = object(call), content["channelName"]?.string != nil,
+      // Any number: an id, which is only compared.
       let customer = content["customerId"]?.int,
       let user = state.desk.customers.first(where: { $0.value == customer })?.key
     else { return (refusal(.badRequest, "channelName and the id of a customer are required"), true) }
@@ -88,7 +89,8 @@ struct DeskService: Sendable {
     state.desk.count += 1
     let record = TicketRecord(
       time: now, id: state.desk.count, channelURL: "sendbird_desk_\(Identifier.random().prefix(12))",
-      userID: String(decoding: user, as: UTF8.self), content: content)
+      userID: String(decoding: user, as: UTF8.self),
+      nickname: state.users[user]?.nickname ?? "", content: content)
     if state.desk.tickets.count >= Journal.capacity { state.desk.tickets.removeFirst() }
     state.desk.tickets.append(record)
     let reply: JSONObject = [

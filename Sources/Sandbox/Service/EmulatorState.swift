@@ -13,7 +13,7 @@ struct EmulatorState: Sendable {
   /// The service account that may send notices; nil until one was made.
   var serviceAccount: ServiceAccount?
   /// The users that Sendbird knows, by the octets of their ids.
-  var users: Set<[UInt8]> = []
+  var users: [[UInt8]: SendbirdUser] = [:]
   /// What Sendbird Desk knows.
   var desk = DeskService.State()
   /// Where it is reached, once that is known: `http://127.0.0.1:PORT`, without a slash at the end.
@@ -22,4 +22,10 @@ struct EmulatorState: Sendable {
   var keyIDs: [String] = []
   /// Those of them that are not accepted at the moment.
   var retiredKeys: Set<String> = []
+}
+
+/// A user as the emulated Sendbird keeps one.
+struct SendbirdUser: Sendable {
+  var nickname: String
+  var profileURL: String
 }

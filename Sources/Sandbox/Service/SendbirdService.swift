@@ -55,20 +55,27 @@ struct SendbirdService: Sendable {
     guard let content else { return (error(400_403, "Invalid JSON request body"), true) }
     switch target {
     case .users:
-      guard let id = content["user_id"]?.string, content["nickname"]?.string != nil,
-        content["profile_url"]?.string != nil
+      guard let id = content["user_id"]?.string, let nickname = content["nickname"]?.string,
+        let picture = content["profile_url"]?.string
       else { return (error(400_105, "user_id, nickname and profile_url must be specified"), true) }
       guard (1...80).contains(id.unicodeScalars.count) else {
         return (error(400_111, "user_id must have at most 80 characters"), true)
       }
       guard state.users.count < mostUsers else { return (error(500_901, "Too many users"), true) }
-      guard state.users.insert(Array(id.utf8)).inserted else {
+      guard state.users[Array(id.utf8)] == nil else {
         return (error(400_202, "\"user_id\" violates unique constraint"), true)
       }
-      return (json(["user_id": .string(id), "nickname": "", "profile_url": ""]), false)
+      guard nickname.unicodeScalars.count <= 80, picture.utf8.count <= 2048 else {
+        return (error(400_111, "nickname must have at most 80 characters, profile_url 2048"), true)
+      }
+      state.users[Array(id.utf8)] = SendbirdUser(nickname: nickname, profileURL: picture)
+      return (
+        json(["user_id": .string(id), "nickname": .string(nickname), "profile_url": .string(picture)]), false
+      )
     case .token(let id):
-      guard state.users.contains(Array(id.utf8)) else { return (error(400_301, "User not found"), true) }
+      guard state.users[Array(id.utf8)] != nil else { return (error(400_301, "User not found"), true) }
       // Seven days without expires_at.
+      // Any number: it is only compared and written.
       let end = content["expires_at"]?.int ?? (now.seconds + 7 * 86_400) * 1000
       guard end > now.seconds * 1000 else { return (error(400_111, "expires_at is in the past"), true) }
       let token = Identifier.random() + Identifier.random()

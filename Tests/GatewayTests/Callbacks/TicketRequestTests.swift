@@ -27,6 +27,11 @@ import Testing
     #expect(faults(#"{"title":"\#(letters(256))"}"#) == ["title"])
     #expect(faults(#"{"title":"t","message":"\#(letters(5000))"}"#) == [])
     #expect(faults(#"{"title":"t","message":"\#(letters(5001))"}"#) == ["message"])
+    #expect(faults(#"{"title":"t","user_name":"\#(letters(80))"}"#) == [])
+    for name in [letters(81), "", #"a\nb"#] {
+      #expect(faults(#"{"title":"t","user_name":"\#(name)"}"#) == ["user_name"])
+    }
+    #expect(faults(#"{"title":"t","user_name":1}"#) == ["user_name"])
     #expect(faults(#"{"title":"t","group_key":"\#(letters(64))"}"#) == [])
     #expect(faults(#"{"title":"t","group_key":"\#(letters(65))"}"#) == ["group_key"])
     for (count, expected) in [(3, []), (4, ["related_channels"])] {
@@ -64,6 +69,7 @@ import Testing
       #"{"title":"t"}"#, #"{"title":"t","message":"m"}"#, #"{"title":"t","group_key":"m"}"#,
       #"{"title":"t","priority":"LOW"}"#, #"{"title":"t","priority":"HIGH"}"#,
       #"{"title":"t","related_channels":["a"]}"#, #"{"title":"t","related_channels":["a","b"]}"#,
+      #"{"title":"t","user_name":"Ann"}"#, #"{"title":"t","user_name":"Bob"}"#,
       #"{"title":"t","custom_fields":{"a":"b"}}"#, #"{"title":"t","custom_fields":{"a":"c"}}"#,
     ] {
       #expect(seen.insert(try digest(text)).inserted)

@@ -18,6 +18,11 @@ extension Configuration {
     if takesAdminToken { admin.token = token }
   }
 
+  /// Whether no caller is configured. The sandbox's own users are none.
+  package var hasNoOwnCaller: Bool {
+    callers.allSatisfy { $0.id.hasSameBytes(as: Caller.sandboxUsersID) }
+  }
+
   /// Adds the caller of the sandbox's own users, which every app takes.
   ///
   /// - Parameters:

@@ -24,7 +24,7 @@ extension Log {
           + "it, or update SQLite", ["version": "\(SQLiteVersion.current)"])
     }
     write(configuration.policy.brakes)
-    if configuration.purpose == .sandbox, configuration.callers.isEmpty {
+    if configuration.purpose == .sandbox, configuration.hasNoOwnCaller {
       write(
         .info, "no caller is configured, so this sandbox serves requests with any credential or none",
         ["to_try_one": "set DEFAULT_USERNAME=app and DEFAULT_PASSWORD, and CALLGATE_ALLOW_ANONYMOUS=false"])

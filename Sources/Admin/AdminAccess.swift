@@ -4,7 +4,7 @@ package import API
 package import Callers
 package import HTTP
 package import JOSE
-import Pages
+package import Pages
 package import Platform
 
 /// How the server recognises operators: by a Bearer token on the public listener and on an admin listener

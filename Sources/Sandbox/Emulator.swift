@@ -4,6 +4,7 @@ public import HTTP
 public import HTTPServer
 public import JOSE
 import JSON
+import Pages
 public import Platform
 import Synchronization
 
@@ -129,8 +130,8 @@ public final class Emulator: RequestHandler {
     call.meansThisMachine = call.host.map { LocalName.isUnclaimable($0, listeningOn: address) } ?? true
     let reply: Reply
     do throws(ControlRefusal) {
-      if path == "/" {
-        reply = try DemoClient.page(for: call)
+      if let document = try DemoClient.document(at: path, for: call) {
+        return exchange.respond(document.answer(to: request))
       } else if path == ControlEndpoint.approvalPath {
         return try ControlEndpoint.admitApproval(call, at: gateway).approve(request, &exchange)
       } else {

@@ -152,7 +152,7 @@ private final class LinkedGateway: Sendable {
 
   @Test(arguments: [
     ("faults", HTTP.Method.put, "GET, POST, DELETE"), ("exchanges", .post, "GET, DELETE"),
-    ("callbacks", .post, "GET, DELETE"), ("demo.js", .delete, "GET"),
+    ("callbacks", .post, "GET, DELETE"),
   ])
   func `another method is 405 and the right ones are named`(name: String, method: HTTP.Method, allow: String)
   {

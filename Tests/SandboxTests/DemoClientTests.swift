@@ -7,12 +7,14 @@ import Testing
 @testable import Sandbox
 
 @Suite struct DemoClientTests {
-  @Test func `the page brings its policy and needs nothing from elsewhere`() throws {
-    let reply = try DemoClient.page(for: Call(method: .get))
-    #expect(reply.fields["Content-Type"] == "text/html; charset=utf-8")
-    let policy = try #require(reply.fields["Content-Security-Policy"])
-    #expect(policy.hasPrefix("default-src 'none';"))
-    #expect(!policy.contains("unsafe") && !policy.contains("*") && !policy.contains("http"))
+  @Test func `the page brings its policy and needs nothing from elsewhere`() async throws {
+    try await RunningEmulator.run { emulator in
+      let reply = try #require(try await emulator.http.send("GET", "/"))
+      #expect(reply.fields["Content-Type"] == "text/html; charset=utf-8")
+      let policy = try #require(reply.fields["Content-Security-Policy"])
+      #expect(policy.hasPrefix("default-src 'none';"))
+      #expect(!policy.contains("unsafe") && !policy.contains("*") && !policy.contains("http"))
+    }
     for text in [DemoClient.page, DemoClient.script, DemoClient.style] {
       #expect(!text.contains("https://"))
       #expect(!text.contains("//cdn"))
@@ -64,7 +66,21 @@ import Testing
     #expect(parts.map(\.utf8.count).reduce(0, +) <= 120_000)
   }
 
-  @Test func `another method is 405`() {
-    #expect(throws: ControlRefusal.self) { try DemoClient.page(for: Call(method: .post)) }
+  @Test(arguments: ["/", "/_sandbox/demo.js", "/_sandbox/demo.css"])
+  func `a browser with the same version gets 304, and another method 405`(path: String) async throws {
+    try await RunningEmulator.run { emulator in
+      let first = try #require(try await emulator.http.send("GET", path))
+      let tag = try #require(first.fields["ETag"])
+      #expect(first.status == 200 && first.fields["Cache-Control"] == "no-cache")
+      for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*"] {
+        let again = try #require(
+          try await emulator.http.send("GET", path, fields: [("If-None-Match", known)]))
+        #expect(again.status == 304 && again.content.isEmpty && again.fields["ETag"] == tag, "\(known)")
+      }
+      let changed = try await emulator.http.send("GET", path, fields: [("If-None-Match", "\"other\"")])
+      #expect(changed?.status == 200)
+      let refused = try #require(try await emulator.http.send("POST", path))
+      #expect(refused.status == 405 && refused.fields["Allow"] == "GET, HEAD")
+    }
   }
 }

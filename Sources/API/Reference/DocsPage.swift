@@ -2,6 +2,7 @@
 
 import HTTP
 import JSON
+package import Pages
 
 /// Writes the page.
 package struct DocsPage {

@@ -1,7 +1,7 @@
 // The page that a browser shows at the server's root address.
 
 import HTTP
-import Pages
+package import Pages
 
 /// One paragraph on what this server does.
 package enum LandingPage {

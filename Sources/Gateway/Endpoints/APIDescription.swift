@@ -5,6 +5,7 @@ import Configuration
 import HTTP
 import Handling
 import JSON
+import Pages
 import Serving
 
 /// Both forms for one kind of configuration, made at the first request.

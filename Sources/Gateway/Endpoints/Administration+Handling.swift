@@ -5,6 +5,7 @@ import Admin
 import Callers
 import HTTP
 import HTTPServer
+import Pages
 import Platform
 import Records
 import Serving

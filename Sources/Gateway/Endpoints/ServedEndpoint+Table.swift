@@ -8,6 +8,7 @@ import HTTP
 import HTTPServer
 import Handling
 import Installations
+import Pages
 import Responses
 import Serving
 import TicketHandlers

@@ -78,12 +78,6 @@ enum ControlEndpoint {
         if try body.flag("accepted") { state.retiredKeys.remove(id) } else { state.retiredKeys.insert(id) }
       }
       return json(show(state.keyIDs, retired: state.retiredKeys))
-    case "demo.js":
-      _ = try method(of: call, among: [.get])
-      return DemoClient.scriptReply
-    case "demo.css":
-      _ = try method(of: call, among: [.get])
-      return DemoClient.styleReply
     default:
       throw ControlRefusal(
         status: .notFound, code: "not_found", detail: "The sandbox has no endpoint at this path.")

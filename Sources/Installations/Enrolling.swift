@@ -94,8 +94,8 @@ package enum Enrolling {
     }
     guard now < enrolment.expiresAt else { return refuse(.expired) }
     if enrolment.state == .pending {
-      let early = interval * 1_000_000_000 - (now - enrolment.answeredAt).nanosecondsClamped
-      guard early <= 0 else { return refuse(.slowDown(Int((early + 999_999_999) / 1_000_000_000))) }
+      let early = .seconds(interval) - (now - enrolment.answeredAt)
+      guard early <= .zero else { return refuse(.slowDown(early.wholeSecondsRoundedUp)) }
       enrolment.answeredAt = now
       return (InstallationChange(enrolment: enrolment), .success(.pending(enrolment)))
     }
@@ -217,7 +217,7 @@ package enum Enrolling {
       return (InstallationChange(), .success(false))
     }
     if let until = installation.codes.lockedUntil, now < until {
-      return refuse(.locked(max(1, Int(until.seconds - now.seconds))))
+      return refuse(.locked((until - now).wholeSecondsRoundedUp))
     }
     let current = OneTimePassword.step(at: now.seconds)
     let found = (current - 1...current + 1).filter { $0 >= 0 && matches(installation, $0) }

@@ -44,7 +44,7 @@ package struct Notice: Sendable {
   }
 
   /// Whole seconds until it ends; 0 once it has.
-  func secondsLeft(_ now: UnixTime) -> Int64 { max(0, ends.seconds - now.seconds) }
+  func secondsLeft(_ now: UnixTime) -> Int64 { max(0, (ends - now).components.seconds) }
 }
 
 /// The pointer in a notice: 32 characters A–Z and 0–9. It is a credential, so it prints as `<redacted>`.

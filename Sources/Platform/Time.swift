@@ -45,6 +45,10 @@ public struct UnixTime: Hashable, Comparable, Sendable {
   @inlinable public static func < (a: Self, b: Self) -> Bool {
     (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
   }
+  /// The span from one point to a later one; negative where it is earlier.
+  @inlinable public static func - (later: Self, earlier: Self) -> Duration {
+    .seconds(later.seconds - earlier.seconds) + .nanoseconds(later.nanoseconds - earlier.nanoseconds)
+  }
 }
 
 /// Where time comes from. Passed in wherever time matters, so that tests step it by hand.

@@ -54,7 +54,8 @@ package enum AvailabilityDocument {
         })
     }
     // Rounded down, so that clients ask again at the change.
-    let age = availability.nextChange.map { max(0, $0.seconds - now.seconds - 1) } ?? usualAge
+    let age =
+      availability.nextChange.map { max(0, ($0 - now - .nanoseconds(1)).components.seconds) } ?? usualAge
     var fields: Fields = [
       "Content-Type": "application/json",
       // The rest may be the caller's own.

@@ -180,6 +180,10 @@ import Testing
     }
     #expect(verify(OneTimePassword.step(at: later.seconds), at: later) == .success(true))
     #expect(kept.codes.failures == 0 && kept.codes.lockedUntil == nil)
+    // A part of a second counts as a whole one: a client that waits as long is let in.
+    later = later.advanced(by: .milliseconds(900))
+    for _ in 1...5 { #expect(verify(-1, at: later) == .success(false)) }
+    #expect(verify(-1, at: later.advanced(by: .milliseconds(28_200))) == .failure(.locked(2)))
   }
 
   @Test func `ten thousand requests wait, and no more`() {

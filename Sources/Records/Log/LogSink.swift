@@ -31,7 +31,7 @@ public final class LogSink: Sendable {
   /// A lane this full is written at once rather than after `delay`.
   private static let eager = 64 * 1024
   /// How long the first line of a batch waits for others.
-  private static let delay = DispatchTimeInterval.milliseconds(20)
+  private static let delay = Duration.milliseconds(20)
 
   private let lanes: [LaneBox]
   private let dropped = Atomic<Int>(0)
@@ -39,8 +39,8 @@ public final class LogSink: Sendable {
   private let waiting = Atomic<Bool>(false)
   private let stopping = Atomic<Bool>(false)
   private let work = DispatchSemaphore(value: 0)
-  private let full = DispatchSemaphore(value: 0)
-  private let finished = DispatchSemaphore(value: 0)
+  private let full = TimedSignal()
+  private let finished = TimedSignal()
   private let write: @Sendable ([UInt8]) -> Bool
 
   private final class LaneBox: Sendable {
@@ -104,8 +104,7 @@ public final class LogSink: Sendable {
     stopping.store(true, ordering: .sequentiallyConsistent)
     work.signal()
     full.signal()
-    let nanoseconds = Int(clamping: timeout.nanosecondsClamped)
-    return finished.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success
+    return finished.wait(for: timeout)
   }
 
   private func run(_ lossLine: (Int) -> [UInt8]) {
@@ -114,7 +113,7 @@ public final class LogSink: Sendable {
     while true {
       work.wait()
       if !stopping.load(ordering: .sequentiallyConsistent) {
-        _ = full.wait(timeout: .now() + Self.delay)
+        _ = full.wait(for: Self.delay)
       }
       waiting.store(false, ordering: .sequentiallyConsistent)
       drain(&batches)

@@ -159,7 +159,7 @@ extension Denial {
   fileprivate var isOfAllowance: Bool {
     switch code {
     case .rateLimited, .quotaExhausted, .storeUnavailable: true
-    case .closed, .denied, .numberNotAllowed, .stopped, .unauthenticated: false
+    case .closed, .denied, .numberNotAllowed, .stopped, .unauthenticated, .unknownApp: false
     }
   }
 }

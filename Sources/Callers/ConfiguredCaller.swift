@@ -15,6 +15,9 @@ public struct ConfiguredCaller: Sendable {
     self.proof = proof
   }
 
+  /// Whether it has users, who prove themselves by a JWT.
+  package var hasUsers: Bool { if case .jwt = proof { true } else { false } }
+
   /// How a caller proves itself.
   public enum Proof: Sendable {
     /// HTTP Basic (RFC 7617) with this user name and a password of this digest.

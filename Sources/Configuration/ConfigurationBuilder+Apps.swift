@@ -97,6 +97,12 @@ extension ConfigurationBuilder {
           "remove one of the two"))
     }
     let numbers = members.values(Settings.appNumbers.key()) ?? []
+    if numbers.isEmpty, let node = members.node["talkdesk_phone_numbers"], case .list = node.content {
+      problems.note(
+        node.place,
+        "\(members.name(of: "talkdesk_phone_numbers")) is empty, so the app uses the numbers of callbacks — list its "
+          + "numbers, or remove the line")
+    }
     let schema = members.node("context_schema").flatMap { node in
       contextSchema(node, path: members.name(of: "context_schema"))
     }

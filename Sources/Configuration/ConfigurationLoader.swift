@@ -81,15 +81,17 @@ extension ConfigurationBuilder {
     judgeProxy()
     let listen = listen()
     let admin = admin(beside: listen)
+    let before = problems.problems.count
     let callers = callers()
     let allowAnonymous = allowAnonymous(beside: callers)
     let apps = apps(callers: callers, allowAnonymous: allowAnonymous)
-    let policy = policy(callers: callers, apps: apps)
+    let desks = desks()
+    judgeDesks(apps, callers: callers, desks: desks)
+    let isWhole = problems.problems.count == before
+    let policy = policy(callers: callers, apps: apps, desks: isWhole ? desks : nil)
     judgeInstallations(apps)
     let notices = notices()
     judgeDelivery(apps, notices)
-    let desks = desks()
-    judgeDesks(apps, callers: callers, desks: desks)
     let store = store()
     noteLostState(store)
     let configuration = Configuration(

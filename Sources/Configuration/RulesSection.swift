@@ -10,10 +10,16 @@ import Platform
 extension ConfigurationBuilder {
   /// `rules` and `callbacks.brakes`. Without rules, the policy allows everything except what the built-in
   /// rules refuse.
-  mutating func policy(callers: [ConfiguredCaller], apps: [Configuration.App]) -> Policy {
+  ///
+  /// - Parameter desks: Nil where callers, apps or desks have problems: one slip is one problem, and not another one of each rule.
+  mutating func policy(
+    callers: [ConfiguredCaller], apps: [Configuration.App], desks: [Configuration.Desk]?
+  ) -> Policy {
     let brakes = brakes()
     guard let section = partial.sections["rules"] else { return Policy(brakes: brakes) }
-    let known = KnownNames(callers: Set(callerIDs(callers)), apps: Set(appIDs(apps)))
+    var known = KnownNames(callers: Set(callerIDs(callers)), apps: Set(appIDs(apps)))
+    let requests = desks.map { PossibleRequests(callers, apps, $0) }
+    if let requests { known.objection = { requests.objection(to: $0, $1, $2) } }
     switch Policy.reading(section, known: known, brakes: brakes) {
     case .policy(let policy):
       for names in policy.exclusiveHours(at: Instant(sources.clock.unixTime)) {
@@ -21,6 +27,12 @@ extension ConfigurationBuilder {
           section.place,
           "the opening hours of \(names.joined(separator: ", ")) are never open at the same time: "
             + "the server refuses every request that they all apply to")
+      }
+      if let requests, case .list(let items) = section.content {
+        // A policy without problems has its rules in the order of the file.
+        for (rule, item) in zip(policy.rules, items) {
+          for notice in requests.notices(of: rule) { problems.note(item.place, notice) }
+        }
       }
       return policy
     case .problems(let found):
@@ -33,5 +45,81 @@ extension ConfigurationBuilder {
   private func appIDs(_ apps: [Configuration.App]) -> [String] {
     guard case .mapping(let members)? = partial.sections["apps"]?.content else { return apps.map(\.id) }
     return apps.map(\.id) + members.map(\.name)
+  }
+}
+
+/// The requests that callers can make at apps, for the check that each rule is asked about some.
+private struct PossibleRequests: Sendable {
+  private let all: Set<AppRegistry.PossibleRequest>
+  private let hasInstallations: Bool
+  /// For each caller with users, the apps where these authorize installations.
+  private let authorizedApps: [String: [String]]
+
+  init(_ callers: [ConfiguredCaller], _ apps: [Configuration.App], _ desks: [Configuration.Desk]) {
+    let terms = apps.compactMap { app in app.installations.map { (app.id, $0) } }
+    hasInstallations = !terms.isEmpty
+    all = AppRegistry(apps.map { $0.served(by: desks) })
+      .possibleRequests(of: callers, installations: Dictionary(uniqueKeysWithValues: terms))
+    let enrolments = all.filter { $0.action == .enrol && $0.callerID != Caller.anonymousID }
+    authorizedApps = Dictionary(grouping: enrolments, by: \.callerID).mapValues { $0.compactMap(\.appID) }
+  }
+
+  private func those(_ actions: Set<Action>, _ apps: [String]?, _ callers: [String]?) -> [AppRegistry
+    .PossibleRequest]
+  {
+    all.filter { request in
+      actions.contains(request.action)
+        && (apps.map { apps in request.appID.map(apps.contains) ?? false } ?? true)
+        && (callers?.contains(request.callerID) ?? true)
+    }
+  }
+
+  /// Why no request has one of these actions, apps and callers together.
+  func objection(to actions: Set<Action>, _ apps: [String]?, _ callers: [String]?) -> Refusal? {
+    guard those(actions, apps, callers).isEmpty else { return nil }
+    let end = "so the rule would never be asked"
+    if actions == [.enrol] || callers == [Caller.installationID], !hasInstallations {
+      return Refusal(
+        at: actions == [.enrol] ? "on" : "callers", "no app has installations, \(end)",
+        "give an app installations, or remove the rule")
+    }
+    if actions == [.ticket], those(actions, nil, nil).isEmpty {
+      return Refusal(
+        at: "on", "no app has a chat desk that takes tickets, \(end)",
+        "give the desk of an app a desk_api_token_file, or remove the rule")
+    }
+    let asked = Action.allCases.filter(actions.contains).map(\.rawValue).joined(separator: ", ")
+    let place = apps.map { " for \($0.joined(separator: ", "))" } ?? ""
+    guard let callers, !those(actions, apps, nil).isEmpty else {
+      return Refusal(
+        at: apps == nil ? "on" : "apps", "no caller can make a request (\(asked))\(place), \(end)",
+        "change on or apps, or remove the rule")
+    }
+    return Refusal(
+      at: "callers", "\(callers.joined(separator: ", ")) cannot make a request (\(asked))\(place), \(end)",
+      "change on, apps or callers, or remove the rule")
+  }
+
+  /// What an operator may have overlooked about a rule on claims.
+  func notices(of rule: Rule) -> [String] {
+    guard case .claims = rule.kind, rule.mode != .off else { return [] }
+    var notices: [String] = []
+    let asked = those(rule.actions, rule.apps, rule.callers)
+    if !asked.contains(where: \.hasClaims) {
+      let callers = Set(asked.map(\.callerID)).sorted().joined(separator: ", ")
+      notices.append(
+        "rule \"\(rule.name)\" requires claims, and \(callers) never has any: the rule refuses every request "
+          + "that it applies to — name callers with jwt")
+    }
+    if !rule.actions.contains(.enrol), let callers = rule.callers, !callers.contains(Caller.installationID) {
+      let apps = Set(callers.flatMap { authorizedApps[$0] ?? [] }).filter { rule.apps?.contains($0) ?? true }
+      if !apps.isEmpty {
+        notices.append(
+          "rule \"\(rule.name)\" does not apply to the installations of its users (app "
+            + "\(apps.sorted().joined(separator: ", "))), which are the caller installation — add enrol to \"on\" "
+            + "to require these claims of the user who enrols a phone")
+      }
+    }
+    return notices
   }
 }

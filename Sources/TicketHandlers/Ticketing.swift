@@ -107,7 +107,7 @@ extension Handlers {
       }
       ticketing.record.app = app?.id
       do throws(Problem) {
-        let (served, tickets) = try desk(of: app, generation)
+        let (served, tickets) = desk(of: app, generation)
         let (asked, key) = try IdempotencyKey.read(with: request) { (content) throws(Problem) in
           try TicketRequest(parsing: content)
         }
@@ -138,13 +138,10 @@ extension Handlers {
     }
   }
 
-  /// The desk of an app.
-  private func desk(
-    of app: App?, _ generation: Generation
-  ) throws(Problem) -> (ServedDesk, ServedDesk.Tickets) {
-    guard let app else { throw Problem(.denied, "Name the app of this request, such as ?app=NAME.") }
-    guard let desk = app.desk.flatMap({ generation.desks[$0] }), let tickets = desk.tickets else {
-      throw Problem(.denied, "This app has no chat desk that takes tickets.")
+  /// The desk of an app that was admitted for a ticket.
+  private func desk(of app: App?, _ generation: Generation) -> (ServedDesk, ServedDesk.Tickets) {
+    guard let desk = app?.desk.flatMap({ generation.desks[$0] }), let tickets = desk.tickets else {
+      preconditionFailure("a ticket was admitted to an app without a chat desk that takes tickets")
     }
     return (desk, tickets)
   }

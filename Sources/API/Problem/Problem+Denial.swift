@@ -22,6 +22,9 @@ extension Problem {
     Problem(.stopped, "The operator has stopped these requests for now.")
   }
 
+  /// A name that no app has.
+  package static var noApp: Problem { Problem(.unknownApp, "This server has no app of this name.") }
+
   /// The problem a denial is to a caller.
   package init(_ denial: Denial) {
     self.init(
@@ -43,6 +46,7 @@ extension Problem {
       "The server cannot check the limits right now. Retry after the time in Retry-After."
     case .stopped: stopped.detail
     case .unauthenticated: "Send credentials."
+    case .unknownApp: noApp.detail
     }
   }
 }
@@ -60,6 +64,7 @@ extension Problem.Code {
       case .storeUnavailable: .storeUnavailable
       case .stopped: .stopped
       case .unauthenticated: .unauthenticated
+      case .unknownApp: .unknownApp
       }
   }
 }

@@ -16,15 +16,19 @@ package final class App: Sendable {
   package let isPushed: Bool
   /// The chat desk whose session tokens it gets in place of Talkdesk's tokens.
   package let desk: String?
+  /// Whether its chat desk takes tickets.
+  package let takesTickets: Bool
 
   package init(
-    id: String, callers: Set<String>?, scope: String?, isPushed: Bool = false, desk: String? = nil
+    id: String, callers: Set<String>?, scope: String?, isPushed: Bool = false, desk: String? = nil,
+    takesTickets: Bool = false
   ) {
     self.id = id
     self.callers = callers.map { Set($0.map { ExactText($0) }) }
     self.scope = scope
     self.isPushed = isPushed
     self.desk = desk
+    self.takesTickets = takesTickets
   }
 }
 
@@ -136,11 +140,9 @@ package struct AppRegistry: Sendable {
     app.callers?.contains(ExactText(callerID)) ?? true
   }
 
+  /// The names of all apps.
+  var ids: [String] { apps.values.map(\.id) }
+
   /// An app by its name.
   package subscript(_ id: String) -> App? { apps[ExactText(id)] }
-}
-
-extension Problem {
-  /// A name that no app has.
-  package static var noApp: Problem { Problem(.unknownApp, "This server has no app of this name.") }
 }

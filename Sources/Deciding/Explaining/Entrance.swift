@@ -16,6 +16,8 @@ package struct Entrance: Sendable {
   package var installedFor: String?
   /// Whether the caller has a subject of its own. True where only the rules are asked.
   package var isUser = true
+  /// Whether the caller is an installation. True where only the rules are asked.
+  package var isInstallation = true
   /// Why the credential is refused; nil if it is right, or if none is needed.
   package var unauthenticated: String?
   /// Why an enrolment is refused after the kill switch and before the rules.
@@ -33,6 +35,7 @@ extension Configuration {
     var entrance = Entrance(facts: facts)
     entrance.isUser =
       facts.callerID == nil || facts.isInstallations || hasUsers(facts.callerID)
+    entrance.isInstallation = facts.callerID == nil || facts.isInstallations
     let isInstallation = facts.isInstallations && facts.action != .enrol
     guard isInstallation || owner == nil else {
       throw Refusal(
@@ -94,10 +97,7 @@ extension Configuration {
 
   /// Whether a caller's users prove themselves, by a JWT.
   private func hasUsers(_ callerID: String?) -> Bool {
-    callers.contains { caller in
-      guard callerID?.hasSameBytes(as: caller.id) == true, case .jwt = caller.proof else { return false }
-      return true
-    }
+    callers.contains { callerID?.hasSameBytes(as: $0.id) == true && $0.hasUsers }
   }
 }
 

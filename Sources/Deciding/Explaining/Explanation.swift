@@ -1,7 +1,7 @@
 // Explains how a request would be decided, rule by rule.
 
 import API
-import Callers
+package import Callers
 import Gate
 import HTTP
 package import JSON
@@ -108,6 +108,16 @@ public struct Explanation: Sendable {
 }
 
 extension Decider {
+  /// The app of a hypothetical request. The checks are those of a real one.
+  package func admit(_ entrance: Entrance) throws(Refusal) -> App? {
+    let facts = entrance.facts
+    // An enrolment without a user has no caller that a stop could name.
+    return try admit(
+      facts.action == .enrol ? facts.callerID : facts.effectiveCaller, to: facts.action,
+      app: facts.appID.map { .value($0) } ?? .absent, installedFor: entrance.installedFor,
+      isUser: entrance.isUser, isInstallation: entrance.isInstallation, ownerID: facts.installation?.callerID)
+  }
+
   /// The decision on a hypothetical request, with its reasons. It takes no allowances, and asks remote policies as for a real request.
   ///
   /// For a rule without a given count, the present use counts.
@@ -118,11 +128,7 @@ extension Decider {
     }
     var facts = inquiry.facts
     do throws(Decider.Refusal) {
-      // An enrolment without a user has no caller that a stop could name.
-      facts.appID = try admit(
-        facts.action == .enrol ? facts.callerID : facts.effectiveCaller, to: facts.action, app: inquiry.app,
-        installedFor: inquiry.entrance.installedFor, isUser: inquiry.entrance.isUser,
-        ownerID: inquiry.facts.installation?.callerID)?.id
+      facts.appID = try admit(inquiry.entrance)?.id
     } catch {
       return Explanation(error.problem.code, because: error.reason, verdicts: policy.skipped)
     }

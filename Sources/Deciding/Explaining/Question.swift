@@ -82,7 +82,6 @@ extension Question {
   /// The facts for the rules, except the app.
   package struct Inquiry: Sendable {
     var facts: Facts { entrance.facts }
-    var app: Request.QueryItem { facts.appID.map { .value($0) } ?? .absent }
     /// The given counts, by rule.
     var states: CountedStates
     var countedRules: Set<String>

@@ -39,7 +39,15 @@ package struct Decider: Sendable {
     /// The app of the request, if there is one.
     let app: String?
     /// Why, for operators.
-    let reason: String
+    package let reason: String
+
+    /// The code of its problem as that of a denial.
+    package var denialCode: DenialCode {
+      guard let code = DenialCode(rawValue: problem.code.rawValue) else {
+        preconditionFailure("a refusal before the rules with a code that no denial has")
+      }
+      return code
+    }
   }
 
   /// The app of a request. The kill switch comes first, right after authentication.
@@ -49,11 +57,11 @@ package struct Decider: Sendable {
   ///   - name: The app's name in the request, if any.
   ///   - appID: The app of an installation.
   ///   - isUser: Whether the caller has a subject of its own, whom alone a chat desk takes.
-  ///   - ownerID: The caller whose user an installation belongs to. A chat desk takes no user of a caller that the app does not take
-  ///     any more: such users and those of other callers were not checked for equal user ids.
+  ///   - isInstallation: Whether the caller is an installation, which alone gets tokens by push.
+  ///   - ownerID: The caller whose user an installation belongs to.
   package func admit(
     _ callerID: String?, to action: Action, app name: Request.QueryItem, installedFor appID: String? = nil,
-    isUser: Bool = true, ownerID: String? = nil
+    isUser: Bool = true, isInstallation: Bool = true, ownerID: String? = nil
   ) throws(Refusal) -> App? {
     let caller = callerID ?? Caller.anonymousID
     let claim = apps.claim(named: name, by: caller, installedFor: appID)
@@ -66,29 +74,11 @@ package struct Decider: Sendable {
     } catch {
       throw Refusal(problem: error, app: claim.app?.id, reason: claim.refusal(of: caller))
     }
-    guard app != nil || action != .access || !apps.needsName(caller) else {
-      throw Refusal(
-        problem: Problem(.denied, "Name the app of this request, such as ?app=NAME."), app: nil,
-        reason: "every app of caller \(caller) has tokens by push or a chat desk, and the request names none")
-    }
-    let asksDesk = app?.desk != nil && (action == .access || action == .ticket)
-    guard isUser || !asksDesk else {
-      throw Refusal(
-        problem: Problem(.denied, "This app's chat desk is for signed-in users and installations only."),
-        app: app?.id, reason: "caller \(caller) has no users, whom the app's chat desk needs")
-    }
-    if asksDesk, let app, let ownerID, !apps.lists(ownerID, for: app) {
-      throw Refusal(
-        problem: Problem(.denied, "The caller that this installation belongs to is not listed for this app."),
-        app: app.id,
-        reason: "caller \(ownerID), whose user has this installation, is not listed for app \(app.id)")
-    }
-    let needsTalkdesk = action == .callback || action == .access && app?.desk == nil
-    guard hasTalkdesk || !needsTalkdesk else {
-      throw Refusal(
-        problem: Problem(.denied, "This server has no Talkdesk account. It serves chat desks only."),
-        app: app?.id,
-        reason: "there is no Talkdesk credential, and the request needs one")
+    if let objection = apps.objection(
+      to: action, of: caller, for: app, isUser: isUser, isInstallation: isInstallation, ownerID: ownerID,
+      hasTalkdesk: hasTalkdesk)
+    {
+      throw Refusal(problem: objection.problem, app: app?.id, reason: objection.reason)
     }
     return app
   }

@@ -24,7 +24,7 @@ public struct OfflineRules: Sendable {
     let store = MemoryStore()
     self.clock = clock
     decider = Decider(
-      apps: AppRegistry(configuration.apps.map(App.init)), policy: configuration.policy,
+      apps: AppRegistry(configuration.servedApps), policy: configuration.policy,
       stops: StopBoard(store: store, clock: clock), ledger: AllowanceLedger(store: store),
       remotes: RemotePolicies(transport: transport, log: nil))
   }
@@ -75,7 +75,7 @@ public struct OfflineRules: Sendable {
   }
 
   private var context: RuleTestContext {
-    let (configuration, apps) = (configuration, decider.apps)
+    let (configuration, decider) = (configuration, decider)
     return RuleTestContext(
       known: KnownNames(
         callers: Set(configuration.callers.map(\.id)), apps: Set(configuration.apps.map(\.id))),
@@ -91,15 +91,10 @@ public struct OfflineRules: Sendable {
         return .refused(Denial(code: .unauthenticated, rule: nil), because: reason)
       }
       var facts = entrance.facts
-      let claim = apps.claim(
-        named: facts.appID.map { .value($0) } ?? .absent, by: facts.effectiveCaller,
-        installedFor: entrance.installedFor)
-      switch claim {
-      case .admitted(let app): facts.appID = app?.id
-      // An unknown name is a mistake in the table and reported as such.
-      case .unlisted, .unknown:
-        return .refused(
-          Denial(code: .denied, rule: nil), because: claim.refusal(of: facts.effectiveCaller))
+      do throws(Decider.Refusal) {
+        facts.appID = try decider.admit(entrance)?.id
+      } catch {
+        return .refused(Denial(code: error.denialCode, rule: nil), because: error.reason)
       }
       if let (code, reason) = entrance.refusal {
         return .refused(Denial(code: code, rule: nil), because: reason)

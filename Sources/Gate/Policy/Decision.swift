@@ -34,6 +34,8 @@ public enum DenialCode: String, CaseIterable, Sendable {
   case stopped
   /// The request needs credentials and has none. The server makes this denial, not a rule.
   case unauthenticated
+  /// The request names an app that there is not. The server makes this denial, not a rule.
+  case unknownApp = "unknown_app"
 }
 
 /// A refusal and the details for its response.

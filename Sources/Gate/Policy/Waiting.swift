@@ -81,7 +81,7 @@ extension Denial {
   var passes: Bool {
     switch code {
     case .closed, .rateLimited, .quotaExhausted: retryAfter != nil
-    case .denied, .numberNotAllowed, .storeUnavailable, .stopped, .unauthenticated: false
+    case .denied, .numberNotAllowed, .storeUnavailable, .stopped, .unauthenticated, .unknownApp: false
     }
   }
 

@@ -11,11 +11,19 @@ public struct KnownNames: Sendable {
   /// The apps' ids.
   // Our text: likewise.
   public var apps: Set<String>?
+  /// Why no request has one of these actions, apps and callers together, of which nil stands for all; nil if some request has. A
+  /// rule for such requests would never be asked.
+  public var objection:
+    @Sendable (_ actions: Set<Action>, _ apps: [String]?, _ callers: [String]?) -> Refusal?
 
   /// Names to compare with.
-  public init(callers: Set<String>? = nil, apps: Set<String>? = nil) {
+  public init(
+    callers: Set<String>? = nil, apps: Set<String>? = nil,
+    objection: @escaping @Sendable (Set<Action>, [String]?, [String]?) -> Refusal? = { _, _, _ in nil }
+  ) {
     self.callers = callers
     self.apps = apps
+    self.objection = objection
   }
 }
 
@@ -113,6 +121,10 @@ struct RuleReader {
           name: name, actions: actions ?? Action.usual, apps: apps, callers: callers,
           mode: mode ?? .enforce, kind: kind)
       }
+    }
+    if let rule, mapping.problems.isEmpty {
+      let asked = rule.actions.filter { $0.bit & rule.kind.actions != 0 }
+      if let objection = known.objection(asked, rule.apps, rule.callers) { mapping.report(objection) }
     }
     problems += mapping.problems
     return mapping.problems.isEmpty ? rule : nil

@@ -132,7 +132,8 @@ struct RuleTestReader {
   func read(_ node: DocumentNode, path: String) -> (RuleTest?, [DocumentProblem]) {
     var mapping = MappingReader(node, path: path, remedy: "write a test as { name: …, expect: allow }")
     let name = mapping.value(TestKeys.name)
-    let facts = facts(&mapping)
+    let code = mapping.value(TestKeys.code)
+    let facts = facts(&mapping, expecting: code)
     let owner = mapping.value(TestKeys.owner)
     var counts: [String: Int64] = [:]
     for member in mapping.members(TestKeys.counts, "write { daily: 5 }") ?? [] {
@@ -152,7 +153,7 @@ struct RuleTestReader {
         answer == .allow
         ? .allow : answer == .deny ? .deny(reason: nil) : .failed(because: "the test sets this")
     }
-    let expectation = expectation(&mapping)
+    let expectation = expectation(&mapping, code)
     mapping.finish(TestKeys.all)
     let states = mapping.attempt { () throws(Refusal) in
       try CountedStates(policy: policy, counts: counts, at: facts.instant)
@@ -177,20 +178,21 @@ struct RuleTestReader {
   }
 
   /// The facts of a test. A fact that the test does not give is missing.
-  private func facts(_ mapping: inout MappingReader) -> Facts {
+  private func facts(_ mapping: inout MappingReader, expecting code: DenialCode?) -> Facts {
     var facts = Facts(action: .access, callerID: nil, address: nil, phone: nil, instant: context.now)
     facts.action = mapping.value(TestKeys.action) ?? .access
     facts.instant = mapping.value(TestKeys.at) ?? context.now
     facts.callerID = mapping.value(TestKeys.caller(context.known.callers))
     facts.subject = mapping.value(TestKeys.subject)
-    facts.appID = mapping.value(TestKeys.app(context.known.apps))
+    // Only a test that expects this code may name an app that there is not: elsewhere it is a mistake.
+    facts.appID = mapping.value(TestKeys.app(code == .unknownApp ? nil : context.known.apps))
     facts.address = mapping.value(TestKeys.address)
     facts.phone = mapping.value(TestKeys.phone)
     for member in mapping.members(TestKeys.claims, "write { tier: gold }") ?? [] {
       facts.claims.append(FactMember(member.name, Self.value(member.value)))
     }
     for member in mapping.members(TestKeys.fields, "write { X-App-Version: \"2.3.0\" }") ?? [] {
-      for (value, _) in mapping.values(member.value, at: "fields.\(member.name)", TextForm.text) ?? [] {
+      for (value, _) in mapping.values(member.value, at: "fields.\(member.name)", TestKeys.fieldValue) ?? [] {
         // As HTTP reads a field's value: without spaces around it (RFC 9110 §5.5).
         let value = value.drop { " \t".contains($0) }.reversed().drop { " \t".contains($0) }.reversed()
         facts.fields.append(RequestField(name: member.name, value: String(value)))
@@ -208,9 +210,10 @@ struct RuleTestReader {
     }
   }
 
-  private func expectation(_ mapping: inout MappingReader) -> RuleTest.Expectation? {
+  private func expectation(
+    _ mapping: inout MappingReader, _ code: DenialCode?
+  ) -> RuleTest.Expectation? {
     let verdict = mapping.value(TestKeys.expect)
-    let code = mapping.value(TestKeys.code)
     let rule = mapping.value(TestKeys.rule(policy.ruleNames + ["-"]))
     if verdict == .allow, code != nil || rule != nil {
       mapping.report(

@@ -43,6 +43,8 @@ enum TestKeys {
       }
     }, "The number to call, in E.164.")
   static let claims = NestedKey("claims", .named(.anything), "The claims of the caller's token.")
+  /// A header's value, which may be empty.
+  static let fieldValue = TextForm<String> { $0 }
   static let fields = NestedKey("fields", .named(.texts(.text)), "The request's headers.")
   static let counts = NestedKey(
     "counts", .named(.text(TextForm.wholeNumber.schema)), "How many requests each rule has already counted.")

@@ -30,9 +30,7 @@ extension Handlers {
   ) -> NextStep {
     vending.record.verdicts = vending.generation.decider.policy.skipped
     guard let installation = caller.installation?.installation, let push = vending.generation.push else {
-      return .respond(
-        refuse(
-          &vending, Problem(.denied, "Tokens of this app come by push, so only its installations get them.")))
+      preconditionFailure("a caller that is no installation was admitted to an app whose tokens come by push")
     }
     guard vending.mayWait else { return .respond(refuse(&vending, .tooManyWaiting)) }
     let facts = vending.generation.facts(

@@ -68,11 +68,12 @@ extension Handlers {
       do throws(Decider.Refusal) {
         let app = try generation.decider.admit(
           caller.id, to: .access, app: vending.app, installedFor: caller.installedFor,
-          isUser: caller.hasOwnSubject, ownerID: caller.installation?.installation.user?.callerID)
+          isUser: caller.hasOwnSubject, isInstallation: caller.installation != nil,
+          ownerID: caller.installation?.installation.user?.callerID)
         vending.record.app = app?.id
         vending.session = SessionRequest(caller, app, generation)
         // A probe asks for the decision alone, which is the same for installations.
-        if let app, app.isPushed, vending.form != .probe || caller.installation == nil {
+        if let app, app.isPushed, vending.form != .probe {
           return push(&vending, caller, app, request, circumstances)
         }
         if let grant = generation.decider.policy.unconditionalAccess(

@@ -67,7 +67,7 @@ package final class Generation: Sendable {
   /// - Parameter runtime: The parts that outlive a configuration.
   package init(_ configuration: Configuration, number: Int, _ runtime: Runtime) {
     let upstream = configuration.talkdesk.upstream
-    let apps = configuration.apps.map(App.init)
+    let apps = configuration.servedApps
     runtime.metrics.register(rules: configuration.policy.rules.lazy.map(\.name))
     self.number = number
     self.configuration = configuration

@@ -74,7 +74,7 @@ final class CarrierFixture: Sendable {
     return AppointmentSetting(
       configuration: configuration,
       decider: Decider(
-        apps: AppRegistry(configuration.apps.map(App.init)), policy: configuration.policy,
+        apps: AppRegistry(configuration.servedApps), policy: configuration.policy,
         stops: delivery.stops, ledger: delivery.ledger,
         remotes: RemotePolicies(transport: policy, log: nil, time: delivery.time)),
       delivery: delivery.delivery, directory: directory)

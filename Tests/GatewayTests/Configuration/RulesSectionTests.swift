@@ -56,6 +56,48 @@ import Testing
     #expect(problems.contains { $0.contains("did you mean mode?") })
   }
 
+  @Test func `rules for anonymous requests stay, and claims that no caller has get a notice`() throws {
+    let rest = """
+      callers:
+        - { id: web, api_key: { sha256: \(String(repeating: "0", count: 64)) } }
+        - { id: users, jwt: { issuer: a, audience: b, hs256_secret_file: /not/opened } }
+      apps:
+        shop: { callers: [web, users], installations: { authorize: [user] } }
+        open: {}
+      rules:
+      """
+    func notices(_ rule: String) throws -> [String] {
+      try Fixture.load("\(rest)\n  - { name: a, \(rule) }", environment: [:], for: .explain).notices.map(
+        \.message)
+    }
+    #expect(try notices("kind: field, field: X, equals: a, callers: [anonymous]") == [])
+    let claims = "kind: claims, require: { tier: gold }"
+    #expect(try notices("\(claims)") == [])
+    #expect(
+      try notices("\(claims), callers: [web]") == [
+        "rule \"a\" requires claims, and web never has any: the rule refuses every request that it applies to "
+          + "— name callers with jwt"
+      ])
+    #expect(try notices("\(claims), callers: [web], mode: off") == [])
+    #expect(
+      try notices("\(claims), callers: [users]") == [
+        "rule \"a\" does not apply to the installations of its users (app shop), which are the caller installation "
+          + "— add enrol to \"on\" to require these claims of the user who enrols a phone"
+      ])
+    #expect(try notices("\(claims), callers: [users], on: [access, enrol]") == [])
+    #expect(try notices("\(claims), callers: [users], apps: [open]") == [])
+  }
+
+  @Test func `an app's empty list of numbers, which reads like none, gets a notice`() throws {
+    let loaded = try Fixture.load(
+      "apps: { shop: { talkdesk_phone_numbers: [] } }", environment: [:], for: .explain)
+    #expect(
+      loaded.notices.map(\.description) == [
+        "config.yaml:1:41: apps.shop.talkdesk_phone_numbers is empty, so the app uses the numbers of callbacks "
+          + "— list its numbers, or remove the line"
+      ])
+  }
+
   @Test func `a rule may name callers and apps that have mistakes of their own, and anonymous`() {
     let problems = Fixture.problems(
       """

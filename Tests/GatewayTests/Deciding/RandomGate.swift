@@ -21,7 +21,7 @@ struct RandomRules {
   var isLive = false
 
   static let callers = ["ios-app", "partner", "app-users", "anonymous"]
-  static let apps = ["shop", "help", "open"]
+  static let apps = ["shop", "help", "open", "news", "chat", "silent"]
 
   /// The section `rules`; rule n is named rn.
   func yaml(_ count: Int, _ dice: inout SeededGenerator) -> String {
@@ -70,13 +70,25 @@ struct RandomRules {
         "url: \"https://policy.example/r\(number)\", on_failure: \(dice.one(of: ["allow", "deny"]))")
     }
     if kind == "numbers" { key = "phone" }
-    if dice.chance(40) {
-      let actions =
-        key == "phone" ? ["callback", "[access, callback]"] : ["access", "callback", "[callback, access]"]
-      parts.append("on: \(dice.one(of: actions))")
+    if key != "phone", dice.chance(10) {
+      parts.append("on: ticket")
+    } else {
+      if dice.chance(40) {
+        let actions =
+          key == "phone"
+          ? ["callback", "[access, callback]"]
+          : ["access", "callback", "[callback, access]", "[ticket, access]"]
+        parts.append("on: \(dice.one(of: actions))")
+      }
+      // A rule that no request can meet is refused: every caller may use the app that is open.
+      let hasCallers = dice.chance(30)
+      if hasCallers { parts.append("callers: \(dice.some(of: Self.callers))") }
+      if dice.chance(25) {
+        var apps = Self.apps.filter { _ in dice.chance(30) }
+        if apps.isEmpty || hasCallers && !apps.contains("open") { apps.append("open") }
+        parts.append("apps: [\(apps.joined(separator: ", "))]")
+      }
     }
-    if dice.chance(30) { parts.append("callers: \(dice.some(of: Self.callers))") }
-    if dice.chance(25) { parts.append("apps: \(dice.some(of: Self.apps))") }
     parts.append("mode: \(dice.one(of: ["enforce", "enforce", "enforce", "audit", "off"]))")
     return parts.joined(separator: ", ")
   }
@@ -118,7 +130,7 @@ struct RandomRequest {
   var instant = Instant(seconds: 0)
 
   init(_ dice: inout SeededGenerator) {
-    action = dice.one(of: [.access, .callback])
+    action = dice.one(of: [.access, .access, .callback, .callback, .ticket])
     let caller = dice.one(of: RandomRules.callers)
     self.caller = caller == "anonymous" ? nil : caller
     if caller == "app-users" {

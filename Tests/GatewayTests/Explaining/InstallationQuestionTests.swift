@@ -115,7 +115,10 @@ import Testing
       #expect(try await decision(Self.yaml, caller) == "decision: allow")
     }
     let unlisted = onlyUsers.replacing(
-      "callers: [app-users], installations", with: "callers: [partner], installations")
+      "callers: [app-users], installations", with: "callers: [others], installations"
+    ).replacing(
+      "apps:",
+      with: "  - { id: others, jwt: { issuer: c, audience: b, hs256_secret_file: /not/opened } }\napps:")
     #expect(try await decision(unlisted, "app-users") == "decision: deny denied -")
   }
 

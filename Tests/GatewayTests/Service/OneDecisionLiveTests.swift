@@ -6,6 +6,7 @@ import HTTP
 import JOSE
 import JSON
 import Platform
+import Sandbox
 import TestSupport
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
 
   private func digest(_ text: String) -> String { Hex.encode(SHA256.digest(Array(text.utf8))) }
 
-  private func environment(secretFile: String) -> String {
+  private func environment(secretFile: String, talkdesk: String) -> String {
     """
     listen: { trusted_proxies: [127.0.0.1/32], forwarded_hops: 1 }
     callers:
@@ -32,6 +33,13 @@ import Testing
       shop: { callers: [ios-app, app-users] }
       help: { callers: [partner, anonymous] }
       open: {}
+      news: { delivery: push, installations: { authorize: [user] } }
+      chat: { desk: chat, callers: [app-users] }
+      silent: { desk: silent, callers: [app-users, partner] }
+    desks:
+      chat: { kind: sendbird, application_id: A, api_token_variable: DESK_TOKEN, desk_api_token_variable: DESK_TOKEN, url: "\(talkdesk)", desk_url: "\(talkdesk)" }
+      silent: { kind: sendbird, application_id: B, api_token_variable: DESK_TOKEN, url: "\(talkdesk)" }
+    notices: { http: { url: "https://push.example", secret_variable: HOOK_SECRET } }
     callbacks: { dedupe_window: 0s, talkdesk_phone_numbers: ["+18500000000"] }
 
     """
@@ -86,9 +94,13 @@ import Testing
     let secretFile = FileManager.default.temporaryDirectory.appending(path: "callgate-\(UUID().uuidString)")
     try Self.secret.write(to: secretFile, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: secretFile) }
-    let environment = environment(secretFile: secretFile.path)
     let service = try RunningService(
-      environment: ["CALLGATE_ADMIN_TOKEN": "canary-operators-token"], yaml: environment)
+      environment: [
+        "CALLGATE_ADMIN_TOKEN": "canary-operators-token",
+        "CALLGATE_STORE_KEY": String(repeating: "0f", count: 32), "DESK_TOKEN": "canary-desk-token",
+        "HOOK_SECRET": "whsec_" + Base64.encode([UInt8](repeating: 7, count: 32)),
+      ], yaml: "allow_anonymous: true")
+    let environment = environment(secretFile: secretFile.path, talkdesk: service.talkdesk.server.baseURL)
     var dice = SeededGenerator(20_261_121)
     var expected: [Expectation] = []
     for round in 0..<10 {
@@ -117,10 +129,16 @@ import Testing
         fields.append("X-Forwarded-For", "192.0.2.99, \(request.address)")
         for field in request.fields { fields.append(field.name, field.value) }
         let app = request.app.map { "app=\($0)" }
-        for isReal in [false, true] {
+        // A ticket has neither probe nor validation.
+        for isReal in request.action == .ticket ? [true] : [false, true] {
           let id = "r\(round)-\(number)-\(isReal)"
           let response: InboundResponse
           switch request.phone {
+          case nil where request.action == .ticket:
+            response = try await service.ask(
+              .post, "/tickets?\(app ?? "")",
+              fields.adding("X-Request-Id", id).adding("Content-Type", "application/json"),
+              content: Array(#"{"title":"\#(id)"}"#.utf8))
           case nil:
             let query = [app, isReal ? nil : "probe"].compactMap { $0 }.joined(separator: "&")
             response = try await service.ask(
@@ -166,6 +184,13 @@ import Testing
     }
     let allowed = expected.filter(\.isAllowed).count
     #expect(unauthenticated > 10, "\(unauthenticated)")
+    // Tokens by push, and tickets where no desk takes them, are refused before the rules.
+    let reasons = expected.compactMap { $0.explained["reason"]?.string }
+    for reason in [
+      "tokens of the app come by push", "has no chat desk", "has no API token for tickets", "names no app",
+    ] {
+      #expect(reasons.contains { $0.contains(reason) }, "\(reason)")
+    }
     #expect(allowed > 60 && expected.count - allowed > 60, "\(allowed) of \(expected.count)")
   }
 }

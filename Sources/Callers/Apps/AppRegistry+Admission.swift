@@ -1,0 +1,128 @@
+// Says which requests an app takes before any rule is asked, and lists all that can be made.
+
+package import API
+package import Gate
+import HTTP
+package import Installations
+
+extension AppRegistry {
+  /// Why a request is refused although its caller may use the app.
+  package struct Objection: Sendable {
+    /// The problem for its response.
+    package let problem: Problem
+    /// Why, for operators.
+    package let reason: String
+  }
+
+  /// Why a request for an admitted app is refused before any rule is asked; nil if it is not.
+  ///
+  /// - Parameters:
+  ///   - app: The app of the request, as `claim` admits it; nil for none.
+  ///   - isUser: Whether the caller has a subject of its own, whom alone a chat desk takes.
+  ///   - isInstallation: Whether the caller is an installation, which alone gets tokens by push.
+  ///   - ownerID: The caller whose user an installation belongs to. A chat desk takes no user of a caller that the app does not take
+  ///     any more: such users and those of other callers were not checked for equal user ids.
+  ///   - hasTalkdesk: Whether there is a Talkdesk credential, which a server whose apps all have chat desks does without.
+  package func objection(
+    to action: Action, of caller: String, for app: App?, isUser: Bool, isInstallation: Bool,
+    ownerID: String? = nil, hasTalkdesk: Bool = true
+  ) -> Objection? {
+    guard app != nil || action != .access || !needsName(caller) else {
+      return Objection(
+        problem: .noAppNamed,
+        reason: "every app of caller \(caller) has tokens by push or a chat desk, and the request names none")
+    }
+    if action == .ticket {
+      guard let app else {
+        return Objection(
+          problem: .noAppNamed,
+          reason: "the request names no app, and only an app's chat desk takes tickets")
+      }
+      guard app.takesTickets else {
+        return Objection(
+          problem: Problem(.denied, "This app has no chat desk that takes tickets."),
+          reason: app.desk.map { "the chat desk \($0) of app \(app.id) has no API token for tickets" }
+            ?? "the app \(app.id) has no chat desk")
+      }
+    }
+    guard isInstallation || action != .access || app?.isPushed != true else {
+      return Objection(
+        problem: Problem(.denied, "Tokens of this app come by push, so only its installations get them."),
+        reason: "tokens of the app come by push, and caller \(caller) is no installation")
+    }
+    let asksDesk = app?.desk != nil && (action == .access || action == .ticket)
+    guard isUser || !asksDesk else {
+      return Objection(
+        problem: Problem(.denied, "This app's chat desk is for signed-in users and installations only."),
+        reason: "caller \(caller) has no users, whom the app's chat desk needs")
+    }
+    if asksDesk, let app, let ownerID, !lists(ownerID, for: app) {
+      return Objection(
+        problem: Problem(.denied, "The caller that this installation belongs to is not listed for this app."),
+        reason: "caller \(ownerID), whose user has this installation, is not listed for app \(app.id)")
+    }
+    let needsTalkdesk = action == .callback || action == .access && app?.desk == nil
+    guard hasTalkdesk || !needsTalkdesk else {
+      return Objection(
+        problem: Problem(.denied, "This server has no Talkdesk account. It serves chat desks only."),
+        reason: "there is no Talkdesk credential, and the request needs one")
+    }
+    return nil
+  }
+
+  /// The parts of a request that decide whether a rule is asked about it.
+  package struct PossibleRequest: Hashable, Sendable {
+    package let action: Action
+    /// Nil for no app.
+    package let appID: String?
+    package let callerID: String
+    /// Whether the caller has claims: those of a JWT, or what an app says of its installation.
+    package let hasClaims: Bool
+  }
+
+  /// Every combination of action, app and caller that a request can reach the rules with. Anonymous requests count whether or not the
+  /// server takes them, so that a rule for them can stay while it does not.
+  ///
+  /// - Parameter installations: The terms of each app that has installations, by its id.
+  package func possibleRequests(
+    of callers: [ConfiguredCaller], installations: [String: InstallationTerms]
+  ) -> Set<PossibleRequest> {
+    let users = callers.filter(\.hasUsers).map(\.id)
+    var found: Set<PossibleRequest> = []
+    for caller in callers.map(\.id) + [Caller.anonymousID] {
+      let isUser = users.contains(caller)
+      let names: [Request.QueryItem] = [.absent] + ids.map { .value($0) }
+      for name in names {
+        guard case .admitted(let app) = claim(named: name, by: caller) else { continue }
+        for action in Action.usual
+        where objection(to: action, of: caller, for: app, isUser: isUser, isInstallation: false) == nil {
+          found.insert(
+            PossibleRequest(action: action, appID: app?.id, callerID: caller, hasClaims: isUser))
+        }
+      }
+    }
+    for (id, terms) in installations {
+      guard let app = self[id] else { continue }
+      func insert(_ action: Action, _ caller: String) {
+        found.insert(PossibleRequest(action: action, appID: id, callerID: caller, hasClaims: true))
+      }
+      for action in Action.usual
+      where objection(to: action, of: Caller.installationID, for: app, isUser: true, isInstallation: true)
+        == nil
+      {
+        insert(action, Caller.installationID)
+      }
+      if terms.authorize.contains(.operator) { insert(.enrol, Caller.anonymousID) }
+      guard terms.authorize.contains(.user) else { continue }
+      for user in users where lists(user, for: app) { insert(.enrol, user) }
+    }
+    return found
+  }
+}
+
+extension Problem {
+  /// A request that has to name its app.
+  fileprivate static var noAppNamed: Problem {
+    Problem(.denied, "Name the app of this request, such as ?app=NAME.")
+  }
+}

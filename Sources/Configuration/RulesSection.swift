@@ -105,10 +105,11 @@ private struct PossibleRequests: Sendable {
     guard case .claims = rule.kind, rule.mode != .off else { return [] }
     var notices: [String] = []
     let asked = those(rule.actions, rule.apps, rule.callers)
-    if !asked.contains(where: \.hasClaims) {
-      let callers = Set(asked.map(\.callerID)).sorted().joined(separator: ", ")
+    // A rule for anonymous requests alone means to refuse them.
+    let callers = Set(asked.map(\.callerID)).subtracting([Caller.anonymousID])
+    if !asked.contains(where: \.hasClaims), !callers.isEmpty {
       notices.append(
-        "rule \"\(rule.name)\" requires claims, and \(callers) never has any: the rule refuses every request "
+        "rule \"\(rule.name)\" requires claims, and \(callers.sorted().joined(separator: ", ")) never has any: the rule refuses every request "
           + "that it applies to — name callers with jwt")
     }
     if !rule.actions.contains(.enrol), let callers = rule.callers, !callers.contains(Caller.installationID) {

@@ -73,6 +73,7 @@ import Testing
     #expect(try notices("kind: field, field: X, equals: a, callers: [anonymous]") == [])
     let claims = "kind: claims, require: { tier: gold }"
     #expect(try notices("\(claims)") == [])
+    #expect(try notices("\(claims), callers: [anonymous]") == [])
     #expect(
       try notices("\(claims), callers: [web]") == [
         "rule \"a\" requires claims, and web never has any: the rule refuses every request that it applies to "
